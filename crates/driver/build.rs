@@ -1,11 +1,11 @@
-//! Sets `io_uring` where the crate of that name knows the kernel's structures, and `timer`
-//! where timers have descriptors (timerfd).
+//! Sets `io_uring` where the crate of that name knows the kernel's structures, and `epoll`
+//! where the system's poll is epoll, and timers have descriptors (timerfd).
 
 use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(io_uring, timer)");
+    println!("cargo::rustc-check-cfg=cfg(io_uring, epoll)");
     let is = |key, values: &[&str]| values.contains(&env::var(key).unwrap_or_default().as_str());
     let known = ["aarch64", "loongarch64", "powerpc64", "riscv64", "x86_64"];
     let is_model = env::var_os("CARGO_CFG_LOOM").is_some();
@@ -13,6 +13,6 @@ fn main() {
         println!("cargo::rustc-cfg=io_uring");
     }
     if is("CARGO_CFG_TARGET_OS", &["linux", "android"]) && !is_model {
-        println!("cargo::rustc-cfg=timer");
+        println!("cargo::rustc-cfg=epoll");
     }
 }

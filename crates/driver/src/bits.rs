@@ -77,3 +77,11 @@ pub fn to_mio(interest: Interest) -> mio::Interest {
     }
     all.unwrap_or(mio::Interest::READABLE)
 }
+
+/// Returns the bits that are set.
+pub(crate) fn of(pairs: &[(bool, Bits)]) -> Bits {
+    (pairs.iter()).fold(
+        0,
+        |all, &(is_set, bit)| if is_set { all | bit } else { all },
+    )
+}

@@ -1,13 +1,19 @@
-//! The driver: the object that a worker parks in.
+//! The driver, in which threads wait for the operating system.
 //!
-//! # The right to poll
+//! # Who waits, and who polls
 //!
-//! The right to poll is a lock, `turn`. The thread that has it polls and delivers the
-//! events to the entries, and only then releases it. The owner takes it to park, and keeps
-//! it while it waits. Other threads only try to take it ([`Driver::try_poll`]), and do not
-//! wait while they have it: if it is taken, another thread is already doing the work. So
-//! the owner never waits long for the right, and no two threads have events at the same
-//! time.
+//! Any thread may poll a driver at any time: [`poll`](Driver::poll) collects the events
+//! that are there, and [`wait`](Driver::wait) waits for some. On Linux any number of threads
+//! may wait at the same time, and each event ends the wait of one of them. Elsewhere one
+//! thread at a time waits, and a poll meanwhile finds nothing.
+//!
+//! There are two ways to use that:
+//!
+//! * *The workers of a runtime* wait together. A wake-up ([`wake`](Driver::wake)) ends the
+//!   wait of any one of them, and so does the timer. [`Reports`] tells the thread that took
+//!   one of these, and the runtime's own protocol says what that thread does for the others.
+//! * *One owner* parks ([`park`](Driver::park)) and is unparked. The rest of this text is
+//!   about it.
 //!
 //! # States of the owner
 //!
@@ -29,31 +35,33 @@
 //!
 //! # No wake-up is lost
 //!
-//! *An unpark, while the owner polls.* The system's wake-up can be consumed by any thread
-//! that polls. So the owner sets `POLLING` only once it has the right to poll. A wake-up
-//! that is sent because of it comes after that, and no other thread can consume it before
-//! the owner releases the right; and by then the owner is awake. (If the owner set it
-//! earlier, a thief could take the wake-up, and the owner would wait for it forever.) A
-//! wake-up that comes late only ends the next poll early.
+//! *An unpark, while the owner polls.*
+//!
+//! 1. The owner sets `POLLING`, and then polls.
+//! 2. The unpark sets `NOTIFIED`, and then wakes the poll.
+//! 3. If the owner takes the wake-up, its poll ends.
+//! 4. If another thread takes it, that thread looks at the word afterwards. As long as the
+//!    word is not `EMPTY`, the owner may still wait, and the thread wakes the poll again.
+//!    The same goes for the timer, which ends the owner's poll at its deadline.
+//! 5. If the word is `EMPTY`, the owner's poll has ended, and the owner has seen `NOTIFIED`
+//!    or will see it in its next park.
+//!
+//! A wake-up that comes late only ends the next poll early.
 //!
 //! *An unpark, while the owner sleeps.* The word that it sleeps on is the one that is
 //! changed.
 //!
-//! *An unpark by a deadline.* Only an owner that polls is left to the timer; all others are
-//! unparked. The thread that unparks sees `POLLING` by exchanging the word for the same
-//! value, which comes before the owner's change to `EMPTY`; so the owner, when that poll
-//! ends, sees everything that was done before. The head of `timer.rs` shows that the poll
-//! ends in time.
-//!
-//! *An event.* It ends the poll of the thread that polls, and that thread delivers it.
+//! *An event.* It ends the poll of the thread that takes it, and that thread delivers it.
 //! Events that did not fit into one poll are reported by the next one.
 //!
-//! *An operation for the ring.* A thread queues it, then checks whether the owner is
-//! `POLLING` or `ASLEEP`, and unparks it if so. The owner sets the state, then checks
-//! whether something is queued, and submits it to the kernel. All of this is sequentially
-//! consistent, so one of them sees the other. A completion ends the poll like an event,
-//! since the poll includes the ring's descriptor; other threads that poll take completions
-//! too. While an operation is under way, the owner does not sleep on the word.
+//! *An operation for the ring.* A thread that waits counts itself, then checks whether
+//! something is queued, and submits it to the kernel. A thread that queues an operation
+//! checks the count afterwards, and wakes the poll if another thread waits. All of this is
+//! sequentially consistent, so one of them sees the other. A thread that takes a wake-up
+//! checks the queue once more. An awake worker submits its own operations when it polls or
+//! waits next, so [`start`](Driver::start) wakes no worker. A completion ends the poll like
+//! an event, since the poll includes the ring's descriptor. While an operation is under way,
+//! the owner does not sleep on the word.
 //!
 //! *A registration while the owner sleeps on the word.* The owner sets `ASLEEP` and then
 //! checks whether anything is registered; a registration is counted, and then checks
@@ -62,20 +70,20 @@
 
 use std::fmt;
 use std::io;
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 use blitz_sync::internals::fences::after_rmw;
 
 use crate::entries::Entries;
-use crate::entry::Entry;
 use crate::lock::Mutex;
 use crate::metrics::Metrics;
 use crate::mutant::{Mutant, active};
 use crate::ring::{self, Ring};
-use crate::selector::{Registry, Report, Selector};
+use crate::selector::{Report, Selector, Wait};
 use crate::wakers::Wakers;
 
 const EMPTY: u32 = 0;
@@ -83,24 +91,33 @@ const POLLING: u32 = 1;
 const ASLEEP: u32 = 2;
 const NOTIFIED: u32 = 3;
 
-/// The driver of one worker. One thread at a time, the owner, parks in it; any thread may
-/// unpark it, register sources with it, or poll it.
+/// See the head of this file.
 pub struct Driver {
+    /// The state of the owner, if there is one.
     state: AtomicU32,
-    turn: Mutex<Turn>,
+    /// The number of threads that wait, or are about to.
+    waiting: AtomicUsize,
     pub(crate) ring: Ring,
-    pub(crate) registry: Registry,
+    /// Held by the thread that submits to the ring or takes completions from it.
+    ring_turn: Mutex<ring::Turn>,
+    pub(crate) selector: Selector,
     pub(crate) entries: Entries,
     pub(crate) metrics: Metrics,
 }
 
-/// The state that the right to poll gives access to.
-struct Turn {
-    selector: Selector,
-    ring: ring::Turn,
+/// What ended a poll, besides the events of sources.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Reports {
+    /// The poll has taken a wake-up: see [`Driver::wake`].
+    pub woken: bool,
+    /// The poll has taken the event of the timer: see [`Driver::wake_by`].
+    pub expired: bool,
 }
 
 impl Driver {
+    /// Tells whether several threads may wait in a driver at the same time.
+    pub const IS_SHARED: bool = Selector::IS_SHARED;
+
     /// Creates a driver whose polls report up to `events` events at a time; polls that do
     /// not wait report up to `events_busy`, if that is given.
     ///
@@ -108,18 +125,119 @@ impl Driver {
     ///
     /// Returns the system's errors, for example when no more descriptors may be opened.
     pub fn new(events: usize, events_busy: Option<usize>) -> io::Result<Arc<Self>> {
-        let (selector, registry) = Selector::new(events, events_busy)?;
         Ok(Arc::new(Self {
             state: AtomicU32::new(EMPTY),
-            turn: Mutex::new(Turn {
-                selector,
-                ring: ring::Turn::default(),
-            }),
+            waiting: AtomicUsize::new(0),
             ring: Ring::default(),
-            registry,
+            ring_turn: Mutex::new(ring::Turn::default()),
+            selector: Selector::new(events, events_busy)?,
             entries: Entries::new(),
             metrics: Metrics::default(),
         }))
+    }
+
+    /// Waits until there is an event, a wake-up, or until `deadline`; rarely, it returns
+    /// spuriously. Any thread may call it.
+    ///
+    /// A deadline is kept to within a millisecond on systems other than Linux.
+    pub fn wait(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> Reports {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        after_rmw();
+        let wait = if self.submit(wakers) {
+            Wait::Until(deadline)
+        } else {
+            Wait::Not
+        };
+        let reports = self.select(wait, wakers);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        reports
+    }
+
+    /// Collects the events that are there, without waiting. Any thread may call it.
+    pub fn poll(&self, wakers: &mut Wakers) -> Reports {
+        let reports = self.look(wakers);
+        let passes_on = reports.woken || reports.expired;
+        if passes_on && self.state.load(Ordering::SeqCst) != EMPTY && !active(Mutant::KeepsWakeUp) {
+            self.selector.wake();
+        }
+        reports
+    }
+
+    fn look(&self, wakers: &mut Wakers) -> Reports {
+        self.submit(wakers);
+        if self.entries.is_empty() {
+            self.complete(wakers);
+            return Reports::default();
+        }
+        self.select(Wait::Not, wakers)
+    }
+
+    /// Polls the system, and delivers the events.
+    fn select(&self, wait: Wait, wakers: &mut Wakers) -> Reports {
+        let mut memory = mem::take(&mut wakers.memory);
+        let (mut reports, mut completions, mut count) = (Reports::default(), false, 0);
+        self.selector
+            .poll(wait, &mut memory, |report| match report {
+                Report::Source(token, bits) => {
+                    self.entries.acquire();
+                    if let Some(entry) = self.entries.get(token) {
+                        entry.report(bits, wakers);
+                        count += 1;
+                    }
+                }
+                Report::Wake => reports.woken = true,
+                Report::Expired => reports.expired = true,
+                Report::Completions => completions = true,
+            });
+        wakers.memory = memory;
+        self.metrics.count_ready(count);
+        if completions || !self.ring.is_idle() {
+            self.complete(wakers);
+        }
+        if reports.woken {
+            // The wake-up may be for an operation that was queued since the submission.
+            self.submit(wakers);
+        }
+        reports
+    }
+
+    /// Submits the queued operations. Returns `false` if something has completed already,
+    /// or if the kernel refuses some for now: then the caller must not wait for long.
+    #[inline]
+    fn submit(&self, wakers: &mut Wakers) -> bool {
+        !self.ring.has_queued() || self.ring_turn.lock().submit(&self.ring, wakers)
+    }
+
+    fn complete(&self, wakers: &mut Wakers) {
+        if !self.ring.is_idle() {
+            self.ring_turn.lock().complete(&self.ring, wakers);
+        }
+    }
+
+    /// Ends the wait of one thread, or the next wait if no thread waits. A thread that
+    /// polls may take the wake-up before: its [`Reports`] say so.
+    pub fn wake(&self) {
+        self.selector.wake();
+    }
+
+    /// Ends the wait of one thread by `deadline`, or the next wait after it. Returns
+    /// `false`, and does nothing, if the system has no timer for that.
+    ///
+    /// An earlier deadline that has not come yet stays, and replaces this one.
+    pub fn wake_by(&self, deadline: Instant) -> bool {
+        self.selector.set_timer(deadline)
+    }
+
+    /// Submits the operations that this thread has started, since it is not going to poll.
+    pub fn flush(&self, wakers: &mut Wakers) {
+        self.submit(wakers);
+    }
+
+    /// Returns whether something is registered or in the ring, so that events may happen.
+    #[inline]
+    #[must_use]
+    pub fn has_sources(&self) -> bool {
+        !self.entries.is_empty() || !self.ring.is_idle()
     }
 
     /// Waits until there is an event, until it is unparked (also since the last park), or
@@ -129,24 +247,14 @@ impl Driver {
     /// While something is registered, a deadline is kept to within a millisecond on systems
     /// other than Linux.
     pub fn park(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
-        match !self.has_sources() && self.sleep(deadline) {
-            true => self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED,
-            false => self.poll(deadline, wakers),
+        if self.has_sources() || !self.sleep(deadline) {
+            self.park_in_poll(deadline, wakers);
         }
-    }
-
-    /// Works like [`park`](Self::park), but waits in the system's poll even if nothing is
-    /// registered. There a deadline costs less, and one that [`unpark_by`](Self::unpark_by)
-    /// sets does not wake the owner early.
-    pub fn park_in_poll(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
-        self.poll(deadline, wakers)
+        self.state.swap(EMPTY, Ordering::SeqCst) == NOTIFIED
     }
 
     /// Sleeps on the word. Returns `false` if something has been registered.
     fn sleep(&self, deadline: Option<Instant>) -> bool {
-        if let Some(_turn) = self.turn.try_lock() {
-            self.entries.release();
-        }
         let asleep =
             (self.state).compare_exchange(EMPTY, ASLEEP, Ordering::SeqCst, Ordering::Acquire);
         if asleep.is_err() {
@@ -166,89 +274,25 @@ impl Driver {
         true
     }
 
-    fn poll(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
-        let say =
-            || (self.state).compare_exchange(EMPTY, POLLING, Ordering::SeqCst, Ordering::Relaxed);
-        let too_early = active(Mutant::ParksBeforeItPolls).then(say);
-        let mut turn = self.turn.lock();
-        self.entries.release();
-        let may_wait = too_early.unwrap_or_else(say).is_ok();
+    fn park_in_poll(&self, deadline: Option<Instant>, wakers: &mut Wakers) {
+        let polls =
+            (self.state).compare_exchange(EMPTY, POLLING, Ordering::SeqCst, Ordering::Relaxed);
         after_rmw();
-        match turn.ring.submit(&self.ring, wakers) && may_wait {
-            true => turn.selector.wait(deadline),
-            false => turn.selector.look(),
-        }
-        let unparked = self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED;
-        self.deliver(&mut turn, wakers);
-        unparked
-    }
-
-    /// Returns whether something is registered or in the ring, so that events may happen.
-    #[inline]
-    #[must_use]
-    pub fn has_sources(&self) -> bool {
-        !self.entries.is_empty() || !self.ring.is_idle()
-    }
-
-    /// Polls without waiting, unless another thread polls. Returns whether it has polled.
-    /// Any thread may call it.
-    pub fn try_poll(&self, wakers: &mut Wakers) -> bool {
-        if !self.has_sources() {
-            return true;
-        }
-        let Some(mut turn) = self.turn.try_lock() else {
-            return false;
-        };
-        self.entries.release();
-        turn.ring.submit(&self.ring, wakers);
-        if self.entries.is_empty() {
-            turn.ring.complete(&self.ring, wakers);
+        if polls.is_ok() {
+            self.wait(deadline, wakers);
         } else {
-            turn.selector.look();
-            self.deliver(&mut turn, wakers);
+            self.look(wakers);
         }
-        true
-    }
-
-    /// Delivers the events that the caller, which has the right to poll, has found.
-    fn deliver(&self, turn: &mut Turn, wakers: &mut Wakers) {
-        let mut count = 0;
-        self.entries.acquire();
-        for report in turn.selector.reports() {
-            if let Report::Source(token, bits) = report {
-                // SAFETY: the token is the address of an entry that was registered when the
-                // event was reported. This thread has had the right to poll since before
-                // that, so the entry has not been released: see `entries.rs`.
-                let entry = unsafe { &*std::ptr::with_exposed_provenance::<Entry>(token) };
-                entry.report(bits, wakers);
-                count += 1;
-            }
-        }
-        self.metrics.count_ready(count);
-        turn.ring.complete(&self.ring, wakers);
     }
 
     /// Ends the park of the owner, or the next one if it is not parked.
     pub fn unpark(&self) {
-        match self.state.swap(NOTIFIED, Ordering::Release) {
-            POLLING => self.registry.wake(),
+        match self.state.swap(NOTIFIED, Ordering::SeqCst) {
+            POLLING => self.selector.wake(),
             ASLEEP => {
                 wake_one(&raw const self.state);
             }
             _ => {}
-        }
-    }
-
-    /// Ends the park of the owner, or the next one if it is not parked, by `deadline`. If
-    /// the driver has a timer for that, an owner that polls is not woken earlier.
-    pub fn unpark_by(&self, deadline: Instant) {
-        // The owner's next change of the word sees what happened before this one.
-        let polls = (self.state)
-            .compare_exchange(POLLING, POLLING, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
-            || active(Mutant::TimesBlindly);
-        if !(polls && self.registry.wake_by(deadline)) {
-            self.unpark();
         }
     }
 
@@ -271,9 +315,7 @@ impl Driver {
 
     fn end_ring(&self, wakers: &mut Wakers) {
         if self.ring.close() {
-            self.unpark();
-            let mut turn = self.turn.lock();
-            turn.ring.end(&self.ring, wakers);
+            self.ring_turn.lock().end(&self.ring, wakers);
         }
     }
 
@@ -295,12 +337,20 @@ impl Driver {
     /// Returns whether there is a ring of completions. The first call sets it up, if it is
     /// allowed and the system permits it.
     pub fn has_ring(&self) -> bool {
-        self.ring.is_set_up(&self.registry)
+        self.ring.is_set_up(&self.selector)
     }
 
-    /// Records that something has been queued for the ring.
+    /// Records that a request to cancel has been queued for the ring.
+    pub(crate) fn queued_to_cancel(&self) {
+        if self.waiting.load(Ordering::SeqCst) != 0 {
+            self.selector.wake();
+        }
+        self.queued();
+    }
+
+    /// Records that an operation has been queued for the ring.
     pub(crate) fn queued(&self) {
-        if matches!(self.state.load(Ordering::SeqCst), POLLING | ASLEEP) {
+        if self.state.load(Ordering::SeqCst) != EMPTY {
             self.unpark();
         }
     }

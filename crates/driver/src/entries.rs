@@ -1,63 +1,76 @@
 //! All sources that are registered with one driver.
 //!
-//! The system knows an [`Entry`] by its address, so an entry must not be freed while a
-//! thread that polls may find it in an event. An entry goes through three steps:
+//! The system knows an [`Entry`] by its token: the index of the entry, and a generation
+//! that grows with each use of the index. Entries lie in pages that are never moved, and
+//! never freed before the driver is. So a thread that has taken an event from the system
+//! may look its entry up at any time, without a lock:
 //!
-//! 1. *Registered*: it is in the set, and the system reports events with its address.
-//! 2. *Deregistered*: the system has been told to report no more events, and has agreed.
-//!    But a thread may be processing events that were reported before that. The entry waits
-//!    among the `leaving`.
-//! 3. *Released*: the next thread that has the right to poll (one at a time has, see
-//!    `driver.rs`) drops the leaving entries before it polls. It has no events yet, no
-//!    other thread has any, and new ones cannot name those entries.
+//! 1. *Registered*: the entry has the generation of its token.
+//! 2. *Removed*: the system has agreed to report no more events for the token, and the
+//!    generation grows. A thread may still have an event that was reported before; it
+//!    finds another generation, and drops the event.
+//! 3. *Given up*, once the source's owner uses the entry no more.
+//! 4. *Used again*, for another source. A thread that has compared the generations just
+//!    before step 2 may still report its event to the new source. That is one spurious
+//!    event: the operation that tries finds nothing, and waits again.
 //!
 //! If the system does not agree, for example because the descriptor has been closed and the
-//! file lives on under another one, it may report events forever. Then the entry stays in
-//! the set until the driver is dropped.
-//!
-//! Many sources may leave while the owner sleeps. So [`remove`](Entries::remove) reports
-//! when it is time for a poll, after [`MOST_LEAVING`] of them.
+//! file lives on under another one, it may report events for ever. Then the entry is never
+//! removed, and so not used again.
 
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 use blitz_sync::internals::fences::after_rmw;
-use slab::Slab;
 
 use crate::entry::Entry;
 use crate::lock::Mutex;
-use crate::mutant::{Mutant, active};
 use crate::wakers::Wakers;
 
-/// The number of sources that may wait to be released. It is large enough that a poll made
-/// for their sake costs little for each, and small enough that their memory is little.
-const MOST_LEAVING: usize = 32;
-
-struct Set {
-    registered: Slab<Arc<Entry>>,
-    leaving: Vec<Arc<Entry>>,
-    is_shut_down: bool,
-}
+/// The bits of a token that are the index.
+const INDEX_BITS: u32 = if usize::BITS == 64 { 32 } else { 22 };
+const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
+/// The number of entries in the first page. Each page has twice as many as the one before.
+const FIRST_PAGE: usize = 32;
+const PAGES: usize = INDEX_BITS as usize - FIRST_PAGE.ilog2() as usize;
+/// The number of entries in all pages. The largest tokens name none of them: those are the
+/// selector's.
+const MOST: usize = FIRST_PAGE * ((1 << PAGES) - 1);
 
 /// See the head of this file.
 pub struct Entries {
+    pages: [OnceLock<Box<[Entry]>>; PAGES],
     set: Mutex<Set>,
     /// The number of registered entries.
     len: AtomicUsize,
-    /// The number of leaving entries, as a hint. Written under the lock.
-    leaving: AtomicUsize,
+}
+
+struct Set {
+    /// The indices that may be used again.
+    free: Vec<usize>,
+    /// The number of indices that have ever been used.
+    used: usize,
+    is_shut_down: bool,
+}
+
+/// The reason why an entry cannot be added.
+pub enum Refused {
+    /// The driver has been shut down.
+    IsShutDown,
+    /// There are as many sources as there may be.
+    IsFull,
 }
 
 impl Entries {
     pub fn new() -> Self {
         Self {
+            pages: [const { OnceLock::new() }; PAGES],
             set: Mutex::new(Set {
-                registered: Slab::new(),
-                leaving: Vec::new(),
+                free: Vec::new(),
+                used: 0,
                 is_shut_down: false,
             }),
             len: AtomicUsize::new(0),
-            leaving: AtomicUsize::new(0),
         }
     }
 
@@ -76,72 +89,122 @@ impl Entries {
         self.len.load(Ordering::Acquire);
     }
 
-    /// Adds a new entry. Returns `None` after the shutdown.
-    pub fn add(&self) -> Option<Arc<Entry>> {
+    /// Adds an entry, and returns it with its token. It stays where it is as long as the
+    /// driver lives.
+    pub fn add(&self) -> Result<(&Entry, usize), Refused> {
         let mut set = self.set.lock();
         if set.is_shut_down {
-            return None;
+            return Err(Refused::IsShutDown);
         }
-        let place = set.registered.vacant_entry();
-        let entry = Arc::new(Entry::new(place.key()));
-        place.insert(entry.clone());
+        let index = match set.free.pop() {
+            Some(index) => index,
+            None if set.used == MOST => return Err(Refused::IsFull),
+            None => {
+                set.used += 1;
+                set.used - 1
+            }
+        };
+        let (page, at) = position(index);
+        let entries = self.pages[page].get_or_init(|| {
+            let first = index - at;
+            let entry = |at| Entry::new(first + at);
+            (0..FIRST_PAGE << page).map(entry).collect()
+        });
+        let entry = &entries[at];
+        entry.reuse();
+        let token = token(entry);
         drop(set);
         self.len.fetch_add(1, Ordering::SeqCst);
         after_rmw();
-        Some(entry)
+        Ok((entry, token))
     }
 
-    /// Removes an entry for which the system reports no more events. Returns whether it is
-    /// time for a poll.
-    pub fn remove(&self, entry: &Entry) -> bool {
-        let mut set = self.set.lock();
-        let Some(entry) = set.registered.try_remove(entry.key) else {
-            // It has already left.
-            return false;
-        };
-        self.len.fetch_sub(1, Ordering::Relaxed);
-        if active(Mutant::ReleasesAtOnce) {
-            drop(set);
-            release(entry);
-            return false;
-        }
-        set.leaving.push(entry);
-        self.leaving.store(set.leaving.len(), Ordering::Relaxed);
-        set.leaving.len() % MOST_LEAVING == 0
-    }
-
-    /// Drops the leaving entries. The caller has the right to poll, and no events.
+    /// Returns the entry of a token, unless it has been removed.
     #[inline]
-    pub fn release(&self) {
-        if self.leaving.load(Ordering::Relaxed) != 0 {
-            self.release_all();
+    pub fn get(&self, token: usize) -> Option<&Entry> {
+        let (page, at) = position(token & INDEX_MASK);
+        let entry = self.pages.get(page)?.get()?.get(at)?;
+        (self::token(entry) == token).then_some(entry)
+    }
+
+    /// Ends the use of a token: the system reports no more events for it.
+    pub fn remove(&self, entry: &Entry, token: usize) {
+        let _set = self.set.lock();
+        if self::token(entry) == token {
+            entry.generation.fetch_add(1, Ordering::Relaxed);
+            self.len.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    #[cold]
-    fn release_all(&self) {
-        let leaving = {
-            let mut set = self.set.lock();
-            self.leaving.store(0, Ordering::Relaxed);
-            std::mem::take(&mut set.leaving)
-        };
-        leaving.into_iter().for_each(release);
+    /// Gives up an entry, which has no waiters. It is used again if it was
+    /// [removed](Self::remove).
+    pub fn give_up(&self, entry: &Entry, token: usize) {
+        let mut set = self.set.lock();
+        if self::token(entry) != token {
+            set.free.push(entry.index);
+        }
     }
 
-    /// Ends all entries, and prevents new ones. They remain in the set, because the system
-    /// may still report events for them.
+    /// Ends all entries, and prevents new ones.
     pub fn shut_down(&self, wakers: &mut Wakers) {
         let mut set = self.set.lock();
         set.is_shut_down = true;
-        for (_, entry) in &set.registered {
-            entry.shut_down(wakers);
+        for index in 0..set.used {
+            let (page, at) = position(index);
+            if let Some(entries) = self.pages[page].get() {
+                entries[at].shut_down(wakers);
+            }
         }
     }
 }
 
-/// Drops an entry, or marks it in a model.
-fn release(entry: Arc<Entry>) {
-    #[cfg(loom)]
-    entry.released.store(true, Ordering::Relaxed);
-    drop(entry);
+/// Returns the page of an index, and the index within it.
+fn position(index: usize) -> (usize, usize) {
+    let page = (index / FIRST_PAGE + 1).ilog2() as usize;
+    (page, index - FIRST_PAGE * ((1 << page) - 1))
+}
+
+fn token(entry: &Entry) -> usize {
+    entry.index | entry.generation.load(Ordering::Relaxed) << INDEX_BITS
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_index_has_a_position_of_its_own() {
+        let mut expected = (0, 0);
+        for index in 0..10 * FIRST_PAGE {
+            assert_eq!(position(index), expected);
+            expected.1 += 1;
+            if expected.1 == FIRST_PAGE << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+        assert_eq!(position(MOST - 1).0, PAGES - 1);
+        assert!(MOST < INDEX_MASK - 8);
+    }
+
+    #[test]
+    fn a_token_names_no_later_source() {
+        let entries = Entries::new();
+        let Ok((first, token)) = entries.add() else {
+            panic!()
+        };
+        assert!(
+            entries
+                .get(token)
+                .is_some_and(|found| std::ptr::eq(found, first))
+        );
+        entries.remove(first, token);
+        entries.remove(first, token);
+        entries.give_up(first, token);
+        assert!(entries.get(token).is_none() && entries.is_empty());
+        let Ok((second, other)) = entries.add() else {
+            panic!()
+        };
+        assert!(std::ptr::eq(first, second) && token != other);
+        assert!(entries.get(token).is_none() && entries.get(other).is_some());
+    }
 }

@@ -26,7 +26,8 @@
 //!
 //! # Lifetime
 //!
-//! The system knows an entry by its address. `entries.rs` explains how long it lives.
+//! An entry serves one source after the other, and lives as long as its driver: see
+//! `entries.rs`.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -35,6 +36,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 
+use blitz_futex::atomic::AtomicUsize;
 use blitz_sync::internals::{List, Node, WaitQueue};
 
 use crate::bits::{self, Bits, Direction};
@@ -50,28 +52,33 @@ pub struct Entry {
     /// The wakers of polled operations, by direction. They belong to the holder of the
     /// queue's lock.
     polled: UnsafeCell<[Option<Waker>; 2]>,
-    /// The entry's key in the driver's set. Written once, before the entry is shared.
-    pub(crate) key: usize,
-    /// Tells whether a model has released the entry; in a model its memory is kept.
-    #[cfg(loom)]
-    pub(crate) released: blitz_futex::atomic::AtomicBool,
+    /// The entry's index among those of its driver.
+    pub(crate) index: usize,
+    /// The number of sources that have had this entry: see `entries.rs`.
+    pub(crate) generation: AtomicUsize,
 }
 
-// SAFETY: the wakers are accessed only under the lock.
+// SAFETY: the only field that is neither is `polled`, which is accessed only under the
+// queue's lock, and wakers are `Send`.
 unsafe impl Send for Entry {}
-// SAFETY: as above.
+// SAFETY: for the same reason.
 unsafe impl Sync for Entry {}
 
 impl Entry {
-    pub(crate) fn new(key: usize) -> Self {
+    pub(crate) fn new(index: usize) -> Self {
         Self {
             readiness: Readiness::new(),
             waiters: WaitQueue::new(),
             polled: UnsafeCell::new([None, None]),
-            key,
-            #[cfg(loom)]
-            released: blitz_futex::atomic::AtomicBool::new(false),
+            index,
+            generation: AtomicUsize::new(0),
         }
+    }
+
+    /// Prepares the entry for a source. It has no waiters: the source before has been
+    /// dropped.
+    pub(crate) fn reuse(&self) {
+        self.readiness.reset();
     }
 
     /// Runs `with` on all waiters, under the lock. The rules of [`WaitQueue::locked`] hold.
@@ -104,11 +111,6 @@ impl Entry {
     /// Handles bits that the system has reported: the wakers of waiters for them go to
     /// `wakers`.
     pub fn report(&self, bits: Bits, wakers: &mut Wakers) {
-        #[cfg(loom)]
-        assert!(
-            !self.released.load(blitz_futex::atomic::Ordering::Relaxed),
-            "an event for an entry that is gone"
-        );
         if active(Mutant::WakesFirst) {
             self.take_waiters(bits, wakers);
             self.readiness.set(bits);

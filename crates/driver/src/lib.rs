@@ -1,12 +1,12 @@
 //! The I/O driver, in which a thread waits for the operating system.
 //!
-//! A runtime gives each of its workers a [`Driver`]. The worker parks in it when it has
-//! nothing to do, and polls it from time to time while it is busy. An event that the system
+//! A runtime has one or a few [`Driver`]s. Its workers wait in them when they have nothing
+//! to do, and poll them from time to time while they are busy. An event that the system
 //! reports wakes the tasks that wait for it. A driver knows only wakers, not tasks.
 //!
 //! A socket, a pipe or anything else that the system can poll is registered with one driver
 //! for as long as it lives: a [`Registration`]. Any thread may wait for it, and any thread
-//! may poll a driver whose worker is kept from doing so.
+//! may poll a driver.
 //!
 //! On Linux a driver may have a ring of completions (io_uring) as well, for operations that
 //! own their buffers: `Driver::start`. The first such operation sets it up.
@@ -76,7 +76,7 @@ pub use async_fd::{
     AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
 };
 pub use bits::Direction;
-pub use driver::Driver;
+pub use driver::{Driver, Reports};
 pub use metrics::Metrics;
 #[cfg(not(loom))]
 pub use poll_evented::PollEvented;
@@ -93,11 +93,11 @@ pub mod model {
 
     /// Makes an event happen at a source of this driver.
     pub fn happen(driver: &crate::Driver, source: &Source, bits: crate::bits::Bits) {
-        driver.registry.happen(source, bits);
+        driver.selector.happen(source, bits);
     }
 
     /// Makes the timer of this driver expire, if it is set.
     pub fn expire(driver: &crate::Driver) {
-        driver.registry.expire();
+        driver.selector.expire();
     }
 }

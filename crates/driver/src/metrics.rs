@@ -48,12 +48,9 @@ impl Metrics {
         self.deregistered.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Called by the thread that has the right to poll.
     pub(crate) fn count_ready(&self, count: usize) {
         if count != 0 {
-            let ready = self.ready.load(Ordering::Relaxed);
-            self.ready
-                .store(ready.wrapping_add(count), Ordering::Relaxed);
+            self.ready.fetch_add(count, Ordering::Relaxed);
         }
     }
 }

@@ -12,18 +12,14 @@ blitz_sync::mutants! {
     /// A waiter that is dropped loses the event of another one: an event wakes only one
     /// waiter.
     WakesOne,
-    /// The owner announces that it parks before it has the right to poll.
-    ParksBeforeItPolls,
+    /// A thread that polls keeps a wake-up, or the timer's event, that is the owner's.
+    KeepsWakeUp,
     /// A registration does not check whether the owner sleeps on the word.
     RegistersSilently,
     /// The owner goes to sleep on the word without checking for registrations again.
     SleepsBlindly,
-    /// An unpark by a deadline leaves to the timer an owner that does not poll.
-    TimesBlindly,
     /// A timer whose event has been taken counts as set.
     StaysDue,
-    /// A source is released as soon as it is deregistered.
-    ReleasesAtOnce,
     /// A completion announces itself before its result is there.
     PublishesFirst,
     /// A future that stores its waker does not check whether the completion came meanwhile.

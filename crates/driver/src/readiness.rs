@@ -71,6 +71,11 @@ impl Readiness {
         Self(AtomicUsize::new(0))
     }
 
+    /// Clears all bits, for another source.
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
     /// Returns the readiness among `mask`. Sees what was done before the event.
     #[inline]
     pub fn get(&self, mask: Bits) -> Event {

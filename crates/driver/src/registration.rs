@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -10,6 +11,7 @@ use blitz_sync::internals::coop;
 
 use crate::bits::{Bits, Direction};
 use crate::driver::Driver;
+use crate::entries::Refused;
 use crate::entry::Entry;
 use crate::readiness::Event;
 
@@ -38,33 +40,52 @@ pub fn is_shut_down_error(error: &io::Error) -> bool {
 /// A source that is registered with a driver. It must be ended with
 /// [`deregister`](Self::deregister), which needs the source.
 pub struct Registration {
+    /// Keeps the entry where it is.
     driver: Arc<Driver>,
-    entry: Arc<Entry>,
+    entry: NonNull<Entry>,
+    token: usize,
 }
+
+// SAFETY: the pointer is a shared reference to an entry, which is `Sync`.
+unsafe impl Send for Registration {}
+// SAFETY: for the same reason.
+unsafe impl Sync for Registration {}
 
 impl Registration {
     /// Registers a source, edge-triggered.
     ///
     /// # Errors
     ///
-    /// Returns the system's errors, and [`shut_down_error`] if the driver has been shut
-    /// down.
+    /// Returns the system's errors, [`shut_down_error`] if the driver has been shut down,
+    /// and an error if the driver has as many sources as it can have.
     pub fn new(
         #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
         #[cfg(loom)] source: &mut crate::selector::Source,
         interest: Interest,
         driver: &Arc<Driver>,
     ) -> io::Result<Self> {
-        let entry = driver.entries.add().ok_or_else(shut_down_error)?;
-        let token = Arc::as_ptr(&entry).expose_provenance();
-        if let Err(error) = driver.registry.register(source, token, interest) {
-            driver.entries.remove(&entry);
+        let (entry, token) = driver.entries.add().map_err(|why| match why {
+            Refused::IsShutDown => shut_down_error(),
+            Refused::IsFull => io::Error::other("the I/O driver has too many sources"),
+        })?;
+        if let Err(error) = driver.selector.register(source, token, interest) {
+            driver.entries.remove(entry, token);
+            driver.entries.give_up(entry, token);
             return Err(error);
         }
         driver.metrics.count_registered();
         driver.registered();
-        let driver = driver.clone();
-        Ok(Self { driver, entry })
+        Ok(Self {
+            entry: NonNull::from(entry),
+            token,
+            driver: driver.clone(),
+        })
+    }
+
+    #[inline]
+    fn entry(&self) -> &Entry {
+        // SAFETY: entries live as long as their driver, to which this has a reference.
+        unsafe { self.entry.as_ref() }
     }
 
     /// Ends the registration of a source. There will be no more events.
@@ -78,10 +99,8 @@ impl Registration {
         #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
         #[cfg(loom)] source: &mut crate::selector::Source,
     ) -> io::Result<()> {
-        self.driver.registry.deregister(source)?;
-        if self.driver.entries.remove(&self.entry) {
-            self.driver.unpark();
-        }
+        self.driver.selector.deregister(source)?;
+        self.driver.entries.remove(self.entry(), self.token);
         self.driver.metrics.count_deregistered();
         Ok(())
     }
@@ -96,19 +115,19 @@ impl Registration {
     #[inline]
     #[must_use]
     pub fn ready(&self, mask: Bits) -> Event {
-        self.entry.ready(mask)
+        self.entry().ready(mask)
     }
 
     /// Clears the bits of the event, unless there was another event since.
     #[inline]
     pub fn clear(&self, event: Event) {
-        self.entry.clear(event);
+        self.entry().clear(event);
     }
 
     /// Sets bits that are assumed to be ready, until an operation finds otherwise. Must be
     /// called before there are waiters.
     pub fn suppose(&self, bits: Bits) {
-        self.entry.suppose(bits);
+        self.entry().suppose(bits);
     }
 
     /// Waits until the source is ready in one direction. Only the waker of the last call is
@@ -124,7 +143,7 @@ impl Registration {
         direction: Direction,
     ) -> Poll<io::Result<Event>> {
         let coop = ready!(coop::poll_proceed(context));
-        let event = ready!(self.entry.poll_ready(context, direction));
+        let event = ready!(self.entry().poll_ready(context, direction));
         coop.made_progress();
         Poll::Ready(checked(event))
     }
@@ -179,7 +198,7 @@ impl Registration {
     ///
     /// Returns [`shut_down_error`] if the driver has been shut down.
     pub async fn wait(&self, mask: Bits) -> io::Result<Event> {
-        checked(self.entry.wait(mask).await)
+        checked(self.entry().wait(mask).await)
     }
 
     /// Tries an operation until it does not block.
@@ -219,14 +238,15 @@ fn checked(event: Event) -> io::Result<Event> {
 impl Drop for Registration {
     /// A waker may own the task that owns the source.
     fn drop(&mut self) {
-        self.entry.forget_polled();
+        self.entry().forget_polled();
+        self.driver.entries.give_up(self.entry(), self.token);
     }
 }
 
 impl fmt::Debug for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registration")
-            .field("entry", &self.entry)
+            .field("entry", self.entry())
             .finish_non_exhaustive()
     }
 }

@@ -1,20 +1,24 @@
 //! Wakers that have yet to be called.
 
+use std::fmt;
 use std::task::Waker;
 
 use blitz_sync::internals::{Panics, Wake};
 
 #[cfg(any(io_uring, loom))]
 use crate::completion::Retired;
+use crate::selector::{Memory, NO_MEMORY};
 
 /// The wakers that a poll has collected, so that a scheduler can queue all their tasks and
 /// then wake other workers once. Keeps its memory from one poll to the next.
 ///
 /// Dropping it wakes those that are left: every waiter that was taken out of a queue is
 /// woken.
-#[derive(Default, Debug)]
+#[derive(Default)]
 pub struct Wakers {
     wakers: Vec<Waker>,
+    /// The memory of a poll.
+    pub(crate) memory: Memory,
     /// Operations of the kernel that have ended. Freed last.
     #[cfg(any(io_uring, loom))]
     retired: Vec<Retired>,
@@ -26,6 +30,7 @@ impl Wakers {
     pub const fn new() -> Self {
         Self {
             wakers: Vec::new(),
+            memory: NO_MEMORY,
             #[cfg(any(io_uring, loom))]
             retired: Vec::new(),
         }
@@ -70,6 +75,14 @@ impl Wakers {
         #[cfg(any(io_uring, loom))]
         panics.put_off(|| self.retired.clear());
         panics.go_on();
+    }
+}
+
+impl fmt::Debug for Wakers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wakers")
+            .field("len", &self.wakers.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -32,7 +32,7 @@ fn unparked_beside_a_thief() {
         });
         let thief = driver.clone();
         let thief = thread::spawn(move || {
-            thief.try_poll(&mut Wakers::new());
+            thief.poll(&mut Wakers::new());
         });
         park_until(&driver, &flag);
         waker.join().unwrap();
@@ -63,7 +63,7 @@ fn unparked_by_deadlines() {
         });
         let thief = driver.clone();
         let thief = thread::spawn(move || {
-            thief.try_poll(&mut Wakers::new());
+            thief.poll(&mut Wakers::new());
         });
         while flag.load(Ordering::Relaxed) < 2 {
             park(&driver);
@@ -158,10 +158,10 @@ fn deregistered_beside_a_thief() {
         happen(&driver, &source, bits::READABLE);
         let thief = driver.clone();
         let thief = thread::spawn(move || {
-            thief.try_poll(&mut Wakers::new());
+            thief.poll(&mut Wakers::new());
         });
         registration.deregister(&mut source).unwrap();
-        driver.try_poll(&mut Wakers::new());
+        driver.poll(&mut Wakers::new());
         thief.join().unwrap();
     });
 }

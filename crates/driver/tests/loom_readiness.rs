@@ -44,7 +44,7 @@ impl Pipe {
 
     fn deliver(&self) {
         let mut wakers = Wakers::new();
-        self.driver.try_poll(&mut wakers);
+        self.driver.poll(&mut wakers);
         wakers.wake_all();
     }
 

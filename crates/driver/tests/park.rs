@@ -56,27 +56,46 @@ fn a_deadline_ends_the_park_and_not_too_early() {
     }
 }
 
-/// The park ends, whether it has no deadline or a late one: at once where there is no
-/// timer.
+/// The wait ends, whether it has no deadline or a late one, and its thread is told why.
+#[cfg(target_os = "linux")]
 #[test]
-fn an_unpark_by_a_deadline_ends_the_park() {
+fn a_wake_up_by_a_deadline_ends_a_wait() {
     for late in [None, limit()] {
         let driver = driver();
         let _pair = pair(&driver);
-        let called = Arc::new(AtomicBool::new(false));
-        let (other, set) = (driver.clone(), called.clone());
-        let other = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(20));
-            set.store(true, Ordering::Relaxed);
-            other.unpark_by(Instant::now() + Duration::from_millis(5));
+        crate::help::look(&driver);
+        let waiter = driver.clone();
+        let waiter = thread::spawn(move || {
+            let mut wakers = Wakers::new();
+            while !waiter.wait(late, &mut wakers).expired {}
         });
-        let begin = Instant::now();
-        while !called.load(Ordering::Relaxed) {
-            driver.park(late, &mut Wakers::new());
-        }
-        assert!(begin.elapsed() < LIMIT / 2);
-        other.join().unwrap();
+        assert!(driver.wake_by(Instant::now() + Duration::from_millis(5)));
+        waiter.join().unwrap();
     }
+}
+
+/// A wake-up ends one wait, and events do not.
+#[test]
+fn a_wake_up_ends_one_wait() {
+    let driver = driver();
+    let mut pair = pair(&driver);
+    let waiters = [(); 2].map(|()| {
+        let driver = driver.clone();
+        thread::spawn(move || {
+            let mut wakers = Wakers::new();
+            while !driver.wait(limit(), &mut wakers).woken {}
+        })
+    });
+    pair.there.write_all(b"x").unwrap();
+    let [first, second] = waiters;
+    driver.wake();
+    while !first.is_finished() && !second.is_finished() {
+        thread::yield_now();
+    }
+    assert!(!first.is_finished() || !second.is_finished());
+    driver.wake();
+    first.join().unwrap();
+    second.join().unwrap();
 }
 
 /// A deadline that is replaced by a later one, or by none, ends at most one park early.
@@ -98,18 +117,6 @@ fn a_timer_stays_set_for_one_park() {
         parks += 1;
     }
     assert!(parks <= 2 || !cfg!(target_os = "linux"), "{parks} parks");
-}
-
-/// The owner parks in the poll while nothing is registered.
-#[test]
-fn a_park_in_the_poll_needs_no_source() {
-    let driver = driver();
-    let deadline = Instant::now() + Duration::from_millis(5);
-    while Instant::now() < deadline {
-        assert!(!driver.park_in_poll(Some(deadline), &mut Wakers::new()));
-    }
-    driver.unpark();
-    assert!(driver.park_in_poll(limit(), &mut Wakers::new()));
 }
 
 #[test]
@@ -176,7 +183,7 @@ fn a_thief_delivers_while_the_owner_does_not() {
     let thief = driver.clone();
     let wakers = thread::spawn(move || {
         let mut wakers = Wakers::new();
-        assert!(thief.try_poll(&mut wakers));
+        thief.poll(&mut wakers);
         wakers
     });
     wakers.join().unwrap().wake_all();
@@ -184,27 +191,11 @@ fn a_thief_delivers_while_the_owner_does_not() {
 }
 
 #[test]
-fn a_thief_leaves_the_driver_of_a_parked_owner_alone() {
-    let driver = driver();
-    let _pair = pair(&driver);
-    crate::help::look(&driver);
-    let owner = driver.clone();
-    let owner = thread::spawn(move || while !owner.park(limit(), &mut Wakers::new()) {});
-    let end = Instant::now() + LIMIT;
-    while driver.try_poll(&mut Wakers::new()) {
-        assert!(Instant::now() < end, "the owner never polls");
-        thread::yield_now();
-    }
-    driver.unpark();
-    owner.join().unwrap();
-}
-
-#[test]
 fn a_poll_that_does_not_wait_takes_as_many_events_as_it_may() {
     let driver = blitz_driver::Driver::new(64, Some(2)).unwrap();
     let _pairs: Vec<_> = (0..5).map(|_| pair(&driver)).collect();
     let mut wakers = Wakers::new();
-    assert!(driver.try_poll(&mut wakers));
+    driver.poll(&mut wakers);
     assert_eq!(driver.metrics().ready(), 2);
     driver.park(limit(), &mut wakers);
     assert_eq!(driver.metrics().ready(), 5);

@@ -86,7 +86,7 @@ fn every_byte_arrives() {
         thread::spawn(move || {
             let mut wakers = Wakers::new();
             while !stop.load(Ordering::SeqCst) {
-                driver.try_poll(&mut wakers);
+                driver.poll(&mut wakers);
                 wakers.wake_all();
                 thread::sleep(Duration::from_micros(20));
             }
@@ -124,7 +124,7 @@ fn no_unpark_is_lost_beside_a_thief() {
         let (driver, stop) = (driver.clone(), stop.clone());
         thread::spawn(move || {
             while !stop.load(Ordering::SeqCst) {
-                driver.try_poll(&mut Wakers::new());
+                driver.poll(&mut Wakers::new());
             }
         })
     };

@@ -1,5 +1,8 @@
-//! What a worker waits in when it has nothing to do: with I/O the driver of `blitz_driver`,
-//! and a word to sleep on without.
+//! The places in which workers wait when they have nothing to do.
+//!
+//! The only thread of a current-thread runtime parks in a [`Driver`]: that of `blitz_driver`
+//! with I/O, and a word to sleep on without. The workers of a multi-thread runtime wait
+//! together in [`Drivers`], or each on a [`Word`] of its own: see `idle.rs`.
 //!
 //! # States of the word
 //!
@@ -11,6 +14,8 @@
 //! move is a read-modify-write of one word, all that was done before an unpark is
 //! visible to the park that it ends.
 
+#[cfg(not(loom))]
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 #[cfg(all(feature = "io", not(loom)))]
 use std::{cell::Cell, sync::Arc};
@@ -24,7 +29,7 @@ const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// One worker's driver. One thread at a time parks in it; any thread may unpark it.
+/// A driver in which one thread at a time parks; any thread may unpark it.
 #[derive(Debug)]
 pub enum Driver {
     /// Without I/O.
@@ -43,39 +48,27 @@ impl Default for Driver {
 impl Driver {
     /// A driver that has not been unparked yet, without I/O.
     pub fn new() -> Self {
-        Self::Word(Word(AtomicU32::new(EMPTY)))
+        Self::Word(Word::new())
     }
 
-    /// The driver of the worker at `index`.
+    /// The driver of a current-thread runtime.
     #[cfg(not(loom))]
-    pub(crate) fn of(common: &crate::common::Common, index: usize) -> Self {
+    pub(crate) fn of(common: &crate::common::Common) -> Self {
         #[cfg(feature = "io")]
         if let Some(drivers) = &common.io {
-            return Self::Io(drivers.at(index).clone());
+            return Self::Io(drivers.at(0).clone());
         }
-        _ = (common, index);
+        _ = common;
         Self::new()
     }
 
     /// Sleeps until it is unparked, or was since the last time, until `deadline`, or until
     /// an event has woken a task. Returns whether it was unparked.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
-        self.park_as(deadline, false)
-    }
-
-    /// The same. `others_poll`: other drivers of the runtime have sources, so that this worker
-    /// sleeps and gets up as often as their events come.
-    pub fn park_as(&self, deadline: Option<Instant>, others_poll: bool) -> bool {
         match self {
-            Self::Word(word) => {
-                _ = others_poll;
-                word.park(deadline)
-            }
+            Self::Word(word) => word.park(deadline),
             #[cfg(all(feature = "io", not(loom)))]
-            Self::Io(driver) => waking(|wakers| match others_poll {
-                true => driver.park_in_poll(deadline, wakers),
-                false => driver.park(deadline, wakers),
-            }),
+            Self::Io(driver) => waking(|wakers| driver.park(deadline, wakers)),
         }
     }
 
@@ -87,7 +80,7 @@ impl Driver {
             #[cfg(all(feature = "io", not(loom)))]
             Self::Io(driver) => {
                 if driver.has_sources() {
-                    waking(|wakers| driver.try_poll(wakers));
+                    waking(|wakers| driver.poll(wakers));
                 }
             }
         }
@@ -111,16 +104,6 @@ impl Driver {
             Self::Io(driver) => driver.unpark(),
         }
     }
-
-    /// The same by `deadline`: without waking its thread before, where the system can do that.
-    pub fn unpark_by(&self, deadline: Instant) {
-        match self {
-            Self::Word(word) => word.unpark(),
-            #[cfg(all(feature = "io", not(loom)))]
-            Self::Io(driver) => return driver.unpark_by(deadline),
-        }
-        _ = deadline;
-    }
 }
 
 /// Wakes the wakers that `poll` has gathered. The memory for them stays with the thread, so that a
@@ -143,7 +126,11 @@ fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
 pub struct Word(AtomicU32);
 
 impl Word {
-    fn park(&self, deadline: Option<Instant>) -> bool {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU32::new(EMPTY))
+    }
+
+    pub(crate) fn park(&self, deadline: Option<Instant>) -> bool {
         let state = &self.0;
         let asleep = state.compare_exchange(EMPTY, PARKED, Ordering::Acquire, Ordering::Relaxed);
         if asleep.is_ok() {
@@ -156,9 +143,148 @@ impl Word {
         state.swap(EMPTY, Ordering::Acquire) == NOTIFIED
     }
 
-    fn unpark(&self) {
+    pub(crate) fn unpark(&self) {
         if self.0.swap(NOTIFIED, Ordering::Release) == PARKED {
             wake_one(&raw const self.0);
         }
     }
+}
+
+/// What ended a wait or a poll, besides events that have woken tasks.
+#[cfg(not(loom))]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reports {
+    /// It has taken a wake-up.
+    pub(crate) woken: bool,
+    /// It has taken the event of the timer.
+    pub(crate) expired: bool,
+}
+
+/// The drivers of a multi-thread runtime, in which its workers wait together. Without I/O
+/// there is one, and no worker ever waits in it.
+#[cfg(not(loom))]
+pub(crate) struct Drivers {
+    #[cfg(feature = "io")]
+    drivers: Box<[Arc<blitz_driver::Driver>]>,
+    /// Workers wait in the drivers.
+    are_in_use: AtomicBool,
+}
+
+#[cfg(not(loom))]
+impl Drivers {
+    pub(crate) fn of(common: &crate::common::Common) -> Self {
+        #[cfg(not(feature = "io"))]
+        let _ = common;
+        Self {
+            #[cfg(feature = "io")]
+            drivers: (common.io.as_ref()).map_or_else(Box::default, |io| io.all().into()),
+            are_in_use: AtomicBool::new(false),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        #[cfg(feature = "io")]
+        return self.drivers.len().max(1);
+        #[cfg(not(feature = "io"))]
+        1
+    }
+
+    /// How many of so many workers, on so many processors, may wait in one driver: more
+    /// would wake for events for which there is no processor.
+    pub(crate) fn most_waiting(&self, workers: usize, processors: usize) -> usize {
+        #[cfg(feature = "io")]
+        if !blitz_driver::Driver::IS_SHARED {
+            return 1;
+        }
+        workers.min(processors).div_ceil(self.len())
+    }
+
+    /// Whether workers wait in the drivers.
+    #[inline]
+    pub(crate) fn are_in_use(&self) -> bool {
+        self.are_in_use.load(Ordering::Relaxed)
+    }
+
+    /// Workers wait in the drivers from now on. Returns whether they did before.
+    #[cfg(feature = "io")]
+    pub(crate) fn begin_to_use(&self) -> bool {
+        self.are_in_use.load(Ordering::Acquire) || self.are_in_use.swap(true, Ordering::AcqRel)
+    }
+}
+
+#[cfg(all(feature = "io", not(loom)))]
+impl Drivers {
+    /// Waits until an event has woken a task, a wake-up, a timer, or `deadline`.
+    pub(crate) fn wait(&self, driver: usize, deadline: Option<Instant>) -> Reports {
+        waking(|wakers| self.drivers[driver].wait(deadline, wakers)).into()
+    }
+
+    /// Wakes the tasks whose events have happened.
+    #[inline]
+    pub(crate) fn poll(&self, driver: usize) -> Reports {
+        match self.drivers.get(driver) {
+            Some(driver) if driver.has_sources() => waking(|wakers| driver.poll(wakers)).into(),
+            _ => Reports::default(),
+        }
+    }
+
+    /// Whether events may happen.
+    pub(crate) fn has_sources(&self, driver: usize) -> bool {
+        (self.drivers.get(driver)).is_some_and(|driver| driver.has_sources())
+    }
+
+    /// Ends the wait of one worker.
+    pub(crate) fn wake(&self, driver: usize) {
+        self.drivers[driver].wake();
+    }
+
+    /// Ends the wait of one worker by `deadline`. `false` if the system has no timer for that,
+    /// or no worker ever waits.
+    pub(crate) fn wake_by(&self, driver: usize, deadline: Instant) -> bool {
+        self.are_in_use() && self.drivers[driver].wake_by(deadline)
+    }
+
+    /// The worker of this thread is not going to poll: what it has started begins.
+    pub(crate) fn flush(&self, driver: usize) {
+        if let Some(driver) = self.drivers.get(driver) {
+            if driver.has_sources() {
+                waking(|wakers| driver.flush(wakers));
+            }
+        }
+    }
+}
+
+#[cfg(all(feature = "io", not(loom)))]
+impl From<blitz_driver::Reports> for Reports {
+    fn from(reports: blitz_driver::Reports) -> Self {
+        Self {
+            woken: reports.woken,
+            expired: reports.expired,
+        }
+    }
+}
+
+#[cfg(all(not(feature = "io"), not(loom)))]
+impl Drivers {
+    pub(crate) fn wait(&self, _driver: usize, _deadline: Option<Instant>) -> Reports {
+        unreachable!("no worker waits in a driver that there is not")
+    }
+
+    #[inline]
+    pub(crate) fn poll(&self, _driver: usize) -> Reports {
+        Reports::default()
+    }
+
+    pub(crate) fn has_sources(&self, _driver: usize) -> bool {
+        false
+    }
+
+    pub(crate) fn wake(&self, _driver: usize) {}
+
+    pub(crate) fn wake_by(&self, _driver: usize, _deadline: Instant) -> bool {
+        false
+    }
+
+    pub(crate) fn flush(&self, _driver: usize) {}
 }

@@ -1,9 +1,11 @@
-//! The I/O drivers of a runtime, one for each worker, and which one a source is
-//! registered with.
+//! The I/O drivers of a runtime, and which one a source is registered with.
 //!
-//! A worker's sources go to its own driver, so that workers share no lock. A thread that is
-//! none of the runtime's workers, such as one that blocks for a future, takes the drivers
-//! in turn.
+//! Drivers belong to the runtime, not to a worker: the workers wait in them together, so that
+//! a worker whose processor is taken away, or whose task computes, holds up no connection. A
+//! small machine needs one driver. On a large one, threads that register, and events, would
+//! contend for it; so there is one for every [`PROCESSORS_OF_ONE`] processors. A worker's
+//! sources go to its own driver, which it shares with some others. A thread that is none of
+//! the runtime's workers, such as one that blocks for a future, takes the drivers in turn.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +15,11 @@ use blitz_driver::current::{self, NoDriver};
 use blitz_driver::{Driver, Metrics, Wakers};
 
 use crate::config::Config;
-use crate::scheduler::{self, multi_thread};
+use crate::scheduler;
+
+/// How many processors share a driver. Two workers that wait in one driver cost each other
+/// next to nothing, and what many cost each other is the lock of one kernel object.
+const PROCESSORS_OF_ONE: usize = 8;
 
 /// The drivers of a runtime.
 pub(crate) struct Drivers {
@@ -38,27 +44,32 @@ impl Drivers {
             driver.allow_ring(config.enable_io_uring && !is_ring_forbidden());
             Ok(driver)
         };
-        let drivers = (0..config.worker_threads).map(driver);
+        let processors = blitz_sync::internals::processors().min(config.worker_threads);
+        let drivers = (0..processors.div_ceil(PROCESSORS_OF_ONE)).map(driver);
         Ok(Some(Self {
             drivers: drivers.collect::<io::Result<_>>()?,
             turn: AtomicUsize::new(0),
         }))
     }
 
+    /// All drivers.
+    pub(crate) fn all(&self) -> &[Arc<Driver>] {
+        &self.drivers
+    }
+
     /// The driver of the worker at `index`.
     pub(crate) fn at(&self, index: usize) -> &Arc<Driver> {
-        &self.drivers[index]
+        &self.drivers[index % self.drivers.len()]
     }
 
     /// The driver of the worker that this thread is, for something that is about to wait there.
     fn of_worker(&self, handle: &scheduler::Handle) -> Option<&Arc<Driver>> {
-        let index = handle.own_index()?;
-        multi_thread::event_expected();
-        Some(self.at(index))
+        handle.source_expected();
+        Some(self.at(handle.own_index()?))
     }
 
     fn any(&self) -> &Arc<Driver> {
-        &self.drivers[self.turn.fetch_add(1, Ordering::Relaxed) % self.drivers.len()]
+        self.at(self.turn.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Ends all that waits for I/O, with an error.

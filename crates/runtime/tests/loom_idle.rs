@@ -9,11 +9,12 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::model::expire;
-use blitz_runtime::model::scheduler::idle::{Calls, Idle, Sleeper};
+use blitz_runtime::model::scheduler::idle::{Calls, Idle, Place, Sleeper};
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_runtime::model::scheduler::queue::Ring;
 use blitz_runtime::model::scheduler::{Driver, Inject};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
 fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
@@ -31,13 +32,52 @@ fn pointer(task: Task) -> NonNull<Task> {
     NonNull::new(std::ptr::without_provenance_mut(task)).unwrap()
 }
 
+/// The driver in which workers wait: what one poll has taken, no other takes.
+#[derive(Default)]
+struct Poll {
+    found: Mutex<Found>,
+    change: Condvar,
+}
+
+#[derive(Default)]
+struct Found {
+    woken: bool,
+    /// The sum of the tasks whose events have happened.
+    events: Task,
+}
+
+impl Poll {
+    fn change(&self, change: impl FnOnce(&mut Found)) {
+        change(&mut self.found.lock().unwrap());
+        self.change.notify_one();
+    }
+
+    fn look(&self) -> Found {
+        std::mem::take(&mut self.found.lock().unwrap())
+    }
+
+    /// The clock of the model has run out if it ever does.
+    fn wait(&self, has_deadline: bool) -> Found {
+        let mut found = self.found.lock().unwrap();
+        while !found.woken && found.events == 0 {
+            if has_deadline {
+                drop(found);
+                thread::yield_now();
+                return Found::default();
+            }
+            found = self.change.wait(found).unwrap();
+        }
+        std::mem::take(&mut found)
+    }
+}
+
 struct World {
     idle: Idle,
     inject: Inject<Task>,
     rings: Vec<Ring<Task, 4>>,
-    drivers: Vec<Driver>,
-    /// The sum of the tasks whose events have happened in a worker's driver.
-    events: Vec<AtomicUsize>,
+    words: Vec<Driver>,
+    poll: Poll,
+    uses_driver: bool,
     closed: AtomicBool,
     /// The sum of the tasks that have run.
     done: AtomicUsize,
@@ -53,12 +93,27 @@ impl World {
     /// loom can not drop it after it has found a mistake, so only a model that ends well
     /// does.
     fn new(workers: usize, processors: usize, all: Task) -> Arc<ManuallyDrop<Self>> {
+        Self::with_driver(workers, processors, all, 0)
+    }
+
+    /// The same; up to `most_waiting` workers wait in the driver.
+    fn with_driver(
+        workers: usize,
+        processors: usize,
+        all: Task,
+        most_waiting: usize,
+    ) -> Arc<ManuallyDrop<Self>> {
+        let idle = Idle::new(workers, processors, 1, most_waiting);
+        if most_waiting > 0 {
+            assert_eq!(idle.use_drivers(), Calls::default());
+        }
         Arc::new(ManuallyDrop::new(Self {
-            idle: Idle::new(workers, processors),
+            idle,
             inject: Inject::new(),
             rings: (0..workers).map(|_| Ring::new()).collect(),
-            drivers: (0..workers).map(|_| Driver::new()).collect(),
-            events: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+            words: (0..workers).map(|_| Driver::new()).collect(),
+            poll: Poll::default(),
+            uses_driver: most_waiting > 0,
             closed: AtomicBool::new(false),
             done: AtomicUsize::new(0),
             waiting: (0..=all).map(|_| Driver::new()).collect(),
@@ -71,7 +126,15 @@ impl World {
         if calls.to_work.is_some() {
             self.calls.fetch_add(1, Ordering::Relaxed);
         }
-        calls.each().for_each(|index| self.drivers[index].unpark());
+        let places = calls.to_work.into_iter().chain(calls.to_monitor);
+        places.for_each(|place| self.wake(place));
+    }
+
+    fn wake(&self, place: Place) {
+        match place {
+            Place::Parked(index) => self.words[index].unpark(),
+            Place::Driver(_) => self.poll.change(|found| found.woken = true),
+        }
     }
 
     /// A task comes from outside.
@@ -85,15 +148,14 @@ impl World {
         self.call(self.idle.injected());
     }
 
-    /// An event for a task happens in a worker's driver, and ends its park.
-    fn happen(&self, index: usize, task: Task) {
-        self.events[index].fetch_add(task, Ordering::AcqRel);
-        self.drivers[index].unpark();
+    /// An event for a task happens.
+    fn happen(&self, task: Task) {
+        self.poll.change(|found| found.events += task);
     }
 
     fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        self.idle.wake_all(|index| self.drivers[index].unpark());
+        self.idle.wake_all(|place| self.wake(place));
     }
 
     /// Notes that a task has run. After the last one, all leave.
@@ -142,6 +204,10 @@ impl Worker<'_> {
                 }
             }
             searching = world.idle.sleep(self, searching);
+            if world.uses_driver {
+                // As `search::sleep` does.
+                world.call(world.idle.pushed(false));
+            }
         }
     }
 
@@ -162,14 +228,22 @@ impl Worker<'_> {
             .map(|(task, _)| task.addr().get())
     }
 
-    /// Polls a worker's driver: what has happened there is ready here.
-    fn deliver(&self, index: usize) {
-        let task = self.world.events[index].swap(0, Ordering::AcqRel);
+    /// What has happened is ready here.
+    fn deliver(&self, task: Task) {
         if task != 0 {
             // SAFETY: the ring with this number is this worker's.
             let pushed = unsafe { self.world.rings[self.index].push(pointer(task)) };
             assert!(pushed.is_ok());
         }
+    }
+
+    /// Polls without waiting.
+    fn poll(&self) {
+        let found = self.world.poll.look();
+        if found.woken && self.world.idle.passes_on() {
+            self.world.wake(Place::Driver(0));
+        }
+        self.deliver(found.events);
     }
 
     /// Makes a task, which others may steal.
@@ -184,6 +258,10 @@ impl Worker<'_> {
 impl Sleeper for Worker<'_> {
     fn index(&self) -> usize {
         self.index
+    }
+
+    fn driver(&self) -> usize {
+        0
     }
 
     fn sees_injected(&self) -> bool {
@@ -206,22 +284,33 @@ impl Sleeper for Worker<'_> {
         self.world.closed.load(Ordering::Acquire)
     }
 
-    fn park(&self) {
-        let is_monitor = self.world.idle.is_monitor(self.index, false);
-        // The clock of the model has run out if it ever does.
-        let deadline = is_monitor.then(std::time::Instant::now);
-        if !self.world.drivers[self.index].park(deadline) {
-            thread::yield_now();
+    fn sleep(&self, place: Place) -> bool {
+        let is_monitor = self.world.idle.is_monitor(place, false);
+        match place {
+            Place::Parked(index) => {
+                // The clock of the model has run out if it ever does.
+                let deadline = is_monitor.then(std::time::Instant::now);
+                if !self.world.words[index].park(deadline) {
+                    thread::yield_now();
+                }
+                false
+            }
+            Place::Driver(_) => {
+                let found = self.world.poll.wait(is_monitor);
+                self.deliver(found.events);
+                found.woken
+            }
         }
-        self.deliver(self.index);
     }
 
     /// A worker that has a task that waits is stalled in these models.
-    fn sees_stalled(&self) -> bool {
-        if !self.world.idle.is_monitor(self.index, false) {
+    fn sees_stalled(&self, place: Place) -> bool {
+        if !self.world.idle.is_monitor(place, false) {
             return false;
         }
-        (0..self.world.events.len()).for_each(|index| self.deliver(index));
+        if !self.world.idle.is_attended(0) {
+            self.poll();
+        }
         self.sees_any()
     }
 
@@ -293,8 +382,8 @@ fn from_outside_for_two() {
 fn burst() {
     model(3, || {
         let world = World::new(2, 2, 0);
-        let _ = world.idle.go_to_sleep(0, false);
-        let _ = world.idle.go_to_sleep(1, false);
+        let _ = world.idle.go_to_sleep(0, 0, false);
+        let _ = world.idle.go_to_sleep(1, 0, false);
         let other = {
             let world = world.clone();
             thread::spawn(move || world.inject(1))
@@ -345,34 +434,80 @@ fn blocked() {
     });
 }
 
-/// A task registers a source of events and blocks its thread until the event's task has run.
-/// The worker's own driver is polled by nobody but the monitor.
+/// The worker that waits in the driver gets up to a task that blocks its thread until an
+/// event's task has run. The other worker is parked, and no worker waits in the driver.
 fn blocked_before_an_event() {
     model(2, || {
-        let world = World::new(2, 1, 3);
+        let world = World::with_driver(2, 1, 3, 1);
         expire();
         let run = |worker: &Worker<'_>, task: Task| {
             if task == 1 {
-                worker.world.call(worker.world.idle.pushed(false));
-                worker.world.happen(worker.index, 2);
+                worker.world.happen(2);
                 worker.world.wait_for(2);
             }
             worker.world.finish(task);
         };
-        world.inject.push(pointer(1));
         let workers = [0, 1].map(|index| start(&world, index, run));
+        world.happen(1);
         all_end(workers, world);
     });
 }
 
-/// An event happens while its worker goes to sleep in its driver.
-fn sleeps_beside_an_event() {
-    model(3, || {
-        let world = World::new(1, 2, 1);
+/// Events happen while workers go to sleep in the driver.
+fn sleeps_beside_an_event(workers: usize) {
+    model(2, move || {
+        let world = World::with_driver(workers, 2, 3, workers);
+        let workers: Vec<_> = (0..workers)
+            .map(|index| start(&world, index, finish))
+            .collect();
+        world.happen(1);
+        world.happen(2);
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().unwrap());
+        end(world);
+    });
+}
+
+/// A task comes from outside, and the worker that waits in the driver is called for it. The
+/// other worker polls the driver, and then blocks until that task has run.
+fn polled_by_a_busy_worker() {
+    model(2, || {
+        let world = World::with_driver(2, 2, 3, 2);
+        let run = |worker: &Worker<'_>, task: Task| {
+            if task == 2 {
+                worker.poll();
+                worker.world.wait_for(1);
+            }
+            worker.world.finish(task);
+        };
+        world.inject.push(pointer(2));
+        let workers = [0, 1].map(|index| start(&world, index, run));
+        world.inject(1);
+        all_end(workers, world);
+    });
+}
+
+/// The first source is registered while workers are parked: one of them waits in the driver
+/// from then on, and sees its event.
+fn a_source_while_parked() {
+    model(2, || {
+        let world = World::with_driver(1, 2, 1, 0);
         let worker = start(&world, 0, finish);
-        world.happen(0, 1);
+        world.call(world.idle.use_drivers());
+        world.happen(1);
         worker.join().unwrap();
         end(world);
+    });
+}
+
+/// The end comes while workers go to sleep in the driver.
+fn closes_while_waiting() {
+    model(2, || {
+        let world = World::with_driver(2, 2, 0, 2);
+        let workers = [0, 1].map(|index| start(&world, index, finish));
+        world.close();
+        all_end(workers, world);
     });
 }
 
@@ -424,18 +559,21 @@ fn blocked_by_injected() {
 /// A monitor that dozes is called by the next push, and by no other.
 fn dozing() {
     model(2, || {
-        let idle = Idle::new(2, 1);
-        let _ = idle.go_to_sleep(0, false);
-        assert!(idle.is_monitor(0, false) && idle.doze(0) && idle.is_dozing());
-        let calls = idle.pushed(false);
-        assert_eq!(calls.to_monitor, Some(0), "the monitor was not called");
-        assert!(idle.is_monitor(0, false) && !idle.is_dozing());
-        assert_eq!(idle.pushed(false), Calls::default());
-        // The role ends with all that belongs to it.
-        assert!(idle.doze(0));
-        assert_eq!(idle.get_up(0, false), Some(Calls::default()));
-        assert!(!idle.is_monitor(0, false) && !idle.is_dozing());
-        assert_eq!((idle.awake(), idle.searching()), (2, 0));
+        for most_waiting in [0, 1] {
+            let idle = Idle::new(2, 1, 1, most_waiting);
+            let _ = idle.use_drivers();
+            let (place, _) = idle.go_to_sleep(0, 0, false);
+            assert!(idle.is_monitor(place, false) && idle.doze(place) && idle.is_dozing());
+            let calls = idle.pushed(false);
+            assert_eq!(calls.to_monitor, Some(place), "the monitor was not called");
+            assert!(idle.is_monitor(place, false) && !idle.is_dozing());
+            assert_eq!(idle.pushed(false), Calls::default());
+            // The role ends with all that belongs to it.
+            assert!(idle.doze(place));
+            assert_eq!(idle.get_up(place, false), (Calls::default(), false));
+            assert!(!idle.is_monitor(place, false) && !idle.is_dozing());
+            assert_eq!((idle.awake(), idle.searching()), (2, 0));
+        }
     });
 }
 
@@ -475,13 +613,24 @@ fn the_monitor_takes_what_a_blocked_worker_has() {
 }
 
 #[test]
-fn the_monitor_polls_the_driver_of_a_blocked_worker() {
+fn the_monitor_polls_a_driver_in_which_no_worker_waits() {
     blocked_before_an_event();
 }
 
 #[test]
-fn an_event_wakes_the_worker_that_sleeps_in_its_driver() {
-    sleeps_beside_an_event();
+fn an_event_wakes_a_worker_that_waits() {
+    sleeps_beside_an_event(1);
+    sleeps_beside_an_event(2);
+}
+
+#[test]
+fn a_call_reaches_a_worker_that_waits() {
+    polled_by_a_busy_worker();
+}
+
+#[test]
+fn the_first_source_brings_a_worker_into_the_driver() {
+    a_source_while_parked();
 }
 
 #[test]
@@ -502,6 +651,7 @@ fn a_push_calls_a_dozing_monitor() {
 #[test]
 fn the_end_wakes_all() {
     closes();
+    closes_while_waiting();
 }
 
 // The checks are checked.
@@ -520,6 +670,9 @@ mod mistakes {
         the_role_of_the_monitor_must_be_passed_on: MonitorLeaves in blocked_twice = "deadlock";
         a_task_from_outside_must_be_monitored: InjectsUnmonitored in blocked_by_injected = "deadlock";
         a_push_must_call_a_dozing_monitor: MonitorDozesOn in dozing = "was not called";
+        a_wake_up_must_be_passed_on: KeepsWakeUp in polled_by_a_busy_worker = "deadlock";
+        the_first_source_must_call_a_worker: UsesDriversSilently in a_source_while_parked = "deadlock";
+        the_next_one_must_be_woken: LeavesCalls in closes_while_waiting = "deadlock";
         the_end_must_wake_all: ClosesForOne in closes = "deadlock";
     }
 }

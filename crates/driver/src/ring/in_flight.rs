@@ -94,7 +94,7 @@ impl<O: Operation> Drop for InFlight<O> {
         }
         let lent = Shared::lend_to_cancel(&self.shared);
         if self.driver.ring.cancel(lent) {
-            self.driver.queued();
+            self.driver.queued_to_cancel();
         } else {
             // SAFETY: the address is that of the whole, from `lend`, and was not used.
             drop(unsafe { Arc::from_raw(lent.cast::<Shared<O>>()) });

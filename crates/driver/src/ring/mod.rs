@@ -1,8 +1,8 @@
 //! The ring of completions that a driver has besides its poll: io_uring, or nothing.
 //!
-//! [`Ring`] is what any thread may use: it queues operations. [`Turn`] belongs to the
-//! holder of the right to poll: it submits queued operations to the kernel, and takes
-//! completions. `driver.rs` explains when.
+//! Any thread may use the [`Ring`]: it queues operations. The [`Turn`] is behind a lock of
+//! the driver: it submits queued operations to the kernel, and takes completions.
+//! `driver.rs` explains when.
 
 #[cfg(io_uring)]
 mod in_flight;

@@ -19,6 +19,11 @@ impl Ring {
     }
 
     #[inline]
+    pub fn has_queued(&self) -> bool {
+        false
+    }
+
+    #[inline]
     pub fn close(&self) -> bool {
         false
     }

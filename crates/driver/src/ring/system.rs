@@ -5,12 +5,10 @@
 //! 1. *Queued*, by any thread, in [`Ring::queue`]. A driver's first operation sets up the
 //!    ring and registers its descriptor with the driver's poll, which ends when something
 //!    completes.
-//! 2. *Submitted*, by the thread that has the right to poll: the owner before it parks and
-//!    every few polls, or another thread in its place. So operations go to the kernel in
-//!    batches.
-//! 3. *Completed*: taken from the ring by the thread that has the right to poll, right
-//!    after the submission (operations that need no waiting are done by then) or after the
-//!    poll.
+//! 2. *Submitted*, by a thread that polls, or is about to wait. So operations go to the
+//!    kernel in batches.
+//! 3. *Completed*: taken from the ring right after a submission (operations that need no
+//!    waiting are done by then) or after a poll.
 //!
 //! # Every operation completes
 //!
@@ -43,7 +41,7 @@ use mio::unix::SourceFd;
 
 use crate::completion::{Header, cancelled, complete};
 use crate::lock::Mutex;
-use crate::selector::Registry;
+use crate::selector::Selector;
 use crate::wakers::Wakers;
 
 /// The number of operations that go to the kernel at a time.
@@ -73,7 +71,7 @@ pub struct Ring {
     /// Whether there is a ring, once that was tried.
     is_set_up: OnceLock<bool>,
     queue: Mutex<Queue>,
-    /// The number of queued entries, as a hint for the holder of the right to poll.
+    /// More than zero while something waits for a submission.
     queued: AtomicUsize,
     /// The number of operations that are queued or under way in the kernel.
     in_flight: AtomicUsize,
@@ -87,7 +85,7 @@ struct Queue {
     is_closed: bool,
 }
 
-/// The part that belongs to the holder of the right to poll.
+/// The part that belongs to the thread that submits, or takes completions.
 #[derive(Default)]
 pub struct Turn {
     uring: Option<IoUring>,
@@ -138,14 +136,14 @@ impl Ring {
     }
 
     /// Returns whether there is a ring; the first call sets it up.
-    pub fn is_set_up(&self, registry: &Registry) -> bool {
+    pub fn is_set_up(&self, selector: &Selector) -> bool {
         *self.is_set_up.get_or_init(|| {
             if !self.is_allowed.load(Ordering::Relaxed) {
                 return false;
             }
             let Ok(uring) = set_up() else { return false };
             let descriptor = uring.as_raw_fd();
-            if registry.register_ring(&mut SourceFd(&descriptor)).is_err() {
+            if selector.register_ring(&mut SourceFd(&descriptor)).is_err() {
                 return false;
             }
             self.queue.lock().uring = Some(uring);
@@ -158,6 +156,13 @@ impl Ring {
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::SeqCst) == 0
+    }
+
+    /// Returns whether something waits for a submission. Sequentially consistent: see
+    /// `driver.rs`.
+    #[inline]
+    pub fn has_queued(&self) -> bool {
+        self.queued.load(Ordering::SeqCst) != 0
     }
 
     /// Queues an operation. Returns `false` if there is no room, or if the ring is closed.
@@ -202,10 +207,11 @@ impl Turn {
     /// something has completed already: then the caller must not wait for long.
     #[inline]
     pub fn submit(&mut self, ring: &Ring, wakers: &mut Wakers) -> bool {
-        if ring.queued.load(Ordering::SeqCst) == 0 && self.entries.is_empty() {
-            return true;
-        }
         let is_empty = self.submit_all(ring);
+        if !is_empty {
+            // The next thread that polls tries again.
+            ring.queued.fetch_add(1, Ordering::SeqCst);
+        }
         self.complete(ring, wakers) == 0 && is_empty
     }
 

@@ -1,18 +1,30 @@
-//! The system's facility to wait for many sources at once: mio's poll, or a model of it.
+//! The system's facility to wait for many sources at once.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `epoll.rs` | Linux: any number of threads wait at the same time, and the kernel wakes one for each event |
+//! | `exclusive.rs` | other systems: mio's poll behind a lock, so that one thread at a time waits |
+//! | `model.rs` | a model of the first for loom |
 
+#[cfg(epoll)]
+mod epoll;
+#[cfg(not(any(epoll, loom)))]
+mod exclusive;
 #[cfg(loom)]
 mod model;
-#[cfg(not(loom))]
-mod system;
-#[cfg(any(timer, loom))]
+#[cfg(any(epoll, loom))]
 mod timer;
-#[cfg(timer)]
+#[cfg(epoll)]
 mod timer_descriptor;
 
+#[cfg(epoll)]
+pub use epoll::{Memory, NO_MEMORY, Selector};
+#[cfg(not(any(epoll, loom)))]
+pub use exclusive::{Memory, NO_MEMORY, Selector};
 #[cfg(loom)]
-pub use model::{Registry, Selector, Source};
-#[cfg(not(loom))]
-pub use system::{Registry, Selector};
+pub use model::{Memory, NO_MEMORY, Selector, Source};
+
+use std::time::Instant;
 
 use crate::bits::Bits;
 
@@ -22,4 +34,19 @@ pub enum Report {
     Source(usize, Bits),
     /// Another thread has requested a wake-up.
     Wake,
+    /// The timer has expired.
+    #[cfg_attr(not(any(epoll, loom)), allow(dead_code, reason = "there is no timer"))]
+    Expired,
+    /// The ring of completions has some.
+    #[cfg_attr(not(io_uring), allow(dead_code, reason = "there is no ring"))]
+    Completions,
+}
+
+/// How long a poll waits for events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// It collects what is there.
+    Not,
+    /// It waits until there is an event, or until the time has come.
+    Until(Option<Instant>),
 }

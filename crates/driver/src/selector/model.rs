@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use loom::sync::{Condvar, Mutex};
 
-use super::Report;
 use super::timer::Timer;
+use super::{Report, Wait};
 use crate::bits::Bits;
 
 #[derive(Default)]
@@ -42,18 +42,17 @@ impl Shared {
     }
 }
 
-/// Waits for events. Only one thread at a time uses it.
+/// Waits for events: any number of threads may do so at the same time.
 pub struct Selector {
     shared: Arc<Shared>,
-    timer: Arc<Timer>,
-    found: State,
+    timer: Timer,
 }
 
-/// The part that any thread may use meanwhile.
-pub struct Registry {
-    shared: Arc<Shared>,
-    timer: Arc<Timer>,
-}
+/// A poll of the model needs no memory.
+pub type Memory = ();
+
+/// No memory yet.
+pub const NO_MEMORY: Memory = ();
 
 /// The kernel's timer.
 pub struct Kernel(Arc<Shared>);
@@ -69,65 +68,62 @@ impl Kernel {
     }
 }
 
-/// A source of events: the token under which it is registered, or 0.
+/// A source of events: the token under which it is registered, if it is.
 #[derive(Default)]
-pub struct Source(usize);
+pub struct Source(Option<usize>);
 
 impl Selector {
-    pub fn new(_events: usize, _events_busy: Option<usize>) -> io::Result<(Self, Registry)> {
+    /// Whether several threads may wait at the same time.
+    pub const IS_SHARED: bool = true;
+
+    pub fn new(_events: usize, _events_busy: Option<usize>) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State::default()),
             change: Condvar::new(),
         });
-        let timer = Arc::new(Timer::new(Kernel(shared.clone())));
-        let registry = Registry {
-            shared: shared.clone(),
-            timer: timer.clone(),
-        };
-        let selector = Self {
-            shared,
-            timer,
-            found: State::default(),
-        };
-        Ok((selector, registry))
+        let timer = Timer::new(Kernel(shared.clone()));
+        Ok(Self { shared, timer })
     }
 
-    /// Waits for events. Time passes only when the model says so.
-    pub fn wait(&mut self, deadline: Option<Instant>) {
-        if let Some(deadline) = deadline {
-            self.timer.set_by(deadline);
+    /// Polls, and calls `report` for each event. Time passes only when the model says so.
+    pub fn poll(&self, wait: Wait, (): &mut Memory, mut report: impl FnMut(Report)) {
+        let found = match wait {
+            Wait::Not => self.shared.with(State::take),
+            Wait::Until(deadline) => {
+                if let Some(deadline) = deadline {
+                    self.timer.set_by(deadline);
+                }
+                self.wait()
+            }
+        };
+        if found.expired {
+            self.timer.expired();
+            report(Report::Expired);
         }
+        if found.woken {
+            report(Report::Wake);
+        }
+        for (token, bits) in found.events {
+            report(Report::Source(token, bits));
+        }
+    }
+
+    fn wait(&self) -> State {
         let lock = self.shared.state.lock();
         let mut state = lock.unwrap_or_else(PoisonError::into_inner);
         while !state.woken && !state.expired && state.events.is_empty() {
             let lock = self.shared.change.wait(state);
             state = lock.unwrap_or_else(PoisonError::into_inner);
         }
-        self.found = state.take();
+        state.take()
     }
 
-    pub fn look(&mut self) {
-        self.found = self.shared.with(State::take);
-    }
-
-    pub fn reports(&self) -> impl Iterator<Item = Report> {
-        if self.found.expired {
-            self.timer.expired();
-        }
-        let wake = (self.found.woken || self.found.expired).then_some(Report::Wake);
-        let events = self.found.events.iter();
-        wake.into_iter()
-            .chain(events.map(|&(token, bits)| Report::Source(token, bits)))
-    }
-}
-
-impl Registry {
     pub fn wake(&self) {
         self.shared.with(|state| state.woken = true);
         self.shared.change.notify_one();
     }
 
-    pub fn wake_by(&self, deadline: Instant) -> bool {
+    pub fn set_timer(&self, deadline: Instant) -> bool {
         self.timer.set_by(deadline)
     }
 
@@ -140,22 +136,21 @@ impl Registry {
     }
 
     pub fn register(&self, source: &mut Source, token: usize, _interest: ()) -> io::Result<()> {
-        source.0 = token;
+        source.0 = Some(token);
         Ok(())
     }
 
     pub fn deregister(&self, source: &mut Source) -> io::Result<()> {
-        let token = std::mem::take(&mut source.0);
+        let token = source.0.take();
         self.shared
-            .with(|state| state.events.retain(|&(other, _)| other != token));
+            .with(|state| state.events.retain(|&(other, _)| Some(other) != token));
         Ok(())
     }
 
     /// Makes an event happen at a source.
     pub fn happen(&self, source: &Source, bits: Bits) {
-        if source.0 != 0 {
-            self.shared
-                .with(|state| state.events.push((source.0, bits)));
+        if let Some(token) = source.0 {
+            self.shared.with(|state| state.events.push((token, bits)));
             self.shared.change.notify_one();
         }
     }

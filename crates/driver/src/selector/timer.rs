@@ -6,23 +6,17 @@
 //! unless it is already set for an earlier time. A deadline that is no longer needed is not
 //! cancelled: it only ends one poll early.
 //!
-//! # The timer ends the poll
+//! # The timer ends a poll
 //!
 //! `due` is the time for which the timer is set. It changes under its lock, together with
 //! the kernel's timer. While it is `Some(time)`, the kernel's timer will expire at that
 //! time, or has expired and its event is in the poll. Only a poll takes the event out, and
-//! the thread that has the right to poll then sets `due` to `None` ([`Timer::expired`])
-//! before it gives up that right.
+//! that thread then sets `due` to `None` ([`Timer::expired`]).
 //!
-//! *The owner's own deadline.* The owner calls [`Timer::set_by`] with the right to poll,
-//! and waits. No other thread can take the event in between. Other threads can only set an
-//! earlier time. So the poll ends by the deadline.
-//!
-//! *The deadline of another thread*, [`Driver::unpark_by`](crate::Driver::unpark_by). That
-//! thread has seen the owner poll before it calls `set_by`. So the event ends that poll,
-//! unless the poll has ended already. The thread may leave an earlier time in place whose
-//! event that poll has taken; then that poll has ended, too. An event that comes later only
-//! ends another poll early.
+//! A thread that calls [`Timer::set_by`] may find an earlier time in place whose event
+//! another thread has just taken. Then that thread's poll has ended, and its caller is told
+//! so ([`Reports::expired`](crate::Reports)): it does what is due, and sets the timer for
+//! what is due next.
 //!
 //! Setting the timer may erase an event of an earlier time that has not been taken. Then
 //! the new time must be earlier than that one, so it is past, and the kernel reports it at
@@ -68,8 +62,7 @@ impl Timer {
         is_set
     }
 
-    /// Records that a poll has taken the timer's event. Called by the thread that has the
-    /// right to poll.
+    /// Records that a poll has taken the timer's event.
     pub fn expired(&self) {
         if !active(Mutant::StaysDue) {
             *self.due.lock() = None;

@@ -95,6 +95,14 @@ impl Handle {
         }
     }
 
+    /// This thread is about to register a source of events.
+    #[cfg(feature = "io")]
+    pub(crate) fn source_expected(&self) {
+        if let Self::MultiThread(shared) = self {
+            shared.source_expected();
+        }
+    }
+
     /// How many tasks wait in the queue that no worker owns.
     pub(crate) fn injected(&self) -> usize {
         either!(self, shared => shared.injected())

@@ -20,7 +20,7 @@ const DISABLED: &str = "A Tokio 1.x context was found, but timers are disabled. 
 pub(super) fn own_wheel() -> Option<&'static Wheel> {
     let wheel = context::with(attached);
     if wheel.is_some() {
-        multi_thread::event_expected();
+        multi_thread::timer_expected();
     }
     wheel
 }

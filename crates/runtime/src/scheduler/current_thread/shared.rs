@@ -33,7 +33,7 @@ impl Shared {
         Self {
             inject: Inject::new(),
             main_woken: AtomicBool::new(false),
-            driver: Driver::of(&common, 0),
+            driver: Driver::of(&common),
             counters: Counters::new(&common.config),
             base: Base::new(common, pool),
         }

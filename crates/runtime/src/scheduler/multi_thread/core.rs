@@ -3,22 +3,21 @@
 //!
 //! A thread acquires the core by setting [`taken`](Core::try_acquire), and releases it when a
 //! task is about to block the thread (`hand_over.rs`); then another thread acquires it, with
-//! all that is queued there and with the driver. Setting and clearing publish the core from
+//! all that is queued there. Setting and clearing publish the core from
 //! one thread to the next.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ptr::NonNull;
 
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use super::lifo_slot::LifoSlot;
-use super::monitor::Seen;
 use super::queue::Ring;
 use super::run_batch::RunBatch;
 use super::tuning::Tuning;
 use crate::common::Common;
 use crate::core::Header;
-use crate::driver::Driver;
+use crate::driver::Word;
 use crate::metrics::{Counters, Stopwatch};
 
 /// See the head of this file.
@@ -30,7 +29,8 @@ pub(super) struct Core {
     taken: AtomicBool,
     pub(super) ring: Ring<Header>,
     pub(super) counters: Counters,
-    pub(super) driver: Driver,
+    /// Where its thread parks.
+    pub(super) word: Word,
 }
 
 /// What only the thread that has the core may use.
@@ -48,7 +48,6 @@ pub(super) struct Local {
     pub(super) reclaims: Cell<bool>,
     /// The last park was so short that spinning would have been better.
     pub(super) parked_briefly: Cell<bool>,
-    pub(super) seen: RefCell<Seen>,
 }
 
 // SAFETY: `local` is used only by the thread that has the core, and `try_acquire` and
@@ -58,7 +57,7 @@ unsafe impl Send for Core {}
 unsafe impl Sync for Core {}
 
 impl Core {
-    pub(super) fn new(common: &Common, index: usize) -> Self {
+    pub(super) fn new(common: &Common) -> Self {
         let config = &common.config;
         let tuning = Tuning::new(config.event_interval, config.global_queue_interval);
         Self {
@@ -70,14 +69,13 @@ impl Core {
                 searching: Cell::new(false),
                 reclaims: Cell::new(false),
                 parked_briefly: Cell::new(true),
-                seen: RefCell::new(Seen::new(config.worker_threads)),
             },
             lifo_slot: LifoSlot::new(),
             batch: RunBatch::new(),
             taken: AtomicBool::new(false),
             ring: Ring::new(),
             counters: Counters::new(config),
-            driver: Driver::of(common, index),
+            word: Word::new(),
         }
     }
 

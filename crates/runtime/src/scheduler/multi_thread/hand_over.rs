@@ -31,13 +31,26 @@ pub(crate) fn hand_over() -> Option<HandedOver> {
     })
 }
 
-/// A timer is started, or a source of events registered, by this thread's worker, if it is
-/// one. When a task blocks the thread later, another worker has to see what happens.
+/// A source of events is registered by this thread's worker, if it is one. When a task blocks
+/// the thread later, another worker has to see what happens.
 #[inline]
 pub(crate) fn event_expected() {
     // SAFETY: the reference is used here only.
     if let Some(worker) = unsafe { Worker::here() } {
         worker.notify_pushed(false);
+    }
+}
+
+/// A timer is started by this thread's worker, if it is one.
+#[inline]
+pub(crate) fn timer_expected() {
+    // SAFETY: the reference is used here only.
+    if let Some(worker) = unsafe { Worker::here() } {
+        worker.notify_pushed(false);
+        if worker.shared.drivers.are_in_use() {
+            worker.timer_started.set(true);
+            worker.pending.set(true);
+        }
     }
 }
 

@@ -2,63 +2,102 @@
 //!
 //! # States
 //!
-//! A worker is *awake* or *asleep*. While it is awake it may be *searching*: it has
-//! no task and looks whether others have. One of the sleepers may be the *monitor*: it
-//! sleeps, too, but gets up every few milliseconds to see whether another worker is
-//! stalled.
+//! A worker is *awake* or *asleep*. An awake worker may be *searching*: it has no task and
+//! looks for tasks of others. A sleeping worker is in one of two places:
+//!
+//! * *Parked*: it sleeps on a word of its own. Another thread calls it by its number.
+//! * *Waiting*: it waits in a driver, for the events of the system and for timers. Several
+//!   workers may wait in one driver, up to a limit. A call ends the wait of any one of them,
+//!   so workers that wait are counted and not named.
+//!
+//! No worker waits in a driver before a task needs one ([`Idle::use_drivers`]): to be called
+//! in a driver costs more than on a word. Afterwards a worker that goes to sleep waits in
+//! its own driver, or in another one if no worker waits there, and parks only where the
+//! limit is reached. So more workers than the limit do not wake for the same events.
+//!
+//! One of the sleepers may be the *monitor*: a parked worker, or the workers that wait in
+//! one driver together. It looks every few milliseconds whether another worker is stalled.
 //!
 //! One word counts the workers that are awake and those that search, and says whether there
 //! is a monitor ([`MONITORED`]). The sleepers, and the monitor, are listed under a lock. Going
-//! to sleep, getting up and being called happen under the lock; searching begins and
-//! ends without it. A thread that only wants to know whether any worker has to be called
-//! reads the word.
+//! to sleep, getting up and calling happen under the lock; searching begins and ends without
+//! it. A thread that only wants to know whether it must call a worker reads the word.
 //!
 //! # Which worker is called
 //!
 //! * A worker that puts a task where others may steal it calls a sleeper if no worker
 //!   searches and fewer are awake than there are processors (the *processors rule*: one
-//!   more would only take the processor away from those that work). Not for what the events of
-//!   one poll have made ready, if it is as little as the worker claims at a time: to wake
-//!   another one takes as long as to run that.
+//!   more would only take the processor away from those that work). It makes no call for the
+//!   tasks that one poll of the driver has made ready, if those are as few as the worker
+//!   claims at once: to wake another worker takes as long as to run them.
 //! * A thread that is no worker and puts a task into the inject queue does the same.
-//! * A worker that is called counts as awake and searching from that moment on. So of a burst
-//!   of pushes one makes a call, and a push makes none while a worker searches.
-//! * The last one that ends its search with success looks whether there is more, and
-//!   calls the next if so. That is how a burst wakes as many as it needs.
+//! * A called worker counts as awake and searching from the call on. So of a burst of pushes
+//!   one makes a call, and a push makes none while a worker searches.
+//! * The last searcher that finds a task looks whether there is more, and calls the next
+//!   worker if so. That is how a burst wakes as many workers as it needs.
+//! * Parked workers are called first, so that the others go on waiting for events.
 //! * A worker that puts a task anywhere while others sleep and none of them is the monitor
-//!   makes one the monitor. That one need not wake up for it, if its driver has a timer: it is
-//!   told by the time of its first look.
+//!   makes one the monitor. In a driver that takes no wake-up, if the driver has a timer.
+//!
+//! # A call reaches a worker that waits
+//!
+//! 1. The caller, under the lock, moves one worker from `waiting` to `called`, and counts it
+//!    as awake and searching. Then it wakes the driver.
+//! 2. A worker whose wait ends because of the wake-up takes a call, under the lock, if there
+//!    is one.
+//! 3. A worker that gets up for another reason, such as an event, takes a call if there is
+//!    one. It leaves the wake-up to another worker, which finds no call and waits again.
+//! 4. Several wake-ups of a driver may end one wait only. So a worker that gets up and leaves
+//!    calls behind wakes the driver again ([`Calls`]).
+//! 5. A thread that polls the driver without waiting may take a wake-up. It wakes the driver
+//!    again if there are calls ([`Idle::passes_on`]).
+//!
+//! So while there is a call, a wake-up is pending in the driver, or a thread has taken it
+//! and has not come to step 2, 4 or 5.
 //!
 //! # No task waits while every worker sleeps
 //!
 //! *In a worker's own queue*: only the worker puts tasks there (thieves bring them into
-//! their own), and it never goes to sleep before its queue is empty. So while all
-//! sleep, all these queues are empty.
+//! their own), and it never goes to sleep before its queue is empty. So while all sleep, all
+//! these queues are empty.
 //!
-//! *In the inject queue*: the pusher publishes the task and then reads the word; a
-//! worker changes the word and then looks at the queue. Both are sequentially
-//! consistent, so one of the two sees the other. Say the pusher reads the word before a
-//! worker W goes to sleep: then W, when it looks, sees the task, and gets up again. If
-//! the pusher reads it after the last worker has gone to sleep, then no worker searches and
-//! none is awake, and it calls one. A searcher that the pusher has seen, and because
-//! of which it calls no worker, either looks at the queue after it has left the count of
-//! searchers, or it is asleep and has looked after that.
+//! *In the inject queue*:
 //!
-//! # No task waits for ever because a worker is stalled
+//! 1. The pusher publishes the task and then reads the word. A worker changes the word and
+//!    then looks at the queue. Both are sequentially consistent, so one sees the other.
+//! 2. If the pusher reads the word before a worker W goes to sleep, W sees the task when it
+//!    looks, and gets up again.
+//! 3. If the pusher reads it after the last worker has gone to sleep, then no worker searches
+//!    and none is awake, and the pusher calls one.
+//! 4. A searcher because of which the pusher makes no call looks at the queue after it has
+//!    left the count of searchers, or after it has gone to sleep.
 //!
-//! A task may block its thread, and what waits in that worker's queue has to be taken
-//! by others. While a worker is awake and another sleeps, then
+//! # No event waits while a worker sleeps and all others do too
+//!
+//! [`Idle::use_drivers`] is called before the first source is registered. Under the lock it
+//! calls a sleeper unless one waits, and that worker waits in a driver when it sleeps again.
+//! After that the first worker to go to sleep waits in a driver, and a parked worker never is
+//! the last one to stay asleep: workers that wait get up only by themselves or after all
+//! parked ones.
+//!
+//! # No task and no event waits for ever because a worker is stalled
+//!
+//! A task may block its thread. Others have to take what waits in that worker's queues, in
+//! its timers, and in a driver in which no other worker waits. While a worker is awake and
+//! another sleeps, then
 //!
 //! > there is a monitor, or no awake worker has put a task anywhere since it got up.
 //!
-//! For a push makes sure that there is one; a worker that goes to sleep while others are
-//! awake becomes the monitor if there is none; and a monitor steps down only when no other
-//! worker is asleep, when none is awake, or by passing the role on: a monitor that gets up to
-//! work makes another sleeper the monitor. The word's `MONITORED` that a pusher reads may be
-//! old. But the bit is cleared only while the pusher is not awake, or when no worker is
-//! asleep; and of the moment in which it got up itself the pusher knows. The
-//! monitor looks at all queues, and gets up to work when one has a task and its worker
-//! has not polled any since the last look.
+//! 1. A push makes a sleeper the monitor if there is none.
+//! 2. A worker that goes to sleep while others are awake becomes the monitor if there is
+//!    none.
+//! 3. The monitor steps down only if no other worker is asleep, if none is awake, or by
+//!    passing the role on.
+//! 4. A pusher may read an old `MONITORED`. But the bit is cleared only while the pusher is
+//!    not awake, or when no worker is asleep; and the pusher knows of the moment in which it
+//!    got up itself.
+//! 5. The monitor looks at all queues, and gets up to work when one has a task and its worker
+//!    has not polled any since the last look.
 //!
 //! A monitor that has found all quiet for some looks (no worker has polled, no task is
 //! queued) *dozes*: it sets [`DOZING`], looks ever more rarely, and a push that reads the bit
@@ -66,19 +105,17 @@
 //! timer of a worker that may be stalled. A monitor that finds all asleep does not doze: it
 //! stays for some looks, and then steps down.
 //!
-//! A source of events that is registered with a worker's driver, or a timer that is started
-//! there, counts as such a push, and so does waking up with some: what happens in the driver
-//! of a stalled worker is seen by the monitor, which polls it. A worker that sleeps does so in
-//! its driver, and an event ends that as a call does.
+//! A source of events that is registered, or a timer that is started, counts as a push, and
+//! so does waking up with some.
 //!
-//! A push to a worker's own queue reads the word without a fence. So it may overlook
-//! that the last searcher has just gone to sleep. This costs time, and no task: the
-//! worker itself is awake, the next push and the next maintenance look again, and
-//! there is the monitor, which looks now and then even when it dozes.
+//! A push to a worker's own queue reads the word without a fence. So it may overlook that the
+//! last searcher has just gone to sleep. This costs time, and no task: the worker itself is
+//! awake, the next push and the next maintenance look again, and there is the monitor, which
+//! looks now and then even when it dozes.
 //!
-//! The counts of searchers and of those awake, and the chain of calls, are those of
-//! Go's scheduler and of Tokio's; the monitor does, without a thread of its own, what
-//! Go's `sysmon` does for processors whose thread is blocked.
+//! The counts of searchers and of those awake, and the chain of calls, are those of Go's
+//! scheduler and of Tokio's. The monitor does, without a thread of its own, what Go's `sysmon`
+//! does for processors whose thread is blocked.
 
 use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 use blitz_sync::internals::Lock;
@@ -126,37 +163,77 @@ impl Count {
     }
 }
 
-/// Under the lock.
-struct Sleepers {
-    /// Those that are not the monitor. The last one has been asleep the shortest.
-    parked: Vec<usize>,
-    monitor: Option<usize>,
+/// A sleeper, or the place where some sleep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The worker with this number, which is parked.
+    Parked(usize),
+    /// Any of the workers that wait in the driver with this number.
+    Driver(usize),
 }
 
-/// The workers whose threads have to be unparked.
+/// The workers that wait in one driver.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    /// How many wait and were not called.
+    waiting: usize,
+    /// How many calls no worker has taken.
+    called: usize,
+}
+
+/// Under the lock.
+struct Sleepers {
+    /// The last one has been asleep the shortest.
+    parked: Vec<usize>,
+    drivers: Box<[Waiting]>,
+    /// Workers wait in drivers.
+    uses_drivers: bool,
+    monitor: Option<Place>,
+}
+
+impl Sleepers {
+    /// Where a worker goes to sleep that has the driver `own`.
+    fn place(&self, index: usize, own: usize, most: usize) -> Place {
+        let is_empty = |&driver: &usize| self.drivers[driver].waiting == 0;
+        let count = self.drivers.len();
+        let others = (own..own + count).map(|driver| driver % count);
+        if !self.uses_drivers {
+            Place::Parked(index)
+        } else if let Some(driver) = others.into_iter().find(is_empty) {
+            Place::Driver(driver)
+        } else if self.drivers[own].waiting < most {
+            Place::Driver(own)
+        } else {
+            Place::Parked(index)
+        }
+    }
+
+    /// The driver in which most workers wait, if any do.
+    fn fullest(&self) -> Option<usize> {
+        let count = |&driver: &usize| self.drivers[driver].waiting;
+        let fullest = (0..self.drivers.len()).max_by_key(count)?;
+        (self.drivers[fullest].waiting > 0).then_some(fullest)
+    }
+}
+
+/// The workers to be woken.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct Calls {
-    /// This one is awake now, and searching.
-    pub to_work: Option<usize>,
-    /// This one is the monitor now, and goes on sleeping with a time-out.
-    pub to_monitor: Option<usize>,
+    /// A worker here is awake now, and searching.
+    pub to_work: Option<Place>,
+    /// Workers here are the monitor now, and go on sleeping with a time-out.
+    pub to_monitor: Option<Place>,
 }
 
 impl Calls {
     /// The same without worker `index`.
     pub fn without(self, index: usize) -> Calls {
-        let other = |&called: &usize| called != index;
+        let other = |&called: &Place| called != Place::Parked(index);
         Calls {
             to_work: self.to_work.filter(other),
             to_monitor: self.to_monitor.filter(other),
         }
-    }
-
-    /// All that have to be unparked.
-    #[cfg(loom)]
-    pub fn each(self) -> impl Iterator<Item = usize> {
-        self.to_work.into_iter().chain(self.to_monitor)
     }
 }
 
@@ -166,25 +243,34 @@ pub struct Idle {
     word: AtomicUsize,
     workers: usize,
     processors: usize,
+    /// How many workers may wait in one driver.
+    most_waiting: usize,
     sleepers: Lock<Sleepers>,
     /// Which workers are asleep; for each to see whether it was called. Written under the
     /// lock.
     asleep: Box<[AtomicBool]>,
+    /// How many calls no worker has taken, in all drivers. Written under the lock.
+    called: AtomicUsize,
 }
 
 impl Idle {
-    /// All of `workers` are awake and not searching.
-    pub fn new(workers: usize, processors: usize) -> Self {
+    /// All of `workers` are awake and not searching. `most_waiting` may wait in each of the
+    /// `drivers`.
+    pub fn new(workers: usize, processors: usize, drivers: usize, most_waiting: usize) -> Self {
         assert!(workers <= MOST_WORKERS, "too many workers");
         Self {
             word: AtomicUsize::new(workers * AWAKE),
             workers,
             processors,
+            most_waiting,
             sleepers: Lock::new(Sleepers {
                 parked: Vec::with_capacity(workers),
+                drivers: vec![Waiting::default(); drivers].into(),
+                uses_drivers: false,
                 monitor: None,
             }),
             asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            called: AtomicUsize::new(0),
         }
     }
 
@@ -247,38 +333,66 @@ impl Idle {
         calls
     }
 
-    /// Wakes the one that has been asleep the shortest; the monitor last.
-    fn call_to_work(&self, sleepers: &mut Sleepers) -> Option<usize> {
+    /// Calls the parked worker that has been asleep the shortest; a worker that waits if no
+    /// other is parked; the monitor last.
+    fn call_to_work(&self, sleepers: &mut Sleepers) -> Option<Place> {
+        let place = if let Some(index) = sleepers.parked.pop() {
+            Place::Parked(index)
+        } else if let Some(driver) = sleepers.fullest() {
+            Place::Driver(driver)
+        } else {
+            sleepers.monitor?
+        };
+        match place {
+            Place::Parked(index) => self.asleep[index].store(false, Ordering::Release),
+            Place::Driver(driver) => {
+                sleepers.drivers[driver].waiting -= 1;
+                sleepers.drivers[driver].called += 1;
+                self.called.fetch_add(1, Ordering::SeqCst);
+            }
+        }
         let mut change = AWAKE;
         if !active(Mutant::GetsUpUncounted) {
             change += SEARCHING;
         }
-        let index = match sleepers.parked.pop() {
-            Some(index) => index,
-            None => {
-                change -= self.monitor_bits();
-                sleepers.monitor.take()?
-            }
-        };
-        self.asleep[index].store(false, Ordering::Release);
         self.word.fetch_add(change, Ordering::SeqCst);
-        Some(index)
+        self.step_down_from(sleepers, place);
+        Some(place)
     }
 
-    /// Under the lock: what of the word is the monitor's.
-    fn monitor_bits(&self) -> usize {
-        self.word.load(Ordering::Relaxed) & (MONITORED | DOZING)
+    /// A worker at `place` is awake now: ends the role of the monitor if it was alone there.
+    fn step_down_from(&self, sleepers: &mut Sleepers, place: Place) -> bool {
+        let was_alone = match place {
+            Place::Parked(_) => true,
+            Place::Driver(driver) => sleepers.drivers[driver].waiting == 0,
+        };
+        let steps_down = was_alone && sleepers.monitor == Some(place);
+        if steps_down {
+            sleepers.monitor = None;
+            self.clear_monitor();
+        }
+        steps_down
     }
 
-    /// The monitor, at `index`, has found all quiet: it will look rarely, until a push calls
+    /// Under the lock: there is no monitor any more.
+    fn clear_monitor(&self) {
+        self.word.fetch_and(!(MONITORED | DOZING), Ordering::SeqCst);
+    }
+
+    /// The monitor, at `place`, has found all quiet: it will look rarely, until a push calls
     /// it. `false` if it is not the monitor any more.
-    pub fn doze(&self, index: usize) -> bool {
+    pub fn doze(&self, place: Place) -> bool {
         let sleepers = self.sleepers.lock();
-        let is_monitor = sleepers.monitor == Some(index);
+        let is_monitor = sleepers.monitor == Some(place);
         if is_monitor {
             self.word.fetch_or(DOZING, Ordering::SeqCst);
         }
         is_monitor
+    }
+
+    /// Whether there is a monitor.
+    pub fn is_monitored(&self) -> bool {
+        self.count().is_monitored()
     }
 
     /// Whether the monitor looks rarely.
@@ -286,15 +400,44 @@ impl Idle {
         self.count().is_dozing()
     }
 
-    /// Makes the one that has been asleep the longest the monitor.
-    fn call_to_monitor(&self, sleepers: &mut Sleepers) -> Option<usize> {
-        if sleepers.parked.is_empty() {
-            return None;
-        }
-        let index = sleepers.parked.remove(0);
-        sleepers.monitor = Some(index);
+    /// Makes the parked worker that has been asleep the longest the monitor, or else the
+    /// workers that wait in a driver.
+    fn call_to_monitor(&self, sleepers: &mut Sleepers) -> Option<Place> {
+        let place = if sleepers.parked.is_empty() {
+            Place::Driver(sleepers.fullest()?)
+        } else {
+            Place::Parked(sleepers.parked.remove(0))
+        };
+        sleepers.monitor = Some(place);
         self.word.fetch_add(MONITORED, Ordering::SeqCst);
-        Some(index)
+        Some(place)
+    }
+
+    /// From now on workers wait in drivers. Calls one to do so, if all that sleep are parked.
+    pub fn use_drivers(&self) -> Calls {
+        let mut sleepers = self.sleepers.lock();
+        if std::mem::replace(&mut sleepers.uses_drivers, true) {
+            return Calls::default();
+        }
+        if active(Mutant::UsesDriversSilently) {
+            return Calls::default();
+        }
+        let to_work = self.call_to_work(&mut sleepers);
+        Calls {
+            to_work,
+            to_monitor: None,
+        }
+    }
+
+    /// Whether a worker waits in this driver.
+    pub fn is_attended(&self, driver: usize) -> bool {
+        self.sleepers.lock().drivers[driver].waiting > 0
+    }
+
+    /// A thread that does not wait has taken a wake-up of a driver. Whether it has to wake
+    /// the driver again, for a worker that was called.
+    pub fn passes_on(&self) -> bool {
+        self.called.load(Ordering::SeqCst) > 0 && !active(Mutant::KeepsWakeUp)
     }
 
     /// A worker without work wants to search. Half of them may at the same time.
@@ -316,97 +459,145 @@ impl Idle {
 
     /// The worker goes to sleep, unless what it sees when it looks once more keeps it
     /// from it; then it must [`get_up`](Self::get_up) again. It looks at the inject queue, and
-    /// at all queues if it was the last one that searched, which is returned.
-    pub fn go_to_sleep(&self, index: usize, searching: bool) -> bool {
+    /// at all queues if it was the last one that searched, which is returned with the place.
+    pub fn go_to_sleep(&self, index: usize, own: usize, searching: bool) -> (Place, bool) {
         let mut sleepers = self.sleepers.lock();
         let count = self.count();
         let alone = count.awake() == 1;
+        let place = sleepers.place(index, own, self.most_waiting);
         let mut change = AWAKE;
         if searching {
             change += SEARCHING;
         }
-        if !alone && sleepers.monitor.is_none() && self.wants_monitor(count) {
-            sleepers.monitor = Some(index);
+        let becomes_monitor = !alone && self.wants_monitor(count);
+        if becomes_monitor {
+            sleepers.monitor = Some(place);
             change -= MONITORED;
-        } else {
-            sleepers.parked.push(index);
         }
-        self.asleep[index].store(true, Ordering::Relaxed);
+        match place {
+            Place::Parked(index) => {
+                if !becomes_monitor {
+                    sleepers.parked.push(index);
+                }
+                self.asleep[index].store(true, Ordering::Relaxed);
+            }
+            Place::Driver(driver) => sleepers.drivers[driver].waiting += 1,
+        }
         let before = Count(self.word.fetch_sub(change, Ordering::SeqCst));
         drop(sleepers);
         after_rmw();
-        searching && before.searching() == 1
+        (place, searching && before.searching() == 1)
     }
 
-    /// Whether the sleeping worker was called to work: then it is awake and
-    /// counts as searching.
+    /// Whether the parked worker was called to work: then it is awake and counts as
+    /// searching.
     #[inline]
     pub fn was_called(&self, index: usize) -> bool {
         !self.asleep[index].load(Ordering::Acquire)
     }
 
-    /// The sleeping worker gets up without having been called, as a searcher if it is
-    /// going to search. `None` if it was called meanwhile, and is searching.
-    pub fn get_up(&self, index: usize, searching: bool) -> Option<Calls> {
-        let mut sleepers = self.sleepers.lock();
-        if !self.asleep[index].load(Ordering::Relaxed) {
+    /// A worker that waits in a driver was woken: takes a call, if there is one. Then it is
+    /// awake and counts as searching.
+    pub fn take_call(&self, driver: usize) -> Option<Calls> {
+        self.take_call_locked(&mut self.sleepers.lock(), driver)
+    }
+
+    fn take_call_locked(&self, sleepers: &mut Sleepers, driver: usize) -> Option<Calls> {
+        let called = &mut sleepers.drivers[driver].called;
+        if *called == 0 {
             return None;
+        }
+        *called -= 1;
+        let left = *called > 0 && !active(Mutant::LeavesCalls);
+        self.called.fetch_sub(1, Ordering::SeqCst);
+        Some(Calls {
+            to_work: left.then_some(Place::Driver(driver)),
+            to_monitor: None,
+        })
+    }
+
+    /// The sleeping worker gets up without having been called, as a searcher if it is
+    /// going to search. Also says whether it is one after all, because it was called at the
+    /// same time.
+    pub fn get_up(&self, place: Place, searching: bool) -> (Calls, bool) {
+        let mut sleepers = self.sleepers.lock();
+        match place {
+            Place::Parked(index) => {
+                if !self.asleep[index].load(Ordering::Relaxed) {
+                    return (Calls::default(), true);
+                }
+                self.asleep[index].store(false, Ordering::Relaxed);
+                sleepers.parked.retain(|&other| other != index);
+            }
+            Place::Driver(driver) => {
+                if let Some(calls) = self.take_call_locked(&mut sleepers, driver) {
+                    return (calls, true);
+                }
+                sleepers.drivers[driver].waiting -= 1;
+            }
         }
         let mut calls = Calls::default();
         let others = self.count().awake() > 0;
-        if sleepers.monitor == Some(index) {
-            sleepers.monitor = None;
-            self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
-            if others && !active(Mutant::MonitorLeaves) {
-                calls.to_monitor = self.call_to_monitor(&mut sleepers);
-            }
-        } else {
-            sleepers.parked.retain(|&other| other != index);
+        if self.step_down_from(&mut sleepers, place) && others && !active(Mutant::MonitorLeaves) {
+            calls.to_monitor = self.call_to_monitor(&mut sleepers);
         }
-        self.asleep[index].store(false, Ordering::Relaxed);
         let search = if searching { SEARCHING } else { 0 };
         self.word.fetch_add(AWAKE + search, Ordering::SeqCst);
-        Some(calls)
+        (calls, searching)
     }
 
     /// Whether the sleeping worker is the monitor, and has to sleep with a time-out.
     /// With no worker awake, the monitor steps down, unless it `stays`.
-    pub fn is_monitor(&self, index: usize, stays: bool) -> bool {
+    pub fn is_monitor(&self, place: Place, stays: bool) -> bool {
         if !self.count().is_monitored() {
             return false;
         }
         let mut sleepers = self.sleepers.lock();
-        if sleepers.monitor != Some(index) {
+        if sleepers.monitor != Some(place) {
             return false;
         }
         if stays || self.count().awake() > 0 {
             return true;
         }
         sleepers.monitor = None;
-        sleepers.parked.insert(0, index);
-        self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
+        if let Place::Parked(index) = place {
+            sleepers.parked.insert(0, index);
+        }
+        self.clear_monitor();
         false
     }
 
     /// Wakes all, for the end. A worker that goes to sleep later sees what was written
     /// before this call.
-    pub fn wake_all(&self, mut unpark: impl FnMut(usize)) {
+    pub fn wake_all(&self, mut wake: impl FnMut(Place)) {
         let mut sleepers = self.sleepers.lock();
-        let mut called = std::mem::take(&mut sleepers.parked);
-        let monitor = sleepers.monitor.take();
-        called.extend(monitor);
+        let mut called: Vec<Place> = sleepers.parked.drain(..).map(Place::Parked).collect();
+        if let Some(Place::Parked(index)) = sleepers.monitor.take() {
+            called.push(Place::Parked(index));
+        }
         if active(Mutant::ClosesForOne) {
             called.truncate(1);
         }
-        for &index in &called {
-            self.asleep[index].store(false, Ordering::Release);
+        let mut count = called.len();
+        for &place in &called {
+            if let Place::Parked(index) = place {
+                self.asleep[index].store(false, Ordering::Release);
+            }
         }
-        let monitor = self.monitor_bits();
-        let change = called.len() * (AWAKE + SEARCHING);
+        for (driver, sleepers) in sleepers.drivers.iter_mut().enumerate() {
+            let waiting = std::mem::take(&mut sleepers.waiting);
+            sleepers.called += waiting;
+            self.called.fetch_add(waiting, Ordering::SeqCst);
+            count += waiting;
+            if waiting > 0 {
+                called.push(Place::Driver(driver));
+            }
+        }
+        self.clear_monitor();
         self.word
-            .fetch_add(change.wrapping_sub(monitor), Ordering::SeqCst);
+            .fetch_add(count * (AWAKE + SEARCHING), Ordering::SeqCst);
         drop(sleepers);
-        called.into_iter().for_each(&mut unpark);
+        called.into_iter().for_each(&mut wake);
     }
 
     /// Whether more workers are awake than there are processors.
@@ -433,13 +624,16 @@ impl Workers for Idle {
 }
 
 // The steps of going to sleep and getting up, in the order on which the proof rests. What a
-// worker sees and how it parks is behind a trait, so that the model checker runs these same
+// worker sees and how it sleeps is behind a trait, so that the model checker runs these same
 // steps.
 
 /// A worker, as far as sleeping goes.
 pub trait Sleeper {
     /// Its number.
     fn index(&self) -> usize;
+
+    /// The number of its driver.
+    fn driver(&self) -> usize;
 
     /// Whether the inject queue has something.
     fn sees_injected(&self) -> bool;
@@ -456,14 +650,15 @@ pub trait Sleeper {
     /// Whether the runtime is about to end.
     fn is_closed(&self) -> bool;
 
-    /// Blocks the thread until it is unparked, a timer has fired or, if it is the
-    /// monitor, it is time to look.
-    fn park(&self);
+    /// Blocks the thread until it is unparked, until an event, a wake-up or a timer if it
+    /// waits in a driver, or, if it is the monitor, until it is time to look. Returns whether
+    /// it has taken a wake-up of the driver.
+    fn sleep(&self, place: Place) -> bool;
 
     /// Whether it is the monitor and sees that another worker is stalled.
-    fn sees_stalled(&self) -> bool;
+    fn sees_stalled(&self, place: Place) -> bool;
 
-    /// Unparks those that were called.
+    /// Wakes those that were called.
     fn call(&self, calls: Calls);
 }
 
@@ -471,38 +666,46 @@ impl Idle {
     /// Sleeps until there is something to do. Says whether the worker counts as searching
     /// from now on, as it does if it was called.
     pub fn sleep(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
-        let index = sleeper.index();
         let looked_first = active(Mutant::LooksFirst).then(|| sleeper.sees_any());
-        let searched_last = self.go_to_sleep(index, searching);
-        let has_work = looked_first.unwrap_or_else(|| match searched_last {
-            true => sleeper.sees_any(),
-            false => sleeper.sees_injected(),
+        let (place, searched_last) = self.go_to_sleep(sleeper.index(), sleeper.driver(), searching);
+        let has_work = looked_first.unwrap_or_else(|| {
+            if searched_last {
+                sleeper.sees_any()
+            } else {
+                sleeper.sees_injected()
+            }
         });
         if has_work || sleeper.is_closed() {
-            return self.rise(sleeper, true);
+            return self.rise(sleeper, place, true);
         }
-        while !self.was_called(index) {
-            sleeper.park();
+        loop {
+            if let Place::Parked(index) = place {
+                if self.was_called(index) {
+                    return true;
+                }
+            }
+            let woken = sleeper.sleep(place);
             if sleeper.has_tasks() {
-                // A timer has fired.
-                return self.rise(sleeper, false);
+                // An event has happened, or a timer has fired.
+                return self.rise(sleeper, place, false);
             }
-            if sleeper.sees_stalled() || sleeper.is_closed() {
-                return self.rise(sleeper, true);
+            if sleeper.sees_stalled(place) || sleeper.is_closed() {
+                return self.rise(sleeper, place, true);
+            }
+            if let (Place::Driver(driver), true) = (place, woken) {
+                if let Some(calls) = self.take_call(driver) {
+                    sleeper.call(calls);
+                    return true;
+                }
             }
         }
-        true
     }
 
     /// Gets up without having been called.
-    fn rise(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
-        match self.get_up(sleeper.index(), searching) {
-            Some(calls) => {
-                sleeper.call(calls);
-                searching
-            }
-            None => true,
-        }
+    fn rise(&self, sleeper: &impl Sleeper, place: Place, searching: bool) -> bool {
+        let (calls, searching) = self.get_up(place, searching);
+        sleeper.call(calls);
+        searching
     }
 
     /// A searching worker has found something. The last one that searched calls the next

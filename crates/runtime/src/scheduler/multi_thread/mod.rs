@@ -43,7 +43,7 @@ mod tuning;
 mod worker;
 
 #[cfg(not(loom))]
-pub(crate) use hand_over::{event_expected, hand_over, number_here};
+pub(crate) use hand_over::{hand_over, number_here, timer_expected};
 #[cfg(not(loom))]
 pub(crate) use run::launch;
 #[cfg(not(loom))]

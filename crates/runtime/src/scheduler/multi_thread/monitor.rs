@@ -1,23 +1,30 @@
-//! The monitor: a sleeping worker that gets up every few milliseconds to see whether another
-//! worker is stalled.
+//! The monitor: sleeping workers that look every few milliseconds whether another worker is
+//! stalled.
 //!
-//! It remembers of each worker how many polls there were, and of the inject queue how
-//! many tasks were taken. When it looks again, and there is a task and the number is the
-//! same, then the worker is stalled: its thread is blocked, or its task takes long. The
-//! monitor gets up to work, and takes the task. It also wakes the tasks whose time has come
-//! in such a worker's timers, and those whose events have happened in its driver.
+//! The role belongs to one parked worker, or to the workers that wait in one driver
+//! (`idle.rs`); then the worker whose wait the timer ends takes the look. The state of the
+//! monitor is shared, so a role that moves from worker to worker goes on where it was.
 //!
-//! When no worker has polled since the last look, no task is queued, and no stalled worker has
-//! sources of events, there is nothing to find until a worker goes on. So the monitor looks
-//! less and less often, and says so
-//! ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It still looks when the
-//! next timer of another worker is due.
+//! A look compares how many polls each worker has made, and how many tasks were taken from the
+//! inject queue, with the numbers of the look before. If there is a task and the number is the
+//! same, then the worker is stalled: its thread is blocked, or its task takes long. The looking
+//! worker gets up to work, and takes the task. It also wakes the tasks whose time has come in
+//! such a worker's timers, and those whose events have happened in a driver in which no worker
+//! waits.
+//!
+//! When no worker has polled since the last look, no task is queued, and a worker waits in
+//! each driver, there is nothing to find until a worker goes on. So the monitor looks less and
+//! less often, and says so ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It
+//! still looks when the next timer of another worker is due.
 //!
 //! When all workers sleep, the monitor stays for a while, as one of them may wake soon, and to
 //! be made the monitor again would cost a wake-up each time.
 
 use std::time::{Duration, Instant};
 
+use blitz_sync::thread::Mutex;
+
+use super::idle::Place;
 use super::shared::Shared;
 
 /// How long it is from one look to the next, at first.
@@ -38,13 +45,16 @@ pub(super) fn first_look() -> Instant {
     Instant::now() + FIRST
 }
 
-/// What the monitor saw when it looked last.
-pub(super) struct Seen {
+/// See the head of this file.
+pub(super) struct Monitor(Mutex<Seen>);
+
+/// What the last look has found.
+struct Seen {
     /// How many polls each worker had made.
     polls: Box<[u64]>,
     /// How many tasks had been taken from the inject queue.
     taken: usize,
-    /// When to look next. `None` when this worker is not the monitor.
+    /// When to look next. `None` while there is no monitor.
     next: Option<Instant>,
     /// How long that is after the last look, but for timers.
     pause: Duration,
@@ -55,9 +65,17 @@ pub(super) struct Seen {
     polled: Option<Instant>,
 }
 
-impl Seen {
+/// What stalled workers have.
+pub(super) struct Found {
+    /// There is something to do.
+    pub(super) work: bool,
+    /// Some of it may have been claimed.
+    pub(super) claimed: bool,
+}
+
+impl Monitor {
     pub(super) fn new(workers: usize) -> Self {
-        Self {
+        Self(Mutex::new(Seen {
             polls: vec![u64::MAX; workers].into(),
             taken: usize::MAX,
             next: None,
@@ -65,15 +83,44 @@ impl Seen {
             dozes: false,
             all_slept: false,
             polled: None,
+        }))
+    }
+
+    /// When a worker that sleeps at `place` has to look next, if the monitor is there.
+    pub(super) fn next_look(&self, shared: &Shared, place: Place) -> Option<Instant> {
+        let mut seen = self.0.lock();
+        let stays = seen.polled.is_some_and(|polled| polled.elapsed() < STAYS);
+        if !shared.idle.is_monitor(place, stays) {
+            if !shared.idle.is_monitored() {
+                (seen.next, seen.polled) = (None, None);
+            }
+            return None;
         }
+        if seen.next.is_none() {
+            seen.remember(shared);
+            seen.schedule(shared, FIRST, false);
+        } else if seen.dozes && !shared.idle.is_dozing() {
+            // It was called, because there is something to see.
+            seen.schedule(shared, FIRST, false);
+        }
+        seen.next
     }
 
-    /// A worker that goes to sleep begins anew.
-    pub(super) fn reset(&mut self) {
-        self.next = None;
-        self.polled = None;
+    /// If the monitor is at `place` and it is time, looks at all queues, timers and drivers.
+    /// What it has found; `None` if it is not time.
+    pub(super) fn look(&self, shared: &Shared, place: Place) -> Option<Found> {
+        if !shared.idle.is_monitor(place, true) {
+            return None;
+        }
+        let mut seen = self.0.try_lock()?;
+        if seen.next.is_none_or(|next| Instant::now() < next) {
+            return None;
+        }
+        Some(seen.look(shared, place))
     }
+}
 
+impl Seen {
     fn remember(&mut self, shared: &Shared) {
         for (polls, core) in self.polls.iter_mut().zip(shared.cores.iter()) {
             *polls = core.counters.polls.get();
@@ -85,67 +132,42 @@ impl Seen {
     fn schedule(&mut self, shared: &Shared, pause: Duration, dozes: bool) {
         self.pause = pause;
         self.dozes = dozes;
-        let mut next = Instant::now() + pause;
-        if let (Some(wheels), true) = (&shared.base.common.time, dozes) {
-            let timers = (0..shared.cores.len()).filter_map(|worker| wheels.earliest(worker));
-            next = timers.fold(next, Instant::min);
-        }
-        self.next = Some(next);
+        let next = Instant::now() + pause;
+        let timer = shared.earliest_timer().filter(|_| dozes);
+        self.next = Some(timer.map_or(next, |timer| next.min(timer)));
     }
 
-    /// When the worker at `index`, whose this is, has to look next, if it is the monitor.
-    pub(super) fn next_look(&mut self, shared: &Shared, index: usize) -> Option<Instant> {
-        let stays = self.polled.is_some_and(|polled| polled.elapsed() < STAYS);
-        if !shared.idle.is_monitor(index, stays) {
-            self.reset();
-        } else if self.next.is_none() {
-            self.remember(shared);
-            self.schedule(shared, FIRST, false);
-        } else if self.dozes && !shared.idle.is_dozing() {
-            // It was called, because there is something to see.
-            self.schedule(shared, FIRST, false);
-        }
-        self.next
-    }
-
-    /// If it is time, looks at all queues, and at the timers of stalled workers. What it has
-    /// found; `None` if it is not time.
-    pub(super) fn look(&mut self, shared: &Shared, index: usize) -> Option<Found> {
-        if self.next.is_none_or(|next| Instant::now() < next) {
-            return None;
-        }
+    fn look(&mut self, shared: &Shared, place: Place) -> Found {
         let injected = !shared.inject.is_empty();
         let mut found = Found {
             work: injected && shared.inject.taken() == self.taken,
             claimed: false,
         };
         let mut is_quiet = !injected;
-        for (other, core) in shared.cores.iter().enumerate() {
-            if other == index {
-                continue;
-            }
-            let has_tasks = core.has_tasks();
-            if core.counters.polls.get() != self.polls[other] {
+        for (worker, core) in shared.cores.iter().enumerate() {
+            if core.counters.polls.get() != self.polls[worker] {
                 is_quiet = false;
                 self.polled = Some(Instant::now());
                 continue;
             }
+            let has_tasks = core.has_tasks();
             is_quiet &= !has_tasks;
             found.work |= has_tasks;
             found.claimed |= has_tasks;
-            // The tasks that this and the timers wake are ready on this thread. A worker that
-            // sleeps sees its events itself.
-            if shared.idle.was_called(other) && core.driver.has_sources() {
-                is_quiet = false;
-                core.driver.poll();
-            }
+            // The tasks that this wakes are ready on this thread.
             if let Some(wheels) = &shared.base.common.time {
-                _ = wheels.turn_if_due(other);
+                _ = wheels.turn_if_due(worker);
+            }
+        }
+        for driver in 0..shared.drivers.len() {
+            if shared.drivers.has_sources(driver) && !shared.idle.is_attended(driver) {
+                is_quiet = false;
+                shared.poll_driver(driver);
             }
         }
         self.remember(shared);
         let all_asleep = shared.idle.awake() == 0;
-        let dozes = is_quiet && !all_asleep && self.pause >= LAST && shared.idle.doze(index);
+        let dozes = is_quiet && !all_asleep && self.pause >= LAST && shared.idle.doze(place);
         let most = match (dozes, all_asleep) {
             (true, _) => LAST_DOZING,
             (false, true) => LAST_ASLEEP,
@@ -155,14 +177,6 @@ impl Seen {
         self.all_slept = all_asleep;
         let pause = if gets_up { FIRST } else { self.pause * 2 };
         self.schedule(shared, pause.min(most), dozes);
-        Some(found)
+        found
     }
-}
-
-/// What stalled workers have.
-pub(super) struct Found {
-    /// There is something to do.
-    pub(super) work: bool,
-    /// Some of it may have been claimed.
-    pub(super) claimed: bool,
 }

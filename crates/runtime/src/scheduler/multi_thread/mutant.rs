@@ -29,6 +29,12 @@ blitz_sync::mutants! {
     InjectsUnmonitored,
     /// A push leaves a dozing monitor alone.
     MonitorDozesOn,
+    /// A thread that polls keeps a wake-up that is another worker's.
+    KeepsWakeUp,
+    /// The first source leaves all workers parked.
+    UsesDriversSilently,
+    /// A worker that takes one of several calls wakes no other for the rest.
+    LeavesCalls,
     /// The end wakes only one.
     ClosesForOne,
 }

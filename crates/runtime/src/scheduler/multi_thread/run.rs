@@ -175,7 +175,7 @@ fn shut_down_last(worker: &Worker) {
         if shared.base.owned.is_empty() {
             break;
         }
-        worker.core().driver.park(Some(Instant::now() + LOOK));
+        worker.core().word.park(Some(Instant::now() + LOOK));
     }
     if let Some(wheels) = &shared.base.common.time {
         wheels.shutdown();

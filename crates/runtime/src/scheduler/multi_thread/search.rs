@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use blitz_sync::internals::EventSpin;
 
 use super::core::Core;
-use super::idle::{Calls, Sleeper};
+use super::idle::{Calls, Place, Sleeper};
 use super::worker::Worker;
 use crate::context;
 use crate::core::{Header, Notified};
@@ -48,8 +48,8 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
 fn may_linger(worker: &Worker) -> bool {
     worker.core().local.parked_briefly.get()
         && !worker.shared.idle.is_oversubscribed()
-        // The system's events are seen only by a park, and others may wait for them, too.
-        && !worker.shared.has_sources()
+        // The system's events are seen only by a worker that waits in a driver.
+        && !worker.shared.drivers.are_in_use()
 }
 
 fn may_search(worker: &Worker) -> bool {
@@ -120,7 +120,6 @@ fn sleep(worker: &Worker) {
     // The hook may have made something ready.
     if !worker.has_tasks() {
         let local = &worker.core().local;
-        local.seen.borrow_mut().reset();
         let began = Instant::now();
         let searching = worker.shared.idle.sleep(worker, local.searching.get());
         local.searching.set(searching);
@@ -129,7 +128,7 @@ fn sleep(worker: &Worker) {
     hooks::call(hooks.on_thread_unpark.as_ref());
     let wheels = worker.shared.base.common.time.as_ref();
     let has_timers = wheels.is_some_and(|wheels| wheels.has_timers(worker.index));
-    if has_timers || worker.has_tasks() || worker.core().driver.has_sources() {
+    if has_timers || worker.has_tasks() || worker.shared.drivers.are_in_use() {
         // A task may block this thread before their time comes.
         worker.notify_pushed(worker.has_plenty());
     }
@@ -139,6 +138,10 @@ impl Sleeper for Worker {
     #[inline]
     fn index(&self) -> usize {
         self.index
+    }
+
+    fn driver(&self) -> usize {
+        self.shared.driver_of(self.index)
     }
 
     fn sees_injected(&self) -> bool {
@@ -165,32 +168,58 @@ impl Sleeper for Worker {
     }
 
     /// Also wakes the tasks whose time has come.
-    fn park(&self) {
+    fn sleep(&self, place: Place) -> bool {
         let core = self.core();
-        let wheels = self.shared.base.common.time.as_ref();
-        let timer = wheels.and_then(|wheels| wheels.next_deadline(self.index));
-        let look = (core.local.seen.borrow_mut()).next_look(&self.shared, self.index);
-        let deadline = [timer, look].into_iter().flatten().min();
         core.counters.about_to_park();
         self.parking.set(true);
-        core.driver.park_as(deadline, self.shared.has_sources());
+        let deadline = deadline(self, place);
+        let woken = match place {
+            Place::Parked(_) => {
+                core.word.park(deadline);
+                false
+            }
+            Place::Driver(driver) => {
+                let reports = self.shared.drivers.wait(driver, deadline);
+                self.shared.take_expiry(driver, reports);
+                reports.woken
+            }
+        };
         core.counters.unparked();
         self.turn_timers();
         self.parking.set(false);
+        woken
     }
 
-    fn sees_stalled(&self) -> bool {
-        let found = (self.core().local.seen.borrow_mut()).look(&self.shared, self.index);
-        let Some(found) = found else { return false };
+    fn sees_stalled(&self, place: Place) -> bool {
+        let Some(found) = self.shared.monitor.look(&self.shared, place) else {
+            return false;
+        };
         if found.claimed {
             self.core().local.reclaims.set(true);
         }
-        found.work || self.core().has_tasks()
+        found.work || Sleeper::has_tasks(self)
     }
 
     fn call(&self, calls: Calls) {
         self.unpark_called(calls);
     }
+}
+
+/// Until when the worker may sleep. Workers that wait in a driver wake for the timers of all:
+/// the other workers may be stalled, or parked.
+fn deadline(worker: &Worker, place: Place) -> Option<Instant> {
+    let (shared, driver) = (&worker.shared, worker.driver());
+    let wheels = shared.base.common.time.as_ref();
+    let own = wheels.and_then(|wheels| wheels.next_deadline(worker.index));
+    let timer = match place {
+        Place::Driver(_) => [own, shared.earliest_timer()].into_iter().flatten().min(),
+        Place::Parked(_) => {
+            shared.drivers.flush(driver);
+            own.filter(|&own| !shared.drivers.wake_by(driver, own))
+        }
+    };
+    let look = shared.monitor.next_look(shared, place);
+    [timer, look].into_iter().flatten().min()
 }
 
 /// Longer than a short poll takes, and shorter than it takes to wake a thread.

@@ -2,15 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 use blitz_sync::internals::Lock;
 use blitz_sync::internals::awake::{self, Registered};
 
 use super::core::Core;
-use super::idle::Idle;
+use super::idle::{Calls, Idle, Place};
+use super::monitor::{self, Monitor};
 use crate::common::Common;
 use crate::core::{Header, Notified};
+use crate::driver::{Drivers, Reports};
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 use crate::scheduler::inject::Inject;
@@ -24,6 +27,8 @@ pub(crate) struct Shared {
     pub(super) cores: Box<[Core]>,
     pub(super) inject: Inject<Header>,
     pub(super) idle: Idle,
+    pub(super) drivers: Drivers,
+    pub(super) monitor: Monitor,
     /// The runtime is about to end.
     closed: AtomicBool,
     /// How many workers have shut down.
@@ -35,13 +40,15 @@ impl Shared {
     pub(super) fn new(common: Common, pool: Spawner) -> Self {
         let workers = common.config.worker_threads;
         let processors = blitz_sync::internals::processors();
+        let drivers = Drivers::of(&common);
+        let most_waiting = drivers.most_waiting(workers, processors);
         Self {
             registered: Lock::new(None),
-            cores: (0..workers)
-                .map(|index| Core::new(&common, index))
-                .collect(),
+            cores: (0..workers).map(|_| Core::new(&common)).collect(),
             inject: Inject::new(),
-            idle: Idle::new(workers, processors),
+            idle: Idle::new(workers, processors, drivers.len(), most_waiting),
+            drivers,
+            monitor: Monitor::new(workers),
             closed: AtomicBool::new(false),
             shut_down: AtomicUsize::new(0),
             base: Base::new(common, pool),
@@ -55,9 +62,59 @@ impl Shared {
         *this.registered.lock() = Some(registered);
     }
 
-    /// Whether events of the system may happen.
-    pub(super) fn has_sources(&self) -> bool {
-        self.cores.iter().any(|core| core.driver.has_sources())
+    /// The number of a worker's own driver.
+    pub(super) fn driver_of(&self, worker: usize) -> usize {
+        worker % self.drivers.len()
+    }
+
+    /// Wakes the tasks whose events have happened in a driver. For a worker that does not
+    /// wait there.
+    #[inline]
+    pub(super) fn poll_driver(&self, driver: usize) {
+        let reports = self.drivers.poll(driver);
+        if reports.woken && self.idle.passes_on() {
+            self.drivers.wake(driver);
+        }
+        self.take_expiry(driver, reports);
+    }
+
+    /// If a poll has taken the event of the timer: wakes the tasks whose time has come in any
+    /// worker's timers, and sets the timer for those that come next.
+    #[inline]
+    pub(super) fn take_expiry(&self, driver: usize, reports: Reports) {
+        if reports.expired {
+            self.turn_all_timers(driver);
+        }
+    }
+
+    #[cold]
+    fn turn_all_timers(&self, driver: usize) {
+        if let Some(wheels) = &self.base.common.time {
+            for worker in 0..self.cores.len() {
+                _ = wheels.turn_if_due(worker);
+            }
+        }
+        let look = self.monitor.next_look(self, Place::Driver(driver));
+        if let Some(next) = [self.earliest_timer(), look].into_iter().flatten().min() {
+            self.drivers.wake_by(driver, next);
+        }
+    }
+
+    /// When the first timer of any worker is due, or before that.
+    pub(super) fn earliest_timer(&self) -> Option<Instant> {
+        let wheels = self.base.common.time.as_ref()?;
+        let timers = (0..self.cores.len()).filter_map(|worker| wheels.earliest(worker));
+        timers.min()
+    }
+
+    /// A thread is about to register a source of events. Should its worker be stalled later,
+    /// another one has to see what happens.
+    #[cfg(feature = "io")]
+    pub(crate) fn source_expected(&self) {
+        if !self.drivers.begin_to_use() {
+            self.unpark_called(self.idle.use_drivers());
+        }
+        super::hand_over::event_expected();
     }
 
     /// Takes the next task of the inject queue.
@@ -77,9 +134,58 @@ impl Shared {
     pub(crate) fn close(&self) {
         if !self.closed.swap(true, Ordering::SeqCst) {
             drop(self.registered.lock().take());
-            self.idle
-                .wake_all(|index| self.cores[index].driver.unpark());
+            self.idle.wake_all(|place| self.wake(place));
         }
+    }
+
+    pub(super) fn wake(&self, place: Place) {
+        match place {
+            Place::Parked(index) => self.cores[index].word.unpark(),
+            Place::Driver(driver) => self.drivers.wake(driver),
+        }
+    }
+
+    /// Wakes those that were called.
+    #[inline]
+    pub(super) fn unpark_called(&self, calls: Calls) {
+        if calls != Calls::default() {
+            self.unpark_all(calls);
+        }
+    }
+
+    #[cold]
+    fn unpark_all(&self, calls: Calls) {
+        if let Some(place) = calls.to_work {
+            self.wake(place);
+        }
+        match calls.to_monitor {
+            Some(Place::Driver(driver)) if self.drivers.wake_by(driver, monitor::first_look()) => {}
+            Some(place) => self.wake(place),
+            None => {}
+        }
+    }
+
+    /// A timer was started in the wheel of the worker at `index` by another thread, and is due
+    /// before all others there.
+    pub(crate) fn unpark(&self, index: usize) {
+        if !self.is_timer_set_for(index) {
+            self.cores[index].word.unpark();
+            if self.drivers.are_in_use() {
+                self.drivers.wake(self.driver_of(index));
+            }
+        }
+        if self.idle.was_called(index) {
+            // It is awake, and may be stalled.
+            self.unpark_called(self.idle.pushed(false));
+        }
+    }
+
+    /// Makes the timer of a worker's driver expire when its own timers do. `false` if there
+    /// is none, or no worker waits in drivers.
+    pub(super) fn is_timer_set_for(&self, index: usize) -> bool {
+        let wheels = self.base.common.time.as_ref();
+        let earliest = wheels.and_then(|wheels| wheels.earliest(index));
+        earliest.is_some_and(|at| self.drivers.wake_by(self.driver_of(index), at))
     }
 
     /// How many tasks wait in the queue that no worker owns.

@@ -29,8 +29,8 @@ use blitz_sync::internals::coop::{self, Budget};
 use super::core::Core;
 use super::idle::Calls;
 use super::queue::CAPACITY;
+use super::run_batch;
 use super::shared::Shared;
-use super::{monitor, run_batch};
 use crate::context::{self, WorkerGuard};
 use crate::core::{Header, Notified, Ran};
 use crate::metrics::Counters;
@@ -61,6 +61,8 @@ pub(crate) struct Worker {
     lifo_enabled: bool,
     /// It does at the moment.
     uses_lifo: Cell<bool>,
+    /// Timers were started in this poll, and others sleep until the one that was the first.
+    pub(super) timer_started: Cell<bool>,
     /// It is in a park, where events wake tasks. When that returns, others are called for all
     /// of them at once.
     pub(super) parking: Cell<bool>,
@@ -98,6 +100,7 @@ impl Worker {
             shutting_down: Cell::new(false),
             lifo_enabled,
             uses_lifo: Cell::new(lifo_enabled),
+            timer_started: Cell::new(false),
             parking: Cell::new(false),
             forced_yields: Cell::new(coop::forced_yields()),
         }
@@ -200,7 +203,7 @@ impl Worker {
 
     /// What has to be done now and then.
     fn maintain(&self, core: &Core) {
-        core.driver.poll();
+        self.shared.poll_driver(self.shared.driver_of(self.index));
         self.turn_timers();
         self.free_tasks();
         self.count_forced_yields();
@@ -314,6 +317,10 @@ impl Worker {
     /// before it.
     fn end_poll(&self, core: &Core, mut ran: Ran) {
         let mut count = 0;
+        if self.timer_started.take() {
+            // Should a later poll of this worker take long, another worker fires them.
+            self.shared.is_timer_set_for(self.index);
+        }
         loop {
             if !self.has_core.get() {
                 // It was given away.
@@ -517,34 +524,5 @@ impl Scheduler for Shared {
     fn queue_remotely(&self, task: Notified) {
         self.inject.push(task.into_raw());
         self.unpark_called(self.idle.injected());
-    }
-}
-
-impl Shared {
-    /// A worker has to look at its timers: wakes it, if it sleeps.
-    pub(crate) fn unpark(&self, index: usize) {
-        self.cores[index].driver.unpark();
-        if self.idle.was_called(index) {
-            // It is awake, and may be stalled.
-            self.unpark_called(self.idle.pushed(false));
-        }
-    }
-
-    /// Unparks those that were called.
-    #[inline]
-    pub(super) fn unpark_called(&self, calls: Calls) {
-        if calls != Calls::default() {
-            self.unpark_all(calls);
-        }
-    }
-
-    #[cold]
-    fn unpark_all(&self, calls: Calls) {
-        if let Some(index) = calls.to_work {
-            self.cores[index].driver.unpark();
-        }
-        if let Some(index) = calls.to_monitor {
-            self.cores[index].driver.unpark_by(monitor::first_look());
-        }
     }
 }
