@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
@@ -46,8 +47,35 @@ pub(super) struct Local {
     pub(super) searching: Cell<bool>,
     /// It searches because others are stalled, so it may reclaim what they have claimed.
     pub(super) reclaims: Cell<bool>,
+    /// For each other worker, what this one saw of it when it found no task.
+    pub(super) progress: Box<[Progress]>,
     /// The last park was so short that spinning would have been better.
     pub(super) parked_briefly: Cell<bool>,
+}
+
+/// How many polls a worker had made, and since when that is so.
+pub(super) struct Progress {
+    polls: Cell<u64>,
+    since: Cell<Instant>,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self {
+            polls: Cell::new(u64::MAX),
+            since: Cell::new(Instant::now()),
+        }
+    }
+
+    /// For how long the worker of `core` has made no poll, as far as this one has seen.
+    pub(super) fn stands_for(&self, core: &Core) -> Duration {
+        let now = Instant::now();
+        let polls = core.counters.polls.get();
+        if self.polls.replace(polls) != polls {
+            self.since.set(now);
+        }
+        now - self.since.get()
+    }
 }
 
 // SAFETY: `local` is used only by the thread that has the core, and `try_acquire` and
@@ -68,6 +96,7 @@ impl Core {
                 busy: Cell::new(Stopwatch::start()),
                 searching: Cell::new(false),
                 reclaims: Cell::new(false),
+                progress: (0..config.worker_threads).map(|_| Progress::new()).collect(),
                 parked_briefly: Cell::new(true),
             },
             lifo_slot: LifoSlot::new(),
@@ -92,7 +121,13 @@ impl Core {
     /// Whether there is a task that others may take, if need be from a stalled worker.
     #[inline]
     pub(super) fn has_tasks(&self) -> bool {
-        !self.ring.is_empty() || !self.lifo_slot.is_empty() || !self.batch.is_empty()
+        !self.ring.is_empty() || self.has_claimed()
+    }
+
+    /// Whether there is a task that others take only from a stalled worker.
+    #[inline]
+    pub(super) fn has_claimed(&self) -> bool {
+        !self.lifo_slot.is_empty() || !self.batch.is_empty()
     }
 
     /// How many such tasks there are.

@@ -35,7 +35,8 @@
 //!   one makes a call, and a push makes none while a worker searches.
 //! * The last searcher that finds a task looks whether there is more, and calls the next
 //!   worker if so. That is how a burst wakes as many workers as it needs.
-//! * Parked workers are called first, so that the others go on waiting for events.
+//! * Workers that wait are called first. An event wakes one of them too, so if parked workers
+//!   went first, more than fit on the processors would be awake.
 //! * A worker that puts a task anywhere while others sleep and none of them is the monitor
 //!   makes one the monitor. In a driver that takes no wake-up, if the driver has a timer.
 //!
@@ -76,9 +77,8 @@
 //!
 //! [`Idle::use_drivers`] is called before the first source is registered. Under the lock it
 //! calls a sleeper unless one waits, and that worker waits in a driver when it sleeps again.
-//! After that the first worker to go to sleep waits in a driver, and a parked worker never is
-//! the last one to stay asleep: workers that wait get up only by themselves or after all
-//! parked ones.
+//! After that a worker that goes to sleep parks only if another one waits. So when all sleep,
+//! the last one to do so waits, or another one waits that has not got up since.
 //!
 //! # No task and no event waits for ever because a worker is stalled
 //!
@@ -320,11 +320,12 @@ impl Idle {
     fn call(&self, worker: bool, monitor: bool) -> Calls {
         let mut sleepers = self.sleepers.lock();
         let mut calls = Calls::default();
+        let had_monitor = sleepers.monitor.is_some();
         if worker && self.wants_worker(self.count()) {
             calls.to_work = self.call_to_work(&mut sleepers);
         }
         let count = self.count();
-        if monitor && self.wants_monitor(count) {
+        if (monitor || had_monitor) && self.wants_monitor(count) {
             calls.to_monitor = self.call_to_monitor(&mut sleepers);
         } else if monitor && count.is_dozing() && !active(Mutant::MonitorDozesOn) {
             self.word.fetch_sub(DOZING, Ordering::SeqCst);
@@ -333,13 +334,13 @@ impl Idle {
         calls
     }
 
-    /// Calls the parked worker that has been asleep the shortest; a worker that waits if no
-    /// other is parked; the monitor last.
+    /// Calls a worker that waits; if there is none, the parked worker that has been asleep the
+    /// shortest; a parked monitor last.
     fn call_to_work(&self, sleepers: &mut Sleepers) -> Option<Place> {
-        let place = if let Some(index) = sleepers.parked.pop() {
-            Place::Parked(index)
-        } else if let Some(driver) = sleepers.fullest() {
+        let place = if let Some(driver) = sleepers.fullest() {
             Place::Driver(driver)
+        } else if let Some(index) = sleepers.parked.pop() {
+            Place::Parked(index)
         } else {
             sleepers.monitor?
         };

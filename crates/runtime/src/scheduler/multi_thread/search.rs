@@ -15,6 +15,9 @@ use crate::metrics::Stopwatch;
 
 /// Shorter parks should have been spins.
 const BRIEF: Duration = Duration::from_micros(100);
+/// A worker that has made no poll for so long has lost its processor, or its task takes long:
+/// others take what it has claimed. A short poll ends well before that.
+const STALLED: Duration = Duration::from_micros(50);
 
 /// Looks for a task with the other workers, for a moment, and sleeps if there is
 /// none. `None` when the worker should look at its own queues again.
@@ -71,13 +74,14 @@ pub(super) fn steal(worker: &Worker) -> Option<Notified> {
     (first..first + workers)
         .map(|other| other % workers)
         .filter(|&other| other != worker.index)
-        .find_map(|other| steal_from(worker, &worker.shared.cores[other]))
+        .find_map(|other| steal_from(worker, other))
 }
 
-fn steal_from(worker: &Worker, victim: &Core) -> Option<Notified> {
-    let core = worker.core();
+fn steal_from(worker: &Worker, other: usize) -> Option<Notified> {
+    let (core, victim) = (worker.core(), &worker.shared.cores[other]);
     let claimed = || victim.batch.len();
-    let reclaims = core.local.reclaims.get();
+    let reclaims = core.local.reclaims.get()
+        || victim.has_claimed() && core.local.progress[other].stands_for(victim) >= STALLED;
     if !victim.ring.is_worth_stealing_from(claimed, pause) && !reclaims {
         return None;
     }
