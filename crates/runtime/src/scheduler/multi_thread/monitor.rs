@@ -89,7 +89,9 @@ impl Monitor {
     /// When a worker that sleeps at `place` has to look next, if the monitor is there.
     pub(super) fn next_look(&self, shared: &Shared, place: Place) -> Option<Instant> {
         let mut seen = self.0.lock();
-        let stays = seen.polled.is_some_and(|polled| polled.elapsed() < STAYS);
+        let polled = |polled: Instant| polled.elapsed() < STAYS;
+        // A monitor that has just been called may come when the others sleep again.
+        let stays = seen.next.is_none() || seen.polled.is_some_and(polled);
         if !shared.idle.is_monitor(place, stays) {
             if !shared.idle.is_monitored() {
                 (seen.next, seen.polled) = (None, None);
@@ -112,11 +114,21 @@ impl Monitor {
         if !shared.idle.is_monitor(place, true) {
             return None;
         }
-        let mut seen = self.0.try_lock()?;
-        if seen.next.is_none_or(|next| Instant::now() < next) {
-            return None;
+        let found = {
+            let mut seen = self.0.try_lock()?;
+            if seen.next.is_none_or(|next| Instant::now() < next) {
+                return None;
+            }
+            seen.look(shared, place)
+        };
+        // The tasks that this wakes are ready on this thread. It may ask for the next look.
+        shared.turn_due_timers();
+        for driver in 0..shared.drivers.len() {
+            if !shared.idle.is_attended(driver) {
+                shared.poll_driver(driver);
+            }
         }
-        Some(seen.look(shared, place))
+        Some(found)
     }
 }
 
@@ -154,16 +166,9 @@ impl Seen {
             is_quiet &= !has_tasks;
             found.work |= has_tasks;
             found.claimed |= has_tasks;
-            // The tasks that this wakes are ready on this thread.
-            if let Some(wheels) = &shared.base.common.time {
-                _ = wheels.turn_if_due(worker);
-            }
         }
         for driver in 0..shared.drivers.len() {
-            if shared.drivers.has_sources(driver) && !shared.idle.is_attended(driver) {
-                is_quiet = false;
-                shared.poll_driver(driver);
-            }
+            is_quiet &= !shared.drivers.has_sources(driver) || shared.idle.is_attended(driver);
         }
         self.remember(shared);
         let all_asleep = shared.idle.awake() == 0;
