@@ -483,3 +483,28 @@ fn accepted_writes_are_written_whatever_is_dropped() {
         }
     }
 }
+
+/// No thread attends the driver of a current-thread runtime between two calls of its
+/// `block_on`. Another thread's operations on files end nevertheless.
+#[test]
+fn files_of_a_runtime_whose_thread_does_something_else() {
+    let runtime = runtime(0, true);
+    let handle = runtime.handle().clone();
+    let files = async {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = File::options();
+        options.read(true).write(true).create(true);
+        let file = options.open(folder.path().join("file")).await.unwrap();
+        // More than a read takes from memory on the calling thread.
+        let bytes = vec![7; 1 << 20];
+        let (result, bytes) = file.write_at(bytes, 0).await;
+        assert_eq!(result.unwrap(), bytes.len());
+        file.sync_data().await.unwrap();
+        file.sync_all().await.unwrap();
+        let (result, read) = file.read_at(Vec::with_capacity(bytes.len()), 0).await;
+        assert_eq!(result.unwrap(), bytes.len());
+        assert!(read == bytes);
+    };
+    let other = std::thread::spawn(move || handle.block_on(files));
+    other.join().unwrap();
+}

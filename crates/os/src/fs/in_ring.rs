@@ -9,10 +9,7 @@
 //! given its position, and moves the file's when it is done; in between, no other operation
 //! reads or moves it.
 //!
-//! # On which threads
-//!
-//! On the workers of a multi-thread runtime: other threads poll their drivers while they
-//! are busy, so the write makes progress and the file can be awaited from anywhere.
+//! For which threads do so, see `operation.rs`.
 //!
 //! # A write that was accepted is written
 //!
@@ -30,8 +27,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use blitz_driver::io_uring::{Entry, Finish, InFlight, Operation, opcode, types};
-use blitz_runtime::internals::{own_driver, spawn_mandatory_blocking};
+use blitz_driver::io_uring::{
+    Entry, Finish, InFlight, Operation, is_given_up, opcode, to_result, types,
+};
+use blitz_runtime::internals::spawn_mandatory_blocking;
 use blitz_runtime::runtime::Handle;
 use blitz_runtime::task::JoinHandle;
 
@@ -39,6 +38,7 @@ use super::file::Outcome;
 use super::nowait;
 use crate::blocking::lost;
 use crate::buffer::Buffer;
+use crate::operation::driver_with_ring;
 
 /// Tells whether a file's writes may go through the ring: see the head of this file.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Access {
         if !self.0.load(Ordering::Relaxed) || buffer.len() > nowait::MOST {
             return Err((buffer, ahead));
         }
-        let Some(driver) = own_driver().filter(|driver| driver.has_ring()) else {
+        let Some(driver) = driver_with_ring() else {
             return Err((buffer, ahead));
         };
         // `ahead` is at most the size of a buffer.
@@ -117,18 +117,17 @@ impl Finish for Write {
     type Output = Written;
 
     fn finish(mut self, result: i32) -> Written {
-        let result = match (usize::try_from(result), -result) {
-            (Ok(count), _) => {
+        let result = match to_result(result) {
+            Ok(count) => {
                 self.buffer.advance(count);
                 // The kernel has accepted the position before it, so it does not refuse
                 // this one.
                 (&*self.file).seek(SeekFrom::Start(self.place + count as u64))
             }
-            // The kernel has given it up.
-            (Err(_), libc::ECANCELED | libc::EINTR) => Ok(self.place),
-            (Err(_), code) => {
+            Err(_) if is_given_up(result) => Ok(self.place),
+            Err(error) => {
                 self.buffer.discard();
-                Err(io::Error::from_raw_os_error(code))
+                Err(error)
             }
         };
         Written {
