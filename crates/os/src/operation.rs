@@ -59,7 +59,8 @@ pub(crate) async fn run<O: Operation>(operation: O) -> <O as Blocking>::Output {
     on_pool(operation).await
 }
 
-async fn on_pool<O: Blocking>(operation: O) -> O::Output {
+/// Carries out the operation on a thread of the pool.
+pub(crate) async fn on_pool<O: Blocking>(operation: O) -> O::Output {
     // The operation is not lost if a runtime that ends no longer runs the job.
     let cell = Arc::new(Mutex::new(Some(operation)));
     let take = |cell: &Mutex<Option<O>>| {

@@ -508,3 +508,30 @@ fn files_of_a_runtime_whose_thread_does_something_else() {
     let other = std::thread::spawn(move || handle.block_on(files));
     other.join().unwrap();
 }
+
+/// The system's calls with a position refuse files that have none. A ring does not.
+#[test]
+fn a_fifo_has_no_positions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fifo");
+    let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: the name is a C string.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    for (ring, flags) in [(true, 0), (true, libc::O_NONBLOCK), (false, 0)] {
+        let path = path.clone();
+        let files = async move {
+            let mut options = File::options();
+            options.read(true).write(true).custom_flags(flags);
+            let file = options.open(path).await.unwrap();
+            let copy = file.try_clone().await.unwrap();
+            let owned = File::from_std(file.try_clone().await.unwrap().into_std().await);
+            for file in [file, copy, owned] {
+                let error = file.read_at(vec![0; 9], 0).await.0.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotSeekable, "{ring} {flags}");
+                let error = file.write_at(String::from("x"), 0).await.0.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotSeekable, "{ring} {flags}");
+            }
+        };
+        runtime(1, ring).block_on(async { blitz_io::spawn(files).await.unwrap() });
+    }
+}

@@ -13,7 +13,9 @@ use blitz_driver::io_uring::{self, Entry, Finish, opcode, to_result, types};
 use super::File;
 #[cfg(target_os = "linux")]
 use super::nowait;
-use crate::operation::{Blocking, run};
+#[cfg(io_uring)]
+use crate::operation::on_pool;
+use crate::operation::{Blocking, Operation, run};
 
 /// The largest number of bytes that one system call moves.
 const MOST: usize = 0x7fff_f000;
@@ -65,7 +67,7 @@ impl File {
         }
         // Systems other than Linux have no such attempt.
         _ = &mut operation;
-        run(operation).await
+        self.run_at(operation).await
     }
 
     /// Writes the contents of a buffer at a position of the file. The operation owns the
@@ -99,7 +101,16 @@ impl File {
             return (Err(error), buf);
         }
         let file = self.std.clone();
-        run(WriteAt { file, buf, offset }).await
+        self.run_at(WriteAt { file, buf, offset }).await
+    }
+
+    /// Carries out an operation at a position.
+    async fn run_at<O: Operation>(&self, operation: O) -> <O as Blocking>::Output {
+        #[cfg(io_uring)]
+        if !self.access.has_positions(&self.std) {
+            return on_pool(operation).await;
+        }
+        run(operation).await
     }
 }
 

@@ -94,7 +94,7 @@ pub struct File {
     inner: Mutex<Inner>,
     max_buf_size: usize,
     #[cfg(io_uring)]
-    access: Access,
+    pub(super) access: Access,
 }
 
 struct Inner {
