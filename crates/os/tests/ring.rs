@@ -535,3 +535,36 @@ fn a_fifo_has_no_positions() {
         runtime(1, ring).block_on(async { blitz_io::spawn(files).await.unwrap() });
     }
 }
+
+/// Regular files whose file system cannot tell whether an operation would wait: the system's
+/// calls ignore that they are in non-blocking mode, but a ring gives the operations up.
+#[test]
+fn a_file_in_non_blocking_mode_is_read_and_written() {
+    let path = "/proc/self/coredump_filter";
+    if !std::path::Path::new(path).exists() {
+        println!("such a file cannot be had here");
+        return;
+    }
+    for ring in [true, false] {
+        let files = async move {
+            let mut options = File::options();
+            options
+                .read(true)
+                .write(true)
+                .custom_flags(libc::O_NONBLOCK);
+            let mut file = options.open(path).await.unwrap();
+            let (result, _) = file.write_at(String::from("0x11"), 0).await;
+            assert_eq!(result.unwrap(), 4, "{ring}");
+            let (result, read) = file.read_at(vec![0; 9], 0).await;
+            assert_eq!((result.unwrap(), &*read), (9, &b"00000011\n"[..]), "{ring}");
+            file.write_all(b"0x22").await.unwrap();
+            file.flush().await.unwrap();
+            assert_eq!(std::fs::read(path).unwrap(), b"00000022\n", "{ring}");
+            // A write for which no task waits.
+            file.write_all(b"0x33").await.unwrap();
+        };
+        runtime(1, ring).block_on(async { blitz_io::spawn(files).await.unwrap() });
+        // The runtime has ended.
+        assert_eq!(std::fs::read(path).unwrap(), b"00000033\n", "{ring}");
+    }
+}

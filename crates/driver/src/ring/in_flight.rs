@@ -62,11 +62,13 @@ impl Driver {
 /// Returns whether this is the kernel's result for an operation that it has not carried out
 /// and that is to be done another way.
 ///
-/// This is `ECANCELED` or `EINTR`: the thread that submitted it has ended. A request to
-/// cancel gives the same results, but then no future waits.
+/// * `ECANCELED`, `EINTR`: the thread that submitted it has ended. A request to cancel gives
+///   the same results, but then no future waits.
+/// * `EAGAIN`: the kernel would have to wait, and the file is in non-blocking mode. Before
+///   Linux 6.5 this happens with regular files, too, whose mode the system's calls ignore.
 #[must_use]
 pub fn is_given_up(result: i32) -> bool {
-    matches!(-result, libc::ECANCELED | libc::EINTR)
+    matches!(-result, libc::ECANCELED | libc::EINTR | libc::EAGAIN)
 }
 
 /// Converts the kernel's result: a non-negative number or a negated error.

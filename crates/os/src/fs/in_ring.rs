@@ -256,3 +256,42 @@ impl Drop for Rest {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{IoSlice, Read};
+
+    use super::*;
+
+    /// The kernel's answers for a write that it has not carried out: the bytes are written,
+    /// also if no task waits for that.
+    #[test]
+    fn a_write_that_the_kernel_gives_up_is_written() {
+        for code in [libc::ECANCELED, libc::EINTR, libc::EAGAIN] {
+            for is_awaited in [true, false] {
+                let file = tempfile::tempfile().unwrap();
+                let mut buffer = Buffer::default();
+                buffer.copy_from(&[IoSlice::new(b"accepted")], 8);
+                let write = Write {
+                    file: Arc::new(file.try_clone().unwrap()),
+                    buffer,
+                    place: 0,
+                };
+                let written = write.finish(-code);
+                if is_awaited {
+                    let Ok(Finished::Done(result, buffer)) = written.finish() else {
+                        panic!("there is no pool");
+                    };
+                    result.unwrap();
+                    assert!(buffer.is_empty());
+                } else {
+                    drop(written);
+                }
+                let mut text = String::new();
+                (&file).rewind().unwrap();
+                (&file).read_to_string(&mut text).unwrap();
+                assert_eq!(text, "accepted", "{code} {is_awaited}");
+            }
+        }
+    }
+}
