@@ -18,6 +18,12 @@ const EVENT_INTERVAL: u32 = 61;
 const IO_EVENTS: usize = 1024;
 const MAX_BLOCKING_THREADS: usize = 512;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// The name of threads whose name is not set. Programs and tools look for Tokio's.
+const THREAD_NAME: &str = if cfg!(feature = "_tokio_names") {
+    "tokio-rt-worker"
+} else {
+    "blitz-worker"
+};
 const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// Builds a [`Runtime`] with settings.
@@ -108,7 +114,7 @@ impl Builder {
             config: Config {
                 name: None,
                 worker_threads: 1,
-                thread_name: Arc::new(|| "tokio-rt-worker".into()),
+                thread_name: Arc::new(|| THREAD_NAME.into()),
                 thread_stack_size: None,
                 max_blocking_threads: MAX_BLOCKING_THREADS,
                 thread_keep_alive: KEEP_ALIVE,
@@ -279,7 +285,8 @@ impl Builder {
         self
     }
 
-    /// Sets the name of the runtime's threads. By default "tokio-rt-worker".
+    /// Sets the name of the runtime's threads. By default "blitz-worker", and under the drop-in
+    /// package `tokio` "tokio-rt-worker".
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
