@@ -1,7 +1,7 @@
 //! Operations of the kernel: in the ring of the worker's driver, or on a thread of the pool.
 //!
-//! On Linux a runtime with I/O has a ring of completions for each worker, if the system
-//! permits it. Where there is no ring, where it is full, or where the kernel gives the
+//! On Linux the drivers of a runtime with I/O have rings of completions, if the system
+//! permits them. Where there is no ring, where it is full, or where the kernel gives the
 //! operation up, the pool carries it out: the operation moves from one to the other as a
 //! whole.
 //!

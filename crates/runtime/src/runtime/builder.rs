@@ -179,12 +179,12 @@ impl Builder {
     /// Sets whether operations on files may use io_uring, where the system has it. By
     /// default they may.
     ///
-    /// Each worker of a multi-thread runtime gets a ring of its own with its first operation.
-    /// Other threads use none, and neither does a current-thread runtime, whose thread may do
-    /// something else between two calls of `block_on`. Where the system
-    /// refuses one, such as an old kernel or a sandbox, the operations run on the threads
-    /// for blocking work instead, with the same results. `BLITZ_IO_URING=0` in the
-    /// environment of the program forbids it whatever is set here; `blitz doctor` says what
+    /// A driver of a multi-thread runtime gets a ring with the first operation of one of its
+    /// workers. Other threads use none, and neither does a current-thread runtime, whose
+    /// thread may do something else between two calls of `block_on`. Where the system refuses
+    /// a ring, such as an old kernel or a sandbox, the operations run on the threads for
+    /// blocking work instead, with the same results. `BLITZ_IO_URING=0` in the environment of
+    /// the program forbids it whatever is set here; `blitz doctor` says what
     /// is used. Without [`enable_io`](Self::enable_io) or outside of Linux, this has no
     /// effect.
     ///
