@@ -68,7 +68,7 @@ pub mod io_uring {
     pub use io_uring::{opcode, squeue::Entry, types};
 
     pub use crate::completion::Finish;
-    pub use crate::ring::{InFlight, Operation, probe};
+    pub use crate::ring::{InFlight, Operation, is_given_up, probe, to_result};
 }
 
 #[cfg(all(unix, not(loom)))]
