@@ -187,13 +187,20 @@ impl Receiver {
     }
 
     fn find_or_arm(&mut self) -> Result<(), RecvError> {
-        match self.find_or_look() {
-            Err(RecvError::Empty) => {}
-            other => return other,
+        loop {
+            match self.find_or_look() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
+            let awaited = self.awaited();
+            let armed = self.endpoint.arm(awaited);
+            armed.map_err(|error| RecvError::Io(error.kind()))?;
+            match self.find_or_look() {
+                // The last sender has left, or a new one has joined.
+                Err(RecvError::Empty) if self.awaited() != awaited => {}
+                other => return other,
+            }
         }
-        let armed = self.endpoint.arm(Awaited::Published);
-        armed.map_err(|error| RecvError::Io(error.kind()))?;
-        self.find_or_look()
     }
 }
 

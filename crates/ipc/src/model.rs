@@ -6,7 +6,9 @@ use crate::protocol::event::{self, Seen};
 use crate::protocol::semaphore::Permits;
 use crate::ring::{Claim, Delivery, Look, Ring, Take};
 
+use crate::mutant;
 pub use crate::mutant::{Mutant, with};
+use blitz_futex::atomic::Ordering;
 
 /// A listener's memory.
 pub struct Listen(Seen);
@@ -174,6 +176,50 @@ impl Model {
                 return message;
             }
             self.ring.published().sleep(key, None);
+        }
+    }
+
+    /// Joins as the only sender.
+    pub fn join_sender(&self) {
+        self.ring.memory.role().swap(1);
+        if !mutant::active(Mutant::JoinsSilently) {
+            self.ring.room().notify();
+        }
+    }
+
+    /// Leaves as the only sender.
+    pub fn leave_sender(&self) {
+        self.ring.memory.role().swap(0);
+        self.ring.published().notify_waiters();
+        self.ring.room().notify_waiters();
+    }
+
+    /// Takes a message, and sleeps until there is one. Returns `None` if there was a sender,
+    /// none is left, and no message will come.
+    pub fn take_or_end(&self, me: usize, searched: &mut u64) -> Option<(u64, [u64; 2])> {
+        let mut ends = false;
+        loop {
+            let event_count = match ends && !mutant::active(Mutant::WaitsForNoSender) {
+                true => self.ring.room(),
+                false => self.ring.published(),
+            };
+            let key = event_count.prepare(crate::event_count::SLEEPER);
+            if let Some(taken) = self.take(me, searched) {
+                return Some(taken);
+            }
+            let ended = self.ring.memory.role().load(Ordering::Acquire) == 0;
+            if ended {
+                if let Some(taken) = self.take(me, searched) {
+                    return Some(taken);
+                }
+                if self.ring.is_drained() {
+                    return None;
+                }
+            }
+            if ended == ends {
+                event_count.sleep(key, None);
+            }
+            ends = ended;
         }
     }
 

@@ -28,6 +28,12 @@ blitz_sync::mutants! {
     NoSecondLook,
     /// A receiver takes a message of a queue without a compare-and-swap.
     TakesByStore,
+    /// A queue counts as drained while a receiver has a message of it.
+    EndsWhileTaken,
+    /// A receiver without senders sleeps until there is a message.
+    WaitsForNoSender,
+    /// A sender that joins wakes no receiver.
+    JoinsSilently,
     /// A publisher looks for receivers whose cursors are one further.
     WakesOneTooEarly,
     /// A receiver wakes senders only if they wait for the next place.

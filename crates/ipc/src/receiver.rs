@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{EventSpin, deadline};
 
-use crate::endpoint::{Endpoint, Senders};
+use crate::endpoint::{Awaited, Endpoint, Senders};
 use crate::error::RecvError;
 use crate::event_count::SLEEPER;
 use crate::message::Message;
@@ -30,9 +30,9 @@ pub struct Receiver {
     held: Option<Held>,
     /// The copy of a message that may be overwritten.
     buffer: Vec<u8>,
-    /// How often in a row there was no message.
-    empties: u32,
     senders: Senders,
+    /// The event for which this receiver waits: see `nothing`.
+    awaited: Awaited,
 }
 
 /// A message that was received.
@@ -43,10 +43,6 @@ struct Held {
     /// Whether it is in the receiver's buffer.
     copied: bool,
 }
-
-/// How often `try_recv` finds nothing before it asks again whether there is a sender, so
-/// that asking is the smaller part of its cost. It also asks the first time.
-const ASK_EVERY: u32 = 32;
 
 impl Receiver {
     pub(crate) fn new(endpoint: Endpoint, history: bool) -> Self {
@@ -67,8 +63,8 @@ impl Receiver {
             searched: 0,
             held: None,
             buffer: Vec::new(),
-            empties: 0,
             senders,
+            awaited: Awaited::Published,
             endpoint,
         }
     }
@@ -211,7 +207,7 @@ impl Receiver {
     #[inline]
     fn try_find_or_disconnected(&mut self) -> Result<(), RecvError> {
         match self.try_find() {
-            Err(RecvError::Empty) => self.nothing(),
+            Err(RecvError::Empty) => self.try_find_or_nothing(),
             other => other,
         }
     }
@@ -312,7 +308,6 @@ impl Receiver {
             len: len as usize,
             copied: false,
         });
-        self.empties = 0;
         Ok(())
     }
 
@@ -386,18 +381,18 @@ impl Receiver {
         self.endpoint.segment.notify_room(left);
     }
 
-    /// Decides what `try_recv` returns when it found nothing: whether there is a sender.
+    /// Decides what `try_recv` returns when it found nothing.
     #[cold]
-    fn nothing(&mut self) -> Result<(), RecvError> {
-        self.empties = self.empties.wrapping_add(1);
-        if self.empties % ASK_EVERY != 1 {
-            return Err(RecvError::Empty);
+    fn try_find_or_nothing(&mut self) -> Result<(), RecvError> {
+        if self.endpoint.look_if_polls_are_due() {
+            self.repair();
+            // The look may have put a message back.
+            match self.try_find() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
         }
-        self.endpoint.look_if_due();
-        match self.is_disconnected() {
-            true => self.last_look(),
-            false => Err(RecvError::Empty),
-        }
+        self.nothing()
     }
 
     /// As `try_find`, for a task that is about to wait: also looks at the other
@@ -410,29 +405,45 @@ impl Receiver {
         }
         if self.endpoint.look_if_due() {
             self.repair();
+            match self.try_find() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
         }
-        match self.is_disconnected() {
-            true => self.last_look(),
-            // The look may have put a message back.
-            false => self.try_find(),
-        }
+        self.nothing()
     }
 
-    fn is_disconnected(&mut self) -> bool {
-        self.senders.are_gone(&self.endpoint.segment)
-    }
-
-    /// Searches again: there is no sender, but the last one may have sent before it left.
-    fn last_look(&mut self) -> Result<(), RecvError> {
+    /// Decides what it means that there is no message: `Disconnected`, or `Empty`, and then
+    /// for which event to wait. See the head of `ring/mod.rs`.
+    fn nothing(&mut self) -> Result<(), RecvError> {
+        self.awaited = Awaited::Published;
+        if !self.senders.are_gone(&self.endpoint.segment) {
+            return Err(RecvError::Empty);
+        }
+        // The last sender may have sent before it left.
         match self.try_find() {
-            Err(RecvError::Empty) => Err(RecvError::Disconnected),
-            other => other,
+            Err(RecvError::Empty) => {}
+            other => return other,
         }
+        let ring = &self.endpoint.segment.ring;
+        if self.kind().delivery() == Delivery::One && !ring.is_drained() {
+            self.awaited = Awaited::Room;
+            return Err(RecvError::Empty);
+        }
+        Err(RecvError::Disconnected)
+    }
+
+    /// The event for which to wait after [`find_or_look`](Self::find_or_look) has found
+    /// nothing.
+    #[cfg(unix)]
+    pub(crate) fn awaited(&self) -> Awaited {
+        self.awaited
     }
 
     #[cold]
     fn wait(&mut self, until: Option<Instant>) -> Result<(), RecvError> {
         let mut spin = EventSpin::new();
+        self.awaited = Awaited::Published;
         loop {
             match self.try_find() {
                 Err(RecvError::Empty) => {}
@@ -441,7 +452,8 @@ impl Receiver {
             if self.endpoint.patience.turn(&mut spin) {
                 continue;
             }
-            let key = self.endpoint.segment.ring.published().prepare(SLEEPER);
+            let awaited = self.awaited;
+            let key = self.endpoint.segment.event_count(awaited).prepare(SLEEPER);
             match self.try_find() {
                 Err(RecvError::Empty) => {}
                 other => return other,
@@ -450,8 +462,11 @@ impl Receiver {
                 self.repair();
                 continue;
             }
-            if self.is_disconnected() {
-                return self.last_look();
+            match self.nothing() {
+                Err(RecvError::Empty) if self.awaited == awaited => {}
+                // The last sender has left, or a new one has joined.
+                Err(RecvError::Empty) => continue,
+                other => return other,
             }
             if deadline::is_past(until) {
                 return Err(RecvError::TimedOut);
@@ -459,7 +474,7 @@ impl Receiver {
             let Endpoint {
                 segment, patience, ..
             } = &mut self.endpoint;
-            patience.sleep(segment.ring.published(), key, until);
+            patience.sleep(segment.event_count(awaited), key, until);
         }
     }
 

@@ -11,3 +11,4 @@ mod fork;
 mod hostile;
 mod opening;
 mod primitives;
+mod queue_end;

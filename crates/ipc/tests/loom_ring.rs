@@ -5,6 +5,7 @@ use blitz_ipc::model::{Model, Mutant, with};
 use loom::thread::{self, JoinHandle};
 // loom's `Arc` cannot be dropped after a deadlock was found.
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub fn spawn<R: 'static>(
     model: &Arc<Model>,
@@ -223,4 +224,82 @@ fn what_a_dead_receiver_had_taken_is_received() {
     dead_take();
     fails(Mutant::DeadTakeConsumed, dead_take);
     fails(Mutant::RestoredSilently, dead_take);
+}
+
+/// A receiver has the only message; the sender leaves. Another receiver waits until the
+/// message is consumed, and only then for no more.
+fn queue_end() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 3));
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 5));
+        let (position, _) = model.take(1, &mut 0).expect("it was sent");
+        let consumed = Arc::new(AtomicBool::new(false));
+        let has_consumed = consumed.clone();
+        let receiver = spawn(&model, move |model| {
+            assert!(model.take_or_end(2, &mut 0).is_none());
+            assert!(consumed.load(Ordering::SeqCst), "ended too early");
+        });
+        let sender = spawn(&model, |model| model.leave_sender());
+        has_consumed.store(true, Ordering::SeqCst);
+        model.consume(1, position);
+        sender.join().unwrap();
+        receiver.join().unwrap();
+    });
+}
+
+#[test]
+fn a_queue_ends_when_its_last_message_is_consumed() {
+    queue_end();
+    fails(Mutant::EndsWhileTaken, queue_end);
+    fails(Mutant::WaitsForNoSender, queue_end);
+}
+
+/// The receiver with the only message is killed after the sender has left.
+fn dead_take_at_the_end() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 3));
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 5));
+        assert!(model.take(1, &mut 0).is_some());
+        let receiver = spawn(&model, |model| {
+            let (position, message) = model.take_or_end(2, &mut 0).expect("it comes back");
+            assert_eq!(whole(message), 5);
+            model.consume(2, position);
+        });
+        model.leave_sender();
+        model.reap(1);
+        receiver.join().unwrap();
+    });
+}
+
+#[test]
+fn what_a_dead_receiver_had_taken_is_received_without_a_sender() {
+    dead_take_at_the_end();
+    fails(Mutant::EndsWhileTaken, dead_take_at_the_end);
+    fails(Mutant::DeadTakeConsumed, dead_take_at_the_end);
+}
+
+/// A sender joins while a receiver waits for the message of another one.
+fn late_sender() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(2, 3));
+        assert!(model.try_send(0, &mut 0, 5));
+        assert!(model.take(1, &mut 0).is_some());
+        let receiver = spawn(&model, |model| {
+            let taken = model
+                .take_or_end(2, &mut 0)
+                .expect("the first is not consumed");
+            assert_eq!(whole(taken.1), 6);
+        });
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 6));
+        receiver.join().unwrap();
+    });
+}
+
+#[test]
+fn a_receiver_that_waits_for_others_sees_a_new_sender() {
+    late_sender();
+    fails(Mutant::JoinsSilently, late_sender);
 }

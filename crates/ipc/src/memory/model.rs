@@ -20,6 +20,8 @@ pub(crate) struct Memory {
     stamps: Vec<AtomicU64>,
     payloads: Vec<[AtomicU64; PAYLOAD_WORDS]>,
     cursors: Vec<AtomicU64>,
+    /// Of the only sender that joins and leaves.
+    role: AtomicU64,
     entries: [AtomicU64; ENTRIES],
 }
 
@@ -40,6 +42,7 @@ impl Memory {
             cursors: (0..participants)
                 .map(|_| AtomicU64::new(INACTIVE))
                 .collect(),
+            role: AtomicU64::new(0),
             entries: [AtomicU64::new(0), AtomicU64::new(0)],
         }
     }
@@ -70,6 +73,10 @@ impl Memory {
 
     pub(crate) fn cursor(&self, participant: usize) -> Word<'_> {
         Word(&self.cursors[participant])
+    }
+
+    pub(crate) fn role(&self) -> Word<'_> {
+        Word(&self.role)
     }
 
     pub(crate) fn entry(&self, number: usize) -> Word<'_> {

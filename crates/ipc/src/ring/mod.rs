@@ -59,6 +59,19 @@
 //! senders on `room`. Every change for which they wait is a read-modify-write, followed by
 //! a notification, which wakes them only if they wait for this change (`wake.rs`).
 //!
+//! **The end of a queue.** A receiver reports `Disconnected` when (1) no record is that of a
+//! sender, and then (2) no place is `Published` or `Taken`. A taken message may come back:
+//! its receiver can die. After (1), each place changes between those two phases until it is
+//! `Consumed`, and does not leave that phase without a new sender. So one pass over the
+//! places is enough, in any order: every message of the senders that are gone is consumed
+//! then. In a route or channel (1) and a last look at the cursor are enough.
+//!
+//! While (1) holds and (2) does not, a receiver waits for a message to be consumed or put
+//! back. It sleeps on `room`, which both notify in a queue. A sender that joins notifies
+//! `room` after it has written its role, so such a receiver sees it, and sleeps on
+//! `published` again: either the receiver's second look sees the role, or the sender sees
+//! the receiver's flag.
+//!
 //! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
 //! protocol can produce is reported as [`Corrupt`], and no loop goes on without another
 //! participant's progress.

@@ -27,8 +27,8 @@ mod system;
 pub(crate) mod socket;
 
 pub(crate) use system::{
-    Mapping, SegmentFile, check_directory, fork_generation, process, remove, supported,
-    user_directory,
+    Mapping, SegmentFile, check_directory, coarse_time, fork_generation, process, remove,
+    supported, user_directory,
 };
 #[cfg(unix)]
 pub(crate) use system::{PollSet, Wakeups, remove_wakeups, wake};

@@ -75,6 +75,10 @@ pub(crate) fn fork_generation() -> u32 {
     0
 }
 
+pub(crate) fn coarse_time() -> std::time::Duration {
+    std::time::Duration::ZERO
+}
+
 pub(crate) fn user_directory() -> Result<PathBuf, Error> {
     Err(Error::Unsupported)
 }

@@ -6,6 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use super::Process;
 
@@ -48,6 +50,12 @@ pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     // Remove the zero at the end.
     path.truncate(len - 1);
     PathBuf::from(std::ffi::OsString::from_vec(path)).join("blitz-io")
+}
+
+/// Returns the time since a fixed moment.
+pub(crate) fn coarse_time() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Returns the process that has this number, if there is one.

@@ -1,7 +1,7 @@
 //! Linux, Android, macOS and FreeBSD: a segment is a mapped file.
 //!
 //! What differs between the systems is in a file for each (`platform`: `MAP_FLAGS`,
-//! `reserve`, `populate`, `directory_of` and `process`). For the locks, for what wakes a
+//! `reserve`, `populate`, `directory_of`, `coarse_time` and `process`). For the locks, for what wakes a
 //! participant, and for the descriptor that a runtime waits for, there are two files each,
 //! of which a system uses one.
 
@@ -49,7 +49,7 @@ use std::ptr::NonNull;
 use self::forks::OwnFile;
 pub(crate) use self::forks::fork_generation;
 use self::locks::Locks;
-pub(crate) use self::platform::process;
+pub(crate) use self::platform::{coarse_time, process};
 pub(crate) use self::poll_set::PollSet;
 pub(crate) use self::wakeups::{Wakeups, remove_wakeups, wake};
 use super::Process;
