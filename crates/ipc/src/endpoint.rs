@@ -100,7 +100,12 @@ impl Endpoint {
                 }
             }
         }
-        Err(Error::Occupied { role: name, limit })
+        Err(Error::Occupied {
+            role: name,
+            limit,
+            kind: settings.kind,
+            path: segment.path.unwrap_or_default(),
+        })
     }
 
     /// Whether this process is not the one that joined, but a fork of it.

@@ -34,6 +34,23 @@ pub enum Error {
         /// Why it cannot be trusted.
         reason: &'static str,
     },
+    /// The file cannot be trusted: it belongs to another user, other users may write to it,
+    /// or it has a second name. See [`Builder::allow_owner`](crate::Builder::allow_owner)
+    /// and [`Builder::mode`](crate::Builder::mode).
+    Untrusted {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be trusted.
+        reason: String,
+    },
+    /// The segment does not exist where this process would make it, but in another
+    /// directory of the same user: `XDG_RUNTIME_DIR` differs between the processes.
+    Elsewhere {
+        /// Where this process would make it.
+        path: PathBuf,
+        /// Where it exists.
+        found: PathBuf,
+    },
     /// No permission for a file or directory.
     Permission {
         /// The file or directory.
@@ -64,6 +81,8 @@ pub enum Error {
     NotFound {
         /// The name.
         name: String,
+        /// Where it was looked for.
+        path: PathBuf,
     },
     /// The segment has its largest number of senders or receivers.
     Occupied {
@@ -71,6 +90,10 @@ pub enum Error {
         role: &'static str,
         /// The largest number.
         limit: usize,
+        /// The kind of the segment. A route never has more than one sender.
+        kind: Kind,
+        /// The file; empty if it has no name.
+        path: PathBuf,
     },
     /// Another process has been joining or leaving for a long time; it is probably stopped.
     Busy,
@@ -111,6 +134,16 @@ impl fmt::Display for Error {
             Self::Directory { path, reason } => {
                 write!(f, "cannot trust {}: {reason}", path.display())
             }
+            Self::Untrusted { path, reason } => {
+                write!(f, "cannot trust {}: {reason}", path.display())
+            }
+            Self::Elsewhere { path, found } => write!(
+                f,
+                "the segment exists at {}, and this process looks for it at {}; set \
+                 XDG_RUNTIME_DIR to the same in all processes, or the directory",
+                found.display(),
+                path.display()
+            ),
             Self::Permission { path } => write!(
                 f,
                 "no permission for {}; its owner can make it with another mode",
@@ -119,7 +152,8 @@ impl fmt::Display for Error {
             Self::NoSpace { needed } => write!(
                 f,
                 "not enough shared memory for {needed} bytes; make capacity or max_len smaller, \
-                 or the file system larger"
+                 or the limit of the file system \
+                 or of the process larger"
             ),
             Self::Foreign { path, reason } => write!(
                 f,
@@ -141,12 +175,29 @@ impl fmt::Display for Error {
                     _ => "ask for the same, or leave the setting out to take what there is",
                 }
             ),
-            Self::NotFound { name } => {
-                write!(f, "there is no segment {name:?}; is its maker running?")
-            }
-            Self::Occupied { role, limit } => write!(
+            Self::NotFound { name, path } => write!(
                 f,
-                "the segment has {limit} {role}s already; make it with a larger limit"
+                "there is no segment {name:?}: {} does not exist; is its maker running?",
+                path.display()
+            ),
+            Self::Occupied {
+                role: "sender",
+                kind: Kind::Route,
+                path,
+                ..
+            } => write!(
+                f,
+                "{} has its sender already, and a route has only one; for several, use a \
+                 channel",
+                Place(path)
+            ),
+            Self::Occupied {
+                role, limit, path, ..
+            } => write!(
+                f,
+                "{} has its {limit} {role}{} already; make it with a larger limit",
+                Place(path),
+                if *limit == 1 { "" } else { "s" }
             ),
             Self::Busy => f.write_str(
                 "another process has not finished joining or leaving the segment; it may be \

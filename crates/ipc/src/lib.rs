@@ -128,6 +128,8 @@ pub mod step;
 #[cfg(not(loom))]
 mod sys;
 #[cfg(not(loom))]
+mod trust;
+#[cfg(not(loom))]
 mod waiting;
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]

@@ -4,8 +4,8 @@
 use blitz_ipc::model::{Model, Mutant, with};
 use loom::thread::{self, JoinHandle};
 // loom's `Arc` cannot be dropped after a deadlock was found.
+use loom::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub fn spawn<R: 'static>(
     model: &Arc<Model>,

@@ -96,6 +96,36 @@ impl Layout {
     pub(crate) fn size(&self) -> usize {
         self.size
     }
+
+    /// Bytes before the first message.
+    pub(crate) fn head(&self) -> usize {
+        self.places
+    }
+}
+
+/// Returns the word at `offset`.
+pub(crate) fn word_at(bytes: &[u8], offset: usize) -> u64 {
+    let word = bytes[offset..].first_chunk();
+    u64::from_ne_bytes(*word.expect("a whole word"))
+}
+
+/// A copy of everything before the first message, for a process that does not take part.
+pub(crate) struct Snapshot(Vec<u8>);
+
+impl Snapshot {
+    /// `head` has as many bytes as [`Layout::head`] says.
+    pub(crate) fn new(head: Vec<u8>) -> Self {
+        Self(head)
+    }
+
+    pub(crate) fn tail(&self) -> u64 {
+        word_at(&self.0, TAIL)
+    }
+
+    /// A word of a participant's record (see [`record`]).
+    pub(crate) fn record(&self, participant: usize, offset: usize) -> u64 {
+        word_at(&self.0, RECORDS + participant * record::LEN + offset)
+    }
 }
 
 /// A mapped segment. It does not own the mapping; the segment does.

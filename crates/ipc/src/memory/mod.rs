@@ -14,7 +14,7 @@ mod mapped;
 mod model;
 
 #[cfg(not(loom))]
-pub(crate) use mapped::{ENTRY_LEN, Layout, Memory, header, record};
+pub(crate) use mapped::{ENTRY_LEN, Layout, Memory, Snapshot, header, record, word_at};
 #[cfg(loom)]
 pub(crate) use model::Memory;
 

@@ -95,11 +95,4 @@ impl Ring {
         word.swap(first.min(INACTIVE - 1));
         Cursor { first, safe }
     }
-
-    /// Returns how many messages participant `me` has not read yet.
-    #[cfg(not(loom))]
-    pub(crate) fn depth(&self, cursor: u64) -> u64 {
-        let tail = self.memory.tail().load(Ordering::Acquire);
-        tail.saturating_sub(cursor).min(self.capacity)
-    }
 }

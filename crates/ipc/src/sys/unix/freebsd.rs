@@ -8,20 +8,22 @@ use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use super::Process;
+use super::{Process, uninterrupted};
 
 /// What is written need not go to the disk.
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED | libc::MAP_NOSYNC;
 
 /// Makes the file `length` bytes long, with room for all of it.
 pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
-    // SAFETY: the descriptor is open.
-    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
-        0 => Ok(()),
-        // ZFS does not reserve room. Writing zeros is all that can be done there.
-        libc::EINVAL | libc::EOPNOTSUPP => write_zeros(file, length as u64),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
+    uninterrupted(|| {
+        // SAFETY: the descriptor is open.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+            0 => Ok(()),
+            // ZFS does not reserve room. Writing zeros is all that can be done there.
+            libc::EINVAL | libc::EOPNOTSUPP => write_zeros(file, length as u64),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    })
 }
 
 fn write_zeros(file: &File, length: u64) -> io::Result<()> {
@@ -41,6 +43,11 @@ pub(super) fn populate(_: NonNull<u8>, _: usize) {}
 /// Returns where the segments of `user` are.
 pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     PathBuf::from(format!("/tmp/blitz-io-{user}"))
+}
+
+/// There is one directory, whatever the environment.
+pub(super) fn directories_of(_: libc::uid_t) -> Vec<PathBuf> {
+    Vec::new()
 }
 
 /// Returns the time since a fixed moment, exact to a few milliseconds, from a clock that
