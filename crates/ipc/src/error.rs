@@ -248,6 +248,59 @@ impl std::error::Error for Error {
     }
 }
 
+/// An error of the system as its kind and its number, which can be copied and compared.
+///
+/// ```
+/// use blitz_io::ipc::IoError;
+///
+/// let error = IoError::from(std::io::Error::from_raw_os_error(24));
+/// assert_eq!(error.raw_os_error(), Some(24));
+/// assert_eq!(std::io::Error::from(error).raw_os_error(), Some(24));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IoError {
+    kind: ErrorKind,
+    code: Option<i32>,
+}
+
+impl IoError {
+    /// Returns the kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the system's number of the error, if it is an error of the system.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.code
+    }
+}
+
+impl From<io::Error> for IoError {
+    fn from(error: io::Error) -> Self {
+        Self {
+            kind: error.kind(),
+            code: error.raw_os_error(),
+        }
+    }
+}
+
+impl From<IoError> for io::Error {
+    fn from(error: IoError) -> Self {
+        match error.code {
+            Some(code) => Self::from_raw_os_error(code),
+            None => error.kind.into(),
+        }
+    }
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        io::Error::from(*self).fmt(f)
+    }
+}
+
+impl std::error::Error for IoError {}
+
 /// The error returned when a message was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -264,7 +317,7 @@ pub enum SendError {
     /// The deadline passed while the ring was full.
     TimedOut,
     /// The descriptor to wait on could not be made, or waiting for it failed.
-    Io(io::ErrorKind),
+    Io(IoError),
     /// The sender was made before a fork and is used in the child.
     Forked,
     /// The segment holds a value that this library never writes: a participant has
@@ -315,7 +368,7 @@ pub enum RecvError {
         expected: usize,
     },
     /// The descriptor to wait on could not be made, or waiting for it failed.
-    Io(io::ErrorKind),
+    Io(IoError),
     /// The receiver was made before a fork and is used in the child.
     Forked,
     /// The segment holds a value that this library never writes: a participant has
@@ -359,7 +412,7 @@ pub enum WaitError {
     /// Barriers: a participant has died.
     Broken,
     /// The descriptor to wait on could not be made, or waiting for it failed.
-    Io(io::ErrorKind),
+    Io(IoError),
     /// This end was opened before a fork and is used in the child.
     Forked,
     /// The segment holds a value that this library never writes: a participant has

@@ -143,7 +143,7 @@ pub use builder::Builder;
 #[cfg(all(not(loom), unix))]
 pub use doorbell::Doorbell;
 #[cfg(not(loom))]
-pub use error::{Error, NotifyError, RecvError, SendError, WaitError};
+pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
 #[cfg(not(loom))]
 pub use event::{Event, Listener, Notification, Notifier};
 #[cfg(not(loom))]

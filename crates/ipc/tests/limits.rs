@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::path::Path;
 
-use blitz_ipc::{Error, Route};
+use blitz_ipc::{Error, RecvError, Route};
 
 use crate::common::{NOBODY, Place, Process, directory_of, role};
 
@@ -33,6 +33,31 @@ fn child() {
             }
             limit(libc::RLIMIT_NOFILE, free + 8);
             drop(route.sender("d").unwrap());
+        }
+        "awaiting" => {
+            let mut receiver = route.receiver("a").unwrap();
+            limit(libc::RLIMIT_NOFILE, free_descriptor());
+            let Err(RecvError::Io(error)) = receiver.try_recv_or_arm().map(drop) else {
+                panic!("it was armed");
+            };
+            assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
+            assert!(error.to_string().contains("open files"), "{error}");
+        }
+        "elsewhere" => {
+            let name = format!("elsewhere-{}", std::process::id());
+            // SAFETY: no other thread of this process reads the environment.
+            unsafe { std::env::remove_var("XDG_RUNTIME_DIR") };
+            let _sender = Route::sender(&name).unwrap();
+            // SAFETY: as above.
+            unsafe { std::env::set_var("XDG_RUNTIME_DIR", &directory) };
+            let text = Route::receiver(&name).unwrap_err().to_string();
+            let here = directory.join("blitz-io").display().to_string();
+            assert!(
+                text.contains("/dev/shm/blitz-io-")
+                    && text.contains(&here)
+                    && text.contains("XDG_RUNTIME_DIR"),
+                "{text}"
+            );
         }
         "mask" => {
             // Root needs no permission.
@@ -119,6 +144,16 @@ fn a_limit_of_the_file_size_is_an_error() {
 #[test]
 fn without_descriptors_no_file_stays() {
     passes("descriptors");
+}
+
+#[test]
+fn without_descriptors_a_wait_says_so() {
+    passes("awaiting");
+}
+
+#[test]
+fn a_segment_in_the_directory_of_another_environment_is_named() {
+    passes("elsewhere");
 }
 
 #[test]
