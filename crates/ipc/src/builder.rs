@@ -235,6 +235,45 @@ impl Builder {
         Ok(Receiver::new(endpoint, self.history))
     }
 
+    /// Joins the segment `name` of a route or channel as a receiver for which no sender
+    /// waits. It copies each message, and [`RecvError::Lagged`](crate::RecvError::Lagged)
+    /// tells it how many it has missed. It counts as one of the receivers.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::{RecvError, Route};
+    /// # let name = &format!("observed-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "observed";
+    /// # "#;
+    /// let route = Route::builder().capacity(2);
+    /// let (mut observer, mut sender) = (route.observer(name)?, route.sender(name)?);
+    /// for number in 0..5_u8 {
+    ///     sender.send(&[number])?; // there is always room
+    /// }
+    /// assert_eq!(observer.recv().unwrap_err(), RecvError::Lagged(3));
+    /// assert_eq!(*observer.recv()?, [3]);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`receiver`](Self::receiver), and [`Error::Setting`] for a queue, each of whose
+    /// messages goes to one receiver only.
+    pub fn observer(&self, name: &str) -> Result<Receiver, Error> {
+        if self.kind == Kind::Queue {
+            return Err(Error::Setting {
+                setting: "observer",
+                reason: "a queue has none: a message that one receiver sees is gone for the \
+                         others"
+                    .to_owned(),
+            });
+        }
+        let endpoint = self.join(name, Role::Receiver)?;
+        Ok(Receiver::observer(endpoint, self.history))
+    }
+
     pub(crate) fn join(&self, name: &str, role: Role) -> Result<Endpoint, Error> {
         let settings = self.settings();
         settings.layout()?;

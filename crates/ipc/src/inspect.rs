@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::builder::ENDING;
 use crate::error::Error;
 use crate::memory::{Snapshot, record};
-use crate::ring::{Delivery, INACTIVE};
+use crate::ring::{Delivery, INACTIVE, OBSERVER};
 use crate::segment::{self, FIRST_PARTICIPANT};
 use crate::settings::{Kind, Settings, WhenFull};
 use crate::sys::{self, SegmentFile};
@@ -41,6 +41,10 @@ pub struct SegmentInfo {
     pub max_receivers: usize,
     /// Bytes of shared memory.
     pub size: u64,
+    /// The number of the user to whom it belongs.
+    pub owner: u32,
+    /// The permissions of its file.
+    pub mode: u32,
     /// How many positions were claimed since the segment was made; the difference between
     /// two calls gives the rate.
     pub messages: u64,
@@ -58,7 +62,8 @@ pub struct Participant {
     pub pid: u32,
     /// Whether it is alive, according to the kernel.
     pub alive: bool,
-    /// How many messages it has not received yet, for receivers of routes and channels.
+    /// How many messages it has not received yet, for receivers of routes and channels, but
+    /// not for observers.
     pub depth: Option<u64>,
 }
 
@@ -158,6 +163,9 @@ fn info(path: &Path) -> Result<SegmentInfo, Error> {
     let file = SegmentFile::open(path, None).map_err(|e| Error::from_io("open", path, e))?;
     let settings = segment::read_settings(&file, Some(path))?;
     let layout = settings.layout()?;
+    let access = file
+        .access()
+        .map_err(|error| Error::from_io("look at", path, error))?;
     // It is read and not mapped: another user may make the file shorter at any time.
     let mut head = vec![0; layout.head()];
     file.read_at(&mut head, 0)
@@ -182,6 +190,8 @@ fn info(path: &Path) -> Result<SegmentInfo, Error> {
         max_senders: settings.senders,
         max_receivers: settings.receivers,
         size: layout.size() as u64,
+        owner: access.user,
+        mode: access.mode,
         messages: head.tail(),
         participants: participants.collect(),
     })
@@ -194,7 +204,7 @@ fn participant(
     who: usize,
 ) -> Participant {
     let cursor = head.record(who, record::CURSOR);
-    let reads = cursor != INACTIVE && settings.kind.delivery() == Delivery::Every;
+    let reads = cursor < OBSERVER && settings.kind.delivery() == Delivery::Every;
     let behind = head.tail().saturating_sub(cursor);
     Participant {
         sends: who < settings.senders,

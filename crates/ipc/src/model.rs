@@ -4,7 +4,7 @@ use crate::memory::Memory;
 use crate::protocol::barrier::{Arrival, Parties, Standing};
 use crate::protocol::event::{self, Seen};
 use crate::protocol::semaphore::Permits;
-use crate::ring::{Claim, Delivery, Look, Ring, Take};
+use crate::ring::{Claim, Delivery, Exclusive, Look, Ring, Take};
 
 use crate::mutant;
 pub use crate::mutant::{Mutant, with};
@@ -12,6 +12,17 @@ use blitz_futex::atomic::Ordering;
 
 /// A listener's memory.
 pub struct Listen(Seen);
+
+/// What a sender knows of receivers with history.
+pub struct Known(Exclusive);
+
+impl Known {
+    /// A new sender knows of none.
+    #[allow(clippy::new_without_default, reason = "only for models")]
+    pub fn new() -> Self {
+        Self(Exclusive::new())
+    }
+}
 
 /// How a meeting at a barrier has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -141,6 +152,36 @@ impl Model {
             Look::Corrupt => panic!("corrupt"),
             _ => None,
         }
+    }
+
+    /// Sends, if there is room, and writes plain bytes if no receiver may copy them.
+    pub fn overwrite(&self, me: usize, limit: &mut u64, known: &mut Known, value: u64) -> bool {
+        let Some(position) = self.claim(me, limit) else {
+            return false;
+        };
+        let index = self.ring.index(position);
+        match self.ring.is_exclusive(position, &mut known.0) {
+            true => self.ring.memory.write_plain(index, value),
+            false => self.ring.memory.write(index, value),
+        }
+        self.publish(me, position);
+        true
+    }
+
+    /// Becomes a receiver with history, and copies the messages that it holds.
+    pub fn join_and_copy(&self, me: usize) -> Vec<[u64; 2]> {
+        let cursor = self.ring.join(me, true);
+        let mut copied = Vec::new();
+        for position in cursor.first..cursor.safe {
+            if self.ring.look(position) == Look::Ready {
+                let message = self.ring.memory.copy(self.ring.index(position));
+                if self.ring.is_still_ready(position) {
+                    copied.push(message);
+                }
+            }
+            self.ring.set_cursor(me, position + 1);
+        }
+        copied
     }
 
     /// Takes a message of a queue and stops there.

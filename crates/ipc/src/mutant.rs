@@ -34,6 +34,10 @@ blitz_sync::mutants! {
     WaitsForNoSender,
     /// A sender that joins wakes no receiver.
     JoinsSilently,
+    /// A sender writes plain bytes while a receiver may copy them.
+    IgnoresCopiers,
+    /// A receiver with history is counted before its cursor is there.
+    CountsBeforeCursor,
     /// A publisher looks for receivers whose cursors are one further.
     WakesOneTooEarly,
     /// A receiver wakes senders only if they wait for the next place.

@@ -26,6 +26,8 @@ pub struct Receiver {
     safe: u64,
     /// Queue: see `ring::take`.
     searched: u64,
+    /// Route and channel: no sender waits for this receiver.
+    observes: bool,
     /// The message that was received and not released.
     held: Option<Held>,
     /// The copy of a message that may be overwritten.
@@ -46,9 +48,19 @@ struct Held {
 
 impl Receiver {
     pub(crate) fn new(endpoint: Endpoint, history: bool) -> Self {
+        Self::begin(endpoint, history, false)
+    }
+
+    /// An observer of a route or channel.
+    pub(crate) fn observer(endpoint: Endpoint, history: bool) -> Self {
+        Self::begin(endpoint, history, true)
+    }
+
+    fn begin(endpoint: Endpoint, history: bool, observes: bool) -> Self {
         let segment = &endpoint.segment;
         let senders = Senders::new(segment);
         let Cursor { first, safe } = match segment.settings.kind.delivery() {
+            Delivery::Every if observes => segment.ring.observe(endpoint.me, history),
             Delivery::Every => {
                 let cursor = segment.ring.join(endpoint.me, history);
                 // Its first cursor may have made senders wait.
@@ -61,6 +73,7 @@ impl Receiver {
             cursor: first,
             safe,
             searched: 0,
+            observes,
             held: None,
             buffer: Vec::new(),
             senders,
@@ -75,7 +88,9 @@ impl Receiver {
     ///
     /// [`RecvError::Disconnected`] when every message has been received and every sender
     /// that there was has left or died; before the first sender has joined, it waits, and so
-    /// does a receiver that joins after the last one has left.
+    /// does a receiver that joins after the last one has left. The receiver of a queue also
+    /// waits while another receiver has a message, which it gets if that one dies; so a
+    /// thread must not wait here while it keeps a message of the same queue.
     /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`]. [`RecvError::Forked`],
     /// [`RecvError::Corrupt`].
     #[inline]
@@ -119,6 +134,11 @@ impl Receiver {
 
     /// Receives the next message into `buffer` and returns its length, blocking until there
     /// is one.
+    ///
+    /// The message is released before this returns. So a queue's message is delivered at
+    /// most once like this: if the process dies before it has done the work, no other
+    /// receiver gets the message. Keep a [`Message`] until the work is done where that
+    /// matters.
     ///
     /// # Errors
     ///
@@ -254,6 +274,7 @@ impl Receiver {
     #[inline]
     fn may_be_overwritten(&self) -> bool {
         self.cursor < self.safe
+            || self.observes
             || (self.drops_oldest() && self.kind().delivery() == Delivery::Every)
     }
 
@@ -271,9 +292,7 @@ impl Receiver {
         let oldest = ring.oldest().max(self.cursor + 1);
         let left = self.cursor;
         let missed = oldest - left;
-        self.cursor = oldest;
-        ring.set_cursor(self.endpoint.me, oldest);
-        self.endpoint.segment.notify_room(left);
+        self.move_to(oldest);
         match history {
             true => Ok(()),
             false => Err(RecvError::Lagged(missed)),
@@ -374,10 +393,18 @@ impl Receiver {
 
     #[inline]
     fn move_on(&mut self) {
+        self.move_to(self.cursor + 1);
+    }
+
+    #[inline]
+    fn move_to(&mut self, cursor: u64) {
         let left = self.cursor;
-        self.cursor += 1;
+        self.cursor = cursor;
+        if self.observes {
+            return;
+        }
         let ring = &self.endpoint.segment.ring;
-        ring.set_cursor(self.endpoint.me, self.cursor);
+        ring.set_cursor(self.endpoint.me, cursor);
         self.endpoint.segment.notify_room(left);
     }
 
@@ -481,7 +508,7 @@ impl Receiver {
     /// Restores this receiver's cursor, in case another participant has overwritten it and
     /// made senders wait.
     fn repair(&self) {
-        if self.kind().delivery() == Delivery::Every {
+        if self.kind().delivery() == Delivery::Every && !self.observes {
             let ring = &self.endpoint.segment.ring;
             ring.set_cursor(self.endpoint.me, self.cursor);
             self.endpoint.segment.notify_room(0);

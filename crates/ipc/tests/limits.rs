@@ -29,7 +29,7 @@ fn child() {
                 limit(libc::RLIMIT_NOFILE, most);
                 let error = route.sender("d").unwrap_err();
                 assert!(matches!(error, Error::Io { .. }), "{error}");
-                assert_eq!(std::fs::exists(directory.join("d.ring")).unwrap(), false);
+                assert!(!std::fs::exists(directory.join("d.ring")).unwrap());
             }
             limit(libc::RLIMIT_NOFILE, free + 8);
             drop(route.sender("d").unwrap());

@@ -1,7 +1,7 @@
 //! Models of the ring, with participants that are killed in the middle of a step.
 #![cfg(loom)]
 
-use blitz_ipc::model::{Model, Mutant, with};
+use blitz_ipc::model::{Known, Model, Mutant, with};
 use loom::thread::{self, JoinHandle};
 // loom's `Arc` cannot be dropped after a deadlock was found.
 use loom::sync::atomic::{AtomicBool, Ordering};
@@ -166,6 +166,35 @@ fn copies() {
 fn a_copy_is_whole() {
     copies();
     fails(Mutant::NoSecondLook, copies);
+}
+
+/// A receiver with history copies while a sender that did not see it overwrites: no plain
+/// write races with a copy, and each copy is whole.
+fn history() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(2, 2));
+        let (mut limit, mut known) = (0, Known::new());
+        // The third makes the sender look at the cursors, so it may send a fourth.
+        for value in [1, 2, 3] {
+            assert!(model.overwrite(0, &mut limit, &mut known, value));
+        }
+        let sender = spawn(&model, move |model| {
+            for value in [4, 5] {
+                model.overwrite(0, &mut limit, &mut known, value);
+            }
+        });
+        let copied = model.join_and_copy(1);
+        let copied: Vec<_> = copied.into_iter().map(whole).collect();
+        assert!(copied.is_sorted(), "{copied:?}");
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn no_plain_write_races_with_a_copy() {
+    history();
+    fails(Mutant::IgnoresCopiers, history);
+    fails(Mutant::CountsBeforeCursor, history);
 }
 
 /// Two senders race for the places.

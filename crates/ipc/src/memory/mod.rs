@@ -9,6 +9,8 @@ use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::step;
 
 #[cfg(not(loom))]
+mod copy;
+#[cfg(not(loom))]
 mod mapped;
 #[cfg(loom)]
 mod model;

@@ -54,6 +54,8 @@
 //! claimed the place before the copy was complete (release fence after a claim, acquire
 //! fence before the second look). A receiver that joins with history also reads like that
 //! until it has reached the tail at which it joined, since senders may have older limits.
+//! So does an observer, at all times: it has no cursor that senders wait for. Bytes that may
+//! be copied and written at the same time are accessed by atomic words (`exclusive.rs`).
 //!
 //! **Waiting.** A waiter sleeps on one of two event counts: receivers on `published`,
 //! senders on `room`. Every change for which they wait is a read-modify-write, followed by
@@ -77,6 +79,7 @@
 //! participant's progress.
 
 mod broadcast;
+mod exclusive;
 mod send;
 mod stamp;
 mod take;
@@ -91,12 +94,15 @@ use crate::mutant::{self, Mutant};
 #[cfg(not(loom))]
 pub(crate) use broadcast::Cursor;
 pub(crate) use broadcast::Look;
+pub(crate) use exclusive::Exclusive;
 pub(crate) use send::Claim;
 pub(crate) use stamp::{MAX_PARTICIPANTS, Phase, Stamp};
 pub(crate) use take::Take;
 
 /// The cursor of a participant that does not receive.
 pub(crate) const INACTIVE: u64 = u64::MAX;
+/// The cursor of an observer, which holds no sender up.
+pub(crate) const OBSERVER: u64 = u64::MAX - 1;
 
 /// The segment holds a value that this library never writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -81,8 +81,9 @@ fn take(message: &libc::msghdr) -> Vec<OwnedFd> {
     while let Some(found) = unsafe { header.as_ref() } {
         if (found.cmsg_level, found.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
             // SAFETY: it only computes a number.
-            let begin = unsafe { libc::CMSG_LEN(0) } as usize;
-            let count = (found.cmsg_len as usize).saturating_sub(begin) / mem::size_of::<i32>();
+            let begin = u64::from(unsafe { libc::CMSG_LEN(0) });
+            let bytes = (found.cmsg_len as u64).saturating_sub(begin) as usize;
+            let count = bytes / mem::size_of::<i32>();
             // SAFETY: the data after the header are that many descriptors.
             let data = unsafe { libc::CMSG_DATA(header) }.cast::<i32>();
             owned.extend((0..count).map(|index| {

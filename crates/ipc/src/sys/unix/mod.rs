@@ -129,7 +129,7 @@ impl SegmentFile {
     pub(crate) fn allocate(&self, size: usize) -> io::Result<()> {
         let length =
             libc::off_t::try_from(size).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
-        if size as u64 > longest_file()? {
+        if is_too_long(size)? {
             // The kernel would end the process (`SIGXFSZ`).
             return Err(ErrorKind::FileTooLarge.into());
         }
@@ -237,16 +237,16 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Returns the number of bytes of the longest file that this process may make.
-fn longest_file() -> io::Result<u64> {
+/// Whether this process may not make a file of this size.
+fn is_too_long(size: usize) -> io::Result<bool> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
     // SAFETY: a place for the result.
     match unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } {
-        0 if limit.rlim_cur == libc::RLIM_INFINITY => Ok(u64::MAX),
-        0 => Ok(limit.rlim_cur as u64),
+        0 if limit.rlim_cur == libc::RLIM_INFINITY => Ok(false),
+        0 => Ok(size as libc::rlim_t > limit.rlim_cur),
         _ => Err(io::Error::last_os_error()),
     }
 }
