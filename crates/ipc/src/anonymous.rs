@@ -132,16 +132,16 @@ impl Anonymous {
     }
 }
 
-/// Refuses what is not a file of memory whose size is sealed. Until this is known, the file
-/// must not be opened: that alone has an effect on a device or a pipe.
+/// Refuses a descriptor that is not of a file of memory with a sealed size. Until this is
+/// known, the file must not be opened: on a device or a pipe that alone has an effect.
 fn check_sealed(fd: BorrowedFd<'_>) -> Result<(), Error> {
-    match sys::is_sealed(fd) {
-        true => Ok(()),
-        false => Err(Error::Foreign {
-            path: unnamed().to_owned(),
-            reason: "its size is not sealed".to_owned(),
-        }),
+    if sys::is_sealed(fd) {
+        return Ok(());
     }
+    Err(Error::Foreign {
+        path: unnamed().to_owned(),
+        reason: "its size is not sealed".to_owned(),
+    })
 }
 
 fn unnamed() -> &'static Path {

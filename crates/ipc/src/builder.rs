@@ -157,7 +157,7 @@ impl Builder {
     /// [directory](Self::directory), which must be sticky (as `/tmp` is) if they may write
     /// to it, and they must name the owner: see [`allow_owner`](Self::allow_owner).
     ///
-    /// A segment that exists, and that more users may write to, is refused: whoever may
+    /// A segment that exists, and that more users may write to, is refused. A user that may
     /// write to a segment can change its messages, and can end all of its participants by
     /// making the file shorter.
     #[must_use]

@@ -350,8 +350,9 @@ pub enum RecvError {
     Empty,
     /// No message came until the deadline.
     TimedOut,
-    /// All messages have been received and every sender has left or died. A later receive
-    /// finds the messages of a new sender.
+    /// All messages have been received and every sender has left or died; in a queue, every
+    /// message is also consumed, so that none can come back. A later receive finds the
+    /// messages of a new sender.
     Disconnected,
     /// This many messages were dropped because the ring was full.
     Lagged(u64),

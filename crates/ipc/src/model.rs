@@ -160,9 +160,10 @@ impl Model {
             return false;
         };
         let index = self.ring.index(position);
-        match self.ring.is_exclusive(position, &mut known.0) {
-            true => self.ring.memory.write_plain(index, value),
-            false => self.ring.memory.write(index, value),
+        if self.ring.is_exclusive(position, &mut known.0) {
+            self.ring.memory.write_plain(index, value);
+        } else {
+            self.ring.memory.write(index, value);
         }
         self.publish(me, position);
         true
@@ -240,9 +241,10 @@ impl Model {
     pub fn take_or_end(&self, me: usize, searched: &mut u64) -> Option<(u64, [u64; 2])> {
         let mut ends = false;
         loop {
-            let event_count = match ends && !mutant::active(Mutant::WaitsForNoSender) {
-                true => self.ring.room(),
-                false => self.ring.published(),
+            let event_count = if ends && !mutant::active(Mutant::WaitsForNoSender) {
+                self.ring.room()
+            } else {
+                self.ring.published()
             };
             let key = event_count.prepare(crate::event_count::SLEEPER);
             if let Some(taken) = self.take(me, searched) {

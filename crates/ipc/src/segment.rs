@@ -298,10 +298,10 @@ fn refuse_foreign(file: &SegmentFile, size: u64, path: &Path) -> Result<(), Erro
         0 => is_zero(file, size).map_err(io)?,
         _ => false,
     };
-    match is_ours {
-        true => Ok(()),
-        false => foreign("it does not begin with the magic number"),
+    if is_ours {
+        return Ok(());
     }
+    foreign("it does not begin with the magic number")
 }
 
 fn is_zero(file: &SegmentFile, size: u64) -> io::Result<bool> {

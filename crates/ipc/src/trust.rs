@@ -6,7 +6,7 @@
 //! * that more users may write to than the program has said with the mode, and
 //! * that has a second name, which another user may have given it.
 //!
-//! The opened file is checked, and not its name, so nobody can replace it in between.
+//! The opened file is checked, and not its name, so no other user can replace it in between.
 
 use std::path::Path;
 

@@ -58,11 +58,12 @@ pub fn tail(arguments: &Arguments, tail: &Tail) -> Result<Exit, Exit> {
         ));
     }
     let builder = builder.with_history(tail.history);
-    let mut receiver = match tail.lossless || segment.kind == Kind::Queue {
-        true => builder.receiver(&tail.name),
-        false => builder.observer(&tail.name),
-    }
-    .map_err(|error| cannot_join(error, &segment))?;
+    let joined = if tail.lossless || segment.kind == Kind::Queue {
+        builder.receiver(&tail.name)
+    } else {
+        builder.observer(&tail.name)
+    };
+    let mut receiver = joined.map_err(|error| cannot_join(error, &segment))?;
     let mut printed = 0;
     while tail.count.is_none_or(|count| printed < count) {
         match receiver.recv() {

@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Print JSON, and nothing else, on standard output: one value, or one a line.
     #[arg(long, global = true)]
     json: bool,
-    /// Take part in a segment of this user, who can end this program and change messages.
+    /// Take part in a segment of this user, which can end this program and change messages.
     #[arg(long, global = true, value_name = "NUMBER")]
     allow_owner: Option<u32>,
 }
@@ -107,7 +107,7 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
             return Err(Exit::Failed(format!("{name:?} has no messages")));
         }
     };
-    // Who names a segment means it as it is, also if others may write to it.
+    // A user that names a segment means it as it is, also if others may write to it.
     let builder = builder.must_exist(true).mode(segment.mode | 0o600);
     let builder = match arguments.allow_owner {
         Some(user) => builder.allow_owner(user),

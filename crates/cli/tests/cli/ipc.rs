@@ -108,12 +108,12 @@ fn wait_for(directory: &std::path::Path, count: usize) {
     }
 }
 
-/// Nobody reads what is printed.
+/// The output of the first `tail` is never read.
 #[test]
 fn tail_holds_no_sender_up_unless_it_must_not_lose_a_message() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let directory = format!("--directory={}", place.path().display());
-    // The mode is that of the segment: who names it means it as it is.
+    // `tail` takes the mode of the segment, which others may write to.
     let route = Route::builder().directory(place.path()).mode(0o666);
     let mut sender = route.capacity(8).sender("prices").unwrap();
     let tail = |more| {

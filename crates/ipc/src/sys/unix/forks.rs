@@ -28,8 +28,7 @@ pub(super) struct OwnFile {
 }
 
 impl OwnFile {
-    /// Opens a file with `open`, which is called again if this process has forked
-    /// meanwhile.
+    /// Opens a file with `open`, and calls it again if this process has forked during that.
     pub(super) fn open(mut open: impl FnMut() -> io::Result<File>) -> io::Result<Self> {
         watch_forks();
         loop {

@@ -91,13 +91,13 @@ impl SegmentFile {
         }
         let open = || {
             let file = options.open(path)?;
-            match file.metadata()?.is_file() {
-                true => Ok(file),
-                false => Err(io::Error::new(
-                    ErrorKind::InvalidInput,
-                    "not a regular file",
-                )),
+            if file.metadata()?.is_file() {
+                return Ok(file);
             }
+            Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "not a regular file",
+            ))
         };
         Self::new(open, Some(path))
     }
@@ -107,7 +107,7 @@ impl SegmentFile {
         Ok(self.file.get().metadata()?.len())
     }
 
-    /// Returns who may use the file.
+    /// Returns which users may use the file.
     pub(crate) fn access(&self) -> io::Result<Access> {
         let found = self.file.get().metadata()?;
         Ok(Access {
