@@ -86,7 +86,7 @@ impl Segment {
             }
             let io = |error| Error::from_io("look at", path, error);
             let size = file.size().map_err(io)?;
-            if !is_anyone_alive(&file).map_err(io)? && size != 0 {
+            if size != 0 && !is_anyone_alive(&file).map_err(io)? {
                 refuse_foreign(&file, size, path)?;
                 remove(path)?;
                 continue;
