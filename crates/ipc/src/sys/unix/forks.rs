@@ -18,6 +18,10 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::thread;
 
+/// How often a file is opened again, or a fork is waited for. A fork could wait for a lock
+/// that the caller holds, so the wait has an end.
+const ATTEMPTS: usize = 10_000;
+
 /// A file whose descriptor a forked child does not have.
 #[derive(Debug)]
 pub(super) struct OwnFile {
@@ -31,20 +35,25 @@ impl OwnFile {
     /// Opens a file with `open`, and calls it again if this process has forked during that.
     pub(super) fn open(mut open: impl FnMut() -> io::Result<File>) -> io::Result<Self> {
         watch_forks();
-        loop {
-            let Some(forks) = Forks::when_none_is_going_on() else {
+        for _ in 0..ATTEMPTS {
+            let forks = Forks::when_none_is_going_on();
+            if forks.is_none() {
                 thread::yield_now();
                 continue;
-            };
-            let file = open()?;
-            let own = Self {
-                entry: INHERITED.register(file.as_raw_fd()),
-                file: Some(file),
-                generation: fork_generation(),
-            };
-            if Forks::when_none_is_going_on() == Some(forks) {
+            }
+            let own = Self::register(open()?);
+            if Forks::when_none_is_going_on() == forks {
                 return Ok(own);
             }
+        }
+        open().map(Self::register)
+    }
+
+    fn register(file: File) -> Self {
+        Self {
+            entry: INHERITED.register(file.as_raw_fd()),
+            file: Some(file),
+            generation: fork_generation(),
         }
     }
 
