@@ -129,9 +129,11 @@ fn late_joiner() {
         let model = Arc::new(Model::broadcast(1, 2));
         let sender = spawn(&model, |model| {
             let mut limit = 0;
-            (1..4)
-                .filter(|&value| model.try_send(0, &mut limit, value))
-                .count()
+            // Each value is one more than the last one that was sent.
+            let mut value = 1;
+            for _ in 0..3 {
+                value += u64::from(model.try_send(0, &mut limit, value));
+            }
         });
         let mut cursor = model.join(1);
         let first = model.try_recv(1, &mut cursor).map(whole);
