@@ -1,6 +1,8 @@
 //! The `blitz` command.
 
 mod bench;
+#[cfg(test)]
+mod command_lines;
 mod completions;
 mod doctor;
 mod exit;

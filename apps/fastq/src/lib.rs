@@ -1,8 +1,9 @@
 //! `blitz-fastq`: a FASTQ preprocessor with the options and results of fastp 0.23.2.
 //!
-//! A [source] cuts the input into batches of reads, [workers](process) take the batches in
-//! any order, and their results are [collected](collect) and [written](output) in the order
-//! of the input again.
+//! A source cuts the input into batches of reads, workers take the batches in any order, and
+//! their results are collected and written in the order of the input again.
+//!
+//! The program is a library so that fuzz targets can call its parts.
 
 mod adapter;
 mod arguments;
@@ -16,6 +17,8 @@ mod detect;
 mod duplicates;
 mod failure;
 mod filter;
+#[doc(hidden)]
+pub mod fuzz;
 mod html;
 mod input;
 mod json;
@@ -41,7 +44,8 @@ use std::process::ExitCode;
 /// The version of fastp whose results this program reproduces.
 const FASTP: &str = "0.23.2";
 
-fn main() -> ExitCode {
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
