@@ -98,8 +98,8 @@ impl Collector {
         while let Some((of, bases)) = adapters.next() {
             self.trimmed_bases += bases.len() as u64;
             if of != Of::Pair {
-                self.trimmed_reads += 1;
-                self.adapters[(of == Of::Read2) as usize].add(bases);
+                self.trimmed_reads += matches!(of, Of::Read1 | Of::Read2) as u64;
+                self.adapters[matches!(of, Of::Read2 | Of::Read2Again) as usize].add(bases);
                 continue;
             }
             let second = adapters.next().map_or(&b""[..], |(_, bases)| bases);

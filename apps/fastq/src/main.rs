@@ -1,4 +1,4 @@
-//! `blitz-fastq`: a FASTQ preprocessor with the options and results of fastp 0.23.2.
+//! `blitz-fastq`: a FASTQ preprocessor with the options and results of fastp 1.3.6.
 //!
 //! A [source] cuts the input into batches of reads, [workers](process) take the batches in
 //! any order, and their results are [collected](collect) and [written](output) in the order
@@ -39,7 +39,7 @@ mod umi;
 use std::process::ExitCode;
 
 /// The version of fastp whose results this program reproduces.
-const FASTP: &str = "0.23.2";
+const FASTP: &str = "1.3.6";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os()

@@ -195,23 +195,27 @@ impl Worker {
             read.name = name(umi, &found, read.name, named);
         }
         let trim = options.trim[0];
+        let mut dimer = false;
         let left = filter::trim_and_cut(options, &mut read, trim.front, trim.tail).is_some();
         if left {
             if options.poly_g {
                 filter::trim_poly_g(&mut read, options.poly_g_min);
             }
             if options.adapters {
-                if let Some(adapter) = known(&options.adapter1) {
-                    trim_adapter(&mut read, adapter, Of::Read1, done);
-                }
-                trim_all(options, &mut read);
+                let mut trimmed = trim_known(&mut read, &options.adapter1, Of::Read1, done);
+                trim_all(options, &mut read, Of::Read1, &mut trimmed, done);
+                dimer = trimmed && is_short(options, &read);
             }
             self.poly_x(options, &mut read);
             if trim.max_len > 0 {
                 read.truncate(trim.max_len);
             }
         }
-        let verdict = filter::judge(options, left.then_some(&read));
+        let verdict = if dimer {
+            Verdict::Dimer
+        } else {
+            filter::judge(options, left.then_some(&read))
+        };
         self.counts.verdicts[verdict as usize] += 1;
         let passes = verdict == Verdict::Pass && !duplicate;
         self.count(0, &original, passes.then_some(&read), done);
@@ -323,6 +327,7 @@ impl Worker {
         }
         let left = [fronts[0].is_some(), fronts[1].is_some()];
         let mut overlapping = None;
+        let mut dimer = false;
         if let [Some(front1), Some(front2)] = fronts {
             if options.poly_g {
                 reads
@@ -330,13 +335,20 @@ impl Worker {
                     .for_each(|read| filter::trim_poly_g(read, options.poly_g_min));
             }
             overlap::reverse_complement(reads[1].seq, rc);
-            let found = overlap::find(reads[0].seq, rc, self.limits);
+            let found = if options.overlap_gap && (options.adapters || options.correction) {
+                overlap::find_with_gap(reads[0].seq, rc, self.limits)
+            } else {
+                overlap::find(reads[0].seq, rc, self.limits)
+            };
             self.insert_size(&reads, found, front1 + front2);
-            if let (true, Some(found)) = (options.correction, found) {
+            if options.correction
+                && let Some(found) = found.filter(|found| !found.gap)
+            {
                 self.correct(&mut reads, found, corrected);
             }
             if options.adapters {
-                trim_pair(options, &mut reads, found, [front1, front2], done);
+                let trimmed = trim_pair(options, &mut reads, found, [front1, front2], done);
+                dimer = trimmed && reads.iter().all(|read| is_short(options, read));
             }
             self.overlapped(&reads, rc, done);
             for (which, read) in reads.iter_mut().enumerate() {
@@ -357,11 +369,18 @@ impl Worker {
                 return;
             }
             if options.include_unmerged {
-                self.unmerged(options, &original, &reads, duplicate, done);
+                self.unmerged(options, &original, &reads, dimer, duplicate, done);
                 return;
             }
         }
-        self.finish(options, &original, &reads, left, duplicate, done);
+        let verdicts = [0, 1].map(|which| {
+            if dimer {
+                Verdict::Dimer
+            } else {
+                filter::judge(options, left[which].then_some(&reads[which]))
+            }
+        });
+        self.finish(options, &original, &reads, verdicts, duplicate, done);
     }
 
     fn insert_size(&mut self, reads: &[Read4<'_>; 2], found: Option<Overlap>, fronts: usize) {
@@ -438,11 +457,16 @@ impl Worker {
         options: &Options,
         original: &[Read4<'_>; 2],
         reads: &[Read4<'_>; 2],
+        dimer: bool,
         duplicate: bool,
         done: &mut Done,
     ) {
         for (which, (original, read)) in original.iter().zip(reads).enumerate() {
-            let verdict = filter::judge(options, Some(read));
+            let verdict = if dimer {
+                Verdict::Dimer
+            } else {
+                filter::judge(options, Some(read))
+            };
             self.counts.verdicts[verdict as usize] += 1;
             self.count(which, original, None, done);
             if verdict == Verdict::Pass && !duplicate {
@@ -459,12 +483,10 @@ impl Worker {
         options: &Options,
         original: &[Read4<'_>; 2],
         reads: &[Read4<'_>; 2],
-        left: [bool; 2],
+        verdicts: [Verdict; 2],
         duplicate: bool,
         done: &mut Done,
     ) {
-        let judge = |which: usize| filter::judge(options, left[which].then_some(&reads[which]));
-        let verdicts = [judge(0), judge(1)];
         self.counts.verdicts[verdicts[0].max(verdicts[1]) as usize] += 2;
         let pass = verdicts.map(|verdict| verdict == Verdict::Pass);
         let both = pass == [true, true] && !duplicate;
@@ -543,37 +565,59 @@ fn name<'a>(umi: &Umi, found: &[u8], name: &'a [u8], out: &'a mut Vec<u8>) -> &'
     umi::add(umi, found, name, out)
 }
 
-/// Trims one adapter and notes it.
-fn trim_adapter(read: &mut Read4<'_>, adapter: &[u8], of: Of, done: &mut Done) {
-    let seq = read.seq;
-    if let Some(at) = adapter::trim(read, adapter, adapter::REQUIRED) {
-        let bases = if at < 0 {
-            adapter::before(adapter, at)
-        } else {
-            &seq[at as usize..]
-        };
-        if !bases.is_empty() {
-            done.adapters.push(of, bases);
-        }
-    }
+/// Whether adapter trimming has left so little that a read may be an adapter dimer.
+fn is_short(options: &Options, read: &Read4<'_>) -> bool {
+    read.len() as i64 <= options.dimer_max_len
 }
 
-/// Trims the adapters of the FASTA file. fastp does not count them.
-fn trim_all(options: &Options, read: &mut Read4<'_>) {
+/// Trims one adapter and notes it. Returns whether the read has it.
+fn trim_adapter(
+    read: &mut Read4<'_>,
+    adapter: &[u8],
+    required: i64,
+    of: Of,
+    done: &mut Done,
+) -> bool {
+    let seq = read.seq;
+    let Some(at) = adapter::trim(read, adapter, required) else {
+        return false;
+    };
+    let bases = if at < 0 {
+        adapter::before(adapter, at)
+    } else {
+        &seq[at as usize..]
+    };
+    if !bases.is_empty() {
+        done.adapters.push(of, bases);
+    }
+    true
+}
+
+/// Trims the adapter of a read, if it is known. Returns whether the read has it.
+fn trim_known(read: &mut Read4<'_>, adapter: &str, of: Of, done: &mut Done) -> bool {
+    known(adapter).is_some_and(|adapter| trim_adapter(read, adapter, adapter::REQUIRED, of, done))
+}
+
+/// Trims the adapters of the FASTA file. The read is counted unless it was already
+/// `trimmed`.
+fn trim_all(options: &Options, read: &mut Read4<'_>, of: Of, trimmed: &mut bool, done: &mut Done) {
     let required = adapter::required_of(options.fasta.len());
     for adapter in &options.fasta {
-        adapter::trim(read, adapter, required);
+        let of = if *trimmed { of.again() } else { of };
+        *trimmed |= trim_adapter(read, adapter, required, of, done);
     }
 }
 
-/// Trims the adapters of a pair, by its overlap or else by their sequences.
+/// Trims the adapters of a pair, by its overlap or else by their sequences. Returns whether
+/// a read had one.
 fn trim_pair(
     options: &Options,
     reads: &mut [Read4<'_>; 2],
     found: Option<Overlap>,
     fronts: [usize; 2],
     done: &mut Done,
-) {
+) -> bool {
+    let mut trimmed = [false; 2];
     match found {
         Some(found) if found.offset < 0 => {
             let kept = [found.len + fronts[1], found.len + fronts[0]];
@@ -585,18 +629,19 @@ fn trim_pair(
                 );
                 read.truncate(len);
             }
+            trimmed = [true; 2];
         }
         _ => {
-            let adapters = [
-                (&options.adapter1, Of::Read1),
-                (&options.adapter2, Of::Read2),
-            ];
-            for (read, (adapter, of)) in reads.iter_mut().zip(adapters) {
-                if let Some(adapter) = known(adapter) {
-                    trim_adapter(read, adapter, of, done);
-                }
-            }
+            trimmed[0] = trim_known(&mut reads[0], &options.adapter1, Of::Read1, done);
+            trimmed[1] = trim_known(&mut reads[1], &options.adapter2, Of::Read2, done);
         }
     }
-    reads.iter_mut().for_each(|read| trim_all(options, read));
+    for ((read, of), trimmed) in reads
+        .iter_mut()
+        .zip([Of::Read1, Of::Read2])
+        .zip(&mut trimmed)
+    {
+        trim_all(options, read, of, trimmed, done);
+    }
+    trimmed.contains(&true)
 }
