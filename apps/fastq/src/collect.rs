@@ -78,9 +78,7 @@ impl Collector {
     /// Takes the results of the next batch.
     pub fn add(&mut self, done: &Done) {
         if let Some(seen) = &mut self.seen {
-            for &place in &done.places {
-                seen.add(place);
-            }
+            seen.add(&done.places, |_| {});
         }
         self.add_adapters(&done.adapters);
         for which in 0..2 {

@@ -68,7 +68,7 @@ pub struct Done {
     pub reads: u64,
     pub passed: u64,
     pub out: [Vec<u8>; STREAMS],
-    /// The bit of each read or pair, for the duplication estimate.
+    /// The bits of each read or pair, for the duplication estimate.
     pub places: Vec<u64>,
     pub adapters: Adapters,
     /// The bases of the reads that passed, for each of the two statistics after the
@@ -159,7 +159,7 @@ impl Worker {
     fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, done: &mut Done) {
         done.reads += 1;
         if let Some(places) = &self.places {
-            done.places.push(places.of(read1, read2));
+            places.note(read1, read2, &mut done.places);
         }
         if self.options.overrepresented {
             done.all_bases[0].push(read1.seq);
