@@ -211,11 +211,7 @@ impl Worker {
                 read.truncate(trim.max_len);
             }
         }
-        let verdict = if dimer {
-            Verdict::Dimer
-        } else {
-            filter::judge(options, left.then_some(&read))
-        };
+        let verdict = judge(options, dimer, left.then_some(&read));
         self.counts.verdicts[verdict as usize] += 1;
         let passes = verdict == Verdict::Pass && !duplicate;
         self.count(0, &original, passes.then_some(&read), done);
@@ -373,13 +369,8 @@ impl Worker {
                 return;
             }
         }
-        let verdicts = [0, 1].map(|which| {
-            if dimer {
-                Verdict::Dimer
-            } else {
-                filter::judge(options, left[which].then_some(&reads[which]))
-            }
-        });
+        let verdicts =
+            [0, 1].map(|which| judge(options, dimer, left[which].then_some(&reads[which])));
         self.finish(options, &original, &reads, verdicts, duplicate, done);
     }
 
@@ -462,11 +453,7 @@ impl Worker {
         done: &mut Done,
     ) {
         for (which, (original, read)) in original.iter().zip(reads).enumerate() {
-            let verdict = if dimer {
-                Verdict::Dimer
-            } else {
-                filter::judge(options, Some(read))
-            };
+            let verdict = judge(options, dimer, Some(read));
             self.counts.verdicts[verdict as usize] += 1;
             self.count(which, original, None, done);
             if verdict == Verdict::Pass && !duplicate {
@@ -563,6 +550,15 @@ fn name<'a>(umi: &Umi, found: &[u8], name: &'a [u8], out: &'a mut Vec<u8>) -> &'
         return name;
     }
     umi::add(umi, found, name, out)
+}
+
+/// Decides whether a read passes. Of an adapter dimer nothing else matters.
+fn judge(options: &Options, dimer: bool, read: Option<&Read4<'_>>) -> Verdict {
+    if dimer {
+        Verdict::Dimer
+    } else {
+        filter::judge(options, read)
+    }
 }
 
 /// Whether adapter trimming has left so little that a read may be an adapter dimer.
