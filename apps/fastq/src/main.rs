@@ -34,6 +34,7 @@ mod run;
 mod source;
 mod spare;
 mod stats;
+mod trim;
 mod umi;
 
 use std::process::ExitCode;

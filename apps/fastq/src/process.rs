@@ -2,7 +2,6 @@
 //! on the order of all reads, it only notes, for the
 //! [`Collector`](crate::collect::Collector).
 
-use crate::adapter;
 use crate::counts::{Counts, LONGEST_INSERT};
 use crate::duplicates::Places;
 use crate::filter::{self, Verdict};
@@ -10,6 +9,7 @@ use crate::noted::{Adapters, Bases, Of};
 use crate::options::{Options, Umi};
 use crate::overlap::{self, Corrected, Limits, Merged, Overlap};
 use crate::record::{Block, Read4};
+use crate::trim;
 use crate::umi;
 use std::sync::Arc;
 
@@ -96,11 +96,6 @@ pub struct Worker {
     places: Option<Arc<Places>>,
     pub counts: Counts,
     scratch: Scratch,
-}
-
-/// Returns the adapter of a read, if it is known.
-fn known(adapter: &str) -> Option<&[u8]> {
-    (!adapter.is_empty() && adapter != "auto").then_some(adapter.as_bytes())
 }
 
 impl Worker {
@@ -202,9 +197,16 @@ impl Worker {
                 filter::trim_poly_g(&mut read, options.poly_g_min);
             }
             if options.adapters {
-                let mut trimmed = trim_known(&mut read, &options.adapter1, Of::Read1, done);
-                trim_all(options, &mut read, Of::Read1, &mut trimmed, done);
-                dimer = trimmed && is_short(options, &read);
+                let mut trimmed =
+                    trim::known(&mut read, &options.adapter1, Of::Read1, &mut done.adapters);
+                trim::all(
+                    options,
+                    &mut read,
+                    Of::Read1,
+                    &mut trimmed,
+                    &mut done.adapters,
+                );
+                dimer = trimmed && trim::is_short(options, &read);
             }
             self.poly_x(options, &mut read);
             if trim.max_len > 0 {
@@ -343,8 +345,14 @@ impl Worker {
                 self.correct(&mut reads, found, corrected);
             }
             if options.adapters {
-                let trimmed = trim_pair(options, &mut reads, found, [front1, front2], done);
-                dimer = trimmed && reads.iter().all(|read| is_short(options, read));
+                let trimmed = trim::pair(
+                    options,
+                    &mut reads,
+                    found,
+                    [front1, front2],
+                    &mut done.adapters,
+                );
+                dimer = trimmed && reads.iter().all(|read| trim::is_short(options, read));
             }
             self.overlapped(&reads, rc, done);
             for (which, read) in reads.iter_mut().enumerate() {
@@ -559,85 +567,4 @@ fn judge(options: &Options, dimer: bool, read: Option<&Read4<'_>>) -> Verdict {
     } else {
         filter::judge(options, read)
     }
-}
-
-/// Whether adapter trimming has left so little that a read may be an adapter dimer.
-fn is_short(options: &Options, read: &Read4<'_>) -> bool {
-    read.len() as i64 <= options.dimer_max_len
-}
-
-/// Trims one adapter and notes it. Returns whether the read has it.
-fn trim_adapter(
-    read: &mut Read4<'_>,
-    adapter: &[u8],
-    required: i64,
-    of: Of,
-    done: &mut Done,
-) -> bool {
-    let seq = read.seq;
-    let Some(at) = adapter::trim(read, adapter, required) else {
-        return false;
-    };
-    let bases = if at < 0 {
-        adapter::before(adapter, at)
-    } else {
-        &seq[at as usize..]
-    };
-    if !bases.is_empty() {
-        done.adapters.push(of, bases);
-    }
-    true
-}
-
-/// Trims the adapter of a read, if it is known. Returns whether the read has it.
-fn trim_known(read: &mut Read4<'_>, adapter: &str, of: Of, done: &mut Done) -> bool {
-    known(adapter).is_some_and(|adapter| trim_adapter(read, adapter, adapter::REQUIRED, of, done))
-}
-
-/// Trims the adapters of the FASTA file. The read is counted unless it was already
-/// `trimmed`.
-fn trim_all(options: &Options, read: &mut Read4<'_>, of: Of, trimmed: &mut bool, done: &mut Done) {
-    let required = adapter::required_of(options.fasta.len());
-    for adapter in &options.fasta {
-        let of = if *trimmed { of.again() } else { of };
-        *trimmed |= trim_adapter(read, adapter, required, of, done);
-    }
-}
-
-/// Trims the adapters of a pair, by its overlap or else by their sequences. Returns whether
-/// a read had one.
-fn trim_pair(
-    options: &Options,
-    reads: &mut [Read4<'_>; 2],
-    found: Option<Overlap>,
-    fronts: [usize; 2],
-    done: &mut Done,
-) -> bool {
-    let mut trimmed = [false; 2];
-    match found {
-        Some(found) if found.offset < 0 => {
-            let kept = [found.len + fronts[1], found.len + fronts[0]];
-            for (which, read) in reads.iter_mut().enumerate() {
-                let len = read.len().min(kept[which]);
-                done.adapters.push(
-                    if which == 0 { Of::Pair } else { Of::Read2 },
-                    &read.seq[len..],
-                );
-                read.truncate(len);
-            }
-            trimmed = [true; 2];
-        }
-        _ => {
-            trimmed[0] = trim_known(&mut reads[0], &options.adapter1, Of::Read1, done);
-            trimmed[1] = trim_known(&mut reads[1], &options.adapter2, Of::Read2, done);
-        }
-    }
-    for ((read, of), trimmed) in reads
-        .iter_mut()
-        .zip([Of::Read1, Of::Read2])
-        .zip(&mut trimmed)
-    {
-        trim_all(options, read, of, trimmed, done);
-    }
-    trimmed.contains(&true)
 }
