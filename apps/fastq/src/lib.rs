@@ -1,4 +1,4 @@
-//! `blitz-fastq`: a FASTQ preprocessor with the options and results of fastp 0.23.2.
+//! `blitz-fastq`: a FASTQ preprocessor with the options and results of fastp 1.3.6.
 //!
 //! A source cuts the input into batches of reads, workers take the batches in any order, and
 //! their results are collected and written in the order of the input again.
@@ -37,12 +37,13 @@ mod run;
 mod source;
 mod spare;
 mod stats;
+mod trim;
 mod umi;
 
 use std::process::ExitCode;
 
 /// The version of fastp whose results this program reproduces.
-const FASTP: &str = "0.23.2";
+const FASTP: &str = "1.3.6";
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
