@@ -17,6 +17,9 @@ pub struct Waits(Histogram<u64>);
 pub struct Latency {
     /// Half of all waits were no longer than this.
     pub p50_ns: f64,
+    /// Nine of ten waits were no longer than this. Older documents lack it, and get zero.
+    #[serde(default)]
+    pub p90_ns: f64,
     /// 99 of 100 waits were no longer than this.
     pub p99_ns: f64,
     /// 999 of 1000 waits were no longer than this.
@@ -64,6 +67,7 @@ impl Waits {
         let at = |quantile| self.0.value_at_quantile(quantile).max(1) as f64;
         Latency {
             p50_ns: at(0.5),
+            p90_ns: at(0.9),
             p99_ns: at(0.99),
             p99_9_ns: at(0.999),
             max_ns: self.0.max().max(1) as f64,
