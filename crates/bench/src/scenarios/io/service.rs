@@ -6,6 +6,8 @@ use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -17,7 +19,7 @@ use mio::{Events, Interest, Poll, Token};
 
 use super::client::{Socket, raise_limit};
 use super::server::{Ours, Server, Smol, Tokio};
-use super::{Body, with_bodies};
+use super::{Body, failure, with_bodies};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::scenarios::processes::{Processes, Role, now};
 use crate::threads::Span;
@@ -93,7 +95,7 @@ fn serve<S: Hyper, const CONNECTIONS: usize, const MIXED: bool>(
     cx: &Context,
     workers: usize,
 ) -> Measured {
-    let server = start::<S>(
+    let (accepts, server) = start::<S>(
         S::with_workers(workers),
         CONNECTIONS,
         MIXED.then_some(cx.microsecond),
@@ -110,6 +112,10 @@ fn serve<S: Hyper, const CONNECTIONS: usize, const MIXED: bool>(
         role.ended(answers.expect("the server answers"), 0);
     })?;
     let found = processes.measure()?;
+    std::net::TcpStream::connect(server)
+        .map(drop)
+        .map_err(failure)?;
+    accepts.join().expect("the last connection ends it");
     verify("answers", requests, found.reports[0].0)?;
     verify("waits", requests, found.waits.len() as u64)?;
     let span = Span {
@@ -121,10 +127,18 @@ fn serve<S: Hyper, const CONNECTIONS: usize, const MIXED: bool>(
         .with_cpu(found.cpu))
 }
 
-/// Starts a server of `connections` connections.
-fn start<S: Hyper>(runtime: S::Runtime, connections: usize, slow: Option<Work>) -> SocketAddr {
+/// Starts a server of `connections` connections. As in most programs, a thread that is no
+/// worker accepts them. It ends with one connection more.
+fn start<S: Hyper>(
+    runtime: S::Runtime,
+    connections: usize,
+    slow: Option<Work>,
+) -> (JoinHandle<()>, SocketAddr) {
+    let (tell, told) = channel();
     let served = Arc::new(AtomicU64::new(0));
-    S::listen_on(runtime, async move |listener| {
+    let accept = async move || {
+        let (listener, address) = S::listen().await.expect("there are free ports");
+        tell.send(address).expect("the starter waits");
         for _ in 0..connections {
             let stream = S::accept(&listener).await.expect("there are descriptors");
             let served = served.clone();
@@ -135,7 +149,13 @@ fn start<S: Hyper>(runtime: S::Runtime, connections: usize, slow: Option<Work>) 
                 _ = connection.await;
             });
         }
-    })
+        _ = S::accept(&listener).await;
+    };
+    let thread = std::thread::spawn(move || S::block_on(runtime, accept()));
+    (
+        thread,
+        told.recv().expect("the server has told where it is"),
+    )
 }
 
 /// Answers with the path.
