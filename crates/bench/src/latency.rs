@@ -99,6 +99,13 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_of_older_documents_are_read() {
+        let old = r#"{"p50_ns": 1.0, "p99_ns": 3.0, "p99_9_ns": 4.0, "max_ns": 5.0}"#;
+        let read: Latency = serde_json::from_str(old).unwrap();
+        assert_eq!((read.p50_ns, read.p90_ns, read.p99_ns), (1.0, 0.0, 3.0));
+    }
+
+    #[test]
     fn absurd_waits_are_kept_at_the_limit() {
         let mut waits = Waits::new();
         waits.record(Duration::from_secs(3600));
