@@ -335,6 +335,7 @@ fn overall_latency(samples: &[Sample]) -> Option<Latency> {
     };
     Some(Latency {
         p50_ns: middle(|l| l.p50_ns),
+        p90_ns: middle(|l| l.p90_ns),
         p99_ns: middle(|l| l.p99_ns),
         p99_9_ns: middle(|l| l.p99_9_ns),
         max_ns: waits.iter().map(|l| l.max_ns).fold(0.0, f64::max),

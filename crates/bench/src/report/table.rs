@@ -155,6 +155,7 @@ fn wait_table(document: &Document, style: Style) -> Option<Table> {
         Of::text("contender", |row, _| Cell::new(row.name)),
         Of::number("ns/op", |row, _| Cell::new(figure(row.ns_per_op))).expendable(3),
         Of::number("p50", |row, _| Cell::new(figure(row.latency.p50_ns))).expendable(2),
+        Of::number("p90", |row, _| Cell::new(figure(row.latency.p90_ns))).expendable(2),
         Of::number("p99", |row, _| Cell::new(figure(row.latency.p99_ns))),
         Of::number("p99.9", |row, _| Cell::new(figure(row.latency.p99_9_ns))).expendable(1),
         Of::number("longest", |row, _| Cell::new(figure(row.latency.max_ns))),

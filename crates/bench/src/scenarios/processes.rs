@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use blitz_futex::Scope;
 
+use crate::cpu;
 use crate::latency::Waits;
 use crate::scenario::Failure;
 
@@ -49,6 +50,8 @@ pub(super) struct Found {
     pub(super) elapsed: Duration,
     /// Each process's count and sum.
     pub(super) reports: Vec<(u64, u64)>,
+    /// The processor time of this process meanwhile: that of a server, if it has one.
+    pub(super) cpu: Option<Duration>,
     /// What was recorded, without the words that were never written.
     pub(super) waits: Vec<Duration>,
 }
@@ -179,10 +182,11 @@ impl Processes {
     pub(super) fn measure(mut self) -> Result<Found, Failure> {
         self.wait_until_all(|board| &board.ready)?;
         let board = self.board();
-        let begin = now();
+        let (begin, before) = (now(), cpu::of_process());
         board.go.store(1, Ordering::Release);
         _ = Scope::Shared.wake_all(&board.go);
         self.wait_until_all(|board| &board.done)?;
+        let used = cpu::of_process().zip(before);
         while let Some(child) = self.children.pop() {
             check(wait_for(child)?)?;
         }
@@ -200,6 +204,7 @@ impl Processes {
         let waits = waits.map(|wait| wait.load(Ordering::Relaxed));
         Ok(Found {
             elapsed,
+            cpu: used.map(|(now, then)| now - then),
             reports: found.collect(),
             waits: waits
                 .filter(|&wait| wait > 0)
