@@ -9,8 +9,8 @@
 //! inject queue, with the numbers of the look before. If there is a task and the number is the
 //! same, then the worker is stalled: its thread is blocked, or its task takes long. The looking
 //! worker gets up to work, and takes the task. It also wakes the tasks whose time has come in
-//! such a worker's timers, and those whose events have happened in a driver in which no worker
-//! waits.
+//! such a worker's timers, and, if no worker polls tasks, those whose events have happened: a
+//! worker that does polls the drivers, too.
 //!
 //! When no worker has polled since the last look, no task is queued, and a worker waits in
 //! each driver, there is nothing to find until a worker goes on. So the monitor looks less and
@@ -71,6 +71,8 @@ pub(super) struct Found {
     pub(super) work: bool,
     /// Some of it may have been claimed.
     pub(super) claimed: bool,
+    /// No worker has polled a task, and so none polls the drivers.
+    none_polls: bool,
 }
 
 impl Monitor {
@@ -123,10 +125,8 @@ impl Monitor {
         };
         // The tasks that this wakes are ready on this thread. It may ask for the next look.
         shared.turn_due_timers();
-        for driver in 0..shared.drivers.len() {
-            if !shared.idle.is_attended(driver) {
-                shared.poll_driver(driver);
-            }
+        if found.none_polls {
+            (0..shared.drivers.len()).for_each(|driver| shared.poll_driver(driver));
         }
         Some(found)
     }
@@ -154,11 +154,13 @@ impl Seen {
         let mut found = Found {
             work: injected && shared.inject.taken() == self.taken,
             claimed: false,
+            none_polls: true,
         };
         let mut is_quiet = !injected;
         for (worker, core) in shared.cores.iter().enumerate() {
             if core.counters.polls.get() != self.polls[worker] {
                 is_quiet = false;
+                found.none_polls = false;
                 self.polled = Some(Instant::now());
                 continue;
             }
