@@ -30,7 +30,7 @@
 //! thread.join().unwrap();
 //! ```
 //!
-//! What holds for all of them:
+//! All of them guarantee:
 //!
 //! * Values of one sender arrive in the order in which it sent them.
 //! * A value that cannot be sent comes back in the error. One that will never

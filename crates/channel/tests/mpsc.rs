@@ -583,7 +583,7 @@ fn a_waker_that_panics_breaks_nothing() {
     ));
 }
 
-/// Panics when it is dropped, if it was told to.
+/// Panics when it is dropped, if its flag is set.
 struct Bomb(
     bool,
     #[allow(dead_code, reason = "it counts its drop")] blitz_testing::Counted<()>,
@@ -673,9 +673,9 @@ fn the_end_is_noticed_soon_beside_busy_threads() {
     });
 }
 
-/// The sender blocks everything on its processor that could run between its claim and
-/// the filling of the slot; the receiver has a higher priority and must sleep until the
-/// slot is filled. Needs the right to use real-time priorities.
+/// The sender blocks everything on its processor that could run between its claim and the filling
+/// of the slot. The receiver has a higher priority and must sleep until the slot is filled. Needs
+/// the right to use real-time priorities.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_real_time_receiver_does_not_spin_on_an_interrupted_sender() {

@@ -1,4 +1,4 @@
-//! `Latch`: what users of C++'s `std::latch` expect, and what is refused.
+//! `Latch`: the behaviour that users of C++'s `std::latch` expect, and the refused calls.
 #![cfg(not(loom))]
 
 use blitz_sync::thread::Latch;
@@ -159,9 +159,8 @@ fn stress() {
     assert_eq!(sum.into_inner(), THREADS * ROUNDS * (ROUNDS - 1) / 2);
 }
 
-/// The waiter gives the memory of the latch to other use as soon as it is
-/// released, while the count-down may still be on its way out. Nobody may touch
-/// the latch after that.
+/// The waiter reuses the memory of the latch as soon as it is released, while the count-down may
+/// still be on its way out. No thread may touch the latch after that.
 #[test]
 fn the_released_thread_may_free_the_latch() {
     #[repr(C)]
@@ -170,7 +169,7 @@ fn the_released_thread_may_free_the_latch() {
         other: ManuallyDrop<AtomicU32>,
     }
     struct Slot(std::cell::UnsafeCell<Memory>);
-    // SAFETY: what the threads do with the memory is the subject of the test.
+    // SAFETY: the test is about the threads' use of the memory.
     unsafe impl Sync for Slot {}
 
     const ROUNDS: usize = 1_000;

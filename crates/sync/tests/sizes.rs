@@ -101,7 +101,7 @@ fn where_locks_may_go() {
     // Readers share the value.
     assert_eq!(goes!(RwLock<Cell<u32>>), SEND_ONLY);
     assert_eq!(goes!(RwLock<Rc<u32>>), NEITHER);
-    // Its guards give shared access, but in one thread at a time.
+    // Its guards give shared access, but never in two threads.
     assert_eq!(goes!(ReentrantMutex<Cell<u32>>), BOTH);
     assert_eq!(goes!(ReentrantMutex<Rc<u32>>), NEITHER);
     assert_eq!(goes!(Condvar), BOTH);
