@@ -30,7 +30,7 @@ fn published(folder: &Path) -> Option<String> {
 }
 
 /// Returns the commit of the repository, if this package is where it is in ours: the package may
-/// also lie in the repository of somebody who vendored it.
+/// also lie in the repository of a project that vendored it.
 fn checked_out(folder: &Path) -> Option<String> {
     let root = git(folder, &["rev-parse", "--show-toplevel"])?;
     let ours = Path::new(&root).join("crates/cli");

@@ -10,7 +10,7 @@ use toml_edit::{DocumentMut, Item, Table};
 use super::Replacement;
 use crate::exit::Exit;
 
-/// What the names of blitz-io's own crates begin with.
+/// The prefix of the names of blitz-io's own crates.
 pub const OURS: &str = "blitz-";
 
 #[derive(Debug, Default)]

@@ -48,7 +48,7 @@ impl Source {
             Source::Path(folder) => {
                 let folder = folder.join("drop-in").join(known.name);
                 let folder = folder.to_string_lossy();
-                // Cargo takes forward slashes on Windows too, and nobody has to escape them.
+                // Cargo takes forward slashes on Windows too, and they need no escaping.
                 put("path", &folder.replace(std::path::MAIN_SEPARATOR, "/"));
             }
             Source::Git { url, reference } => {

@@ -6,7 +6,7 @@
 //! the replacement makes Cargo use it and update what else must change, or say what forbids it.
 //!
 //! Packages are replaced one after the other, because one can make another unnecessary: without
-//! Tokio of the registry, parking_lot may be gone. A package that cannot be replaced leaves
+//! Tokio of the registry, the tree may not need parking_lot. A package that cannot be replaced leaves
 //! `Cargo.toml` and `Cargo.lock` as they were before it was tried.
 
 mod cargo;

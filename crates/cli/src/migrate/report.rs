@@ -1,4 +1,4 @@
-//! What was found and done, for people and for machines.
+//! The report of `blitz migrate`, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ pub enum State {
     Absent,
 }
 
-/// What is known of one package.
+/// The state of one package.
 #[derive(Debug, Serialize)]
 pub struct Finding {
     #[serde(skip)]
