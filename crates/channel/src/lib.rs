@@ -46,6 +46,9 @@
 //! `stream`: receivers are `Stream`s. `sink`: senders of [`mpmc`] can be `Sink`s. `time`:
 //! [`mpsc`] has `Sender::send_timeout`, for which a task needs the runtime of this project.
 
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
 pub mod broadcast;
 mod macros;
 mod model;

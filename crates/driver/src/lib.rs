@@ -38,6 +38,9 @@
 //! # fn main() {}
 //! ```
 
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
 #[cfg(all(unix, not(loom)))]
 mod async_fd;
 pub mod bits;

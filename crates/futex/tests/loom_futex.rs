@@ -1,5 +1,5 @@
 //! Models of the wait and wake protocol itself. Run with
-//! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --test loom_futex`.
+//! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --features loom --test loom_futex`.
 #![cfg(loom)]
 
 // loom's `Arc` cannot be dropped after a deadlock was found, and these models are not about its

@@ -85,6 +85,9 @@
 //! code for macOS and FreeBSD is compiled against their libraries, but has not run there.
 #![doc(html_root_url = "https://docs.rs/blitz-ipc/0.1.0")]
 
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod anonymous;
 #[cfg(all(not(loom), unix))]

@@ -25,6 +25,9 @@
 //! assert_eq!(*total.lock(), 2);
 //! ```
 
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
 mod affinity;
 mod attempts;

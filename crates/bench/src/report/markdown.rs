@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::runs::{Against, Joined, Runs};
 use super::{duration, range, times, wrapped};
-use crate::scenario::{Compares, OURS};
+use crate::scenario::OURS;
 use crate::stats::Verdict;
 use crate::tier::numbered;
 
@@ -224,10 +224,10 @@ fn write_rows(text: &mut String, rows: &[Titled<'_>], all_columns: bool) -> fmt:
     });
     for (title, row) in rows {
         let peer = row.best.as_ref().map_or_else(String::new, |best| {
-            format!("{}, {}", shown(best.figure, row.compares), best.name)
+            format!("{}, {}", row.compares.text(best.figure), best.name)
         });
         let ratio = row.best.as_ref().map_or_else(String::new, judged);
-        let ours = shown(row.ours, row.compares);
+        let ours = row.compares.text(row.ours);
         write!(text, "| {title} | {ours} | {peer} | {ratio} |")?;
         if all_columns {
             let runs = row
@@ -252,16 +252,6 @@ fn judged(best: &Against) -> String {
         Verdict::Above => format!("**{ratio}**"),
         Verdict::Tie => format!("{ratio} (tie)"),
         Verdict::Below => format!("{ratio} (lost)"),
-    }
-}
-
-/// Formats a figure with a suitable unit.
-fn shown(value: f64, compares: Compares) -> String {
-    match compares {
-        Compares::NsPerOp => duration(value),
-        Compares::P99Ns => format!("p99 {}", duration(value)),
-        Compares::P50Ns => format!("p50 {}", duration(value)),
-        Compares::BytesPerOp => compares.text(value),
     }
 }
 
@@ -306,10 +296,7 @@ fn write_lost(page: &mut String, runs: &Runs) -> fmt::Result {
         let Some(best) = &row.best else { continue };
         if best.range.verdict() == Verdict::Below {
             any = true;
-            let (ours, theirs) = (
-                shown(row.ours, row.compares),
-                shown(best.figure, row.compares),
-            );
+            let (ours, theirs) = (row.compares.text(row.ours), row.compares.text(best.figure));
             writeln!(
                 page,
                 "- {}: {} takes {theirs}, we take {ours}.",
