@@ -606,11 +606,6 @@ impl Idle {
         self.count().awake() > self.processors
     }
 
-    /// Whether fewer workers are awake than there are processors.
-    pub fn has_processor(&self) -> bool {
-        self.count().awake() < self.processors
-    }
-
     /// How many are awake.
     pub fn awake(&self) -> usize {
         self.count().awake()

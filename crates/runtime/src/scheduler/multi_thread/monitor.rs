@@ -161,7 +161,6 @@ impl Seen {
 
     fn look(&mut self, shared: &Shared, place: Place) -> Found {
         let injected = !shared.inject.is_empty();
-        let has_processor = shared.idle.has_processor();
         let mut found = Found {
             work: injected && shared.inject.taken() == self.taken,
             claimed: false,
@@ -175,7 +174,7 @@ impl Seen {
             } else if core.has_tasks() {
                 is_quiet = false;
                 found.claimed = true;
-                found.work |= has_processor || since.elapsed() >= BLOCKED;
+                found.work |= since.elapsed() >= BLOCKED;
             }
         }
         found.work |= found.claimed && found.none_polls;
