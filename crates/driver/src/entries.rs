@@ -183,7 +183,7 @@ mod tests {
             }
         }
         assert_eq!(position(MOST - 1).0, PAGES - 1);
-        assert!(MOST < INDEX_MASK - 8);
+        const { assert!(MOST < INDEX_MASK - 8) };
     }
 
     #[test]
