@@ -8,14 +8,18 @@
 //! # No event is missed
 //!
 //! An event changes the readiness word, then takes the lock, takes out the wakers, and
-//! chooses the nodes that wait for its bits. A waiter checks the word; if it finds nothing,
-//! it takes the lock, stores its waker or links its node, and checks the word again before
-//! it releases the lock. If the waiter has the lock first, the event finds the waker; if
-//! the event has it first, the waiter's second check sees the change, because the change
-//! was made before the lock was taken.
+//! chooses the nodes that wait for its bits. A waiter proceeds as follows:
 //!
-//! A clear (see `readiness.rs`) does not affect waiters: it only removes what an operation
-//! has found to be gone, and only if no event came meanwhile.
+//! 1. It checks the word.
+//! 2. If its bits are unset, it takes the lock, and stores its waker or links its node.
+//! 3. It checks the word again before it releases the lock.
+//!
+//! If the waiter has the lock first, the event finds the waker. If the event has it
+//! first, the waiter's second check sees the change, because the event changed the word
+//! before it took the lock.
+//!
+//! A clear (see `readiness.rs`) does not affect waiters: it removes only readiness that
+//! an operation found to be used up, and only if no event has come since.
 //!
 //! An event wakes all waiters that wait for its bits, so a waiter that is dropped has
 //! nothing to pass on. A waiter that is woken and finds the bits cleared by another one
@@ -140,10 +144,11 @@ impl Entry {
                 let node = next;
                 // SAFETY: the node is linked, and this thread holds the lock.
                 let wanted = unsafe { (*node).request };
-                // SAFETY: as above.
+                // SAFETY: the node is still linked, and this thread holds the lock.
                 next = unsafe { (*node).next() };
                 if wanted & bits != 0 {
-                    // SAFETY: as above. `next` is another node.
+                    // SAFETY: `node` is still linked, and this thread holds the lock.
+                    // `next` is another node, so it stays valid.
                     wakers.push_wake(unsafe { list.choose(node) });
                     if active(Mutant::WakesOne) {
                         break;

@@ -20,9 +20,10 @@ blitz_sync::mutants! {
     SleepsBlindly,
     /// A timer whose event has been taken counts as set.
     StaysDue,
-    /// A completion announces itself before its result is there.
+    /// A completion publishes `DONE` before it stores its result.
     PublishesFirst,
-    /// A future that stores its waker does not check whether the completion came meanwhile.
+    /// A future that stores its waker does not check whether the operation has just
+    /// completed.
     WaitsBlindly,
     /// A future that is polled with another waker keeps the one it had.
     KeepsOldWaker,

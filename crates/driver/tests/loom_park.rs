@@ -47,7 +47,7 @@ fn a_thief_does_not_take_a_wake_up_along() {
 }
 
 /// A thread waits for two deadlines that another thread sets, one after the other. A thief
-/// takes the timer's event at any moment, and then sets the timer for what is left.
+/// takes the timer's event at any moment, and then sets the timer for the remaining deadline.
 fn woken_by_deadlines() {
     let first = Instant::now();
     model(2, move || {

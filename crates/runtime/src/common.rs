@@ -1,4 +1,4 @@
-//! What the runtimes of both flavours have: settings, hooks, timers.
+//! Settings, hooks and timers, which runtimes of both flavours have.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::seed::Seeds;
 use crate::timers::{Clock, Wheels};
 use blitz_sync::internals::ThreadId;
 
-/// What a runtime's threads share apart from the scheduler and the pool.
+/// State that a runtime's threads share, apart from the scheduler and the pool.
 pub(crate) struct Common {
     /// The thread that tasks of a `LocalRuntime` stay on, if it is one.
     pub(crate) local_thread: Option<ThreadId>,
@@ -44,7 +44,7 @@ impl Common {
 
 /// A counted reference to a runtime, for what lies below the schedulers.
 pub(crate) trait RuntimeRef: Clone + Send + 'static {
-    /// What a thread's context holds while this runtime is the current one.
+    /// Returns the entry of a thread's context that makes this runtime the current one.
     fn as_current(&self) -> Current;
 
     fn common(&self) -> &Common;

@@ -33,7 +33,7 @@ use blitz_sync::internals::Random;
 /// Not to be sent to, nor shared with, another thread.
 type OfThisThread = PhantomData<*mut ()>;
 
-/// A change of the current runtime that is to be taken back.
+/// A change of the current runtime, to be undone.
 struct Change {
     before: Current,
     depth: usize,
@@ -55,7 +55,7 @@ impl Change {
         })
     }
 
-    /// Whether it was the last change, and could be taken back.
+    /// Undoes the change. `false` if it was not the last one.
     #[inline]
     fn undo(&self, context: &Context) -> bool {
         let last = context.depth.get() == self.depth;
@@ -279,10 +279,10 @@ thread_local! {
     static CACHED: Cell<Option<CachedParker>> = const { Cell::new(None) };
 }
 
-/// What a thread that blocks for a future sleeps in, kept for the next time, so that blocking
-/// allocates nothing from the second time on. It is taken out of the thread's storage while it
-/// is in use: a future that blocks again (in `block_in_place`) gets one of its own, and cannot
-/// take the outer one's tokens.
+/// The parker of a thread that blocks for a future. It is cached, so that blocking
+/// allocates nothing from the second time on. A thread takes it out of its storage while
+/// it is in use: a future that blocks again (in `block_in_place`) gets a parker of its
+/// own, and cannot take the outer one's tokens.
 struct CachedParker {
     parker: Parker,
     waker: Waker,
@@ -315,7 +315,7 @@ impl CachedParker {
 
     /// Keeps it for the next time. Wake-ups that are under way then cost that one a poll.
     fn keep(self) {
-        // Where the thread's storage is gone, it is dropped.
+        // After the thread's storage is destroyed, the parker is dropped.
         let _ = CACHED.try_with(|cached| cached.set(Some(self)));
     }
 }

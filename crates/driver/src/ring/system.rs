@@ -44,7 +44,7 @@ use crate::lock::Mutex;
 use crate::selector::Selector;
 use crate::wakers::Wakers;
 
-/// The number of operations that go to the kernel at a time.
+/// The number of operations that go to the kernel in one batch.
 const SUBMISSIONS: u32 = 256;
 /// The number of operations that may be under way: the kernel's own ratio is 2, but
 /// operations that wait for a disk take longer than their submission.
@@ -283,7 +283,7 @@ impl Turn {
 
     /// Cancels and awaits all operations under way. Nothing more can be queued.
     pub fn end(&mut self, ring: &Ring, wakers: &mut Wakers) {
-        // What is queued is submitted first, so that the request to cancel finds it.
+        // Submits the queued operations first, so that the request to cancel finds them.
         self.submit_all(ring);
         self.complete(ring, wakers);
         while !ring.is_idle() && self.uring.is_some() {

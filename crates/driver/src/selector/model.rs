@@ -22,7 +22,7 @@ struct State {
 }
 
 impl State {
-    /// Takes what a poll reports.
+    /// Takes the state that a poll reports.
     fn take(&mut self) -> State {
         let is_set = self.is_set;
         let taken = std::mem::take(self);

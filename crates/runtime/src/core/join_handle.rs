@@ -225,8 +225,8 @@ impl<T> JoinHandle<T> {
         }
         let same = header
             .join_waker
-            // SAFETY: the waker is there until we take it back. A worker that completes
-            // the task meanwhile only reads it, too.
+            // SAFETY: the waker stays stored until we take it back. A worker that
+            // completes the task at the same time only reads it, too.
             .with(|place| unsafe { (*place).assume_init_ref() }.will_wake(waker));
         !same && self.change_waker(waker)
     }
@@ -248,7 +248,7 @@ impl<T> JoinHandle<T> {
         complete
     }
 
-    /// The same when another waker is there.
+    /// Replaces the stored waker. `true` if the task is complete.
     fn change_waker(&mut self, waker: &Waker) -> bool {
         !self.remove_waker() || self.put_waker(waker, State::give_join_waker)
     }
@@ -331,9 +331,9 @@ pub struct AbortHandle {
     task: NonNull<Header>,
 }
 
-// SAFETY: the handle gives no access to what is in the task.
+// SAFETY: the handle gives no access to the task's contents.
 unsafe impl Send for AbortHandle {}
-// SAFETY: as above.
+// SAFETY: a shared handle gives no access to the task's contents either.
 unsafe impl Sync for AbortHandle {}
 
 impl UnwindSafe for AbortHandle {}
