@@ -143,7 +143,7 @@ impl Counters {
     }
 }
 
-/// What is counted by threads that are no workers, with read-modify-writes.
+/// Counters of the threads that are no workers, changed with read-modify-writes.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     /// Tasks that have been spawned, and so made ready.

@@ -200,8 +200,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many events a worker takes from the system at a time. By default 1024.
-    /// Further events are taken the next time.
+    /// Sets how many events a worker takes from the system with one call. By default
+    /// 1024. The next call takes further events.
     ///
     /// # Panics
     ///
@@ -213,8 +213,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many events a worker takes from the system at a time while it has tasks to
-    /// run. By default the same as otherwise.
+    /// Sets how many events a worker takes from the system with one call while it has
+    /// tasks to run. By default the same as otherwise.
     ///
     /// # Panics
     ///

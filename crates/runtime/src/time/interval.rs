@@ -240,7 +240,8 @@ impl Interval {
     }
 }
 
-/// What an [`Interval`] does when a tick is polled more than five milliseconds too late.
+/// The reaction of an [`Interval`] to a tick that is polled more than five milliseconds
+/// too late.
 ///
 /// With a period of 50 ms, ticks at 0 and 50, and the next poll at 180:
 ///
@@ -278,7 +279,8 @@ pub enum MissedTickBehavior {
 }
 
 impl MissedTickBehavior {
-    /// When the next tick comes, after the one that was `due` and was polled `now`.
+    /// Returns the deadline of the tick after the one at `due`, which was polled at
+    /// `now`.
     pub(super) fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         match self {
             Self::Burst => due + period,

@@ -1,6 +1,6 @@
 //! The timers of a runtime: one wheel for each worker.
 //!
-//! What a scheduler does with them:
+//! A scheduler uses them as follows:
 //!
 //! 1. [`set_unpark`](Wheels::set_unpark), once, before the first worker runs.
 //! 2. A thread that becomes a worker calls [`attach`](Wheels::attach), and keeps the
@@ -14,7 +14,7 @@
 //! 5. With a paused clock no time passes by sleeping. So if [`Clock::moves_when_idle`] and
 //!    nothing is left to do, a worker calls [`auto_advance`](Wheels::auto_advance) instead
 //!    of sleeping, and then `turn_if_due`; it sleeps only if there are no timers.
-//! 6. [`shutdown`](Wheels::shutdown), when the tasks are gone.
+//! 6. [`shutdown`](Wheels::shutdown), after the last task has ended.
 
 use std::ptr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One thread at a time runs all tasks: the one that is in `Runtime::block_on`.
+//! Runs all tasks on one thread, which is in `Runtime::block_on`.
 //!
 //! | file | what it has |
 //! |---|---|

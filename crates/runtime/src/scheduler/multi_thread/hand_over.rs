@@ -1,8 +1,8 @@
 //! A task is about to block its thread: another thread acquires the worker's core.
 //!
-//! The new thread runs the worker's tasks. When the task has blocked for long enough, its
-//! thread acquires the core again if no other has done so yet; otherwise it finishes the poll
-//! without one and then goes back to the pool.
+//! The new thread runs the worker's tasks. When the task no longer blocks, its thread
+//! acquires the core again if no other has done so yet. Otherwise the thread finishes the
+//! poll without a core and then goes back to the pool.
 
 use std::sync::Arc;
 
@@ -65,8 +65,8 @@ pub(crate) fn number_here(address: *const ()) -> Option<usize> {
 #[cold]
 fn give_core_away(worker: &Worker) {
     let core = worker.core();
-    // The pool may have no thread for the core. Then the other workers take what is
-    // in the ring, but not what is elsewhere.
+    // The pool may have no thread for the core. Then the other workers take tasks only
+    // from the ring.
     worker.queue_yielded();
     while let Some(task) = worker.next_claimed(core) {
         worker.push_back(core, task);

@@ -1,5 +1,6 @@
-//! How long polls take, and what follows for a worker: how often it looks at the inject
-//! queue, how many tasks it claims at a time (`run_batch.rs`), and when maintenance is due.
+//! The duration of polls, and its consequences for a worker: how often it checks the
+//! inject queue, how many tasks it claims in one step (`run_batch.rs`), and when
+//! maintenance is due.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -18,7 +19,8 @@ const CLAIMED: u64 = 20_000;
 /// How many polls are measured together at most.
 const MOST_MEASURED: u64 = 4 * INTERVAL as u64;
 
-/// When the next checkpoint of a worker is, and what is due there. Used by the worker only.
+/// When the next checkpoint of a worker is, and which work is due there. Used by the
+/// worker only.
 pub(super) struct Tuning {
     /// After how many tasks since the last checkpoint maintenance is due.
     until_maintenance: Cell<u32>,
@@ -39,7 +41,7 @@ pub(super) struct Tuning {
     claimed: Cell<usize>,
 }
 
-/// What is due at a checkpoint.
+/// The work that is due at a checkpoint.
 pub(super) struct Due {
     pub(super) maintenance: bool,
     pub(super) inject: bool,
@@ -49,7 +51,7 @@ pub(super) struct Due {
 }
 
 impl Tuning {
-    /// `inject_interval` is what the user has set.
+    /// `inject_interval` is the user's setting.
     pub(super) fn new(event_interval: u32, inject_interval: Option<u32>) -> Self {
         let interval = inject_interval.unwrap_or(INTERVAL);
         Self {

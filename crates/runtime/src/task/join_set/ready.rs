@@ -17,13 +17,13 @@
 //! owner waits again. *Taking* swaps the whole stack for `EMPTY` and reverses it, so that
 //! the link that was pushed first comes first.
 //!
-//! *The waker* is two words, which are written before the head says *waiting*, and
-//! read by a pusher that has seen that. Its exchange succeeds only if the same wait
-//! is still going on. Then the words it has read are of that wait: they were written
-//! before the state that it saw, and nothing is written there before the wait has
-//! ended, which is by this exchange. If the exchange fails, the pusher ignores what it
-//! has read. After its exchange the pusher does not touch the list any more, so the owner
-//! may free the list as soon as all links that will be pushed are in it.
+//! *The waker* is two words. The owner writes them before the head says *waiting*, and a
+//! pusher that has seen that reads them. Its exchange succeeds only if the same wait is
+//! still going on. Then the words that it has read are of that wait: they were written
+//! before the state that it saw, and the owner writes none before the wait has ended,
+//! which is by this exchange. If the exchange fails, the pusher ignores the words. After
+//! its exchange the pusher does not touch the list any more, so the owner may free the
+//! list once it holds all links that will be pushed.
 //!
 //! # No wake-up is lost
 //!
@@ -57,13 +57,14 @@ const WAIT: usize = 4;
 #[derive(Debug)]
 #[repr(align(8))]
 pub struct Link {
-    /// The model checker watches that one thread at a time uses it.
+    /// The model checker verifies that only one thread uses it.
     next: Watched<*const Link>,
 }
 
 // SAFETY: the link is used by its pusher, then by its taker.
 unsafe impl Send for Link {}
-// SAFETY: as above.
+// SAFETY: its pusher and its taker never use the link at once, also through shared
+// references.
 unsafe impl Sync for Link {}
 
 /// See the head of this file.
@@ -172,7 +173,7 @@ impl Ready {
         }
     }
 
-    /// Takes all links, the one that was pushed first in front.
+    /// Takes all links, in the order in which they were pushed.
     ///
     /// # Safety
     ///
@@ -189,8 +190,8 @@ impl Ready {
         unsafe { reversed(stack) }
     }
 
-    /// Registers the waker to be woken at the next push. `false` if a link is there
-    /// already; then it is not registered.
+    /// Registers the waker to be woken at the next push. Returns `false`, and does not
+    /// register it, if the list has a link already.
     ///
     /// # Safety
     ///
@@ -243,7 +244,7 @@ impl Ready {
         waits
     }
 
-    /// Refuses further links, and returns those that were there.
+    /// Refuses further links, and returns those in the list.
     ///
     /// # Safety
     ///

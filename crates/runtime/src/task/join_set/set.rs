@@ -341,7 +341,7 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the tasks have been aborted all the same.
+    /// If the future is dropped, the tasks have been aborted nevertheless.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};

@@ -5,9 +5,9 @@
 //! the ready list. So an entry needs no allocation of its own, and no
 //! counter: slots come from chunks, each as large as all before it.
 //!
-//! A slot is free, or it has a handle, or it is *left behind*: the handle was given
-//! up when its task was complete already, or about to be, and the task's waker may
-//! still be used. Such a slot is free when it has been seen in the ready list.
+//! A slot is free, or it has a handle, or it is *left behind*: the set gave up the handle
+//! when the task was complete already, or about to be, and the task's waker may still be
+//! used. Such a slot is free when the set has seen it in the ready list.
 //!
 //! # The end
 //!
@@ -162,12 +162,13 @@ impl<T> Slots<T> {
     fn pop_taken(&mut self) -> Option<Option<JoinHandle<T>>> {
         // SAFETY: what was taken is the set's, and its waker has been used.
         let slot = unsafe { self.taken.cast::<Slot<T>>().as_ref()? };
-        // SAFETY: as above.
+        // SAFETY: the slot is the set's, and its waker has been used, so nothing refers
+        // to it.
         unsafe {
             self.taken = slot.link.next();
             self.free(slot);
         }
-        // SAFETY: as above.
+        // SAFETY: only the set uses the handle.
         let handle = unsafe { (*slot.handle.get()).take() };
         self.len -= usize::from(handle.is_some());
         Some(handle)
@@ -185,7 +186,8 @@ impl<T> Slots<T> {
         // SAFETY: the chunks and the handles are the set's.
         let chunks = unsafe { &*self.shared().chunks.get() };
         for slot in chunks.iter().flatten() {
-            // SAFETY: as above.
+            // SAFETY: only the set uses the handle, and `with` gets it as a shared
+            // reference.
             if let Some(handle) = unsafe { &*slot.handle.get() } {
                 with(handle);
             }
@@ -240,7 +242,7 @@ impl<T> Shared<T> {
     ///
     /// They were counted, and the set has been dropped.
     unsafe fn leave(shared: *const Self, count: usize) {
-        // SAFETY: it is there until all have left.
+        // SAFETY: the caller's users have not left yet, and keep it alive.
         if unsafe { (*shared).late.fetch_sub(count, Ordering::AcqRel) } == count {
             // SAFETY: nothing refers to it any more.
             drop(unsafe { Box::from_raw(shared.cast_mut()) });
@@ -275,8 +277,8 @@ unsafe fn drop_nothing(_: *const ()) {}
 /// It is called once, as [`waker`] says.
 unsafe fn wake<T>(slot: *const ()) {
     let slot = slot.cast::<Slot<T>>();
-    // SAFETY: the slot is there until it is seen in the list, or its owner has been
-    // told that it will not be.
+    // SAFETY: the slot lives until the set sees it in the list, or until this user leaves
+    // a closed list.
     unsafe {
         let shared = (*slot).shared;
         match (*shared).ready.push(slot.cast()) {

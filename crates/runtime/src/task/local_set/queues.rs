@@ -53,7 +53,8 @@ type WakerId = (*const (), *const ());
 // this of their callers, and by those that a `LocalSet` calls, which does not leave its
 // thread.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: only the set's thread uses `local` and the cells, also through shared
+// references.
 unsafe impl Sync for Shared {}
 
 impl Shared {

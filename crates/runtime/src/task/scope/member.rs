@@ -36,7 +36,7 @@ impl Drop for Failure {
     }
 }
 
-/// A child's future without the lifetime of what it borrows.
+/// A child's future without the lifetime of its borrows.
 pub(super) type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pin_project! {
@@ -100,11 +100,11 @@ impl<F: Future> Member<F> {
         (Self { future, end }, result)
     }
 
-    /// Erases the lifetime of what the future borrows.
+    /// Erases the lifetime of the future's borrows.
     ///
     /// # Safety
     ///
-    /// What is returned is neither used nor dropped after `'a`.
+    /// The returned future is neither used nor dropped after `'a`.
     pub(super) unsafe fn erase<'a>(self) -> Erased
     where
         Self: Send + 'a,

@@ -18,7 +18,7 @@
 //!
 //! * `IDLE`, `FIRED`, `SEEN`, `ENDED`: the entry is in no wheel, and only its owner uses
 //!   it. In `SEEN` it has a waker again, for an owner that resets the timer after it was
-//!   ready and does not poll it once more: Tokio's timers allow that.
+//!   ready and does not poll it again: Tokio's timers allow that.
 //! * `LINKED`: the entry is in a ring of its wheel. Links and `placed` belong to
 //!   the holder of the lock.
 //!
@@ -57,18 +57,19 @@
 //! moved if necessary. A slot that comes up is emptied. So it is enough that a thread turns
 //! the wheel at the tick at which the first entry comes up.
 //!
-//! A worker asks for that tick before it sleeps ([`Wheel::next_tick`]). Under the same lock
-//! the answer is noted in `promised`. A thread that links an entry in another worker's
-//! wheel compares with `promised` under the lock, and unparks the worker if the entry is
-//! earlier. If it takes the lock before the worker asks, the answer includes its entry; if
-//! it takes it afterwards, it sees what was promised, and as unparking leaves a token, it
-//! does not matter whether the worker sleeps yet. A worker that links an entry in its own
-//! wheel asks before it sleeps.
+//! A worker calls [`Wheel::next_tick`] before it sleeps, which returns that tick, and
+//! notes it in `promised` under the same lock. A thread that links an entry in another
+//! worker's wheel compares with `promised` under the lock, and unparks the worker if the
+//! entry is earlier. If it takes the lock before the worker asks, the answer includes its
+//! entry. If it takes the lock afterwards, it sees the promise; unparking leaves a token,
+//! so it does not matter whether the worker sleeps yet. A worker that links an entry in
+//! its own wheel asks before it sleeps.
 //!
 //! `earliest` is the same tick for threads that only decide whether to turn the wheel: a
-//! worker between two tasks, or the monitor. It is written under the lock and read without
-//! it. It may be too early, if timers have been cancelled. It is never too late for a
-//! thread that has linked the entry or synchronized with the one that has.
+//! worker between two tasks, or the monitor. It is written under the lock and read
+//! without it. It may be too early, if timers have been cancelled. It is never too late
+//! for a thread that has linked the entry, or has synchronized with the thread that
+//! linked it.
 //!
 //! # The end of a runtime
 //!
@@ -118,7 +119,7 @@ pub struct Wheel {
     origin: AtomicU64,
     /// The tick before which nothing is due.
     earliest: AtomicU64,
-    /// The tick at which the worker will turn the wheel by itself.
+    /// The tick at which the worker will turn the wheel without being unparked.
     promised: Cell<u64>,
     /// How to wake the wheel's worker, and the worker's number.
     unpark: UnsafeCell<Option<(Unpark, usize)>>,
@@ -127,7 +128,7 @@ pub struct Wheel {
 
 // SAFETY: what is not atomic is used under the lock only.
 unsafe impl Send for Wheel {}
-// SAFETY: as above.
+// SAFETY: the lock also orders the uses through shared references.
 unsafe impl Sync for Wheel {}
 
 impl Wheel {
@@ -160,7 +161,7 @@ impl Wheel {
     pub fn set_unpark(&self, unpark: Unpark, worker: usize) {
         let mut other = Some((unpark, worker));
         self.lock.locked(|| {
-            // SAFETY: under the lock.
+            // SAFETY: `unpark` is only used under the lock, which this thread holds.
             std::mem::swap(unsafe { &mut *self.unpark.get() }, &mut other);
         });
         // The former one is dropped without the lock.
@@ -281,7 +282,7 @@ impl Wheel {
     /// Unparks the worker. Without the lock.
     #[cold]
     fn call_worker(&self) {
-        // SAFETY: under the lock.
+        // SAFETY: `unpark` is only used under the lock, which this thread holds.
         let unpark = (self.lock).locked(|| unsafe { (*self.unpark.get()).clone() });
         if let Some((unpark, worker)) = unpark {
             unpark(worker);
@@ -295,7 +296,7 @@ impl Wheel {
             if !active(Mutant::LeavesWheelOpen) {
                 self.epoch.store(CLOSED, Ordering::Relaxed);
             }
-            // SAFETY: under the lock.
+            // SAFETY: `unpark` is only used under the lock, which this thread holds.
             unsafe { (*self.unpark.get()).take() }
         });
         drop(unpark);

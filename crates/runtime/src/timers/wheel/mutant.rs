@@ -7,9 +7,9 @@ blitz_sync::mutants! {
     RelaxedFire,
     /// An owner that finds its entry linked takes it out without the lock.
     CancelsBlindly,
-    /// An entry that was put off while it fired counts as elapsed.
+    /// An entry whose deadline was moved back while it fired counts as elapsed.
     IgnoresOvertaking,
-    /// A new waker is stored without asking again whether the entry has fired.
+    /// A new waker is stored without checking again whether the entry has fired.
     ChangesWakerBlindly,
     /// A thread that links an entry from elsewhere does not look until when the worker
     /// sleeps.
