@@ -281,7 +281,7 @@ thread_local! {
 
 /// The parker of a thread that blocks for a future. It is cached, so that blocking
 /// allocates nothing from the second time on. A thread takes it out of its storage while
-/// it is in use: a future that blocks again (in `block_in_place`) gets a parker of its
+/// it is in use. So a future that blocks again (in `block_in_place`) gets a parker of its
 /// own, and cannot take the outer one's tokens.
 struct CachedParker {
     parker: Parker,

@@ -1,8 +1,8 @@
 //! A work-stealing runtime for tasks, under Tokio's names.
 //!
 //! [`runtime`] starts one, [`task`] has what runs on it, [`time`] waits for the clock,
-//! and [`sync`] cancels. The repository's `docs/runtime.md` describes how the scheduler
-//! works, and what it costs.
+//! and [`sync`] cancels. The repository's `docs/runtime.md` describes the scheduler and
+//! its costs.
 //!
 //! ```
 //! use std::time::Duration;

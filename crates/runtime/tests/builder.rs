@@ -1,4 +1,4 @@
-//! What a builder is told, the runtime does.
+//! The runtime follows the settings of its builder.
 
 #![cfg(not(loom))]
 

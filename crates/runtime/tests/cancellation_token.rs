@@ -91,7 +91,8 @@ fn a_wait_allocates_nothing() {
     assert_eq!(allocations, 0);
 }
 
-/// A waker that panics keeps nobody from being woken, in its token or in others.
+/// A waker that panics prevents no other waker from being called, in its token or in
+/// others.
 #[test]
 fn a_waker_panics() {
     let token = CancellationToken::new();
@@ -137,7 +138,8 @@ fn a_waker_uses_the_tree() {
     assert!(poll_once(wait, &waker).is_ready());
 }
 
-/// Threads make children, wait, and drop, while another cancels: everybody hears it.
+/// Threads make children, wait, and drop, while another thread cancels: all of them see
+/// it.
 #[test]
 fn many_threads() {
     for round in 0..200 {
@@ -183,7 +185,7 @@ fn many_threads() {
     }
 }
 
-/// What was done before a token is cancelled is seen by who hears of it.
+/// Writes before a token is cancelled are visible to a thread that sees it cancelled.
 #[test]
 fn cancelling_publishes() {
     for _ in 0..500 {
@@ -205,8 +207,8 @@ fn cancelling_publishes() {
     }
 }
 
-/// A tracker's wait ends when the last of many threads has dropped its token, and
-/// sees what they did.
+/// A tracker's wait ends when the last of many threads has dropped its token, and sees
+/// the writes of all of them.
 #[test]
 fn a_tracker_of_threads() {
     for _ in 0..200 {

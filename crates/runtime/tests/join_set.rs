@@ -1,4 +1,4 @@
-//! Sets of tasks, on several threads, and what they allocate.
+//! Sets of tasks, on several threads, and their allocations.
 #![cfg(not(loom))]
 
 use std::future::pending;
@@ -126,7 +126,7 @@ fn local_members() {
     assert_eq!(sum, 3);
 }
 
-/// What a set allocates beside its tasks: the list, and chunks that double.
+/// A set allocates, beside its tasks, the list, and chunks that double.
 #[test]
 fn a_set_allocates_little() {
     let runtime = Builder::new_current_thread().build().unwrap();

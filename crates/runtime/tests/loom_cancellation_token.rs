@@ -53,7 +53,7 @@ fn cancels(token: &Token) -> thread::JoinHandle<()> {
     thread::spawn(move || token.cancel())
 }
 
-/// Awaits a token that somebody else cancels.
+/// Awaits a token that another thread cancels.
 fn await_cancelled(token: &Token) {
     block_on(token.cancelled());
 }
@@ -130,7 +130,7 @@ fn an_orphan() {
     });
 }
 
-/// A token with somebody who waits goes away, while the root is cancelled.
+/// A token with a waiter is dropped while the root is cancelled.
 fn one_leaves() {
     model(|| {
         let token = Token::new();

@@ -228,7 +228,7 @@ impl Worker<'_> {
             .map(|(task, _)| task.addr().get())
     }
 
-    /// What has happened is ready here.
+    /// Makes a task ready on this worker.
     fn deliver(&self, task: Task) {
         if task != 0 {
             // SAFETY: the ring with this number is this worker's.
@@ -397,8 +397,8 @@ fn burst() {
     });
 }
 
-/// The first task waits, with its thread, until the second has run: so the one that was
-/// called for both has to call another one.
+/// The first task waits, with its thread, until the second has run: so the worker that
+/// was called for both has to call another one.
 fn chain() {
     model(2, || {
         let world = World::new(2, 2, 3);

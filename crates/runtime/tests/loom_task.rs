@@ -1,7 +1,7 @@
 //! Models of a task's life.
 //!
-//! The scheduler is one queue. Whoever runs tokens takes them from there; a thread that
-//! finds none while it expects one sleeps, so a lost wake-up is a deadlock.
+//! The scheduler is one queue. A thread that runs tokens takes them from there. A thread
+//! that finds none while it expects one sleeps, so a lost wake-up is a deadlock.
 #![cfg(loom)]
 
 use std::cell::Cell;
@@ -110,7 +110,7 @@ impl Line {
         self.0.queue.lock().unwrap().pop_front()
     }
 
-    /// Runs a token, and queues the one that may come of it. Says whether a task ended.
+    /// Runs a token, and queues the token that may result. Returns whether a task ended.
     fn run(&self, token: Notified) -> bool {
         match token.run() {
             Ran::Done => return true,
@@ -170,7 +170,7 @@ impl Future for Flagged {
     }
 }
 
-/// What must not be dropped any more when a model has failed: loom is gone then.
+/// A value that must not be dropped when a model has failed, because loom has ended then.
 struct Calm<T>(ManuallyDrop<T>);
 
 impl<T> Calm<T> {
@@ -215,7 +215,7 @@ impl<T> Drop for Calm<T> {
     }
 }
 
-/// What a model looks at.
+/// The objects of a model.
 struct Setting {
     line: Calm<Line>,
     flag: Calm<Arc<AtomicBool>>,
@@ -527,7 +527,7 @@ fn aborted_while_it_ends() {
     });
 }
 
-/// A task that never ends by itself is aborted while it may be polled.
+/// A task that never ends is aborted while it may be polled.
 fn aborted_while_it_waits() {
     model(3, || {
         let Setting {
@@ -579,7 +579,7 @@ impl Future for Yields {
     }
 }
 
-/// A task that yields is woken and aborted meanwhile, and run by two threads.
+/// A task that yields is woken and aborted at the same time, and run by two threads.
 fn yields(abort: bool) {
     model(3, move || {
         let line = Line::new(true);

@@ -3,9 +3,9 @@
 //! mio creates the epoll instance and registers sources. The waiting is done here,
 //! because only one thread can wait in mio's poll, while the kernel lets any thread wait:
 //!
-//! * An event wakes one of the waiting threads, the one that began to wait last. If
-//!   another thread polls before the woken thread runs, that other thread gets the event,
-//!   and the woken thread goes on waiting.
+//! * An event wakes one of the waiting threads, the latest to begin its wait. If another
+//!   thread polls before the woken thread runs, that other thread gets the event, and the
+//!   woken thread goes on waiting.
 //! * As all sources are edge-triggered, one poll reports an event and no other does.
 
 use std::io;

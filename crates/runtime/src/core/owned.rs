@@ -1,12 +1,16 @@
 //! The tasks of a runtime, so that it can end them.
 //!
-//! There is a shard for each worker, with two lists. The **shared** one has a lock, and
-//! every thread may add and remove. The **own** one is used by the shard's owner, the
-//! thread that is this worker at the moment, and costs no lock: most tasks are spawned by
-//! a worker and end there. Tasks of it that end on another thread, because another worker
-//! has stolen them, are *freed remotely*: they are pushed to a stack of the shard, with
-//! a reference that keeps the memory, since the list goes through it. The owner *drains* the
-//! stack, which unlinks and releases them, the next time it adds a task, or in its maintenance.
+//! There is a shard for each worker, with two lists:
+//!
+//! * The **shared** list has a lock, and every thread may add and remove.
+//! * The **own** list is used by the shard's owner, the thread that is this worker at the
+//!   moment. It costs no lock: most tasks are spawned by a worker and end there.
+//!
+//! If another worker has stolen a task of an own list, the task ends on another thread
+//! and is *freed remotely*: that thread pushes it to a stack of the shard, with a
+//! reference that keeps the memory, since the list goes through it. The owner *drains*
+//! the stack, which unlinks and releases its tasks, the next time it adds a task, or in
+//! its maintenance.
 //!
 //! An owner's thread may sleep, or be blocked by a task, for ever. So other threads use
 //! its list, too, under a biased lock:

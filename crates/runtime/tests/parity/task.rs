@@ -11,9 +11,9 @@ use blitz_testing::{Drops, Wakings, implements, poll_once, shouting_waker, trait
 
 type Seen = Vec<String>;
 
-/// Runs a scenario on a runtime with one thread and on one with a worker, as a task:
-/// what a task of a single worker spawns does not run before the task waits, so the
-/// order is the same each time.
+/// Runs a scenario as a task, on a runtime with one thread and on one with one worker. A
+/// task that a task of a single worker spawns does not run before its parent waits, so
+/// the order is the same each time.
 fn on_both<F>(scenario: impl Fn() -> F) -> Seen
 where
     F: Future<Output = Seen> + Send + 'static,
@@ -38,7 +38,7 @@ fn anonymous(text: String, id: task::Id) -> String {
         .replace(&format!("    {id},"), "    N,")
 }
 
-/// What somebody panicked with.
+/// The message of the panic in `run`.
 fn message(run: impl FnOnce()) -> String {
     let payload = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(()) => return "no panic".into(),
@@ -327,7 +327,7 @@ pub fn aborts() -> Seen {
         seen.push(format!("{:?}", join.await.map_err(|e| e.is_cancelled())));
         abort.abort();
 
-        // By itself, in a poll that is not the last one.
+        // Aborts itself, in a poll that is not the last one.
         let place = Arc::new(Mutex::new(None::<task::AbortHandle>));
         let handle = place.clone();
         let kept = drops.counted(());
@@ -342,7 +342,7 @@ pub fn aborts() -> Seen {
         *place.lock().unwrap() = Some(join.abort_handle());
         seen.push(format!("{:?}", join.await.map_err(|e| e.is_cancelled())));
 
-        // By itself, in its last poll.
+        // Aborts itself, in its last poll.
         let place = Arc::new(Mutex::new(None::<task::AbortHandle>));
         let handle = place.clone();
         let join = task::spawn(async move {
@@ -508,7 +508,8 @@ pub fn wakers() -> Seen {
         while !join.is_finished() {
             task::yield_now().await;
         }
-        // The thread that sees the end may be faster than the one that tells of it.
+        // The thread that sees the end may be faster than the thread that wakes the
+        // waiter.
         for _ in 0..100_000 {
             if second.count() > 0 {
                 break;
@@ -551,7 +552,7 @@ pub fn wakers() -> Seen {
 
 pub fn selected() -> Seen {
     on_both(|| async {
-        // A borrowed handle can be asked again.
+        // A borrowed handle can be polled again.
         let gate = Arc::default();
         let mut join = task::spawn(gated(&gate));
         let first = poll_fn(|context| Poll::Ready(pin!(&mut join).poll(context).is_ready())).await;

@@ -172,7 +172,7 @@ pub fn taken() -> Log {
     log
 }
 
-/// Says what the value is when it is dropped.
+/// Logs the value when it is dropped.
 struct Says<'a>(&'a Mutex<Log>);
 
 impl Drop for Says<'_> {
@@ -268,7 +268,7 @@ pub fn panics() -> Log {
     log
 }
 
-/// Whether the panic is said to have come from this file.
+/// Whether the panic's location is in this file.
 fn place_of_panic(run: impl FnOnce()) -> bool {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     std::thread_local! {

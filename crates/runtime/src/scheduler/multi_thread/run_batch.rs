@@ -3,8 +3,8 @@
 //!
 //! To take one task from the ring costs a read-modify-write, which is the greater part of
 //! the cost of a short poll. A batch costs one for all. Thieves cannot take claimed
-//! tasks, so a batch is only as many as run in the time that it would take to wake
-//! another worker for them (`tuning.rs`), and half of the ring at most. If the owner is
+//! tasks. So a batch has half of the ring at most, and only as many tasks as run in the
+//! time that it would take to wake another worker for them (`tuning.rs`). If the owner is
 //! stalled nevertheless, other workers *reclaim* the batch, as they do with the LIFO
 //! slot.
 //!

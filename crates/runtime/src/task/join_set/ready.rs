@@ -18,12 +18,12 @@
 //! the link that was pushed first comes first.
 //!
 //! *The waker* is two words. The owner writes them before the head says *waiting*, and a
-//! pusher that has seen that reads them. Its exchange succeeds only if the same wait is
-//! still going on. Then the words that it has read are of that wait: they were written
-//! before the state that it saw, and the owner writes none before the wait has ended,
-//! which is by this exchange. If the exchange fails, the pusher ignores the words. After
-//! its exchange the pusher does not touch the list any more, so the owner may free the
-//! list once it holds all links that will be pushed.
+//! pusher that has seen that state reads them. Its exchange succeeds only if the same
+//! wait is still going on. Then the words are those of that wait, for two reasons. The
+//! owner wrote them before the state that the pusher saw. It writes others only after the
+//! wait has ended, and this exchange ends the wait. If the exchange fails, the pusher
+//! ignores the words. After its exchange the pusher does not touch the list any more, so
+//! the owner may free the list once it holds all links that will be pushed.
 //!
 //! # No wake-up is lost
 //!

@@ -5,9 +5,9 @@
 //! the ready list. So an entry needs no allocation of its own, and no
 //! counter: slots come from chunks, each as large as all before it.
 //!
-//! A slot is free, or it has a handle, or it is *left behind*: the set gave up the handle
-//! when the task was complete already, or about to be, and the task's waker may still be
-//! used. Such a slot is free when the set has seen it in the ready list.
+//! A slot is free, or it has a handle, or it is *left behind*. That is so if the set gave
+//! up the handle when the task was complete already, or about to be, so that the task's
+//! waker may still be used. The set frees such a slot when it finds it in the ready list.
 //!
 //! # The end
 //!

@@ -29,9 +29,11 @@
 //! future, which has `'env` in its type and in a field with a `Drop`. So the compiler
 //! ensures that all borrowed values live until the future has been dropped or leaked. The
 //! closure's own variables live shorter. A [`Scope`] may leave the closure, and live as
-//! long as `'env`; if the scope has ended, it drops the children it is given. (`scope`
-//! has no lifetime `'scope` as `std::thread::scope` does, because a future that holds it
-//! could not be sent to another thread: the compiler cannot yet see that it is `Send`.)
+//! long as `'env`; if the scope has ended, it drops the children it is given.
+//!
+//! `scope` has no lifetime `'scope` as `std::thread::scope` does. A future that holds
+//! such a lifetime could not be sent to another thread: the compiler cannot yet see that
+//! it is `Send`.
 //!
 //! In [`scope_blocking`], `'scope` is a lifetime that the closure cannot choose, as in
 //! `std::thread::scope`: a value with it in its type cannot leave the closure, and ends

@@ -52,10 +52,10 @@
 //!
 //! # No timer is lost
 //!
-//! A linked entry is in the ring for a tick that is not after `when`: it is put there by
-//! `when`, `when` only grows without the lock, and when it is brought forward the entry is
-//! moved if necessary. A slot that comes up is emptied. So it is enough that a thread turns
-//! the wheel at the tick at which the first entry comes up.
+//! A linked entry is in the ring for a tick that is not after `when`. The owner links it
+//! by `when`, which only grows without the lock, and moves the entry if necessary when it
+//! brings `when` forward. A slot that comes up is emptied. So it is enough that a thread
+//! turns the wheel at the tick at which the first entry comes up.
 //!
 //! A worker calls [`Wheel::next_tick`] before it sleeps, which returns that tick, and
 //! notes it in `promised` under the same lock. A thread that links an entry in another
