@@ -162,9 +162,10 @@ impl Entry {
     #[inline]
     pub fn poll_ready(&self, context: &mut Context<'_>, direction: Direction) -> Poll<Event> {
         let event = self.ready(direction.mask());
-        match event.is_ready() {
-            true => Poll::Ready(event),
-            false => self.poll_wait(context.waker(), direction),
+        if event.is_ready() {
+            Poll::Ready(event)
+        } else {
+            self.poll_wait(context.waker(), direction)
         }
     }
 
@@ -182,17 +183,19 @@ impl Entry {
             self.ready_again(direction.mask())
         });
         drop(waker);
-        match event.is_ready() {
-            true => Poll::Ready(event),
-            false => Poll::Pending,
+        if event.is_ready() {
+            Poll::Ready(event)
+        } else {
+            Poll::Pending
         }
     }
 
     /// Makes the second check, under the lock.
     fn ready_again(&self, mask: Bits) -> Event {
-        match active(Mutant::JoinsBlindly) {
-            true => self.ready(0),
-            false => self.ready(mask),
+        if active(Mutant::JoinsBlindly) {
+            self.ready(0)
+        } else {
+            self.ready(mask)
         }
     }
 

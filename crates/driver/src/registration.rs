@@ -229,9 +229,10 @@ impl Registration {
 
 #[inline]
 fn checked(event: Event) -> io::Result<Event> {
-    match event.is_shut_down {
-        false => Ok(event),
-        true => Err(shut_down_error()),
+    if event.is_shut_down {
+        Err(shut_down_error())
+    } else {
+        Ok(event)
     }
 }
 

@@ -214,9 +214,10 @@ mod waits_are_told_apart {
             let woken = counts.map(|count| count.load(Ordering::SeqCst));
             // A push wakes the waker that was registered at that time, and none between
             // the two registrations.
-            match waits {
-                true => assert_eq!(woken, [0, 1]),
-                false => assert_eq!(woken[1], 0),
+            if waits {
+                assert_eq!(woken, [0, 1])
+            } else {
+                assert_eq!(woken[1], 0)
             }
             assert_eq!(list.take(), 1);
         });

@@ -85,9 +85,10 @@ impl Line {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let owned = &self.0.owned;
-        let list = match self.is_owner() {
-            true => ListId::own(0),
-            false => ListId::shared(0),
+        let list = if self.is_owner() {
+            ListId::own(0)
+        } else {
+            ListId::shared(0)
         };
         // SAFETY: the own list is the owner's, and the future may go to other threads.
         let (join, token) = unsafe { owned.bind(list, future, self.clone(), id()) };

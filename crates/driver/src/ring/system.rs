@@ -115,9 +115,10 @@ fn set_up() -> io::Result<IoUring> {
         .build(SUBMISSIONS)?;
     let mut known = Probe::new();
     uring.submitter().register_probe(&mut known)?;
-    match OPERATIONS.iter().all(|code| known.is_supported(*code)) {
-        true => Ok(uring),
-        false => Err(io::ErrorKind::Unsupported.into()),
+    if OPERATIONS.iter().all(|code| known.is_supported(*code)) {
+        Ok(uring)
+    } else {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

@@ -158,12 +158,11 @@ impl<T> JoinHandle<T> {
     #[inline]
     pub(crate) fn set_join_waker(&mut self, waker: &Waker) -> AbortHandle {
         let state = &self.header().state;
-        let complete = match state.load().is_complete() {
-            true => {
-                state.acquire();
-                true
-            }
-            false => self.put_waker(waker, State::give_join_waker_and_acquire),
+        let complete = if state.load().is_complete() {
+            state.acquire();
+            true
+        } else {
+            self.put_waker(waker, State::give_join_waker_and_acquire)
         };
         if complete {
             waker.wake_by_ref();

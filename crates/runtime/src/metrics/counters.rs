@@ -134,9 +134,10 @@ impl Counters {
             self.mean_poll_nanos.get() as f64,
             nanos as f64 / polls as f64,
         );
-        let left = match mean == 0.0 {
-            true => 0.0,
-            false => 0.9_f64.powi(polls.min(1_000) as i32),
+        let left = if mean == 0.0 {
+            0.0
+        } else {
+            0.9_f64.powi(polls.min(1_000) as i32)
         };
         self.mean_poll_nanos
             .set((mean * left + this * (1.0 - left)) as u64);

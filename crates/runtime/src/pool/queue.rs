@@ -270,9 +270,10 @@ impl<J> Inside<J> {
 
     /// Takes the jobs, if no thread is left to take them.
     fn remaining_jobs(&mut self) -> VecDeque<J> {
-        match self.is_empty() {
-            true => mem::take(&mut self.queue),
-            false => VecDeque::new(),
+        if self.is_empty() {
+            mem::take(&mut self.queue)
+        } else {
+            VecDeque::new()
         }
     }
 }
@@ -432,9 +433,10 @@ impl<J> JobQueue<J> {
             inside.arriving -= 1;
             let last = inside.leave();
             let forget = active(Mutant::ForgetsFailedStart);
-            let chosen = match inside.queue.len() > inside.arriving && !forget {
-                true => inside.choose(),
-                false => None,
+            let chosen = if inside.queue.len() > inside.arriving && !forget {
+                inside.choose()
+            } else {
+                None
             };
             let jobs = inside.remaining_jobs();
             let threads = inside.threads;

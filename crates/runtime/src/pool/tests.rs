@@ -37,9 +37,10 @@ fn forbid_yields() -> io::Result<()> {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
     };
-    match entered {
-        true => Ok(()),
-        false => Err(io::Error::last_os_error()),
+    if entered {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
 }
 

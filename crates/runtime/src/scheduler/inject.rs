@@ -81,9 +81,10 @@ impl<T> Inject<T> {
     /// Takes the first.
     #[inline]
     pub fn pop(&self) -> Option<NonNull<T>> {
-        match self.is_empty() {
-            true => None,
-            false => self.pop_share(1, 0, drop),
+        if self.is_empty() {
+            None
+        } else {
+            self.pop_share(1, 0, drop)
         }
     }
 

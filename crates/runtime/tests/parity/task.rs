@@ -53,9 +53,10 @@ fn message(run: impl FnOnce()) -> String {
 /// Everything about an error.
 fn describe(error: task::JoinError) -> String {
     let id = error.id();
-    let io = std::io::Error::from(match error.is_panic() {
-        true => panic_error(),
-        false => cancelled_error(),
+    let io = std::io::Error::from(if error.is_panic() {
+        panic_error()
+    } else {
+        cancelled_error()
     });
     let texts = format!(
         "{error} | {error:?} | {} {} | {:?} {io}",
@@ -248,7 +249,7 @@ fn gated(gate: &Arc<AtomicBool>) -> impl Future<Output = ()> + Send + use<> {
     }
 }
 
-/// What happens in which order, on one thread.
+/// The order of drops, on one thread.
 pub fn order_of_drops() -> Seen {
     let runtime = runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -480,7 +481,7 @@ pub fn panics_in_drops() -> Seen {
         let bomb = task::spawn(async { Bomb("taken") }).await;
         seen.push(message(|| drop(bomb)));
 
-        // The waker of who waits.
+        // The waiter's waker.
         let gate = Arc::default();
         let mut join = task::spawn(gated(&gate));
         let polled = poll_once(Pin::new(&mut join), &shouting_waker());

@@ -38,9 +38,10 @@ fn now<F: Future>(future: F) -> Option<F::Output> {
 /// Yields once, whatever the executor.
 fn pause() -> impl Future<Output = ()> {
     let mut paused = false;
-    std::future::poll_fn(move |context| match std::mem::replace(&mut paused, true) {
-        true => Poll::Ready(()),
-        false => {
+    std::future::poll_fn(move |context| {
+        if std::mem::replace(&mut paused, true) {
+            Poll::Ready(())
+        } else {
             context.waker().wake_by_ref();
             Poll::Pending
         }

@@ -11,12 +11,12 @@
 //!   compare-and-swap.
 //! * **Pop many** (the owner): moves `head` on by as many as it wants in the same way, and
 //!   then reads their places.
-//! * **Steal** (any thread): reads `head`, then `tail`, copies about half of what
-//!   waits into its own ring, where no thread sees it yet, and moves `head` on by as many
 //! * **Steal** (any thread): reads `head`, then `tail`, and copies about half of the
 //!   waiting items into its own ring, where no thread sees them yet. Then it moves `head`
 //!   on by as many with a compare-and-swap. If that fails, the copies mean nothing, and
 //!   it tries again. If it succeeds, it publishes them by its own `tail`.
+//!
+//! # Nothing is lost, nothing is taken twice
 //!
 //! * `head` never goes back, so a compare-and-swap from `h` to `h + n` succeeds only if
 //!   `head` was `h` all the time since it was read.
@@ -125,9 +125,10 @@ impl<T, const N: usize> Ring<T, N> {
         }
         let tail = self.tail.load(Ordering::Relaxed);
         self.place(tail).store(item.as_ptr(), Ordering::Relaxed);
-        let publish = match active(Mutant::PushesQuietly) {
-            true => Ordering::Relaxed,
-            false => Ordering::Release,
+        let publish = if active(Mutant::PushesQuietly) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
         };
         self.tail.store(tail.wrapping_add(1), publish);
         Ok(())
@@ -140,9 +141,10 @@ impl<T, const N: usize> Ring<T, N> {
     /// The caller is the ring's owner.
     #[inline]
     pub unsafe fn room(&self) -> usize {
-        let most = match active(Mutant::PushesIntoFullRing) {
-            true => N + 1,
-            false => N,
+        let most = if active(Mutant::PushesIntoFullRing) {
+            N + 1
+        } else {
+            N
         };
         // The thread that moved the head has read the places before it.
         let head = self.head.load(Ordering::Acquire);

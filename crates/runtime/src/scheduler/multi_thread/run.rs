@@ -101,12 +101,11 @@ fn run_tasks(worker: &Worker) {
         let task = worker.next().or_else(|| {
             // Code outside of a task's poll has no limit.
             coop::set(Budget::UNCONSTRAINED);
-            match worker.shared.is_closed() {
-                true => {
-                    shut_down(worker);
-                    None
-                }
-                false => search::find_task(worker),
+            if worker.shared.is_closed() {
+                shut_down(worker);
+                None
+            } else {
+                search::find_task(worker)
             }
         });
         if let Some(task) = task {

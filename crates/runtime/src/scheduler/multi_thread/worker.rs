@@ -347,9 +347,10 @@ impl Worker {
             if count == MOST_FROM_LIFO_SLOT {
                 self.uses_lifo.set(false);
             }
-            ran = match self.observes_polls {
-                true => self.run_observed(task),
-                false => task.run(),
+            ran = if self.observes_polls {
+                self.run_observed(task)
+            } else {
+                task.run()
             };
         }
         if count >= MOST_FROM_LIFO_SLOT {
@@ -453,9 +454,10 @@ impl Worker {
     /// core away, another one is the worker, and may be asleep.
     #[inline]
     pub(super) fn unpark_called(&self, calls: Calls) {
-        let others = match self.has_core.get() {
-            true => calls.without(self.index),
-            false => calls,
+        let others = if self.has_core.get() {
+            calls.without(self.index)
+        } else {
+            calls
         };
         self.shared.unpark_called(others);
     }

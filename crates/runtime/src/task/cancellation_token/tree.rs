@@ -327,9 +327,10 @@ impl Node {
         // SAFETY: the caller holds the lock; a linked node is alive; each `&mut Place`
         // ends with its statement.
         unsafe {
-            let parent = match active(Mutant::LeavesChildrenBehind) {
-                true => None,
-                false => self.place().parent.as_ref(),
+            let parent = if active(Mutant::LeavesChildrenBehind) {
+                None
+            } else {
+                self.place().parent.as_ref()
             };
             self.detach();
             while let Some(child) = self.place().first_child.as_ref() {

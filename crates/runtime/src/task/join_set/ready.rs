@@ -157,9 +157,10 @@ impl Ready {
             };
             // SAFETY: the caller says so.
             unsafe { (*link).set_next(next) };
-            let order = match active(Mutant::PushesRelaxed) {
-                false => Ordering::AcqRel,
-                true => Ordering::Relaxed,
+            let order = if active(Mutant::PushesRelaxed) {
+                Ordering::Relaxed
+            } else {
+                Ordering::AcqRel
             };
             let pushed = self.exchange(head, link.cast_mut(), order);
             match (pushed, waker) {
@@ -226,9 +227,10 @@ impl Ready {
         self.waker_data.store(words.0, Ordering::Relaxed);
         self.waker_vtable
             .store(words.1.cast::<()>().cast_mut(), Ordering::Relaxed);
-        let waiting = match active(Mutant::WaitsLookTheSame) {
-            false => waits | WAITING,
-            true => WAITING,
+        let waiting = if active(Mutant::WaitsLookTheSame) {
+            WAITING
+        } else {
+            waits | WAITING
         };
         let waiting = ptr::without_provenance_mut(waiting);
         if active(Mutant::WaitsBlindly) {

@@ -347,9 +347,10 @@ impl Local {
     fn drain_late_tasks(&self) {
         enter::block_for_a_moment(poll_fn(|cx| {
             self.shared.register(cx.waker());
-            match self.drain() {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            if self.drain() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
             }
         }));
     }

@@ -99,9 +99,10 @@ impl Inner {
 
     #[inline]
     fn end_task(&self) {
-        let order = match active(Mutant::EndsRelaxed) {
-            false => Ordering::Release,
-            true => Ordering::Relaxed,
+        let order = if active(Mutant::EndsRelaxed) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
         };
         let last = self.state.fetch_sub(TASK, order) == TASK | CLOSED;
         if last && !active(Mutant::EndsSilently) {

@@ -151,9 +151,10 @@ impl Entry {
         // once for each time that it was written: once the state says that it has been
         // taken, the owner overwrites it without dropping it.
         let waker = unsafe { ptr::read(this.waker.get()) };
-        let order = match active(Mutant::RelaxedFire) {
-            false => Ordering::Release,
-            true => Ordering::Relaxed,
+        let order = if active(Mutant::RelaxedFire) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
         };
         // The last access. The owner need not take the lock after it has seen this store.
         this.state.store(state, order);

@@ -204,9 +204,10 @@ impl Timer {
         }
         self.entry.set_state(LINKED);
         // SAFETY: it is pinned, and unlinked before it is dropped.
-        match unsafe { wheel.add(&self.entry, when, is_own) } {
-            true => Linked::Unpark,
-            false => Linked::Yes,
+        if unsafe { wheel.add(&self.entry, when, is_own) } {
+            Linked::Unpark
+        } else {
+            Linked::Yes
         }
     }
 
