@@ -42,11 +42,11 @@
 //!
 //! # The parameters
 //!
-//! The future takes the parameters, including the buffer, only after it has seen `DONE`. If
-//! it is dropped before, they stay, and the last reference finishes the operation: a
-//! descriptor that an `open` has returned is closed, a buffer is freed. Reading the state
-//! acquires what the completion has released, and the completion acquired what the kernel
-//! wrote when it read the queue.
+//! The future takes the parameters, including the buffer, only after it has seen `DONE`.
+//! If it is dropped before, they stay, and the last reference finishes the operation: it
+//! closes a descriptor that an `open` has returned, and frees a buffer. Reading the state
+//! acquires the completion's writes. The completion has acquired the kernel's writes by
+//! reading the queue.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -284,7 +284,7 @@ pub unsafe fn cancelled(header: *const Header, wakers: &mut Wakers) {
 #[derive(Debug)]
 pub struct Retired(*const Header);
 
-// SAFETY: what it refers to is `Send`.
+// SAFETY: the operation that it refers to is `Send`.
 unsafe impl Send for Retired {}
 
 impl Drop for Retired {

@@ -83,8 +83,8 @@ impl Entries {
         self.len.load(Ordering::SeqCst) == 0
     }
 
-    /// Makes what was written before an entry was added visible to a thread that has an
-    /// event of it. The system does that anyway, but the memory model does not know it.
+    /// Makes the writes before an entry was added visible to a thread that has an event
+    /// of it. The system does that anyway, but the memory model does not know it.
     #[inline]
     pub fn acquire(&self) {
         self.len.load(Ordering::Acquire);

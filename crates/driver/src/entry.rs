@@ -65,7 +65,8 @@ pub struct Entry {
 // SAFETY: the only field that is neither is `polled`, which is accessed only under the
 // queue's lock, and wakers are `Send`.
 unsafe impl Send for Entry {}
-// SAFETY: for the same reason.
+// SAFETY: through a shared reference, too, `polled` is accessed only under the queue's
+// lock.
 unsafe impl Sync for Entry {}
 
 impl Entry {

@@ -48,7 +48,8 @@ pub struct Registration {
 
 // SAFETY: the pointer is a shared reference to an entry, which is `Sync`.
 unsafe impl Send for Registration {}
-// SAFETY: for the same reason.
+// SAFETY: a shared registration gives access only to its driver and its entry, which are
+// `Sync`.
 unsafe impl Sync for Registration {}
 
 impl Registration {

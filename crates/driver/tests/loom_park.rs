@@ -119,8 +119,8 @@ fn threads_wait_at_the_same_time() {
     two_waits();
 }
 
-/// What happens before an unpark is visible after the park, also when the owner sleeps on
-/// the word.
+/// Writes before an unpark are visible after the park, also when the owner sleeps on the
+/// word.
 #[test]
 fn an_unpark_ends_the_sleep_on_the_word() {
     model(3, || {

@@ -44,8 +44,8 @@ pub(crate) struct Context {
     pub(crate) looking: Cell<u32>,
     /// Whether the thread drives tasks or blocks for a future.
     pub(crate) entered: Cell<Entered>,
-    /// The scheduler (the address of its shared part) that the thread works for, if it
-    /// is a worker. What [`worker`](Self::worker) points to follows from it.
+    /// The scheduler (the address of its shared part) that the thread works for, if it is
+    /// a worker. It decides the type that [`worker`](Self::worker) points to.
     pub(crate) worker_of: Cell<*const ()>,
     /// The worker that this thread is at the moment, if it is one.
     pub(crate) worker: Cell<*const ()>,
@@ -153,7 +153,7 @@ impl Context {
     }
 }
 
-/// Takes back what [`Context::set_worker`] did.
+/// Undoes [`Context::set_worker`].
 #[must_use]
 pub(crate) struct WorkerGuard {
     worker_of: *const (),
@@ -169,7 +169,7 @@ impl Drop for WorkerGuard {
     }
 }
 
-/// Takes back what [`enter_task`] did.
+/// Undoes [`enter_task`].
 #[must_use]
 pub(crate) struct TaskGuard(*const ());
 

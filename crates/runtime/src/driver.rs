@@ -153,7 +153,7 @@ impl Word {
     }
 }
 
-/// What ended a wait or a poll, besides events that have woken tasks.
+/// The reports of a wait or a poll, besides the events that have woken tasks.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reports {
@@ -248,7 +248,7 @@ impl Drivers {
         self.are_in_use() && self.drivers[driver].wake_by(deadline)
     }
 
-    /// The worker of this thread is not going to poll: what it has started begins.
+    /// The worker of this thread is not going to poll: submits its queued operations.
     pub(crate) fn flush(&self, driver: usize) {
         if let Some(driver) = self.drivers.get(driver) {
             if driver.has_sources() {

@@ -20,8 +20,8 @@ use blitz_driver::{Driver, Metrics, Wakers};
 use crate::config::Config;
 use crate::scheduler;
 
-/// How many processors share a driver. Two workers that wait in one driver cost each other
-/// next to nothing, and what many cost each other is the lock of one kernel object.
+/// How many processors share a driver. Two workers that wait in one driver cost each
+/// other next to nothing; many contend for the lock of one kernel object.
 const PROCESSORS_OF_ONE: usize = 8;
 
 /// The drivers of a runtime.
@@ -85,7 +85,7 @@ impl Drivers {
         wakers.wake_all();
     }
 
-    /// The sum of what all drivers have counted.
+    /// Returns the sum of a counter over all drivers.
     pub(crate) fn sum(&self, of: fn(&Metrics) -> usize) -> u64 {
         let counts = self
             .drivers

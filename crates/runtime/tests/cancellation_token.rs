@@ -15,7 +15,7 @@ use blitz_testing::{Counting, Wakings, poll_once, shouting_waker};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How deep a tree is that would overflow the stack of who goes down it by recursion.
+/// A depth at which recursion over the tree would overflow the stack.
 const DEEP: usize = 200_000;
 
 #[test]
@@ -44,8 +44,8 @@ fn a_deep_chain_is_dropped() {
     }
 }
 
-/// Only the ends of the chain are kept; what is between is freed, and the last still
-/// hears from the first.
+/// Only the ends of the chain are kept. The nodes between are freed, and cancelling the
+/// first still reaches the last.
 #[test]
 fn a_chain_without_its_middle() {
     let root = CancellationToken::new();

@@ -193,7 +193,7 @@ fn tasks_and_budgets_themselves() {
     });
 }
 
-/// Also what `block_on` is given.
+/// The future of `block_on`, too.
 #[test]
 fn the_main_future() {
     for runtime in [one_thread(), one_worker()] {

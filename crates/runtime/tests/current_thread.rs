@@ -534,7 +534,7 @@ fn who_spends_its_budget_is_counted() {
     assert_eq!(metrics.budget_forced_yield_count(), 2);
     runtime.block_on(async { task::spawn(spends(2)).await.unwrap() });
     assert_eq!(metrics.budget_forced_yield_count(), 3);
-    // What another runtime does on this thread is not this one's.
+    // Yields of another runtime on this thread are not this one's.
     other.block_on(spends(2));
     runtime.block_on(task::yield_now());
     assert_eq!(metrics.budget_forced_yield_count(), 3);

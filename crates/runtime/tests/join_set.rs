@@ -141,8 +141,8 @@ fn a_set_allocates_little() {
             });
             while set.join_next().await.is_some() {}
         }
-        // One for each task; the set's chunks, the first time; and sometimes what the
-        // runtime's queue needs to grow.
+        // One for each task; the set's chunks, the first time; and sometimes those with
+        // which the runtime's queue grows.
         let [first, second] = in_a_set;
         assert!((1000..1040).contains(&first), "{first}");
         assert!((1000..1020).contains(&second), "{second}");

@@ -32,7 +32,7 @@ fn pointer(task: Task) -> NonNull<Task> {
     NonNull::new(std::ptr::without_provenance_mut(task)).unwrap()
 }
 
-/// The driver in which workers wait: what one poll has taken, no other takes.
+/// The driver in which workers wait: no two polls take the same event.
 #[derive(Default)]
 struct Poll {
     found: Mutex<Found>,

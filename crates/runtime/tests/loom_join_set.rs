@@ -131,8 +131,8 @@ fn two_come() {
     });
 }
 
-/// A poll with another waker, while something comes: the later waker is woken, or
-/// what came is seen.
+/// A poll with another waker, while a link is pushed: the push wakes the later waker, or
+/// the poll sees the link.
 fn another_waker() {
     model(|| {
         let list = List::new();

@@ -18,7 +18,7 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
 
 const KEEP_ALIVE: Duration = Duration::from_secs(3600);
 
-/// A pool that counts what its threads do.
+/// A pool that counts its threads' steps.
 struct Pool {
     queue: JobQueue<Job>,
     ran: AtomicU32,

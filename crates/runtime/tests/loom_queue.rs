@@ -20,8 +20,8 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     builder.check(test);
 }
 
-/// What goes through the queues: loom sees when one is touched without having been
-/// published, or by two at once.
+/// An item of the queues. Loom reports an access before the item is published, or two at
+/// once.
 struct Item(UnsafeCell<u32>);
 
 /// Puts a new item into the world.
@@ -29,7 +29,7 @@ fn item() -> NonNull<Item> {
     NonNull::from(Box::leak(Box::new(Item(UnsafeCell::new(0)))))
 }
 
-/// Takes an item out of the world; a second time is noticed.
+/// Takes an item out of the world; fails the second time.
 fn finish(item: NonNull<Item>) -> usize {
     // SAFETY: the items live until `free`.
     unsafe { item.as_ref() }.0.with_mut(|times| {
@@ -58,7 +58,7 @@ fn share<T>(value: T) -> Arc<ManuallyDrop<T>> {
     Arc::new(ManuallyDrop::new(value))
 }
 
-/// Drops what was shared, when all threads have ended.
+/// Drops a shared value, after all threads have ended.
 fn unshare<T>(shared: Arc<ManuallyDrop<T>>) {
     if let Ok(value) = Arc::try_unwrap(shared) {
         drop(ManuallyDrop::into_inner(value));

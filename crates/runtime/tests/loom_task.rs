@@ -24,7 +24,7 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-/// The queue. Its copies in tasks are counted by loom, which finds what is leaked.
+/// The queue. Loom counts its copies in tasks, and finds leaks.
 #[derive(Clone)]
 struct Line(Arc<Shared>);
 
@@ -96,7 +96,7 @@ impl Line {
         Calm::new(join)
     }
 
-    /// Frees what has ended elsewhere, which would keep the line otherwise.
+    /// Frees the tasks that have ended elsewhere, which would keep the line otherwise.
     fn drain(&self) {
         assert!(self.is_owner());
         // SAFETY: this is the owner.
@@ -121,7 +121,7 @@ impl Line {
         false
     }
 
-    /// Runs what is queued now.
+    /// Runs the tasks that are queued now.
     fn run_queued(&self) {
         while let Some(token) = self.take() {
             if !self.run(token) {
@@ -288,7 +288,7 @@ impl Wake for Bell {
 }
 
 fn poll<T>(join: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
-    // The threads of all models share what the system's thread has of its budget.
+    // The threads of all models share the budget of the system's thread.
     unconstrained(|| Pin::new(join).poll(&mut Context::from_waker(waker)))
 }
 
@@ -368,7 +368,7 @@ fn a_second_token_is_found() {
     });
 }
 
-/// The tasks have ended, and have dropped what they had of the value.
+/// Asserts that the tasks have ended, and have dropped their references to the value.
 fn all_gone(line: &Line, value: &Witness<()>) {
     assert!(line.owned().is_empty());
     assert_eq!(Witness::strong_count(value), 1);

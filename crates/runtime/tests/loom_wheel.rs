@@ -32,7 +32,7 @@ impl World {
     }
 }
 
-/// A timer whose memory stays, so that the model sees who uses it too late.
+/// A timer whose memory stays, so that the model sees a late use.
 struct Kept(*mut Timer);
 
 impl Kept {
@@ -85,7 +85,7 @@ fn turns(wheel: &'static Wheel, now: u64) -> thread::JoinHandle<usize> {
     thread::spawn(move || wheel.turn(now))
 }
 
-/// Waits until the timer is elapsed; what it said then.
+/// Waits until the timer is elapsed. Returns whether it ended without an error.
 fn wait(timer: &mut Kept, own: Option<&'static Wheel>) -> bool {
     block_on(poll_fn(|cx| timer.get().poll(cx.waker(), || own))).is_ok()
 }
@@ -129,7 +129,7 @@ fn polls_race_fire() {
     gone(timer, world);
 }
 
-/// The owner moves the deadline back while the timer fires.
+/// The owner postpones the timer while the timer fires.
 fn putting_off_races_fire() {
     let (world, wheel, woken, waker, mut timer) = linked(5);
     let turning = turns(wheel, 5);
@@ -148,7 +148,7 @@ fn putting_off_races_fire() {
     gone(timer, world);
 }
 
-/// A timer whose deadline was moved back before any thread turned the wheel does not wake
+/// A timer that was postponed before any thread turned the wheel does not wake
 /// its task too early.
 fn putting_off_in_time() {
     let (world, wheel, woken, _, mut timer) = linked(5);

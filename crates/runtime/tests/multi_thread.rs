@@ -1,4 +1,4 @@
-//! The multi-thread scheduler: who runs, who starves, who sleeps.
+//! The multi-thread scheduler: running, starving and sleeping.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

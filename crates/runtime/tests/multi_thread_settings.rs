@@ -133,7 +133,7 @@ fn intervals_of_one_are_heeded() {
                 }
             })
         };
-        // Neither timers nor what comes from outside waits for the busy one to end.
+        // Neither timers nor remote tasks wait for the busy task to end.
         runtime
             .block_on(runtime.spawn(async { time::sleep(Duration::from_millis(2)).await }))
             .unwrap();

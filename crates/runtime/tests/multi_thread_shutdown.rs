@@ -177,7 +177,7 @@ fn tasks_are_woken_aborted_and_spawned_while_the_runtime_ends() {
             end.store(true, Ordering::SeqCst);
         });
         assert_eq!(count.load(Ordering::SeqCst), 0);
-        // What outlives the runtime does nothing.
+        // Wakers that outlive the runtime do nothing.
         wakers.lock().drain(..).for_each(Waker::wake);
         assert!(aborts.iter().all(|task| task.is_finished()));
     }

@@ -286,7 +286,7 @@ fn children_of_the_end() {
     assert_eq!(count.into_inner(), 1);
 }
 
-/// A scope that got out drops what it is given when all has ended.
+/// A scope that got out drops new children when the future has ended.
 #[test]
 fn a_scope_gets_out() {
     let count = AtomicUsize::new(0);

@@ -204,7 +204,7 @@ impl Ring {
 }
 
 impl Turn {
-    /// Submits what is queued to the kernel. Returns `false` if that failed, or if
+    /// Submits the queued entries to the kernel. Returns `false` if that failed, or if
     /// something has completed already: then the caller must not wait for long.
     #[inline]
     pub fn submit(&mut self, ring: &Ring, wakers: &mut Wakers) -> bool {
@@ -231,8 +231,8 @@ impl Turn {
         loop {
             let mut submission = uring.submission();
             while let Some(entry) = self.entries.front() {
-                // SAFETY: what the entry points to does not move until its completion is
-                // delivered: the contract of `Operation`.
+                // SAFETY: the contract of `Operation`: memory that the entry points to
+                // does not move until the completion is delivered.
                 if unsafe { submission.push(entry) }.is_err() {
                     break;
                 }

@@ -1,6 +1,6 @@
 //! The system's facility to wait for many sources at once.
 //!
-//! | file | what it is |
+//! | file | contents |
 //! |---|---|
 //! | `epoll.rs` | Linux: any number of threads wait at the same time, and the kernel wakes one for each event |
 //! | `exclusive.rs` | other systems: mio's poll behind a lock, so that only one thread waits |

@@ -1,5 +1,5 @@
-//! A model of the system's poll, edge-triggered: what one poll has reported, including a
-//! wake-up, no other poll reports again.
+//! A model of the system's poll, edge-triggered: no two polls report the same event or
+//! wake-up.
 
 use std::io;
 use std::sync::{Arc, PoisonError};

@@ -102,7 +102,7 @@ impl JoinError {
         matches!(self.reason, Reason::Panic(_))
     }
 
-    /// Returns what the task panicked with.
+    /// Returns the payload of the task's panic.
     ///
     /// # Panics
     ///
@@ -128,7 +128,7 @@ impl JoinError {
             .expect("`JoinError` reason is not a panic.")
     }
 
-    /// Returns what the task panicked with.
+    /// Returns the payload of the task's panic.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! What happens to a task, for each type of future and scheduler, and the memory in which it
-//! does: one allocation for all there is.
+//! The typed half of a task: allocation, poll, completion and drop. A task is one
+//! allocation.
 //!
 //! The state says which thread may use the future or the output. The thread that set
 //! `RUNNING` has them until it resets `RUNNING` or completes the task. After that, the
@@ -28,7 +28,7 @@ struct Cell<F: Future, S> {
     contents: Watched<Contents<F>>,
 }
 
-/// The future or what came of it. The header's `stage` says which.
+/// The future or its outcome. The header's `stage` says which.
 union Contents<F: Future> {
     future: ManuallyDrop<F>,
     value: ManuallyDrop<F::Output>,
@@ -47,7 +47,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         let cell = unsafe { Box::from_raw(cell.as_ptr()) };
         #[cfg(not(loom))]
         drop(cell);
-        // The checker wants to see what uses it nevertheless.
+        // The checker verifies that no thread uses the memory from now on.
         #[cfg(loom)]
         {
             cell.header.state.freed();
@@ -125,8 +125,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         self.set_stage(Stage::Value);
     }
 
-    /// Puts what came instead of an output where the future was: the panic, or that
-    /// the task was cancelled.
+    /// Stores the outcome of a task without an output: the panic, or that the task was
+    /// cancelled.
     ///
     /// # Safety
     ///
@@ -192,7 +192,7 @@ fn catch_and_forget(run: impl FnOnce()) {
     }
 }
 
-/// Drops what something has panicked with, which may panic, too.
+/// Drops a panic's payload, which may panic, too.
 #[cold]
 fn forget_panic(panic: Box<dyn Any + Send>) {
     if let Err(another) = catch(|| drop(panic)) {
@@ -263,8 +263,8 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         // SAFETY: `start` gave the contents to us.
         return unsafe { run_cancelled::<F, S>(task, entered) };
     }
-    // SAFETY: the functions of the table do what wakers' do. The task's own reference takes the
-    // place of this waker's, which is not dropped.
+    // SAFETY: the functions of the table follow the contract of wakers. The task's own
+    // reference takes the place of this waker's, which is not dropped.
     let waker = ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &waker::VTABLE) });
     let mut context = Context::from_waker(&waker);
     let polled = catch(|| {
@@ -351,13 +351,13 @@ unsafe fn poll<F: Future, S: Schedule>(
                 return;
             }
             // A second panic must not leave a drop while the first one passes.
-            // SAFETY: what made the guard has the contents.
+            // SAFETY: the caller of `poll`, which made the guard, has the contents.
             catch_and_forget(|| unsafe { self.0.drop_contents() });
         }
     }
 
     let guard = DropsIfPanicking(cell);
-    // SAFETY: as the caller says.
+    // SAFETY: the caller of this function has the contents, which are the future.
     let polled = unsafe { cell.poll(context) };
     std::mem::forget(guard);
     polled
@@ -385,7 +385,7 @@ unsafe fn finish<F: Future, S: Schedule>(cell: &Cell<F, S>, value: F::Output) {
     }
 }
 
-/// Stores what the future, or its drop, has panicked with.
+/// Stores the panic of the future, or of its drop.
 ///
 /// # Safety
 ///

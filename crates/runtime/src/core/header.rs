@@ -13,7 +13,7 @@ use super::state::State;
 use crate::context;
 use blitz_sync::internals::Watched;
 
-/// The first part of a task's memory, and what all pointers to a task point to.
+/// The first part of a task's memory. All pointers to a task point to it.
 ///
 /// Fields that a poll needs come last, beside the future. Fields that matter only when a
 /// task begins or ends come first, and fill a cache line. So tasks that are neighbours in
@@ -165,7 +165,7 @@ impl Header {
     }
 }
 
-/// What depends on the types of future and scheduler.
+/// The functions that depend on the types of future and scheduler.
 pub(super) struct Vtable {
     /// Runs a token.
     pub(super) run: unsafe fn(NonNull<Header>) -> Ran,
@@ -242,7 +242,7 @@ pub(super) unsafe fn abort(task: NonNull<Header>) {
 #[must_use = "a task whose token is lost stays forever"]
 pub struct Notified(NonNull<Header>);
 
-/// What came of a token that was run.
+/// The result of running a token.
 #[must_use]
 pub enum Ran {
     /// The task has ended.

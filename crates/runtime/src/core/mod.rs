@@ -1,10 +1,10 @@
-//! The task core: what a task is, from its allocation to its last reference.
+//! The task core, from a task's allocation to its last reference.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
 //! | `state.rs` | the state: one word, and its transitions |
 //! | `header.rs` | the untyped part of a task; the token to run it once, and its interface to the scheduler |
-//! | `harness.rs` | its memory, and what happens to it, for each type of future and scheduler |
+//! | `harness.rs` | the typed half of a task: allocation, poll, completion and drop |
 //! | `waker.rs` | its wakers |
 //! | `join_handle.rs`, `error.rs` | the handles, and the error of a join |
 //! | `owned.rs` | the tasks of a runtime |

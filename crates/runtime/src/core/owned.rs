@@ -277,7 +277,8 @@ impl Shard {
         let place = ptr::from_ref(task).cast_mut();
         let mut first = self.stack.remotely_freed.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the thread that ends the task has what was its token's.
+            // SAFETY: this thread ends the task, and has the right to its link from the
+            // token.
             unsafe { task.set_queue_next(NonNull::new(first)) };
             let (succeeded, failed) = (Ordering::Release, Ordering::Relaxed);
             let remotely_freed = &self.stack.remotely_freed;
@@ -374,7 +375,7 @@ impl OwnedTasks {
     ///
     /// * If the future is not `Send`, the token is run, and the tasks are closed, on this
     ///   thread only.
-    /// * If it is not `'static`, it is dropped before what it refers to goes away.
+    /// * If it is not `'static`, it is dropped before its borrows end.
     /// * If the list is [a shard's own](ListId::own), the caller is the owner of the
     ///   shard: no other thread uses its own list during the call, and former owners'
     ///   uses happen before this.
@@ -446,8 +447,8 @@ impl OwnedTasks {
         add(&own.own_len, -1);
     }
 
-    /// The caller has `sent` so many tasks to others' stacks: now and then it frees what is in
-    /// these, where the owner does not.
+    /// The caller has freed `sent` tasks remotely. At intervals, it drains the stacks
+    /// that their owners neglect.
     #[inline]
     fn drain_neglected(&self, sent: usize) {
         if sent % MOST_SENT == 0 {
@@ -490,7 +491,8 @@ impl OwnedTasks {
         results
     }
 
-    /// Frees what has ended elsewhere of the shard's own tasks. To be called now and then.
+    /// Frees the shard's own tasks that have ended on other threads. To be called
+    /// regularly.
     ///
     /// # Safety
     ///

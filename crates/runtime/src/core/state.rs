@@ -53,11 +53,10 @@
 //!
 //! # Everything is dropped once
 //!
-//! A task has one reference of its own until it is complete; wakers and handles have
-//! one each. A token needs none, because only running it can lead to completion (the
-//! exception, a shut-down, takes idle tasks only, which have no token). This is what
-//! makes tasks cheaper than where each token counts: to wake, to start and to end a
-//! poll does not touch the count.
+//! A task has one reference of its own until it is complete; wakers and handles have one
+//! each. A token needs none, because only running it can lead to completion. (The
+//! exception, a shutdown, takes only idle tasks, which have no token.) So waking a task,
+//! starting a poll and ending it do not touch the count, unlike where each token counts.
 //!
 //! The thread that has the contents drops the future before it sets `COMPLETE`, and
 //! stores the output. `complete` sets the bit in the same step in which it sees
@@ -103,7 +102,7 @@ const JOIN_WAKER: usize = 1 << 5;
 /// One reference. The rest of the word counts them.
 const REF_ONE: usize = 1 << 6;
 
-/// What keeps a task from being queued by a wake-up.
+/// The flags with which a wake-up queues nothing.
 const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
 /// A new task: one reference is its own, as long as it is not complete; one is the
 /// join handle's. The first token exists.
@@ -122,7 +121,7 @@ pub(super) struct State {
 #[derive(Clone, Copy)]
 pub(super) struct Snapshot(usize);
 
-/// What to do with a token.
+/// The treatment of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Start {

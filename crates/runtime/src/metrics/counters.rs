@@ -1,7 +1,8 @@
-//! What one worker counts of its work.
+//! The counters of one worker.
 //!
 //! Each number has one writer, the worker, so it is counted with a load and a store.
-//! Others only read. What has no worker is counted in [`Totals`].
+//! Other threads only read. Events on threads that are no workers are counted in
+//! [`Totals`].
 
 use std::cell::Cell;
 use std::thread::ThreadId;

@@ -230,8 +230,8 @@ fn may_search(began: Instant) -> bool {
 }
 
 impl<J> Inside<J> {
-    /// Makes the rule hold after a job has been added. Returns what the submitter has to
-    /// do, and the thread to wake, if one has been chosen.
+    /// Makes the rule hold after a job has been added. Returns the work that is left to
+    /// the submitter, and the thread to wake, if one has been chosen.
     #[inline]
     fn serve(&mut self) -> (Submitted, Option<Sleeper>) {
         let counted_on = active(Mutant::CountsOnSearcherTwice) && self.searching;

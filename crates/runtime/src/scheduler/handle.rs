@@ -32,7 +32,7 @@ macro_rules! either {
 }
 
 impl Handle {
-    /// What both flavours have.
+    /// Returns the common part of both flavours.
     #[inline]
     pub(crate) fn base(&self) -> &Base {
         either!(self, shared => &shared.base)

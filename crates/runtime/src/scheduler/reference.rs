@@ -1,7 +1,7 @@
 //! How tasks refer to their scheduler, and how they come there.
 //!
-//! A task has the scheduler's address, which counts nothing, so that spawning and ending a task
-//! change no count that all threads share. What makes it valid:
+//! A task has the scheduler's address, which counts nothing, so that spawning and ending
+//! a task change no count that all threads share. The address is valid because:
 //!
 //! - A task that has not ended is in the list of the scheduler's tasks, or on its way
 //!   into it, with the spawner holding a counted reference.
@@ -29,7 +29,7 @@ use crate::hooks;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 
-/// What both kinds of schedulers have.
+/// The common part of both kinds of schedulers.
 pub(crate) struct Base {
     pub(crate) common: Common,
     /// Gets blocking work done.

@@ -1,4 +1,4 @@
-// What sets of tasks, trackers and tokens do, written once for both.
+// Sets of tasks, trackers and tokens, in scenarios written once for both.
 
 use std::cell::Cell;
 use std::collections::HashSet;

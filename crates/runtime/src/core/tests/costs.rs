@@ -132,7 +132,7 @@ fn tasks_that_end_elsewhere_do_not_pile_up() {
 
 #[test]
 fn tasks_are_small() {
-    // What each idle task needs beside its future, and the scheduler's pointer.
+    // The size of an idle task, without its future and the scheduler's pointer.
     #[cfg(target_pointer_width = "64")]
     assert_eq!(std::mem::size_of::<Header>(), 72);
 }

@@ -1,4 +1,4 @@
-//! What becomes of a task that runs, yields, is woken, aborted, awaited.
+//! Tasks that run, yield, are woken, aborted, awaited.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Tasks without a runtime: what happens to them in which order, and that every
-//! future and every output is dropped once.
+//! Tasks without a runtime: the order of their events, and that every future and every
+//! output is dropped once.
 
 #![allow(clippy::waker_clone_wake, reason = "waking by value is what is tested")]
 

@@ -54,7 +54,7 @@ pub(in crate::scheduler) struct Core {
     inject_at: Cell<u32>,
     /// The user wants to know of each poll.
     observes_polls: bool,
-    /// What [`coop::forced_yields`] said when they were counted last.
+    /// The value of [`coop::forced_yields`] when they were counted last.
     forced_yields: Cell<u64>,
     /// The thread that had the last turn.
     thread: Cell<Option<ThreadId>>,
@@ -155,7 +155,7 @@ impl Core {
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    /// Lets what other threads have made ready join the queue.
+    /// Queues the tasks that other threads have made ready.
     #[inline]
     fn take_injected(&self, shared: &Shared) {
         if !shared.inject.is_empty() {
@@ -237,7 +237,7 @@ impl Core {
         }
     }
 
-    /// Counts what has been done since the stopwatch was started.
+    /// Counts the time and the forced yields since the stopwatch was started.
     fn count_work(&self, shared: &Shared, busy: &Cell<Stopwatch>) {
         shared.counters.busy(busy);
         self.count_forced_yields(&shared.counters);

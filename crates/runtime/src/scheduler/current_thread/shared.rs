@@ -1,4 +1,4 @@
-//! What all threads know of a current-thread scheduler.
+//! The state of a current-thread scheduler that all threads share.
 //!
 //! No task is forgotten in its inject queue: a pusher writes the length and then unparks, and the
 //! running thread looks at the length before it parks. Either it sees the length, or the

@@ -26,11 +26,11 @@
 //!   belongs to the thread that made it.
 //!
 //! The places are atomics that are read and written relaxed: a thief may read a place
-//! while the owner, a lap later, writes it, and then its compare-and-swap fails. What
-//! the pointer points to is published by `tail` (release and acquire). A thief's reads
-//! come before its compare-and-swap (release), the owner's look at `head` (acquire)
-//! before it writes the place again. A thief that reads an old `head` and a new `tail`
-//! may see more than `N` waiting; it begins again.
+//! while the owner, a lap later, writes it, and then its compare-and-swap fails. `tail`
+//! publishes the data that the pointers point to (release and acquire). A thief's reads
+//! come before its compare-and-swap (release); the owner loads `head` (acquire) before it
+//! writes the place again. A thief that reads an old `head` and a new `tail` may see more
+//! than `N` waiting; it begins again.
 //!
 //! The shape is that of the run queues in Go's scheduler (`runtime/proc.go`).
 

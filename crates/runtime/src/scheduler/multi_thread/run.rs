@@ -156,7 +156,7 @@ fn empty_others(worker: &Worker) {
     }
 }
 
-/// Runs a task that has been cancelled; what it wakes is queued here.
+/// Runs a task that has been cancelled. Tasks that it wakes are queued here.
 fn cancel(worker: &Worker, task: Notified) {
     match task.run() {
         Ran::Done | Ran::Idle => {}

@@ -1,11 +1,11 @@
-//! A worker: a thread that has a core. Which of its tasks is next, what follows a poll, and where
-//! a task goes that becomes ready.
+//! A worker, which is a thread that has a core: its next task, the end of a poll, and
+//! where a ready task goes.
 //!
-//! # What runs next
+//! # The next task
 //!
 //! The task that was woken last, from the LIFO slot, then the ring, of which the next few
-//! tasks are claimed in one step, then the inject queue, then what others have. So that no
-//! task starves:
+//! tasks are claimed in one step, then the inject queue, then tasks of other workers. So
+//! that no task starves:
 //!
 //! * the LIFO slot goes first three times in a row at most, and a task from it shares the
 //!   budget of the task before it. Then woken tasks go to the end of the ring, until a
@@ -359,9 +359,9 @@ impl Worker {
         self.pending.set(false);
     }
 
-    /// What runs right after a task that was polled: the next claimed one, or the same one
-    /// if it asks for that and no other is ready. `None` if something else is to be looked
-    /// at first.
+    /// Returns the task that runs right after a poll: the next claimed one, or the same
+    /// one if it asks for that and no other is ready. `None` if the worker has to check
+    /// other queues first.
     #[inline]
     fn follows(&self, core: &Core, ran: Ran) -> Option<Notified> {
         let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
@@ -406,8 +406,8 @@ impl Worker {
         }
     }
 
-    /// The ring is full: half of it goes to the inject queue, with the task; before it what is
-    /// claimed, as that is older.
+    /// The ring is full: moves half of it, with the task, to the inject queue. The
+    /// claimed tasks go first, as they are older.
     #[cold]
     fn overflow(&self, core: &Core, task: NonNull<Header>) {
         let mut tasks = Vec::with_capacity(run_batch::MAX + CAPACITY / 2 + 1);

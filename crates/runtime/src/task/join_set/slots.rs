@@ -114,7 +114,7 @@ impl<T> Slots<T> {
 
     #[cold]
     fn add_chunk(&mut self) {
-        // SAFETY: the chunks are the set's; what is in them stays where it is.
+        // SAFETY: the chunks are the set's, and their slots do not move.
         let chunks = unsafe { &mut *self.shared().chunks.get() };
         let slots: usize = chunks.iter().map(|chunk| chunk.len()).sum();
         let new = (0..slots.clamp(FIRST, LARGEST)).map(|_| Slot {
@@ -160,7 +160,7 @@ impl<T> Slots<T> {
     /// left behind.
     #[inline]
     fn pop_taken(&mut self) -> Option<Option<JoinHandle<T>>> {
-        // SAFETY: what was taken is the set's, and its waker has been used.
+        // SAFETY: a taken slot is the set's, and its waker has been used.
         let slot = unsafe { self.taken.cast::<Slot<T>>().as_ref()? };
         // SAFETY: the slot is the set's, and its waker has been used, so nothing refers
         // to it.
@@ -227,7 +227,7 @@ impl<T> Drop for Slots<T> {
         let mut came = 1;
         while !ready.is_null() {
             came += 1;
-            // SAFETY: what is taken is the set's.
+            // SAFETY: taken links are the set's.
             ready = unsafe { (*ready).next() };
         }
         // SAFETY: these are counted, and will not use it any more.
@@ -253,8 +253,8 @@ impl<T> Shared<T> {
 /// The waker of a slot. It is given to one task, which wakes it once or gives it back; no
 /// other code sees it.
 fn waker<T>(slot: *const Slot<T>) -> Waker {
-    // SAFETY: the slot lives until the waker has been woken or taken back, which is what
-    // the functions rely on. Any thread may call them.
+    // SAFETY: the slot lives until the waker has been woken or taken back, on which the
+    // functions rely. Any thread may call them.
     unsafe { Waker::from_raw(raw_waker_of::<T>(slot.cast())) }
 }
 

@@ -22,8 +22,8 @@ fn replace(local: Option<Rc<Local>>) -> Option<Rc<Local>> {
     let new = local.map_or(ptr::null(), Rc::into_raw);
     let old = context::with(|context| context.local_set.replace(new.cast()));
     let old = old.cast::<Local>();
-    // SAFETY: what is not null came from `into_raw` above, on this thread, and has been
-    // taken out of the context, where its count was.
+    // SAFETY: a pointer that is not null came from `into_raw` above, on this thread, and
+    // has been taken out of the context, where its count was.
     (!old.is_null()).then(|| unsafe { Rc::from_raw(old) })
 }
 

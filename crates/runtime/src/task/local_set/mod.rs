@@ -216,7 +216,7 @@ impl LocalSet {
         .await
     }
 
-    /// Sets what a task's panic does to the set.
+    /// Sets the effect of a task's panic on the set.
     ///
     /// With [`UnhandledPanic::ShutdownRuntime`] the other tasks are cancelled, and the poll
     /// of the set panics.
@@ -281,8 +281,8 @@ impl Local {
         join
     }
 
-    /// Makes the set the current one, and counts a poll of it, until what is returned is
-    /// dropped.
+    /// Makes the set the current one, and counts a poll of it, until the returned guard
+    /// is dropped.
     fn enter(self: &Rc<Self>) -> impl Sized {
         let polled = self.shared.polled();
         (Enter::new(self), polled, enter::disallow_block_in_place())

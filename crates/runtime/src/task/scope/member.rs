@@ -134,7 +134,7 @@ impl<F: Future> Future for Member<F> {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panic) => {
-                // Drops what is left of it. A panic of that drop is ignored.
+                // Drops the rest of the future. A panic of that drop is ignored.
                 let _ = catch_unwind(AssertUnwindSafe(|| this.future.set(None)));
                 Err(JoinError::panic(this.end.id, panic))
             }

@@ -23,28 +23,28 @@
 //!   the holder of the lock.
 //!
 //! The owner links and cancels, under the lock. The thread that turns the wheel fires,
-//! under the lock: unlinks the entry, takes the waker out, and last of all stores `FIRED`
-//! with release. The waker is woken when the lock has been let go, in batches. An owner
-//! that sees `FIRED` or `ENDED` (with acquire) needs no lock any more: no other thread will
-//! use the entry. An owner that sees `LINKED` and wants to cancel takes the lock and asks
-//! again. To link an entry takes one compare-and-swap and a plain store (see `ListLock`),
-//! to cancel it the same, and to drop one that has fired takes neither.
+//! under the lock: it unlinks the entry, takes the waker out, and last of all stores
+//! `FIRED` with release. It calls the wakers after it has released the lock, in batches.
+//! An owner that sees `FIRED` or `ENDED` (with acquire) needs no lock any more: no other
+//! thread will use the entry. An owner that sees `LINKED` and wants to cancel takes the
+//! lock and checks again. Linking an entry takes one compare-and-swap and a plain store
+//! (see `ListLock`), and so does cancelling it. Dropping an entry that has fired takes
+//! neither.
 //!
 //! # Without the lock
 //!
-//! Two things the owner does to a linked entry without the lock:
+//! The owner does two things to a linked entry without the lock:
 //!
-//! * **It polls the entry with the waker that the entry has.** The waker is written by the
-//!   owner only; firing reads it out and writes nothing. So it can be compared (its words,
-//!   not what they point to). If the entry fires at the same time, that same waker is woken
-//!   after this poll has begun, so the task is polled again.
-//! * **It puts the entry off** to a later tick, with a plain store to `when`. The entry
-//!   stays where it is; when its slot comes up, it is put where it belongs. If it fires at
-//!   the same time, for the earlier tick, the store may come too late. This is why the
-//!   thread that fires leaves the tick that it fired for in `placed`: an owner that finds
-//!   it before the tick that it wants has been *overtaken*. It does not count as elapsed;
-//!   the task has been woken for nothing, polls, and links the entry again. So no timer is
-//!   early.
+//! * **It polls the entry with the waker that the entry has.** Only the owner writes the
+//!   waker; firing reads it out and writes nothing. So the owner can compare its words,
+//!   without what they point to. If the entry fires at the same time, that same waker is
+//!   called after this poll has begun, so the task is polled again.
+//! * **It postpones the entry**, with a plain store to `when`. The entry stays in its
+//!   slot until that comes up, and is then linked where it belongs. If it fires at the
+//!   same time, for the earlier tick, the store may come too late. So the thread that
+//!   fires leaves the tick that it fired for in `placed`. An owner that finds it before
+//!   its own tick has been *overtaken*: the entry does not count as elapsed. The task has
+//!   been woken for nothing, polls, and links the entry again. So no timer is early.
 //!
 //! Everything else takes the lock and checks the state again: to change the waker, or to
 //! bring the tick forward. An entry whose tick is brought forward stays where it is if its
@@ -126,7 +126,7 @@ pub struct Wheel {
     slots: Slots,
 }
 
-// SAFETY: what is not atomic is used under the lock only.
+// SAFETY: fields that are not atomic are used under the lock only.
 unsafe impl Send for Wheel {}
 // SAFETY: the lock also orders the uses through shared references.
 unsafe impl Sync for Wheel {}

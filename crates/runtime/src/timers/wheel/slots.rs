@@ -90,7 +90,7 @@ impl Links {
     #[inline]
     unsafe fn unlink(&self) {
         let (previous, next) = (self.previous.get(), self.next.get());
-        // SAFETY: what is linked is alive.
+        // SAFETY: the caller holds the lock, and linked entries are alive.
         unsafe {
             (*previous).next.set(next);
             (*next).previous.set(previous);
@@ -111,7 +111,7 @@ impl Links {
         let (first, last) = (other.next.get(), other.previous.get());
         self.next.set(first);
         self.previous.set(last);
-        // SAFETY: what is linked is alive.
+        // SAFETY: the caller holds the lock, and linked entries are alive.
         unsafe {
             (*first).previous.set(self);
             (*last).next.set(self);
@@ -250,12 +250,12 @@ impl Slots {
                 continue;
             }
             let entry = next.ring.first();
-            // SAFETY: what is linked is alive.
+            // SAFETY: a linked entry is alive.
             let when = unsafe { (*entry).when() };
             if when <= next.at {
                 return entry;
             }
-            // Its deadline was moved back while it was here.
+            // Its owner has postponed it since it was linked here.
             // SAFETY: a linked entry is alive, and we hold the lock.
             unsafe { self.remove(&*entry) };
             // SAFETY: it has just left its ring.
@@ -278,7 +278,7 @@ impl Slots {
     }
 
     /// Moves the entries of a slot that has come up to where they belong now: to a lower
-    /// level, or to any slot if their deadlines were moved back.
+    /// level, or to any slot if their owners have postponed them.
     ///
     /// # Safety
     ///
@@ -292,7 +292,7 @@ impl Slots {
             if entry.is_null() {
                 return;
             }
-            // SAFETY: what is linked is alive.
+            // SAFETY: a linked entry is alive.
             let when = unsafe { (*entry).when() };
             // SAFETY: a linked entry is alive, and we hold the lock.
             unsafe { self.remove(&*entry) };

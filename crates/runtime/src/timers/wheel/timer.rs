@@ -33,9 +33,8 @@ pub struct Timer {
     epoch: u64,
 }
 
-// SAFETY: what is not atomic is used by the owner, which has the timer exclusively, or by
-// the holder of the lock. `&Timer` gives access only to the state, and to what belongs to
-// the owner in that state. See the head of `mod.rs`.
+// SAFETY: fields that are not atomic are used by the owner, which has the timer
+// exclusively, or by the holder of the lock. See the head of `mod.rs`.
 unsafe impl Send for Timer {}
 // SAFETY: `&Timer` gives access only to the state, and to the fields that belong to the
 // owner in that state.
@@ -88,7 +87,7 @@ impl Timer {
         }
     }
 
-    /// Whether it fired for an earlier tick while its deadline was moved back.
+    /// Whether it fired for an earlier tick while its owner postponed it.
     #[inline]
     pub fn is_overtaken(&self) -> bool {
         self.entry.state() == FIRED
