@@ -230,7 +230,7 @@ impl fmt::Debug for Entry {
 pub struct Wait<'a> {
     entry: &'a Entry,
     node: Node<Bits>,
-    /// Tells whether the node has been put into the queue; it may have been chosen since.
+    /// Whether the node has been put into the queue; an event may have chosen it since.
     is_linked: bool,
 }
 

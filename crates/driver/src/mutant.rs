@@ -1,7 +1,7 @@
 //! Deliberate mistakes in the driver: see `mutants!` of `blitz-sync`.
 
 blitz_sync::mutants! {
-    /// A clear does not check whether there was an event after the one it knows.
+    /// A clear does not check whether there was an event after the one that it names.
     ClearsBlindly,
     /// An event wakes before it changes the word.
     WakesFirst,
@@ -25,7 +25,7 @@ blitz_sync::mutants! {
     /// A future that stores its waker does not check whether the operation has just
     /// completed.
     WaitsBlindly,
-    /// A future that is polled with another waker keeps the one it had.
+    /// A future that is polled with another waker keeps its old waker.
     KeepsOldWaker,
     /// A future that is dropped frees its buffer, which the kernel still uses.
     FreesWithFuture,

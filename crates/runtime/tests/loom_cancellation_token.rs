@@ -117,7 +117,7 @@ fn two_first_children() {
     });
 }
 
-/// The one in the middle goes away, while the root is cancelled.
+/// The token in the middle is dropped while the root is cancelled.
 fn an_orphan() {
     model(|| {
         let token = Token::new();
@@ -144,7 +144,7 @@ fn one_leaves() {
     });
 }
 
-/// The root goes away, and so does a child.
+/// The root is dropped, and so is a child.
 fn a_family_breaks_up() {
     model(|| {
         let token = Token::new();

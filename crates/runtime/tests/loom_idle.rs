@@ -512,7 +512,8 @@ fn closes_while_waiting() {
 }
 
 /// A task makes two and waits for both, and the first of them waits for the second. So
-/// the monitor blocks in the one it takes, and another worker has to become the monitor.
+/// the monitor blocks in the task that it takes, and another worker has to become the
+/// monitor.
 fn blocked_twice() {
     // Three workers and a clock that has run out: more preemptions do not end.
     model(0, || {

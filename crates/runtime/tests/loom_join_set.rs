@@ -30,9 +30,9 @@ struct List {
     entries: [Entry; 2],
 }
 
-// SAFETY: the models are about whether that is so.
+// SAFETY: the models check that no two threads use an entry at once.
 unsafe impl Sync for List {}
-// SAFETY: the models check whether that is so.
+// SAFETY: the models check that no two threads use an entry at once.
 unsafe impl Send for List {}
 
 impl List {

@@ -95,7 +95,7 @@ impl Pool {
         assert!(self.queue.wait_until_empty(None));
     }
 
-    /// Waits for the threads to be really gone, which a model has to.
+    /// Joins the threads, as a model has to.
     fn join(&self) {
         let threads = std::mem::take(&mut *self.threads.lock().unwrap());
         threads

@@ -16,9 +16,9 @@ use model::{End, block_on_parking, model_in_order, poll};
 /// Written by the tasks, and read by the waiter.
 struct Shared([UnsafeCell<u32>; 2]);
 
-// SAFETY: the models are about whether that is so.
+// SAFETY: the models check that the waiter reads only after the tasks have written.
 unsafe impl Sync for Shared {}
-// SAFETY: the models check whether that is so.
+// SAFETY: the models check that the waiter reads only after the tasks have written.
 unsafe impl Send for Shared {}
 
 fn model(test: impl Fn() + Sync + Send + 'static) {

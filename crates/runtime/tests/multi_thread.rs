@@ -460,8 +460,8 @@ fn others_in_the_process_know_how_many_workers_are_awake() {
     awake();
 }
 
-/// Keeps both workers busy until each runs one of two tasks; the one on thread `last` goes on
-/// for a while, so that its worker falls asleep after the other.
+/// Keeps both workers busy until each runs one of two tasks. The task on thread `last`
+/// goes on for a while, so that its worker falls asleep after the other.
 fn occupy_both_workers(last: ThreadId) {
     let together = Arc::new(Barrier::new(2));
     let (end, ended) = mpsc::channel();

@@ -426,8 +426,8 @@ unsafe fn end<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard)
     let cell = unsafe { cell::<F, S>(task) };
     let header = &cell.header;
     catch_and_forget(|| cell.scheduler.terminated(header.id()));
-    // Before the join handle hears of it, so that a waiter for the task finds it gone
-    // from the runtime.
+    // Before the join handle is woken, so that a waiter for the task does not find it in
+    // the runtime's list any more.
     if !active(Mutant::LeavesListLate) {
         cell.scheduler.release(header);
     }
@@ -549,7 +549,7 @@ unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mut ()) {
 /// The caller has a reference, and the contents, of a task of this type.
 unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
     let _entered = context::enter_task(task);
-    // SAFETY: as the caller says.
+    // SAFETY: the caller has a reference, and the contents, of a task of this type.
     catch_and_forget(|| unsafe { cell::<F, S>(task).drop_contents() });
 }
 

@@ -338,7 +338,7 @@ pub trait Schedule: Clone + Send + Sync + 'static {
     }
 }
 
-/// A number that tells a task from all others of this process.
+/// A number that identifies a task in this process.
 ///
 /// Numbers are not used again. They say nothing about the order in which tasks were
 /// spawned.

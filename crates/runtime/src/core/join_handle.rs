@@ -252,12 +252,14 @@ impl<T> JoinHandle<T> {
         !self.remove_waker() || self.put_waker(waker, State::give_join_waker)
     }
 
-    /// Takes the waker from its place. `false` if the task is complete, and it is too late.
+    /// Takes the waker from its place. `false` if the task is complete, and the completer
+    /// has the waker.
     fn remove_waker(&mut self) -> bool {
         let header = self.header();
         let in_time = !header.state.take_join_waker();
         if in_time {
-            // SAFETY: it is ours again.
+            // SAFETY: `take_join_waker` reset the bit before the task was complete, so the
+            // waker is ours again.
             drop(unsafe { header.take_join_waker() });
         }
         in_time

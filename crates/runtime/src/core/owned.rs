@@ -7,10 +7,10 @@
 //!   moment. It costs no lock: most tasks are spawned by a worker and end there.
 //!
 //! If another worker has stolen a task of an own list, the task ends on another thread
-//! and is *freed remotely*: that thread pushes it to a stack of the shard, with a
-//! reference that keeps the memory, since the list goes through it. The owner *drains*
-//! the stack, which unlinks and releases its tasks, the next time it adds a task, or in
-//! its maintenance.
+//! and is *freed remotely*. That thread pushes it to a stack of the shard, with a
+//! reference that keeps the memory, since the list goes through it. The next time that
+//! the owner adds a task, or in its maintenance, it *drains* the stack, which unlinks and
+//! releases the tasks.
 //!
 //! An owner's thread may sleep, or be blocked by a task, for ever. So other threads use
 //! its list, too, under a biased lock:
@@ -118,7 +118,7 @@ unsafe fn for_each(mut chain: Chain, mut with: impl FnMut(NonNull<Header>)) {
     }
 }
 
-/// A list of tasks, linked through their headers. Its user has it alone.
+/// A list of tasks, linked through their headers. It has one user at any time.
 #[derive(Default)]
 struct List {
     first: Option<NonNull<Header>>,

@@ -54,9 +54,9 @@
 //! # Everything is dropped once
 //!
 //! A task has one reference of its own until it is complete; wakers and handles have one
-//! each. A token needs none, because only running it can lead to completion. (The
-//! exception, a shutdown, takes only idle tasks, which have no token.) So waking a task,
-//! starting a poll and ending it do not touch the count, unlike where each token counts.
+//! each. A token needs none, because only running it can lead to completion. The
+//! exception is a shutdown, which takes only idle tasks, and these have no token. So
+//! waking a task, starting a poll and ending it do not touch the count.
 //!
 //! The thread that has the contents drops the future before it sets `COMPLETE`, and
 //! stores the output. `complete` sets the bit in the same step in which it sees

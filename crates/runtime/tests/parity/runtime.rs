@@ -371,7 +371,7 @@ pub fn numbers() -> Log {
             task.abort();
             log.push(format!("{}", runtime.block_on(task).unwrap_err().is_cancelled()));
         }
-        // Tokio's handle may hear of a task's end before the list of tasks does.
+        // Tokio may wake the handle of a task before it removes the task from its list.
         while metrics.num_alive_tasks() != 0 {
             std::thread::yield_now();
         }

@@ -216,7 +216,7 @@ pub fn ids() -> Seen {
     seen
 }
 
-/// Tells in the log that it is dropped, and in which task.
+/// Logs that it is dropped, and in which task.
 struct Tells(&'static str, Arc<Mutex<Seen>>);
 
 impl Drop for Tells {

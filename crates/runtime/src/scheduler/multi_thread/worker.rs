@@ -3,9 +3,9 @@
 //!
 //! # The next task
 //!
-//! The task that was woken last, from the LIFO slot, then the ring, of which the next few
-//! tasks are claimed in one step, then the inject queue, then tasks of other workers. So
-//! that no task starves:
+//! First the task that was woken last, from the LIFO slot, then the ring, then the inject
+//! queue, then tasks of other workers. The worker claims the next few tasks of the ring in
+//! one step. So that no task starves:
 //!
 //! * the LIFO slot goes first three times in a row at most, and a task from it shares the
 //!   budget of the task before it. Then woken tasks go to the end of the ring, until a
@@ -126,7 +126,7 @@ impl Worker {
     /// reference.
     #[inline]
     pub(super) unsafe fn here<'a>() -> Option<&'a Self> {
-        // SAFETY: `enter` set it, and its guard takes it back before the worker goes away.
+        // SAFETY: `enter` set it, and its guard resets it before the worker is dropped.
         unsafe { HERE.get().as_ref() }
     }
 

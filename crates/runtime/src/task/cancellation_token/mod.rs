@@ -1,4 +1,4 @@
-//! `CancellationToken`: tells any number of tasks to stop.
+//! `CancellationToken`: asks any number of tasks to stop.
 //!
 //! `tree.rs` says how tokens are linked, and why no waiter is forgotten.
 
@@ -19,7 +19,7 @@ use tree::{Handle, Node};
 pub use guard::{DropGuard, DropGuardRef};
 pub use wait::{WaitForCancellationFuture, WaitForCancellationFutureOwned};
 
-/// Tells tasks and threads to stop.
+/// Asks tasks and threads to stop.
 ///
 /// All clones are the same token: if one is cancelled, all are. A
 /// [child](CancellationToken::child_token) is cancelled with its parent, but can also

@@ -8,7 +8,7 @@
 //! * *waiting*: nothing is ready, and the owner's waker is to be woken. The rest
 //!   of the word is the number of the wait, so that no two waits look the same;
 //! * the latest of a stack of [`Link`]s;
-//! * [`CLOSED`]: the owner has gone.
+//! * [`CLOSED`]: the owner was dropped.
 //!
 //! # Moves
 //!
@@ -48,7 +48,7 @@ use super::mutant::{Mutant, active};
 const EMPTY: *mut Link = ptr::null_mut();
 /// The bit of *waiting*; the bits above are the number of the wait.
 const WAITING: usize = 1;
-/// The owner has gone.
+/// The owner was dropped.
 const CLOSED: usize = 2;
 /// One wait.
 const WAIT: usize = 4;
@@ -86,7 +86,7 @@ pub enum Pushed {
     Done,
     /// It is in the list, and the caller is to wake this.
     Wake(Waker),
-    /// The owner has gone; the link was not used.
+    /// The owner was dropped; the link was not used.
     Closed,
 }
 
@@ -109,7 +109,7 @@ impl Link {
     /// The link is the caller's, in a list it has taken or made, or in none.
     #[inline]
     pub unsafe fn next(&self) -> *const Self {
-        // SAFETY: the caller says so.
+        // SAFETY: the link is the caller's.
         self.next.with_mut(|next| unsafe { *next })
     }
 
@@ -120,7 +120,7 @@ impl Link {
     /// As [`next`](Link::next).
     #[inline]
     pub unsafe fn set_next(&self, next: *const Self) {
-        // SAFETY: the caller says so.
+        // SAFETY: the link is the caller's.
         self.next.with_mut(|place| unsafe { *place = next });
     }
 }
@@ -155,7 +155,7 @@ impl Ready {
                 waiting if waiting & WAITING != 0 => (EMPTY, Some(self.waker_words())),
                 _ => (head, None),
             };
-            // SAFETY: the caller says so.
+            // SAFETY: the caller promises that the link is alive and in no list.
             unsafe { (*link).set_next(next) };
             let order = if active(Mutant::PushesRelaxed) {
                 Ordering::Relaxed

@@ -11,7 +11,7 @@ use super::{Timer, Wheel};
 
 /// A wheel that belongs to a runtime.
 fn wheel() -> &'static Wheel {
-    // Wheels stay for ever. Here nothing else would tell the leak detector.
+    // Wheels are never freed. Only this list shows the leak detector that they are in use.
     static KEPT: std::sync::Mutex<Vec<&Wheel>> = std::sync::Mutex::new(Vec::new());
     let wheel = Wheel::leak();
     KEPT.lock().unwrap().push(wheel);
