@@ -1,7 +1,7 @@
 //! Deliberate mistakes in the driver: see `mutants!` of `blitz-sync`.
 
 blitz_sync::mutants! {
-    /// A clear does not check whether there was an event after the one that it names.
+    /// A clear does not check whether another event followed the event that it names.
     ClearsBlindly,
     /// An event wakes before it changes the word.
     WakesFirst,
