@@ -3,12 +3,15 @@
 //!
 //! # Owners
 //!
-//! An operation is one allocation with a reference count. The future has one reference, the
-//! kernel has one from when the operation is queued until its completion has been
-//! delivered, and each request to cancel it has one until that has completed, so that the
-//! request never names another operation. The owner that drops the last reference frees the
-//! operation. So a buffer is never freed while the kernel may write to it, whatever happens
-//! to the future.
+//! An operation is one allocation with a reference count. These have a reference:
+//!
+//! * The future.
+//! * The kernel, from when the operation is queued until its completion is delivered.
+//! * Each request to cancel the operation, until that request completes. So the request
+//!   never names another operation.
+//!
+//! The owner that drops the last reference frees the operation. So a buffer is never
+//! freed while the kernel may write to it, whatever happens to the future.
 //!
 //! # States of the slot
 //!
@@ -23,11 +26,11 @@
 //! ```
 //!
 //! * `PENDING`: the kernel has the operation, and there is no waker.
-//! * `CHANGING`: the future is putting its waker into the cell, which it owns meanwhile.
-//! * `WAITING`: there is a waker in the cell, which belongs to the thread that leaves this
+//! * `CHANGING`: the future owns the cell and writes its waker into it.
+//! * `WAITING`: the cell holds a waker, which belongs to the thread that leaves this
 //!   state.
-//! * `DONE`: the result is there, and the kernel holds nothing of the operation. This is
-//!   final.
+//! * `DONE`: the result is stored, and the kernel no longer uses the operation. This
+//!   state is final.
 //!
 //! # No completion is lost
 //!
@@ -39,11 +42,11 @@
 //!
 //! # The parameters
 //!
-//! The future takes the parameters, including the buffer, only after it has seen `DONE`. If
-//! it is dropped before, they stay, and the last reference finishes the operation: a
-//! descriptor that an `open` has returned is closed, a buffer is freed. Reading the state
-//! acquires what the completion has released, and the completion acquired what the kernel
-//! wrote when it read the queue.
+//! The future takes the parameters, including the buffer, only after it has seen `DONE`.
+//! If it is dropped before, they stay, and the last reference finishes the operation: it
+//! closes a descriptor that an `open` has returned, and frees a buffer. Reading the state
+//! acquires the completion's writes. The completion has acquired the kernel's writes by
+//! reading the queue.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -65,7 +68,7 @@ pub trait Finish: Send + 'static {
     type Output: Send;
 
     /// Converts the kernel's result, which is a non-negative number or a negated error,
-    /// into the output. Called once, even if the future is gone.
+    /// into the output. Called once, also if the future was dropped.
     fn finish(self, result: i32) -> Self::Output;
 }
 
@@ -85,7 +88,7 @@ impl Slot {
         }
     }
 
-    /// Returns the result, if it is there.
+    /// Returns the result if the operation is done.
     fn result(&self) -> Option<i32> {
         let is_done = self.state.load(Ordering::Acquire) == DONE;
         is_done.then(|| self.result.load(Ordering::Relaxed) as i32)
@@ -156,7 +159,8 @@ pub struct Shared<O: Finish> {
 
 // SAFETY: the cells are guarded by the state: see the head of this file.
 unsafe impl<O: Finish> Send for Shared<O> {}
-// SAFETY: as above.
+// SAFETY: the state also decides which thread may use the cells through a shared
+// reference.
 unsafe impl<O: Finish> Sync for Shared<O> {}
 
 impl<O: Finish> Shared<O> {
@@ -249,7 +253,8 @@ pub unsafe fn complete(header: *const Header, result: i32, wakers: &mut Wakers) 
     // SAFETY: the caller guarantees that the kernel's reference still exists.
     let waker = unsafe { (*header).slot.complete(result) };
     wakers.extend(waker);
-    // SAFETY: as above.
+    // SAFETY: the kernel's reference still exists; this is its only completion, so no
+    // other call gives it up.
     unsafe { forget(header, wakers) };
 }
 
@@ -279,7 +284,7 @@ pub unsafe fn cancelled(header: *const Header, wakers: &mut Wakers) {
 #[derive(Debug)]
 pub struct Retired(*const Header);
 
-// SAFETY: what it refers to is `Send`.
+// SAFETY: the operation that it refers to is `Send`.
 unsafe impl Send for Retired {}
 
 impl Drop for Retired {

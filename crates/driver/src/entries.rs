@@ -74,16 +74,17 @@ impl Entries {
         }
     }
 
-    /// Returns whether no entry is registered. Sequentially consistent, and so is the
-    /// change by [`add`](Self::add): of an owner that announces that it sleeps and then
-    /// calls this, and a thread that adds an entry and then checks whether the owner
-    /// sleeps, one sees the other.
+    /// Returns whether no entry is registered.
+    ///
+    /// This load and the change in [`add`](Self::add) are sequentially consistent. An
+    /// owner announces that it sleeps and then calls this; another thread adds an entry
+    /// and then checks whether the owner sleeps. At least one of the two sees the other.
     pub fn is_empty(&self) -> bool {
         self.len.load(Ordering::SeqCst) == 0
     }
 
-    /// Makes what was written before an entry was added visible to a thread that has an
-    /// event of it. The system does that anyway, but the memory model does not know it.
+    /// Makes the writes before an entry was added visible to a thread that has an event
+    /// of it. The system does that anyway, but the memory model does not know it.
     #[inline]
     pub fn acquire(&self) {
         self.len.load(Ordering::Acquire);

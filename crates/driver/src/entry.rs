@@ -8,14 +8,18 @@
 //! # No event is missed
 //!
 //! An event changes the readiness word, then takes the lock, takes out the wakers, and
-//! chooses the nodes that wait for its bits. A waiter checks the word; if it finds nothing,
-//! it takes the lock, stores its waker or links its node, and checks the word again before
-//! it releases the lock. If the waiter has the lock first, the event finds the waker; if
-//! the event has it first, the waiter's second check sees the change, because the change
-//! was made before the lock was taken.
+//! chooses the nodes that wait for its bits. A waiter proceeds as follows:
 //!
-//! A clear (see `readiness.rs`) does not affect waiters: it only removes what an operation
-//! has found to be gone, and only if no event came meanwhile.
+//! 1. It checks the word.
+//! 2. If its bits are unset, it takes the lock, and stores its waker or links its node.
+//! 3. It checks the word again before it releases the lock.
+//!
+//! If the waiter has the lock first, the event finds the waker. If the event has it
+//! first, the waiter's second check sees the change, because the event changed the word
+//! before it took the lock.
+//!
+//! A clear (see `readiness.rs`) does not affect waiters: it removes only readiness that
+//! an operation found to be used up, and only if no event has come since.
 //!
 //! An event wakes all waiters that wait for its bits, so a waiter that is dropped has
 //! nothing to pass on. A waiter that is woken and finds the bits cleared by another one
@@ -61,7 +65,8 @@ pub struct Entry {
 // SAFETY: the only field that is neither is `polled`, which is accessed only under the
 // queue's lock, and wakers are `Send`.
 unsafe impl Send for Entry {}
-// SAFETY: for the same reason.
+// SAFETY: through a shared reference, too, `polled` is accessed only under the queue's
+// lock.
 unsafe impl Sync for Entry {}
 
 impl Entry {
@@ -140,10 +145,11 @@ impl Entry {
                 let node = next;
                 // SAFETY: the node is linked, and this thread holds the lock.
                 let wanted = unsafe { (*node).request };
-                // SAFETY: as above.
+                // SAFETY: the node is still linked, and this thread holds the lock.
                 next = unsafe { (*node).next() };
                 if wanted & bits != 0 {
-                    // SAFETY: as above. `next` is another node.
+                    // SAFETY: `node` is still linked, and this thread holds the lock.
+                    // `next` is another node, so it stays valid.
                     wakers.push_wake(unsafe { list.choose(node) });
                     if active(Mutant::WakesOne) {
                         break;
@@ -157,9 +163,10 @@ impl Entry {
     #[inline]
     pub fn poll_ready(&self, context: &mut Context<'_>, direction: Direction) -> Poll<Event> {
         let event = self.ready(direction.mask());
-        match event.is_ready() {
-            true => Poll::Ready(event),
-            false => self.poll_wait(context.waker(), direction),
+        if event.is_ready() {
+            Poll::Ready(event)
+        } else {
+            self.poll_wait(context.waker(), direction)
         }
     }
 
@@ -177,17 +184,19 @@ impl Entry {
             self.ready_again(direction.mask())
         });
         drop(waker);
-        match event.is_ready() {
-            true => Poll::Ready(event),
-            false => Poll::Pending,
+        if event.is_ready() {
+            Poll::Ready(event)
+        } else {
+            Poll::Pending
         }
     }
 
     /// Makes the second check, under the lock.
     fn ready_again(&self, mask: Bits) -> Event {
-        match active(Mutant::JoinsBlindly) {
-            true => self.ready(0),
-            false => self.ready(mask),
+        if active(Mutant::JoinsBlindly) {
+            self.ready(0)
+        } else {
+            self.ready(mask)
         }
     }
 
@@ -221,7 +230,7 @@ impl fmt::Debug for Entry {
 pub struct Wait<'a> {
     entry: &'a Entry,
     node: Node<Bits>,
-    /// Tells whether the node has been put into the queue; it may have been chosen since.
+    /// Whether the node has been put into the queue; an event may have chosen it since.
     is_linked: bool,
 }
 

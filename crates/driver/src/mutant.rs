@@ -1,7 +1,7 @@
 //! Deliberate mistakes in the driver: see `mutants!` of `blitz-sync`.
 
 blitz_sync::mutants! {
-    /// A clear does not check whether there was an event after the one it knows.
+    /// A clear does not check whether another event followed the event that it names.
     ClearsBlindly,
     /// An event wakes before it changes the word.
     WakesFirst,
@@ -20,11 +20,12 @@ blitz_sync::mutants! {
     SleepsBlindly,
     /// A timer whose event has been taken counts as set.
     StaysDue,
-    /// A completion announces itself before its result is there.
+    /// A completion publishes `DONE` before it stores its result.
     PublishesFirst,
-    /// A future that stores its waker does not check whether the completion came meanwhile.
+    /// A future that stores its waker does not check whether the operation has just
+    /// completed.
     WaitsBlindly,
-    /// A future that is polled with another waker keeps the one it had.
+    /// A future that is polled with another waker keeps its old waker.
     KeepsOldWaker,
     /// A future that is dropped frees its buffer, which the kernel still uses.
     FreesWithFuture,

@@ -14,9 +14,9 @@ use crate::bits::{self, Direction};
 use crate::current;
 use crate::registration::Registration;
 
-/// Tells whether the edge-triggered poll reports data again that arrives after a read that
-/// got less than it asked for. If so, such a read has drained the source, and need not be
-/// followed by another one that would block. The same applies to writes.
+/// Whether the edge-triggered poll reports data that arrives after a short read. If so,
+/// such a read has drained the source, and the caller need not try another one, which
+/// would block. The same applies to writes.
 const EDGES: bool = cfg!(any(
     target_os = "android",
     target_os = "illumos",
@@ -40,7 +40,7 @@ pub struct PollEvented<E: Source> {
     registration: Registration,
 }
 
-// A source in the middle of a panic is no worse than one whose peer has failed.
+// A panic breaks no invariant of the source.
 impl<E: Source> UnwindSafe for PollEvented<E> {}
 impl<E: Source> RefUnwindSafe for PollEvented<E> {}
 
@@ -112,7 +112,7 @@ impl<E: Source> PollEvented<E> {
     {
         loop {
             let event = ready!(self.registration.poll_ready(context, Direction::Read))?;
-            // SAFETY: the source only writes to it, as the caller promises.
+            // SAFETY: the caller promises that the source only writes to the buffer.
             let unfilled = unsafe {
                 &mut *(std::ptr::from_mut::<[MaybeUninit<u8>]>(buf.unfilled_mut()) as *mut [u8])
             };

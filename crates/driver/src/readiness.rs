@@ -10,9 +10,9 @@
 //! * *An event* sets its bits and increments the tick, in one step.
 //! * *A clear* removes bits after an operation that would have blocked. It names the
 //!   [`Event`] that made the operation try, and does nothing if there has been another
-//!   event since: the operation may have been made before that event, and what has arrived
-//!   must not be forgotten. The tick and the bits change in one step, so no event falls
-//!   between the comparison and the change.
+//!   event since. The operation may precede that event, whose readiness must not be lost.
+//!   The tick and the bits change in one step, so no event falls between the comparison
+//!   and the change.
 //! * *A shutdown* sets its bit, which is never cleared.
 //!
 //! The closed bits are never removed by a clear.
@@ -34,7 +34,7 @@ const TICK: usize = SHUT_DOWN << 1;
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     tick: usize,
-    /// The bits that were asked for and are set.
+    /// The requested bits that are set.
     pub bits: Bits,
     /// The driver has ended: there will be no events any more.
     pub is_shut_down: bool,
@@ -76,7 +76,8 @@ impl Readiness {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Returns the readiness among `mask`. Sees what was done before the event.
+    /// Returns the readiness among `mask`, and acquires the writes that precede the
+    /// event.
     #[inline]
     pub fn get(&self, mask: Bits) -> Event {
         Event::of(self.0.load(Ordering::Acquire), mask)

@@ -48,7 +48,8 @@ pub struct Registration {
 
 // SAFETY: the pointer is a shared reference to an entry, which is `Sync`.
 unsafe impl Send for Registration {}
-// SAFETY: for the same reason.
+// SAFETY: a shared registration gives access only to its driver and its entry, which are
+// `Sync`.
 unsafe impl Sync for Registration {}
 
 impl Registration {
@@ -229,9 +230,10 @@ impl Registration {
 
 #[inline]
 fn checked(event: Event) -> io::Result<Event> {
-    match event.is_shut_down {
-        false => Ok(event),
-        true => Err(shut_down_error()),
+    if event.is_shut_down {
+        Err(shut_down_error())
+    } else {
+        Ok(event)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What happens when the system refuses, or when other code interferes.
+//! The system refuses, or other code interferes.
 
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};

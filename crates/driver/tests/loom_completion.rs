@@ -120,8 +120,8 @@ fn a_buffer_stays_until_the_kernel_lets_go() {
     fails(|| mutant::with(Mutant::FreesWithFuture, a_drop_keeps_the_buffer));
 }
 
-/// A request to cancel may reach the kernel when the operation has completed and its future
-/// is gone. No other operation has its address until then.
+/// A request to cancel may reach the kernel after the operation has completed and its
+/// future was dropped. No other operation gets the address before that.
 fn a_cancelled_operation_stays_while_it_is_named() {
     model(3, || {
         let is_gone = Arc::new(AtomicBool::new(false));

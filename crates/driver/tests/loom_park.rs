@@ -47,7 +47,7 @@ fn a_thief_does_not_take_a_wake_up_along() {
 }
 
 /// A thread waits for two deadlines that another thread sets, one after the other. A thief
-/// takes the timer's event at any moment, and then sets the timer for what is left.
+/// takes the timer's event at any moment, and then sets the timer for the remaining deadline.
 fn woken_by_deadlines() {
     let first = Instant::now();
     model(2, move || {
@@ -119,8 +119,8 @@ fn threads_wait_at_the_same_time() {
     two_waits();
 }
 
-/// What happens before an unpark is visible after the park, also when the owner sleeps on
-/// the word.
+/// Writes before an unpark are visible after the park, also when the owner sleeps on the
+/// word.
 #[test]
 fn an_unpark_ends_the_sleep_on_the_word() {
     model(3, || {

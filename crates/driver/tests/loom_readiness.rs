@@ -84,9 +84,10 @@ fn all_is_read(polled: bool) {
         });
         let mut read = 0;
         while read < 2 {
-            read += match polled {
-                true => block_on(pipe.read_polled()),
-                false => block_on(pipe.read_async()),
+            read += if polled {
+                block_on(pipe.read_polled())
+            } else {
+                block_on(pipe.read_async())
             };
         }
         writer.join().unwrap();
@@ -144,11 +145,12 @@ fn a_shutdown_ends_all(polled: bool) {
             closer.driver.shut_down(&mut wakers);
             wakers.wake_all();
         });
-        let result = match polled {
-            true => block_on(poll_fn(|context| {
+        let result = if polled {
+            block_on(poll_fn(|context| {
                 pipe.registration.poll_ready(context, Direction::Read)
-            })),
-            false => block_on(pipe.registration.wait(bits::READABLE)),
+            }))
+        } else {
+            block_on(pipe.registration.wait(bits::READABLE))
         };
         assert!(blitz_driver::is_shut_down_error(&result.unwrap_err()));
         closer.join().unwrap();

@@ -56,7 +56,7 @@ fn a_deadline_ends_the_park_and_not_too_early() {
     }
 }
 
-/// The wait ends, whether it has no deadline or a late one, and its thread is told why.
+/// The wait ends, without a deadline or with a late one, and reports why.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_wake_up_by_a_deadline_ends_a_wait() {

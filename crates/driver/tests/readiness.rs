@@ -126,7 +126,8 @@ fn all_who_want_an_event_are_woken_and_nobody_else() {
     pair.there.write_all(b"x").unwrap();
     look(&driver);
     assert_eq!((readers.get(), others.get()), (2, 0));
-    // The first waiter is ready; the second one waits again for what the first clears.
+    // The first waiter is ready. The second one waits again for the bits that the first
+    // clears.
     let Poll::Ready(event) = first.as_mut().poll(&mut Context::from_waker(&reader)) else {
         panic!("it was woken");
     };

@@ -40,15 +40,16 @@ fn read_all(driver: &Arc<Driver>, by_future: bool) -> usize {
         })
     };
     loop {
-        let n = match by_future {
-            true => pollster::block_on(
+        let n = if by_future {
+            pollster::block_on(
                 pair.registration
                     .async_io(bits::READABLE | bits::READ_CLOSED, &mut read),
-            ),
-            false => pollster::block_on(poll_fn(|context| {
+            )
+        } else {
+            pollster::block_on(poll_fn(|context| {
                 pair.registration
                     .poll_io(context, Direction::Read, &mut read)
-            })),
+            }))
         };
         match n.unwrap() {
             0 => break,

@@ -1,4 +1,4 @@
-//! What the runtimes of both flavours have: settings, hooks, timers.
+//! Settings, hooks and timers, which runtimes of both flavours have.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::seed::Seeds;
 use crate::timers::{Clock, Wheels};
 use blitz_sync::internals::ThreadId;
 
-/// What a runtime's threads share apart from the scheduler and the pool.
+/// State that a runtime's threads share, apart from the scheduler and the pool.
 pub(crate) struct Common {
     /// The thread that tasks of a `LocalRuntime` stay on, if it is one.
     pub(crate) local_thread: Option<ThreadId>,
     pub(crate) id: Id,
-    /// What `time::Instant` shows.
+    /// The clock of `time::Instant`.
     pub(crate) clock: Arc<Clock>,
     /// The I/O drivers; `None` if I/O has not been enabled.
     #[cfg(feature = "io")]
@@ -33,7 +33,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// The tasks have ended: ends what waits for I/O.
+    /// Ends the waits for I/O, after the tasks have ended.
     pub(crate) fn shut_down_io(&self) {
         #[cfg(feature = "io")]
         if let Some(drivers) = &self.io {
@@ -42,9 +42,9 @@ impl Common {
     }
 }
 
-/// A counted reference to a runtime, for what lies below the schedulers.
+/// A counted reference to a runtime, for code below the schedulers.
 pub(crate) trait RuntimeRef: Clone + Send + 'static {
-    /// What a thread's context holds while this runtime is the current one.
+    /// Returns the entry of a thread's context that makes this runtime the current one.
     fn as_current(&self) -> Current;
 
     fn common(&self) -> &Common;

@@ -8,8 +8,8 @@ use crate::metrics::HistogramConfiguration;
 /// Gives each thread its name.
 pub(crate) type ThreadNameFn = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What a current-thread runtime, or a set of local tasks, does when a task panics and the
-/// panic is not looked for.
+/// The reaction of a current-thread runtime, or of a set of local tasks, to a task's
+/// panic.
 ///
 /// For [`Builder::unhandled_panic`](crate::runtime::Builder::unhandled_panic) and
 /// [`LocalSet::unhandled_panic`](crate::task::LocalSet::unhandled_panic).
@@ -22,10 +22,10 @@ pub enum UnhandledPanic {
     ShutdownRuntime,
 }
 
-/// A runtime's settings, as its builder was told.
+/// A runtime's settings, as set on its builder.
 #[derive(Clone)]
 pub(crate) struct Config {
-    /// What the user calls the runtime.
+    /// The runtime's name.
     pub(crate) name: Option<String>,
     /// How many workers a multi-thread runtime has.
     pub(crate) worker_threads: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Config {
     pub(crate) global_queue_interval: Option<u32>,
     /// No task gets ahead of the queue because it was woken last.
     pub(crate) disable_lifo_slot: bool,
-    /// What a task's panic does to the runtime.
+    /// The effect of a task's panic on the runtime.
     pub(crate) unhandled_panic: UnhandledPanic,
     /// The buckets in which polls are counted by the time they took, if wanted.
     pub(crate) poll_time_histogram: Option<HistogramConfiguration>,

@@ -1,8 +1,8 @@
-//! What a thread knows of the runtime it is in.
+//! A thread's view of the runtime that it is in.
 //!
-//! One thread-local structure of plain cells, without a destructor, so that
-//! looking at it costs an address and works also while the thread ends. What is
-//! set is taken back by a guard, also when a panic passes.
+//! One thread-local structure of plain cells, without a destructor: reading it costs an
+//! address, and works also while the thread ends. A guard undoes each change, also when a
+//! panic passes.
 //!
 //! Four things are kept apart, because they may differ on one thread:
 //!
@@ -10,8 +10,8 @@
 //!   `Handle::enter` sets it, on any thread (`enter.rs`).
 //! - whether the thread is **entered**: it drives tasks or blocks for a future, and
 //!   must not do so a second time (`enter.rs`).
-//! - the **worker** that the thread is at the moment, with the scheduler it works
-//!   for. Other runtimes may be the current one meanwhile.
+//! - the **worker** that the thread is at the moment, with the scheduler it works for.
+//!   Another runtime may be the current one.
 //! - the **task** that is being polled.
 
 use std::cell::Cell;
@@ -44,8 +44,8 @@ pub(crate) struct Context {
     pub(crate) looking: Cell<u32>,
     /// Whether the thread drives tasks or blocks for a future.
     pub(crate) entered: Cell<Entered>,
-    /// The scheduler (the address of its shared part) that the thread works for, if it
-    /// is a worker. What [`worker`](Self::worker) points to follows from it.
+    /// The scheduler (the address of its shared part) that the thread works for, if it is
+    /// a worker. It decides the type that [`worker`](Self::worker) points to.
     pub(crate) worker_of: Cell<*const ()>,
     /// The worker that this thread is at the moment, if it is one.
     pub(crate) worker: Cell<*const ()>,
@@ -78,7 +78,7 @@ pub(crate) enum Flavor {
     MultiThread,
 }
 
-/// A runtime's scheduler, as an address. The one that sets it keeps it alive.
+/// A runtime's scheduler, as an address. The code that sets it keeps the scheduler alive.
 #[derive(Clone, Copy)]
 pub(crate) struct Current {
     pub(crate) flavor: Flavor,
@@ -153,7 +153,7 @@ impl Context {
     }
 }
 
-/// Takes back what [`Context::set_worker`] did.
+/// Undoes [`Context::set_worker`].
 #[must_use]
 pub(crate) struct WorkerGuard {
     worker_of: *const (),
@@ -169,7 +169,7 @@ impl Drop for WorkerGuard {
     }
 }
 
-/// Takes back what [`enter_task`] did.
+/// Undoes [`enter_task`].
 #[must_use]
 pub(crate) struct TaskGuard(*const ());
 

@@ -1,17 +1,20 @@
-//! The places in which workers wait when they have nothing to do.
+//! The parkers of idle workers.
 //!
-//! The only thread of a current-thread runtime parks in a [`Driver`]: that of `blitz_driver`
-//! with I/O, and a word to sleep on without. The workers of a multi-thread runtime wait
-//! together in [`Drivers`], or each on a [`Word`] of its own: see `idle.rs`.
+//! The only thread of a current-thread runtime parks in a [`Driver`]: that of
+//! `blitz_driver` with I/O, and a word to sleep on without. The workers of a multi-thread
+//! runtime wait together in [`Drivers`], or each on a [`Word`] of its own: see `idle.rs`.
 //!
 //! # States of the word
 //!
 //! [`EMPTY`], [`PARKED`] (its thread sleeps, or is about to) and [`NOTIFIED`] (it was
-//! unparked). *Park* goes from empty to parked, sleeps until the word is something
-//! else, and then to empty; if it was notified it goes to empty at once. *Unpark* goes
-//! to notified, and wakes the thread if it was parked. The word is the one that the
-//! thread sleeps on, so no wake-up can fall between its look and its sleep; and as each
-//! move is a read-modify-write of one word, all that was done before an unpark is
+//! unparked).
+//!
+//! * *Park* of a notified word resets it to empty and returns. Otherwise it sets the word
+//!   from empty to parked, sleeps until the word changes, and resets it to empty.
+//! * *Unpark* sets the word to notified, and wakes the thread if it was parked.
+//!
+//! The thread sleeps on this word, so no wake-up falls between its check and its sleep.
+//! Each step is a read-modify-write of one word, so the writes before an unpark are
 //! visible to the park that it ends.
 
 #[cfg(not(loom))]
@@ -29,7 +32,7 @@ const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// A driver in which one thread at a time parks; any thread may unpark it.
+/// A driver in which at most one thread parks; any thread may unpark it.
 #[derive(Debug)]
 pub enum Driver {
     /// Without I/O.
@@ -150,7 +153,7 @@ impl Word {
     }
 }
 
-/// What ended a wait or a poll, besides events that have woken tasks.
+/// The reports of a wait or a poll, besides the events that have woken tasks.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reports {
@@ -245,7 +248,7 @@ impl Drivers {
         self.are_in_use() && self.drivers[driver].wake_by(deadline)
     }
 
-    /// The worker of this thread is not going to poll: what it has started begins.
+    /// The worker of this thread is not going to poll: submits its queued operations.
     pub(crate) fn flush(&self, driver: usize) {
         if let Some(driver) = self.drivers.get(driver) {
             if driver.has_sources() {

@@ -6,11 +6,11 @@
 //! runtime. One that lives in a function of ours ([`Scope`]) borrows, which saves two
 //! read-modify-writes for each `block_on`.
 //!
-//! Guards that are dropped in the reverse order each put back what they found. One that
-//! is dropped at the wrong time panics, as Tokio's, and changes nothing. Others may
-//! have found its runtime, and will put it back: so it gives a reference to it away for
-//! good, and the address stays valid. The same goes for one that is dropped while
-//! a closure looks at the current runtime by reference.
+//! Guards that are dropped in the reverse order each restore the runtime that they
+//! replaced. A guard that is dropped at the wrong time panics, as Tokio's, and changes
+//! nothing. Other guards may have replaced its runtime, and will restore it: so the guard
+//! leaks a reference to it, and the address stays valid. The same goes for a guard that
+//! is dropped while a closure looks at the current runtime by reference.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -33,7 +33,7 @@ use blitz_sync::internals::Random;
 /// Not to be sent to, nor shared with, another thread.
 type OfThisThread = PhantomData<*mut ()>;
 
-/// A change of the current runtime that is to be taken back.
+/// A change of the current runtime, to be undone.
 struct Change {
     before: Current,
     depth: usize,
@@ -55,7 +55,7 @@ impl Change {
         })
     }
 
-    /// Whether it was the last change, and could be taken back.
+    /// Undoes the change. `false` if it was not the last one.
     #[inline]
     fn undo(&self, context: &Context) -> bool {
         let last = context.depth.get() == self.depth;
@@ -202,7 +202,7 @@ pub(crate) fn drive<T>(
 #[track_caller]
 pub(crate) fn assert_not_nested() {
     if is_entered() {
-        // As `panic!` with a literal does: what is caught is a `&str`.
+        // As `panic!` with a literal does: the payload is a `&str`.
         std::panic::panic_any(NESTED);
     }
 }
@@ -221,8 +221,8 @@ pub(crate) fn try_enter_blocking_region() -> Option<MayBlock> {
     (!is_entered()).then_some(MayBlock(PhantomData))
 }
 
-/// Runs `run` with the thread not marked as one that drives tasks: what it drove has
-/// been handed over to another thread.
+/// Runs `run` with the thread not marked as one that drives tasks: another thread drives
+/// them now.
 pub(crate) fn exit_runtime<R>(run: impl FnOnce() -> R) -> R {
     struct Restore(Entered);
     impl Drop for Restore {
@@ -279,10 +279,10 @@ thread_local! {
     static CACHED: Cell<Option<CachedParker>> = const { Cell::new(None) };
 }
 
-/// What a thread that blocks for a future sleeps in, kept for the next time, so that blocking
-/// allocates nothing from the second time on. It is taken out of the thread's storage while it
-/// is in use: a future that blocks again (in `block_in_place`) gets one of its own, and cannot
-/// take the outer one's tokens.
+/// The parker of a thread that blocks for a future. It is cached, so that blocking
+/// allocates nothing from the second time on. A thread takes it out of its storage while
+/// it is in use. So a future that blocks again (in `block_in_place`) gets a parker of its
+/// own, and cannot take the outer one's tokens.
 struct CachedParker {
     parker: Parker,
     waker: Waker,
@@ -315,7 +315,7 @@ impl CachedParker {
 
     /// Keeps it for the next time. Wake-ups that are under way then cost that one a poll.
     fn keep(self) {
-        // Where the thread's storage is gone, it is dropped.
+        // After the thread's storage is destroyed, the parker is dropped.
         let _ = CACHED.try_with(|cached| cached.set(Some(self)));
     }
 }
@@ -327,8 +327,8 @@ impl MayBlock {
     }
 }
 
-/// Blocks the thread until `future` is ready, though it may be polling a task: for what
-/// another thread is in the middle of doing.
+/// Blocks the thread until `future` is ready, though it may be polling a task. For short
+/// waits: another thread is completing the future already.
 pub(crate) fn block_for_a_moment<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let parker = CachedParker::take();

@@ -42,7 +42,8 @@ pub struct TryCurrentError {
 #[derive(Debug)]
 enum Kind {
     NoContext,
-    /// Tokio has it; our context works until the thread is gone.
+    /// Never returned: our context works until the thread has ended. Tokio has this
+    /// variant.
     #[allow(dead_code)]
     ThreadLocalDestroyed,
 }

@@ -12,7 +12,7 @@ pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 /// Called when something happens to a task.
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
 
-/// What a hook for tasks learns of the task.
+/// The metadata of a task that its hooks receive.
 ///
 /// See [`Builder::on_task_spawn`](crate::runtime::Builder::on_task_spawn) and its like.
 pub struct TaskMeta<'a> {
@@ -69,7 +69,7 @@ pub(crate) fn call(hook: Option<&Callback>) {
     }
 }
 
-/// Calls a hook for what has happened to a task.
+/// Calls a hook for a task's event.
 pub(crate) fn tell(hook: &TaskCallback, id: Id) {
     hook(&TaskMeta {
         id,

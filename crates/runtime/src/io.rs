@@ -1,11 +1,14 @@
 //! The I/O drivers of a runtime, and which one a source is registered with.
 //!
-//! Drivers belong to the runtime, not to a worker: the workers wait in them together, so that
-//! a worker whose processor is taken away, or whose task computes, holds up no connection. A
-//! small machine needs one driver. On a large one, threads that register, and events, would
-//! contend for it; so there is one for every [`PROCESSORS_OF_ONE`] processors. A worker's
-//! sources go to its own driver, which it shares with some others. A thread that is none of
-//! the runtime's workers, such as one that blocks for a future, takes the drivers in turn.
+//! Drivers belong to the runtime, not to a worker. The workers wait in them together, so
+//! that a worker whose processor is taken away, or whose task computes, holds up no
+//! connection.
+//!
+//! A small machine needs one driver. On a large one, threads that register would contend
+//! with events for it, so there is one driver for every [`PROCESSORS_OF_ONE`] processors.
+//! A worker's sources go to its own driver, which it shares with some others. A thread
+//! that is no worker of the runtime, such as one that blocks for a future, alternates
+//! between the drivers.
 
 use std::io;
 use std::sync::Arc;
@@ -17,8 +20,8 @@ use blitz_driver::{Driver, Metrics, Wakers};
 use crate::config::Config;
 use crate::scheduler;
 
-/// How many processors share a driver. Two workers that wait in one driver cost each other
-/// next to nothing, and what many cost each other is the lock of one kernel object.
+/// How many processors share a driver. Two workers that wait in one driver cost each
+/// other next to nothing; many contend for the lock of one kernel object.
 const PROCESSORS_OF_ONE: usize = 8;
 
 /// The drivers of a runtime.
@@ -82,7 +85,7 @@ impl Drivers {
         wakers.wake_all();
     }
 
-    /// The sum of what all drivers have counted.
+    /// Returns the sum of a counter over all drivers.
     pub(crate) fn sum(&self, of: fn(&Metrics) -> usize) -> u64 {
         let counts = self
             .drivers

@@ -1,8 +1,8 @@
 //! A work-stealing runtime for tasks, under Tokio's names.
 //!
-//! [`runtime`] starts one, [`task`] has what runs on it, [`time`] waits for the clock, and
-//! [`sync`] cancels. How the scheduler works, and what it costs, is told in the
-//! repository's `docs/runtime.md`.
+//! [`runtime`] starts one, [`task`] has what runs on it, [`time`] waits for the clock,
+//! and [`sync`] cancels. The repository's `docs/runtime.md` describes the scheduler and
+//! its costs.
 //!
 //! ```
 //! use std::time::Duration;
@@ -70,7 +70,7 @@ mod trace;
 #[doc(hidden)]
 pub use context::random as thread_rng_n;
 
-/// What tasks tell each other, beside what `blitz_sync` has.
+/// Primitives for tasks, beside those of `blitz_sync`.
 pub mod sync {
     pub use crate::task::cancellation_token::{
         CancellationToken, DropGuard, DropGuardRef, WaitForCancellationFuture,

@@ -4,7 +4,7 @@
 
 use std::panic::Location;
 
-/// What the span says of a task.
+/// The metadata of a task for its span.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "tracing"), allow(dead_code))]
 pub(crate) struct SpawnMeta<'a> {

@@ -1,4 +1,4 @@
-//! Blocking work and local tasks with many threads, and what they cost.
+//! Blocking work and local tasks with many threads, and their costs.
 #![cfg(not(loom))]
 
 use std::cell::Cell;
@@ -244,7 +244,7 @@ impl Drop for StaysHere {
     }
 }
 
-/// Other threads wake tasks while their set goes away.
+/// Other threads wake tasks while their set is dropped.
 #[test]
 fn a_set_is_dropped_while_others_wake_its_tasks() {
     within_time(|| {

@@ -1,5 +1,5 @@
-//! Blocking work, local tasks and task-local values do what Tokio's do: the same
-//! scenarios are compiled with both, and what they saw is compared.
+//! Blocking work, local tasks and task-local values behave as Tokio's do: the same
+//! scenarios are compiled with both, and their logs are compared.
 #![cfg(not(loom))]
 
 mod of_tokio {

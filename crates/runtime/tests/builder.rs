@@ -1,4 +1,4 @@
-//! What a builder is told, the runtime does.
+//! The runtime follows the settings of its builder.
 
 #![cfg(not(loom))]
 
@@ -112,7 +112,7 @@ fn stacks_of_threads() {
         }
     }
 
-    // 2,000 frames of 4 KiB do not fit into what a thread gets by default.
+    // 2,000 frames of 4 KiB do not fit into a thread's default stack.
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .thread_stack_size(32 << 20)

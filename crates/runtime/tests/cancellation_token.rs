@@ -15,7 +15,7 @@ use blitz_testing::{Counting, Wakings, poll_once, shouting_waker};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How deep a tree is that would overflow the stack of who goes down it by recursion.
+/// A depth at which recursion over the tree would overflow the stack.
 const DEEP: usize = 200_000;
 
 #[test]
@@ -44,8 +44,8 @@ fn a_deep_chain_is_dropped() {
     }
 }
 
-/// Only the ends of the chain are kept; what is between is freed, and the last still
-/// hears from the first.
+/// Only the ends of the chain are kept. The nodes between are freed, and cancelling the
+/// first still reaches the last.
 #[test]
 fn a_chain_without_its_middle() {
     let root = CancellationToken::new();
@@ -91,7 +91,8 @@ fn a_wait_allocates_nothing() {
     assert_eq!(allocations, 0);
 }
 
-/// A waker that panics keeps nobody from being woken, in its token or in others.
+/// A waker that panics prevents no other waker from being called, in its token or in
+/// others.
 #[test]
 fn a_waker_panics() {
     let token = CancellationToken::new();
@@ -137,7 +138,8 @@ fn a_waker_uses_the_tree() {
     assert!(poll_once(wait, &waker).is_ready());
 }
 
-/// Threads make children, wait, and drop, while another cancels: everybody hears it.
+/// Threads make children, wait, and drop, while another thread cancels: all of them see
+/// it.
 #[test]
 fn many_threads() {
     for round in 0..200 {
@@ -183,7 +185,7 @@ fn many_threads() {
     }
 }
 
-/// What was done before a token is cancelled is seen by who hears of it.
+/// Writes before a token is cancelled are visible to a thread that sees it cancelled.
 #[test]
 fn cancelling_publishes() {
     for _ in 0..500 {
@@ -205,8 +207,8 @@ fn cancelling_publishes() {
     }
 }
 
-/// A tracker's wait ends when the last of many threads has dropped its token, and
-/// sees what they did.
+/// A tracker's wait ends when the last of many threads has dropped its token, and sees
+/// the writes of all of them.
 #[test]
 fn a_tracker_of_threads() {
     for _ in 0..200 {

@@ -26,8 +26,8 @@ fn one_worker() -> Runtime {
         .unwrap()
 }
 
-/// Runs a loop that would not end by itself, and another task that stops it. Fails
-/// if that one never comes to run.
+/// Runs a loop that would not end without help, and another task that stops it. Fails if
+/// that task never runs.
 fn does_not_starve(looping: impl AsyncLoop) {
     for runtime in [one_thread(), one_worker()] {
         let stop = Arc::new(AtomicBool::new(false));
@@ -193,7 +193,7 @@ fn tasks_and_budgets_themselves() {
     });
 }
 
-/// Also what `block_on` is given.
+/// The future of `block_on`, too.
 #[test]
 fn the_main_future() {
     for runtime in [one_thread(), one_worker()] {
@@ -226,7 +226,7 @@ fn each_poll_has_a_full_budget() {
                 Poll::Ready(())
             })
             .await;
-            // The one that found nothing left has woken the task.
+            // The poll that found no budget left has woken the task.
             assert_eq!(count, UNITS);
             assert!(!task::coop::has_budget_remaining());
             task::consume_budget().await;

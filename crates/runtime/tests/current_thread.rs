@@ -258,7 +258,7 @@ fn who_waits_for_its_turn_takes_it_when_the_other_leaves() {
         let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
         let (begun, has_begun) = mpsc::channel();
         let other = runtime.clone();
-        // Drives the runtime, until it is told to stop.
+        // Drives the runtime, until it gets a message.
         let driver = thread::spawn(move || {
             other.block_on(async {
                 begun.send(()).unwrap();
@@ -269,7 +269,8 @@ fn who_waits_for_its_turn_takes_it_when_the_other_leaves() {
         let other = runtime.clone();
         let waiter = thread::spawn(move || {
             other.block_on(async {
-                // Only who drives the runtime gets this done when the first one is gone.
+                // Once the first thread has left, only the thread that drives the runtime
+                // completes this.
                 for _ in 0..20 {
                     task::spawn(task::yield_now()).await.unwrap();
                     time::sleep(Duration::from_micros(100)).await;
@@ -533,7 +534,7 @@ fn who_spends_its_budget_is_counted() {
     assert_eq!(metrics.budget_forced_yield_count(), 2);
     runtime.block_on(async { task::spawn(spends(2)).await.unwrap() });
     assert_eq!(metrics.budget_forced_yield_count(), 3);
-    // What another runtime does on this thread is not this one's.
+    // Yields of another runtime on this thread are not this one's.
     other.block_on(spends(2));
     runtime.block_on(task::yield_now());
     assert_eq!(metrics.budget_forced_yield_count(), 3);

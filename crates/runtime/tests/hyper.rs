@@ -100,7 +100,7 @@ fn sleeps_are_reset_in_place() {
         let began = Instant::now();
         sleep.as_mut().await;
         assert!(began.elapsed() < LONG);
-        // And once more, after it has ended.
+        // A second time, after it has ended.
         timer.reset(&mut sleep, Instant::now() + SHORT);
         assert!(poll_once(sleep.as_mut(), Waker::noop()).is_pending());
         sleep.await;

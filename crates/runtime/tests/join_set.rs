@@ -1,4 +1,4 @@
-//! Sets of tasks, on several threads, and what they allocate.
+//! Sets of tasks, on several threads, and their allocations.
 #![cfg(not(loom))]
 
 use std::future::pending;
@@ -126,7 +126,7 @@ fn local_members() {
     assert_eq!(sum, 3);
 }
 
-/// What a set allocates beside its tasks: the list, and chunks that double.
+/// A set allocates, beside its tasks, the list, and chunks that double.
 #[test]
 fn a_set_allocates_little() {
     let runtime = Builder::new_current_thread().build().unwrap();
@@ -141,8 +141,8 @@ fn a_set_allocates_little() {
             });
             while set.join_next().await.is_some() {}
         }
-        // One for each task; the set's chunks, the first time; and sometimes what the
-        // runtime's queue needs to grow.
+        // One for each task; the set's chunks, the first time; and sometimes those with
+        // which the runtime's queue grows.
         let [first, second] = in_a_set;
         assert!((1000..1040).contains(&first), "{first}");
         assert!((1000..1020).contains(&second), "{second}");

@@ -53,7 +53,7 @@ fn cancels(token: &Token) -> thread::JoinHandle<()> {
     thread::spawn(move || token.cancel())
 }
 
-/// Awaits a token that somebody else cancels.
+/// Awaits a token that another thread cancels.
 fn await_cancelled(token: &Token) {
     block_on(token.cancelled());
 }
@@ -117,7 +117,7 @@ fn two_first_children() {
     });
 }
 
-/// The one in the middle goes away, while the root is cancelled.
+/// The token in the middle is dropped while the root is cancelled.
 fn an_orphan() {
     model(|| {
         let token = Token::new();
@@ -130,7 +130,7 @@ fn an_orphan() {
     });
 }
 
-/// A token with somebody who waits goes away, while the root is cancelled.
+/// A token with a waiter is dropped while the root is cancelled.
 fn one_leaves() {
     model(|| {
         let token = Token::new();
@@ -144,7 +144,7 @@ fn one_leaves() {
     });
 }
 
-/// The root goes away, and so does a child.
+/// The root is dropped, and so is a child.
 fn a_family_breaks_up() {
     model(|| {
         let token = Token::new();

@@ -32,7 +32,7 @@ fn pointer(task: Task) -> NonNull<Task> {
     NonNull::new(std::ptr::without_provenance_mut(task)).unwrap()
 }
 
-/// The driver in which workers wait: what one poll has taken, no other takes.
+/// The driver in which workers wait: no two polls take the same event.
 #[derive(Default)]
 struct Poll {
     found: Mutex<Found>,
@@ -228,7 +228,7 @@ impl Worker<'_> {
             .map(|(task, _)| task.addr().get())
     }
 
-    /// What has happened is ready here.
+    /// Makes a task ready on this worker.
     fn deliver(&self, task: Task) {
         if task != 0 {
             // SAFETY: the ring with this number is this worker's.
@@ -397,8 +397,8 @@ fn burst() {
     });
 }
 
-/// The first task waits, with its thread, until the second has run: so the one that was
-/// called for both has to call another one.
+/// The first task waits, with its thread, until the second has run: so the worker that
+/// was called for both has to call another one.
 fn chain() {
     model(2, || {
         let world = World::new(2, 2, 3);
@@ -512,7 +512,8 @@ fn closes_while_waiting() {
 }
 
 /// A task makes two and waits for both, and the first of them waits for the second. So
-/// the monitor blocks in the one it takes, and another worker has to become the monitor.
+/// the monitor blocks in the task that it takes, and another worker has to become the
+/// monitor.
 fn blocked_twice() {
     // Three workers and a clock that has run out: more preemptions do not end.
     model(0, || {

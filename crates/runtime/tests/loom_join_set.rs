@@ -1,4 +1,4 @@
-//! Models of the list of what is ready, on which `JoinSet` rests.
+//! Models of the ready list of `JoinSet`.
 #![cfg(loom)]
 
 use crate::model;
@@ -30,9 +30,9 @@ struct List {
     entries: [Entry; 2],
 }
 
-// SAFETY: the models are about whether that is so.
+// SAFETY: the models check that no two threads use an entry at once.
 unsafe impl Sync for List {}
-// SAFETY: as above.
+// SAFETY: the models check that no two threads use an entry at once.
 unsafe impl Send for List {}
 
 impl List {
@@ -63,7 +63,8 @@ impl List {
         }
     }
 
-    /// How many entries are in a list that was taken. Their values are there.
+    /// Counts the entries of a list that was taken, and checks that their values are
+    /// visible.
     fn count(&self, mut link: *const Link) -> usize {
         let mut count = 0;
         while !link.is_null() {
@@ -130,8 +131,8 @@ fn two_come() {
     });
 }
 
-/// A poll with another waker, while something comes: the later waker is woken, or
-/// what came is seen.
+/// A poll with another waker, while a link is pushed: the push wakes the later waker, or
+/// the poll sees the link.
 fn another_waker() {
     model(|| {
         let list = List::new();
@@ -142,7 +143,7 @@ fn another_waker() {
     });
 }
 
-/// The same when the first wait is ended by what came, and waited for again.
+/// The same when a link ends the first wait, and the owner waits again.
 fn another_wait() {
     model(|| {
         let list = List::new();
@@ -155,7 +156,7 @@ fn another_wait() {
     });
 }
 
-/// What comes to a closed list knows that, and what came before is found.
+/// A push to a closed list is refused, and the owner finds all earlier ones.
 fn the_end() {
     model(|| {
         let list = List::new();
@@ -180,8 +181,8 @@ mod mistakes {
     }
 }
 
-/// A pusher that has read the words of one wait must not end another with them. The
-/// words would be those of a waker that is gone; here they are only counted.
+/// A pusher that has read the words of one wait must not end another with them. The words
+/// would be those of a released waker; here they are only counted.
 mod waits_are_told_apart {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
@@ -196,11 +197,10 @@ mod waits_are_told_apart {
         }
     }
 
-    /// The second waker is the one that is woken when the first was replaced before
-    /// anything came.
+    /// If the second waker replaced the first before any push, a push wakes the second.
     fn only_the_latest_is_woken() {
         model(|| {
-            // Wakers are leaked, so that a mistake uses nothing that is gone.
+            // Wakers are leaked, so that a mistake uses no freed memory.
             let counts: [&'static AtomicUsize; 2] =
                 [(); 2].map(|()| &*Box::leak(Box::new(AtomicUsize::new(0))));
             let wakers = counts.map(|count| Waker::from(Arc::new(Numbered(count))));
@@ -212,11 +212,12 @@ mod waits_are_told_apart {
             let waits = list.wait(&wakers[1]);
             assert!(other.join().unwrap());
             let woken = counts.map(|count| count.load(Ordering::SeqCst));
-            // Whoever was woken, it was the one who waited at that time; nobody, if it came
-            // between the two.
-            match waits {
-                true => assert_eq!(woken, [0, 1]),
-                false => assert_eq!(woken[1], 0),
+            // A push wakes the waker that was registered at that time, and none between
+            // the two registrations.
+            if waits {
+                assert_eq!(woken, [0, 1])
+            } else {
+                assert_eq!(woken[1], 0)
             }
             assert_eq!(list.take(), 1);
         });

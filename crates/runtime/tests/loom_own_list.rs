@@ -61,7 +61,8 @@ impl Line {
         future: impl Future<Output = ()> + Send + 'static,
     ) -> (JoinHandle<()>, Option<Notified>) {
         let owned = &self.0.owned;
-        // SAFETY: as above, and the future may go to other threads.
+        // SAFETY: each thread owns the list with its number, and the future may go to
+        // other threads.
         unsafe { owned.bind(ListId::own(self.number()), future, self.clone(), id()) }
     }
 
@@ -78,14 +79,14 @@ impl Line {
         }
     }
 
-    /// What a worker does at the end.
+    /// The work of a worker at shutdown.
     fn close(&self) {
-        // SAFETY: as above.
+        // SAFETY: each thread owns the list with its number.
         unsafe { self.0.owned.close_own(self.number()) };
         self.0.owned.close_and_cancel_all();
     }
 
-    /// All tasks have ended, and their futures are gone.
+    /// Asserts that all tasks have ended, and that their futures were dropped.
     fn end(self, value: &Witness<()>) {
         assert!(self.take().is_none(), "a token too many");
         assert!(self.0.owned.is_empty());
@@ -109,8 +110,8 @@ impl Future for Waits {
     }
 }
 
-/// The runtime ends by another worker, while a worker starts a task. The one that it has,
-/// and that waits, is dropped by the other.
+/// Another worker shuts the runtime down while a worker starts a task. The other worker
+/// drops the waiting task of this one.
 fn closed_by_another() {
     model::model(3, || {
         let line = Line::new();

@@ -18,7 +18,7 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
 
 const KEEP_ALIVE: Duration = Duration::from_secs(3600);
 
-/// A pool that counts what its threads do.
+/// A pool that counts its threads' steps.
 struct Pool {
     queue: JobQueue<Job>,
     ran: AtomicU32,
@@ -27,7 +27,7 @@ struct Pool {
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
-/// What a job does.
+/// The work of a job.
 #[derive(Debug)]
 enum Job {
     Count,
@@ -95,7 +95,7 @@ impl Pool {
         assert!(self.queue.wait_until_empty(None));
     }
 
-    /// Waits for the threads to be really gone, which a model has to.
+    /// Joins the threads, as a model has to.
     fn join(&self) {
         let threads = std::mem::take(&mut *self.threads.lock().unwrap());
         threads
@@ -197,8 +197,8 @@ fn closing_at_rest() {
     });
 }
 
-/// A thread can not be started, and a job has counted on it, for which another thread
-/// must be woken that has gone to sleep meanwhile.
+/// A thread cannot be started, and a job has counted on it. The job needs another thread,
+/// which has gone to sleep in between and must be woken.
 fn a_start_fails() {
     model(2, || {
         let pool = Pool::new(2);
@@ -216,7 +216,7 @@ fn a_start_fails() {
     });
 }
 
-/// The only thread can not be started, and the pool is closed meanwhile.
+/// The only thread cannot be started, while another thread closes the pool.
 fn the_only_start_fails() {
     model(3, || {
         let pool = Pool::new(1);

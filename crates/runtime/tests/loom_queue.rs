@@ -20,8 +20,8 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     builder.check(test);
 }
 
-/// What goes through the queues: loom sees when one is touched without having been
-/// published, or by two at once.
+/// An item of the queues. Loom reports an access before the item is published, or two at
+/// once.
 struct Item(UnsafeCell<u32>);
 
 /// Puts a new item into the world.
@@ -29,11 +29,11 @@ fn item() -> NonNull<Item> {
     NonNull::from(Box::leak(Box::new(Item(UnsafeCell::new(0)))))
 }
 
-/// Takes an item out of the world; a second time is noticed.
+/// Takes an item out of the world; fails the second time.
 fn finish(item: NonNull<Item>) -> usize {
     // SAFETY: the items live until `free`.
     unsafe { item.as_ref() }.0.with_mut(|times| {
-        // SAFETY: loom sees to it that nobody else touches it.
+        // SAFETY: loom verifies that no other thread uses it.
         unsafe {
             *times += 1;
             assert_eq!(*times, 1, "taken twice");
@@ -42,10 +42,10 @@ fn finish(item: NonNull<Item>) -> usize {
     1
 }
 
-/// Gives the memory back, when everybody has ended.
+/// Frees the items, after all threads have ended.
 fn free(items: &[NonNull<Item>]) {
     for item in items {
-        // SAFETY: they came from `item`, and nobody has them any more.
+        // SAFETY: they came from `item`, and no thread uses them any more.
         drop(unsafe { Box::from_raw(item.as_ptr()) });
     }
 }
@@ -58,7 +58,7 @@ fn share<T>(value: T) -> Arc<ManuallyDrop<T>> {
     Arc::new(ManuallyDrop::new(value))
 }
 
-/// Drops what was shared, when all threads have ended.
+/// Drops a shared value, after all threads have ended.
 fn unshare<T>(shared: Arc<ManuallyDrop<T>>) {
     if let Ok(value) = Arc::try_unwrap(shared) {
         drop(ManuallyDrop::into_inner(value));
@@ -100,7 +100,7 @@ fn laps() {
         for item in items {
             // SAFETY: this thread is the owner.
             while unsafe { ring.push(item) }.is_err() {
-                // SAFETY: as above.
+                // SAFETY: this thread is the owner.
                 taken += unsafe { ring.pop() }.map_or(0, finish);
             }
         }
@@ -162,7 +162,7 @@ fn chain() {
     });
 }
 
-/// The owner's ring is full and spills while somebody steals.
+/// The owner's ring is full and spills while a thief steals.
 fn spills() {
     model(3, || {
         let ring = share(Four::new());
@@ -202,10 +202,10 @@ fn slot() {
             // SAFETY: this thread is the owner.
             taken += unsafe { slot.put(item) }.map_or(0, finish);
         }
-        // SAFETY: as above.
+        // SAFETY: this thread is the owner.
         taken += unsafe { slot.take() }.map_or(0, finish);
         taken += reclaimer.join().unwrap();
-        // SAFETY: as above.
+        // SAFETY: this thread is the owner.
         taken += unsafe { slot.take() }.map_or(0, finish);
         assert_eq!(taken, items.len(), "lost");
         free(&items);
@@ -224,12 +224,12 @@ fn two_reclaimers() {
             let slot = slot.clone();
             thread::spawn(move || slot.reclaim().map_or(0, finish))
         });
-        // SAFETY: as above.
+        // SAFETY: this thread is the owner.
         let mut taken = unsafe { slot.take() }.map_or(0, finish);
         for reclaimer in reclaimers {
             taken += reclaimer.join().unwrap();
         }
-        // SAFETY: as above.
+        // SAFETY: this thread is the owner.
         taken += unsafe { slot.take() }.map_or(0, finish);
         assert_eq!(taken, 1, "lost");
         free(&items);
@@ -242,12 +242,12 @@ fn batch() {
     batch_reclaimed_by(1, 8, 3);
 }
 
-/// The same while two reclaim it, the one perhaps after the other.
+/// The same while two workers reclaim it, at once or one after the other.
 fn batch_and_two_reclaimers() {
     batch_reclaimed_by(2, 6, 2);
 }
 
-/// The owner takes up to `most` at a time.
+/// The owner claims up to `most` in one step.
 fn batch_reclaimed_by(reclaimers: usize, items: usize, most: usize) {
     // So that it is filled again: half of the ring, twice.
     assert!(items / 2 >= most && (items - most) / 2 >= 2);
@@ -265,7 +265,7 @@ fn batch_reclaimed_by(reclaimers: usize, items: usize, most: usize) {
                 thread::spawn(move || reclaim(&queues.0))
             })
             .collect();
-        // SAFETY: as above.
+        // SAFETY: this thread is the owner.
         let next = || unsafe { batch.take().or_else(|| batch.take_through(ring, most)) };
         let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
         taken += reclaimers
@@ -300,7 +300,7 @@ fn batch_and_thief() {
             let queues = queues.clone();
             thread::spawn(move || thief(&queues.1))
         };
-        // SAFETY: as above.
+        // SAFETY: this thread is the owner.
         let next = || unsafe { batch.take().or_else(|| batch.take_through(ring, 2)) };
         let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
         taken += other.join().unwrap();

@@ -1,7 +1,7 @@
 //! Models of a task's life.
 //!
-//! The scheduler is one queue. Whoever runs tokens takes them from there; a thread that
-//! finds none while it expects one sleeps, so a lost wake-up is a deadlock.
+//! The scheduler is one queue. A thread that runs tokens takes them from there. A thread
+//! that finds none while it expects one sleeps, so a lost wake-up is a deadlock.
 #![cfg(loom)]
 
 use std::cell::Cell;
@@ -24,7 +24,7 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-/// The queue. Its copies in tasks are counted by loom, which finds what is leaked.
+/// The queue. Loom counts its copies in tasks, and finds leaks.
 #[derive(Clone)]
 struct Line(Arc<Shared>);
 
@@ -85,9 +85,10 @@ impl Line {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let owned = &self.0.owned;
-        let list = match self.is_owner() {
-            true => ListId::own(0),
-            false => ListId::shared(0),
+        let list = if self.is_owner() {
+            ListId::own(0)
+        } else {
+            ListId::shared(0)
         };
         // SAFETY: the own list is the owner's, and the future may go to other threads.
         let (join, token) = unsafe { owned.bind(list, future, self.clone(), id()) };
@@ -95,7 +96,7 @@ impl Line {
         Calm::new(join)
     }
 
-    /// Frees what has ended elsewhere, which would keep the line otherwise.
+    /// Frees the tasks that have ended elsewhere, which would keep the line otherwise.
     fn drain(&self) {
         assert!(self.is_owner());
         // SAFETY: this is the owner.
@@ -110,7 +111,7 @@ impl Line {
         self.0.queue.lock().unwrap().pop_front()
     }
 
-    /// Runs a token, and queues the one that may come of it. Says whether a task ended.
+    /// Runs a token, and queues the token that may result. Returns whether a task ended.
     fn run(&self, token: Notified) -> bool {
         match token.run() {
             Ran::Done => return true,
@@ -120,7 +121,7 @@ impl Line {
         false
     }
 
-    /// Runs what is queued now.
+    /// Runs the tasks that are queued now.
     fn run_queued(&self) {
         while let Some(token) = self.take() {
             if !self.run(token) {
@@ -170,7 +171,7 @@ impl Future for Flagged {
     }
 }
 
-/// What must not be dropped any more when a model has failed: loom is gone then.
+/// A value that must not be dropped when a model has failed, because loom has ended then.
 struct Calm<T>(ManuallyDrop<T>);
 
 impl<T> Calm<T> {
@@ -215,7 +216,7 @@ impl<T> Drop for Calm<T> {
     }
 }
 
-/// What a model looks at.
+/// The objects of a model.
 struct Setting {
     line: Calm<Line>,
     flag: Calm<Arc<AtomicBool>>,
@@ -287,7 +288,7 @@ impl Wake for Bell {
 }
 
 fn poll<T>(join: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
-    // The threads of all models share what the system's thread has of its budget.
+    // The threads of all models share the budget of the system's thread.
     unconstrained(|| Pin::new(join).poll(&mut Context::from_waker(waker)))
 }
 
@@ -367,7 +368,7 @@ fn a_second_token_is_found() {
     });
 }
 
-/// The tasks have ended, and have dropped what they had of the value.
+/// Asserts that the tasks have ended, and have dropped their references to the value.
 fn all_gone(line: &Line, value: &Witness<()>) {
     assert!(line.owned().is_empty());
     assert_eq!(Witness::strong_count(value), 1);
@@ -527,7 +528,7 @@ fn aborted_while_it_ends() {
     });
 }
 
-/// A task that never ends by itself is aborted while it may be polled.
+/// A task that never ends is aborted while it may be polled.
 fn aborted_while_it_waits() {
     model(3, || {
         let Setting {
@@ -579,7 +580,7 @@ impl Future for Yields {
     }
 }
 
-/// A task that yields is woken and aborted meanwhile, and run by two threads.
+/// A task that yields is woken and aborted at the same time, and run by two threads.
 fn yields(abort: bool) {
     model(3, move || {
         let line = Line::new(true);

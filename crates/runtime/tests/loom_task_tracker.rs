@@ -13,19 +13,19 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{End, block_on_parking, model_in_order, poll};
 
-/// What the tasks write and the one who waits reads.
+/// Written by the tasks, and read by the waiter.
 struct Shared([UnsafeCell<u32>; 2]);
 
-// SAFETY: the models are about whether that is so.
+// SAFETY: the models check that the waiter reads only after the tasks have written.
 unsafe impl Sync for Shared {}
-// SAFETY: as above.
+// SAFETY: the models check that the waiter reads only after the tasks have written.
 unsafe impl Send for Shared {}
 
 fn model(test: impl Fn() + Sync + Send + 'static) {
     model_in_order(2, test);
 }
 
-/// Two tasks end while somebody waits, who then sees what they did.
+/// Two tasks end while a thread waits, which then sees their writes.
 fn two_tasks() {
     model(|| {
         let tracker = End::new(TaskTracker::new());
@@ -51,7 +51,7 @@ fn two_tasks() {
     });
 }
 
-/// A tracker without tasks is closed, and opened again, while somebody waits.
+/// A tracker without tasks is closed, and opened again, while a thread waits.
 fn closed_for_a_moment() {
     model(|| {
         let tracker = End::new(TaskTracker::new());

@@ -45,7 +45,7 @@ fn threads_take_turns(threads: usize) {
     one_turn(&cell);
     others.into_iter().for_each(|other| other.join().unwrap());
     let core = cell.take().expect("all have put it back");
-    // SAFETY: as above.
+    // SAFETY: all threads have ended, so this one has the core.
     let count = unsafe { core.as_ref().with(|count| *count) };
     assert_eq!(count, threads as u32);
     cell.put_back(core);

@@ -15,7 +15,7 @@ use blitz_runtime::model::time::{Timer, Wheel};
 use loom::thread;
 use model::{block_on, model_in_order as model};
 
-/// An open wheel, which is gone when the model ends well.
+/// An open wheel, which is freed when the model ends well.
 struct World(&'static Wheel);
 
 impl World {
@@ -32,7 +32,7 @@ impl World {
     }
 }
 
-/// A timer whose memory stays, so that the model sees who uses it too late.
+/// A timer whose memory stays, so that the model sees a late use.
 struct Kept(*mut Timer);
 
 impl Kept {
@@ -56,7 +56,7 @@ impl Kept {
     }
 }
 
-/// What a waker counts, in a way that loom sees.
+/// A count of wake-ups that loom sees.
 struct Count(AtomicU32);
 
 const COUNTING: RawWakerVTable =
@@ -85,7 +85,7 @@ fn turns(wheel: &'static Wheel, now: u64) -> thread::JoinHandle<usize> {
     thread::spawn(move || wheel.turn(now))
 }
 
-/// Waits until the timer is elapsed; what it said then.
+/// Waits until the timer is elapsed. Returns whether it ended without an error.
 fn wait(timer: &mut Kept, own: Option<&'static Wheel>) -> bool {
     block_on(poll_fn(|cx| timer.get().poll(cx.waker(), || own))).is_ok()
 }
@@ -129,7 +129,7 @@ fn polls_race_fire() {
     gone(timer, world);
 }
 
-/// The timer is put off while it fires.
+/// The owner postpones the timer while the timer fires.
 fn putting_off_races_fire() {
     let (world, wheel, woken, waker, mut timer) = linked(5);
     let turning = turns(wheel, 5);
@@ -148,7 +148,8 @@ fn putting_off_races_fire() {
     gone(timer, world);
 }
 
-/// A timer that was put off before anybody looked does not wake its task too early.
+/// A timer that was postponed before any thread turned the wheel does not wake
+/// its task too early.
 fn putting_off_in_time() {
     let (world, wheel, woken, _, mut timer) = linked(5);
     timer.get().reset(70, || Some(wheel));
@@ -209,7 +210,7 @@ fn a_timer_from_elsewhere() {
         loop {
             match wheel.next_tick() {
                 Some(5) => return wheel.turn(5),
-                // Somebody has one for much later.
+                // Another thread has a deadline much later.
                 Some(_) | None => blitz_futex::wait(&token, 0),
             };
             token.swap(0, Ordering::AcqRel);

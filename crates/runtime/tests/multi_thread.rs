@@ -1,4 +1,4 @@
-//! The multi-thread scheduler: who runs, who starves, who sleeps.
+//! The multi-thread scheduler: running, starving and sleeping.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -86,7 +86,8 @@ fn a_full_queue_gives_many_away_at_once() {
                 })
             })
             .collect();
-        // The others are polled in turn, short polls, of which many are taken in hand.
+        // The others are polled one after the other: short polls, of which many are
+        // claimed.
         for _ in 0..50 {
             task::yield_now().await;
         }
@@ -307,8 +308,8 @@ fn timers_of_a_blocked_worker_fire() {
     }
 }
 
-/// What the threads of this process have done: how often one gave its processor up of its
-/// own will.
+/// The number of times that threads of this process have given up their processor
+/// voluntarily.
 #[cfg(target_os = "linux")]
 fn voluntary_switches(thread: &str) -> u64 {
     let mut sum = 0;
@@ -361,7 +362,8 @@ fn workers_sleep_when_there_is_nothing_to_do() {
             .map(|worker| metrics.worker_park_unpark_count(worker))
             .collect()
     };
-    // The monitor looks once more, and then all sleep for good. It never dozes for so long.
+    // The monitor checks a last time, and then all threads sleep. It never dozes for so
+    // long.
     wait_for("sleep", || {
         let before = parks();
         std::thread::sleep(Duration::from_millis(600));
@@ -438,7 +440,8 @@ fn others_in_the_process_know_how_many_workers_are_awake() {
     use blitz_sync::internals::awake::awake;
 
     let (runtime, stop) = (runtime(3), Arc::new(AtomicBool::new(false)));
-    // More than this test's own workers may be awake, since other tests run meanwhile.
+    // More than this test's own workers may be awake, since other tests run at the same
+    // time.
     for _ in 0..3 {
         let stop = stop.clone();
         runtime.spawn(async move {
@@ -451,14 +454,14 @@ fn others_in_the_process_know_how_many_workers_are_awake() {
     stop.store(true, Ordering::Relaxed);
     let handle = runtime.handle().clone();
     drop(runtime);
-    // The count is not asked of what is gone, with a handle or without.
+    // The count does not read a runtime that has ended, with a handle or without.
     awake();
     drop(handle);
     awake();
 }
 
-/// Keeps both workers busy until each runs one of two tasks; the one on thread `last` goes on
-/// for a while, so that its worker falls asleep after the other.
+/// Keeps both workers busy until each runs one of two tasks. The task on thread `last`
+/// goes on for a while, so that its worker falls asleep after the other.
 fn occupy_both_workers(last: ThreadId) {
     let together = Arc::new(Barrier::new(2));
     let (end, ended) = mpsc::channel();

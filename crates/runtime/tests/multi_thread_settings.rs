@@ -1,4 +1,4 @@
-//! What the builder's options do to the workers of a multi-thread runtime.
+//! The effects of the builder's options on the workers of a multi-thread runtime.
 #![cfg(not(loom))]
 
 use std::collections::HashSet;
@@ -133,7 +133,7 @@ fn intervals_of_one_are_heeded() {
                 }
             })
         };
-        // Neither timers nor what comes from outside waits for the busy one to end.
+        // Neither timers nor remote tasks wait for the busy task to end.
         runtime
             .block_on(runtime.spawn(async { time::sleep(Duration::from_millis(2)).await }))
             .unwrap();
@@ -348,11 +348,11 @@ fn the_monitor_of_a_blocked_worker_looks_ever_more_rarely() {
     assert!(looks < 60, "{looks} looks in 1.5 s");
 }
 
-/// The timer of a blocked worker does not wait until the monitor looks again by itself.
+/// The timer of a blocked worker does not wait until the monitor's next regular check.
 #[test]
 fn a_monitor_that_looks_rarely_sees_the_timers_of_a_blocked_worker() {
     let runtime = runtime(2);
-    // By itself it looks after 1, 3, 7, ... 255, 511 ms.
+    // Without a wake-up the monitor checks after 1, 3, 7, ... 255, 511 ms.
     let wait = || {
         let task = runtime.spawn(async {
             let begin = Instant::now();

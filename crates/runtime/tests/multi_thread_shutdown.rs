@@ -177,7 +177,7 @@ fn tasks_are_woken_aborted_and_spawned_while_the_runtime_ends() {
             end.store(true, Ordering::SeqCst);
         });
         assert_eq!(count.load(Ordering::SeqCst), 0);
-        // What outlives the runtime does nothing.
+        // Wakers that outlive the runtime do nothing.
         wakers.lock().drain(..).for_each(Waker::wake);
         assert!(aborts.iter().all(|task| task.is_finished()));
     }
@@ -418,9 +418,12 @@ fn what_ends_with_the_runtime_may_block_in_place() {
             let hand_over = round % 2 == 0;
             let metrics = runtime.metrics();
             let is_parked = |worker| metrics.worker_park_unpark_count(worker) % 2 == 1;
-            let is_ready = || match hand_over {
-                true => started.load(Ordering::SeqCst) >= 10,
-                false => started.load(Ordering::SeqCst) == 20 && (0..workers).all(is_parked),
+            let is_ready = || {
+                if hand_over {
+                    started.load(Ordering::SeqCst) >= 10
+                } else {
+                    started.load(Ordering::SeqCst) == 20 && (0..workers).all(is_parked)
+                }
             };
             while !is_ready() {
                 std::thread::yield_now();

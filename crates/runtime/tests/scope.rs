@@ -159,8 +159,8 @@ fn a_dropped_scope_drops_its_children() {
     assert_eq!(count.into_inner(), 4);
 }
 
-/// A leaked scope leaks its children: nobody touches what they borrowed, whoever
-/// wakes them, on any thread.
+/// A leaked scope leaks its children: no thread touches the values that they borrowed,
+/// whichever thread wakes them.
 #[test]
 fn a_leaked_scope_never_runs_again() {
     let mut wakers = Vec::new();
@@ -286,7 +286,7 @@ fn children_of_the_end() {
     assert_eq!(count.into_inner(), 1);
 }
 
-/// A scope that got out drops what it is given when all has ended.
+/// A scope that got out drops new children when the future has ended.
 #[test]
 fn a_scope_gets_out() {
     let count = AtomicUsize::new(0);
@@ -327,13 +327,13 @@ fn a_child_can_be_aborted() {
 
 #[test]
 fn panics_of_children() {
-    // Somebody asks.
+    // The child is awaited.
     pollster::block_on(scope(|s| async move {
         let child = s.spawn(async { panic!("asked for") });
         let error = child.await.map(|(): ()| ()).unwrap_err();
         assert_eq!(message(error.into_panic()), "asked for");
     }));
-    // Nobody asks: the others end first.
+    // The child is not awaited: the others end first.
     let others = &AtomicUsize::new(0);
     let scoped = scope(|s| async move {
         s.spawn(async { panic!("not asked for") });

@@ -1,5 +1,5 @@
-//! The end of a runtime: whatever state a task is in, its future and its output are
-//! dropped exactly once, and everybody who waits for it hears of it.
+//! The end of a runtime: in every state of a task, its future and its output are dropped
+//! exactly once, and all its waiters are woken.
 
 #![cfg(not(loom))]
 
@@ -338,7 +338,7 @@ fn blocking_work_that_has_not_begun_is_run_or_cancelled() {
     let value = made.one();
     let queued = runtime.spawn_blocking(move || drop(value));
     let ended = thread::spawn(move || drop(runtime));
-    // The end has begun, and waits for the one that runs.
+    // The shutdown is in progress, and waits for the running job.
     thread::sleep(Duration::from_millis(20));
     assert!(!ended.is_finished());
     go_on.send(()).unwrap();
@@ -375,7 +375,7 @@ fn a_time_out_is_kept() {
         assert!(pollster::block_on(waiting).unwrap_err().is_cancelled());
         assert!(!stuck.is_finished());
         go_on.send(()).unwrap();
-        // Its thread goes on, and so its result comes, though the runtime is gone.
+        // The job's thread goes on, so its result comes after the runtime has ended.
         drop(pollster::block_on(stuck).unwrap());
         made.all_dropped_once();
     }

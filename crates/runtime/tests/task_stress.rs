@@ -38,7 +38,7 @@ fn within_a_minute(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Wakers that somebody else is to wake.
+/// Wakers that another thread calls.
 #[derive(Clone, Default)]
 struct Bells(Arc<Mutex<Vec<Waker>>>);
 

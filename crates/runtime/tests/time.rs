@@ -73,7 +73,7 @@ fn a_paused_clock_jumps() {
     });
 }
 
-/// Also beyond what can be counted in nanoseconds.
+/// Also beyond the range of nanoseconds.
 #[cfg(unix)]
 #[test]
 fn a_paused_clock_jumps_over_centuries() {
@@ -216,7 +216,7 @@ fn timers_outlive_their_runtime() {
         }
         drop(runtime);
         assert_eq!(wakings.count() - before, 99);
-        // Another runtime takes over what the first one had.
+        // Another runtime takes over the wheels of the first one.
         for runtime in flavours() {
             in_time(&runtime, time_sleep(ms(1)));
         }

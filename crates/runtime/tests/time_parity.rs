@@ -1,5 +1,5 @@
-//! The same scenarios with Tokio's timers and with ours: texts, traits, panics, and when
-//! what fires while the clock is paused.
+//! The same scenarios with Tokio's timers and with ours: texts, traits, panics, and the
+//! times at which timers fire while the clock is paused.
 
 mod of_tokio {
     use tokio::sync::mpsc;

@@ -13,7 +13,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{DefaultGuard, set_default};
 use tracing::{Event, Metadata, Subscriber};
 
-/// What happened to a span.
+/// The events of a span.
 #[derive(Clone, Default, Debug)]
 struct Span {
     target: String,

@@ -58,8 +58,8 @@ macro_rules! guard {
             /// nothing, and is the same as not clearing.
             pub fn retain_ready(&mut self) {}
 
-            /// Returns the readiness at the time when the guard was created, without what
-            /// was cleared through the guard.
+            /// Returns the readiness at the time when the guard was created, without the
+            /// bits that were cleared through the guard.
             pub fn ready(&self) -> Ready {
                 let event = self.event.as_ref();
                 event.map_or(Ready::EMPTY, |event| bits::to_ready(event.bits))

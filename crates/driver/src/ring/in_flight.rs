@@ -18,10 +18,10 @@ use crate::driver::Driver;
 /// # Safety
 ///
 /// Everything that the entry points to must stay valid, and must not be used, while the
-/// operation is neither moved nor dropped; and if it lies on the heap, also when the
-/// operation is moved.
+/// operation is neither moved nor dropped. For memory on the heap this must hold also
+/// when the operation is moved.
 pub unsafe trait Operation: Finish {
-    /// Tells whether the operation is cancelled if its future is dropped. Otherwise it
+    /// Whether dropping the future cancels the operation. Otherwise it
     /// continues, and is finished even though no task waits for it.
     const ENDS_WITH_FUTURE: bool = true;
 

@@ -44,7 +44,7 @@ use crate::lock::Mutex;
 use crate::selector::Selector;
 use crate::wakers::Wakers;
 
-/// The number of operations that go to the kernel at a time.
+/// The number of operations that go to the kernel in one batch.
 const SUBMISSIONS: u32 = 256;
 /// The number of operations that may be under way: the kernel's own ratio is 2, but
 /// operations that wait for a disk take longer than their submission.
@@ -115,9 +115,10 @@ fn set_up() -> io::Result<IoUring> {
         .build(SUBMISSIONS)?;
     let mut known = Probe::new();
     uring.submitter().register_probe(&mut known)?;
-    match OPERATIONS.iter().all(|code| known.is_supported(*code)) {
-        true => Ok(uring),
-        false => Err(io::ErrorKind::Unsupported.into()),
+    if OPERATIONS.iter().all(|code| known.is_supported(*code)) {
+        Ok(uring)
+    } else {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 
@@ -203,7 +204,7 @@ impl Ring {
 }
 
 impl Turn {
-    /// Submits what is queued to the kernel. Returns `false` if that failed, or if
+    /// Submits the queued entries to the kernel. Returns `false` if that failed, or if
     /// something has completed already: then the caller must not wait for long.
     #[inline]
     pub fn submit(&mut self, ring: &Ring, wakers: &mut Wakers) -> bool {
@@ -230,8 +231,8 @@ impl Turn {
         loop {
             let mut submission = uring.submission();
             while let Some(entry) = self.entries.front() {
-                // SAFETY: what the entry points to does not move until its completion is
-                // delivered: the contract of `Operation`.
+                // SAFETY: the contract of `Operation`: memory that the entry points to
+                // does not move until the completion is delivered.
                 if unsafe { submission.push(entry) }.is_err() {
                     break;
                 }
@@ -283,7 +284,7 @@ impl Turn {
 
     /// Cancels and awaits all operations under way. Nothing more can be queued.
     pub fn end(&mut self, ring: &Ring, wakers: &mut Wakers) {
-        // What is queued is submitted first, so that the request to cancel finds it.
+        // Submits the queued operations first, so that the request to cancel finds them.
         self.submit_all(ring);
         self.complete(ring, wakers);
         while !ring.is_idle() && self.uring.is_some() {

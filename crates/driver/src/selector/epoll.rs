@@ -1,11 +1,11 @@
 //! epoll: any number of threads wait at the same time.
 //!
-//! mio creates the epoll instance and registers sources. The waiting is done here, because
-//! mio's poll belongs to one thread at a time, while the kernel lets any thread wait:
+//! mio creates the epoll instance and registers sources. The waiting is done here,
+//! because only one thread can wait in mio's poll, while the kernel lets any thread wait:
 //!
-//! * An event wakes one of the threads that wait, the one that began to wait last. If the
-//!   thread that the kernel has woken does not run at once, and another one polls before
-//!   it, that one gets the event, and the first goes on waiting.
+//! * An event wakes one of the waiting threads, the latest to begin its wait. If another
+//!   thread polls before the woken thread runs, that other thread gets the event, and the
+//!   woken thread goes on waiting.
 //! * As all sources are edge-triggered, one poll reports an event and no other does.
 
 use std::io;

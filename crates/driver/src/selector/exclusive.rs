@@ -1,4 +1,4 @@
-//! mio's poll behind a lock: kqueue, or what Windows provides.
+//! mio's poll behind a lock, for kqueue and Windows.
 
 use std::io;
 use std::time::{Duration, Instant};

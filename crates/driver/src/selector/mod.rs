@@ -1,9 +1,9 @@
 //! The system's facility to wait for many sources at once.
 //!
-//! | file | what it is |
+//! | file | contents |
 //! |---|---|
 //! | `epoll.rs` | Linux: any number of threads wait at the same time, and the kernel wakes one for each event |
-//! | `exclusive.rs` | other systems: mio's poll behind a lock, so that one thread at a time waits |
+//! | `exclusive.rs` | other systems: mio's poll behind a lock, so that only one thread waits |
 //! | `model.rs` | a model of the first for loom |
 
 #[cfg(epoll)]
@@ -45,7 +45,7 @@ pub enum Report {
 /// How long a poll waits for events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// It collects what is there.
+    /// The poll collects pending events, without waiting.
     Not,
     /// It waits until there is an event, or until the time has come.
     Until(Option<Instant>),

@@ -1,5 +1,5 @@
-//! A model of the system's poll, edge-triggered: what one poll has reported, including a
-//! wake-up, no other poll reports again.
+//! A model of the system's poll, edge-triggered: no two polls report the same event or
+//! wake-up.
 
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -22,7 +22,7 @@ struct State {
 }
 
 impl State {
-    /// Takes what a poll reports.
+    /// Takes the state that a poll reports.
     fn take(&mut self) -> State {
         let is_set = self.is_set;
         let taken = std::mem::take(self);

@@ -1,10 +1,10 @@
 //! A timer in the poll (timerfd) that stays set from one poll to the next.
 //!
-//! A poll with a timeout makes the kernel set a timer and cancel it again, each time. For a
-//! worker that sleeps for some microseconds at a time, with a deadline that is milliseconds
-//! away, this costs as much as the rest of the poll. So a deadline sets this timer instead,
-//! unless it is already set for an earlier time. A deadline that is no longer needed is not
-//! cancelled: it only ends one poll early.
+//! A poll with a timeout makes the kernel set a timer and cancel it again, each time. For
+//! a worker that sleeps for microseconds, often, with a deadline that is milliseconds
+//! away, this costs as much as the rest of the poll. So a deadline sets this timer
+//! instead, unless it is already set for an earlier time. A deadline that is no longer
+//! needed is not cancelled: it only ends one poll early.
 //!
 //! # The timer ends a poll
 //!
@@ -14,9 +14,9 @@
 //! that thread then sets `due` to `None` ([`Timer::expired`]).
 //!
 //! A thread that calls [`Timer::set_by`] may find an earlier time in place whose event
-//! another thread has just taken. Then that thread's poll has ended, and its caller is told
-//! so ([`Reports::expired`](crate::Reports)): it does what is due, and sets the timer for
-//! what is due next.
+//! another thread has just taken. Then that thread's poll has ended and reports the
+//! expiry to its caller ([`Reports::expired`](crate::Reports)). The caller fires the
+//! timers that are due, and sets this timer for the next deadline.
 //!
 //! Setting the timer may erase an event of an earlier time that has not been taken. Then
 //! the new time must be earlier than that one, so it is past, and the kernel reports it at

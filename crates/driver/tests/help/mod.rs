@@ -49,7 +49,7 @@ pub fn park_until(driver: &Driver, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Delivers what has happened so far.
+/// Delivers the events so far.
 pub fn look(driver: &Driver) {
     let mut wakers = Wakers::new();
     driver.poll(&mut wakers);

@@ -1,4 +1,4 @@
-//! Counts read-modify-writes, for the tests of what a task costs.
+//! Counts read-modify-writes, for the tests of a task's costs.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ pub(super) fn count() {
     CHANGES.set(CHANGES.get() + 1);
 }
 
-/// How many are made meanwhile.
+/// Runs `run`, and returns the number of read-modify-writes that it made.
 pub(super) fn during<R>(run: impl FnOnce() -> R) -> (usize, R) {
     let before = CHANGES.get();
     let result = run();

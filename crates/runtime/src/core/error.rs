@@ -31,7 +31,7 @@ enum Reason {
     Panic(Payload),
 }
 
-/// What a task panicked with. No shared reference to it is ever given out.
+/// The payload of a task's panic. No shared reference to it is ever given out.
 struct Payload(Box<dyn Any + Send>);
 
 // SAFETY: through a shared reference only text is read, of types that are `Sync`.
@@ -52,7 +52,7 @@ impl JoinError {
         }
     }
 
-    /// What the task panicked with, if it is text.
+    /// Returns the panic's payload, if it is text.
     fn message(&self) -> Option<&str> {
         let Reason::Panic(Payload(payload)) = &self.reason else {
             return None;
@@ -102,7 +102,7 @@ impl JoinError {
         matches!(self.reason, Reason::Panic(_))
     }
 
-    /// Returns what the task panicked with.
+    /// Returns the payload of the task's panic.
     ///
     /// # Panics
     ///
@@ -128,7 +128,7 @@ impl JoinError {
             .expect("`JoinError` reason is not a panic.")
     }
 
-    /// Returns what the task panicked with.
+    /// Returns the payload of the task's panic.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! What happens to a task, for each type of future and scheduler, and the memory in which it
-//! does: one allocation for all there is.
+//! The typed half of a task: allocation, poll, completion and drop. A task is one
+//! allocation.
 //!
-//! What the future or the output may be used for follows from the state: the thread that set
-//! `RUNNING` has them until it gives `RUNNING` back or completes the task; after that,
-//! the join handle has them if it exists, else the completer.
+//! The state says which thread may use the future or the output. The thread that set
+//! `RUNNING` has them until it resets `RUNNING` or completes the task. After that, the
+//! join handle has them if it exists, else the completer.
 
 use std::any::Any;
 use std::future::Future;
@@ -28,7 +28,7 @@ struct Cell<F: Future, S> {
     contents: Watched<Contents<F>>,
 }
 
-/// The future or what came of it. The header's `stage` says which.
+/// The future or its outcome. The header's `stage` says which.
 union Contents<F: Future> {
     future: ManuallyDrop<F>,
     value: ManuallyDrop<F::Output>,
@@ -40,14 +40,14 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     ///
     /// # Safety
     ///
-    /// There is no other reference to the task, which is complete, and neither future
-    /// nor output are there any more.
+    /// The caller has the only reference to the task, which is complete, and whose
+    /// contents have been taken or dropped.
     unsafe fn free(cell: NonNull<Self>) {
         // SAFETY: the memory comes from a box, and is the caller's.
         let cell = unsafe { Box::from_raw(cell.as_ptr()) };
         #[cfg(not(loom))]
         drop(cell);
-        // The checker wants to see what uses it nevertheless.
+        // The checker verifies that no thread uses the memory from now on.
         #[cfg(loom)]
         {
             cell.header.state.freed();
@@ -81,15 +81,15 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         #[cfg(loom)]
         assert_eq!(self.stage(), Stage::Future);
         self.contents.with_mut(|contents| {
-            // SAFETY: the future is there, as the caller promises, and stays at its place
-            // until it is dropped.
+            // SAFETY: the caller promises that the contents are the future, which is not
+            // moved before it is dropped.
             let future = unsafe { Pin::new_unchecked(&mut *(*contents).future) };
             future.poll(context)
         })
     }
 
-    /// Drops the future or the output, if one is there. If the drop panics, it is not
-    /// there any more either.
+    /// Drops the future or the output, if there is one. If the drop panics, the contents
+    /// are empty nevertheless.
     ///
     /// # Safety
     ///
@@ -98,7 +98,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         let stage = self.stage();
         self.set_stage(Stage::Empty);
         self.contents.with_mut(|contents| {
-            // SAFETY: the stage says what is there, and it is not used again.
+            // SAFETY: the stage says which value the contents are, and that value is not
+            // used again.
             unsafe {
                 match stage {
                     Stage::Future => ManuallyDrop::drop(&mut (*contents).future),
@@ -118,14 +119,14 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     unsafe fn put_value(&self, value: F::Output) {
         self.contents.with_mut(|contents| {
             let value = ManuallyDrop::new(value);
-            // SAFETY: the caller has the place, and nothing is there.
+            // SAFETY: the caller has the contents, which are empty.
             unsafe { (&raw mut (*contents).value).write(value) };
         });
         self.set_stage(Stage::Value);
     }
 
-    /// Puts what came instead of an output where the future was: the panic, or that
-    /// the task was cancelled.
+    /// Stores the outcome of a task without an output: the panic, or that the task was
+    /// cancelled.
     ///
     /// # Safety
     ///
@@ -136,7 +137,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         };
         self.contents.with_mut(|contents| {
             let panic = ManuallyDrop::new(panic);
-            // SAFETY: as above.
+            // SAFETY: the caller has the contents, which are empty.
             unsafe { (&raw mut (*contents).panic).write(panic) };
         });
         self.set_stage(Stage::Panic);
@@ -152,7 +153,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         let stage = self.stage();
         self.set_stage(Stage::Empty);
         let id = self.header.id();
-        // SAFETY: the stage said what is there, and says now that it is gone.
+        // SAFETY: the stage said which value the contents are, and is now `Empty`.
         self.contents.with_mut(|contents| unsafe {
             match stage {
                 Stage::Value => Ok(ManuallyDrop::take(&mut (*contents).value)),
@@ -173,7 +174,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
 fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    // What a future leaves behind when it panics is only dropped.
+    // After a panic, the future's parts are only dropped.
     catch_unwind(AssertUnwindSafe(run))
 }
 
@@ -191,7 +192,7 @@ fn catch_and_forget(run: impl FnOnce()) {
     }
 }
 
-/// Drops what something has panicked with, which may panic, too.
+/// Drops a panic's payload, which may panic, too.
 #[cold]
 fn forget_panic(panic: Box<dyn Any + Send>) {
     if let Err(another) = catch(|| drop(panic)) {
@@ -245,7 +246,7 @@ enum Polled {
     Pending,
     /// The same, and the task asks for its place at the end of the queue.
     Yielded,
-    /// The future is gone, and what came of it is in its place.
+    /// The future was dropped, and its outcome is stored.
     Ready,
 }
 
@@ -262,8 +263,8 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         // SAFETY: `start` gave the contents to us.
         return unsafe { run_cancelled::<F, S>(task, entered) };
     }
-    // SAFETY: the functions of the table do what wakers' do. The task's own reference takes the
-    // place of this waker's, which is not dropped.
+    // SAFETY: the functions of the table follow the contract of wakers. The task's own
+    // reference takes the place of this waker's, which is not dropped.
     let waker = ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &waker::VTABLE) });
     let mut context = Context::from_waker(&waker);
     let polled = catch(|| {
@@ -288,7 +289,8 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         Ok(Polled::Pending) => unsafe { end_poll::<F, S>(task, entered) },
         // SAFETY: the contents are ours.
         Ok(Polled::Ready) => unsafe { end::<F, S>(task, entered) },
-        // SAFETY: as above, and the future is gone.
+        // SAFETY: the contents are ours. `poll` or `finish` has dropped the future, also
+        // if it panicked.
         Err(panic) => unsafe {
             fail(cell, panic);
             end::<F, S>(task, entered)
@@ -320,7 +322,8 @@ unsafe fn end_poll<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskG
 /// The caller has the contents, which are the future.
 #[cold]
 unsafe fn run_cancelled<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
-    // SAFETY: as the caller says; the contents are what came of the future then.
+    // SAFETY: the caller has the contents, which are the future. `cancel` replaces it by
+    // its outcome, which `end` requires.
     unsafe {
         cancel::<F, S>(task);
         end::<F, S>(task, entered)
@@ -348,20 +351,21 @@ unsafe fn poll<F: Future, S: Schedule>(
                 return;
             }
             // A second panic must not leave a drop while the first one passes.
-            // SAFETY: what made the guard has the contents.
+            // SAFETY: the caller of `poll`, which made the guard, has the contents.
             catch_and_forget(|| unsafe { self.0.drop_contents() });
         }
     }
 
     let guard = DropsIfPanicking(cell);
-    // SAFETY: as the caller says.
+    // SAFETY: the caller of this function has the contents, which are the future.
     let polled = unsafe { cell.poll(context) };
     std::mem::forget(guard);
     polled
 }
 
-/// Drops the future and stores the output. If the drop panics, that is what came of the
-/// task. Apart, so that a poll which is not the last one keeps little on the stack.
+/// Drops the future and stores the output. If the drop panics, the panic is the task's
+/// outcome. A separate function, so that a poll that is not the last one uses little
+/// stack.
 ///
 /// # Safety
 ///
@@ -370,21 +374,22 @@ unsafe fn poll<F: Future, S: Schedule>(
 unsafe fn finish<F: Future, S: Schedule>(cell: &Cell<F, S>, value: F::Output) {
     // SAFETY: the contents are the caller's.
     match catch(|| unsafe { cell.drop_contents() }) {
-        // SAFETY: as above; the future is gone.
+        // SAFETY: the contents are the caller's, and the future was dropped.
         Ok(()) => unsafe { cell.put_value(value) },
         Err(panic) => {
             catch_and_forget(|| drop(value));
-            // SAFETY: as above.
+            // SAFETY: the contents are the caller's. The future was dropped, also if its
+            // drop panicked.
             unsafe { fail(cell, panic) };
         }
     }
 }
 
-/// Stores what the future, or its drop, has panicked with.
+/// Stores the panic of the future, or of its drop.
 ///
 /// # Safety
 ///
-/// The caller has the contents, and the future is gone.
+/// The caller has the contents, which are empty.
 #[cold]
 unsafe fn fail<F: Future, S: Schedule>(cell: &Cell<F, S>, panic: Box<dyn Any + Send>) {
     // SAFETY: the contents are the caller's, and empty.
@@ -403,11 +408,12 @@ unsafe fn cancel<F: Future, S: Schedule>(task: NonNull<Header>) {
     let cell = unsafe { cell::<F, S>(task) };
     // SAFETY: the contents are the caller's.
     let dropped = catch(|| unsafe { cell.drop_contents() });
-    // SAFETY: as above; the future is gone, also if its drop panicked.
+    // SAFETY: the contents are the caller's. The future was dropped, also if its drop
+    // panicked.
     unsafe { cell.put_failure(dropped.err()) };
 }
 
-/// The last step of a task. The future is gone, and what came of it is there.
+/// The last step of a task, whose future was dropped and whose outcome is stored.
 ///
 /// # Safety
 ///
@@ -420,8 +426,8 @@ unsafe fn end<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard)
     let cell = unsafe { cell::<F, S>(task) };
     let header = &cell.header;
     catch_and_forget(|| cell.scheduler.terminated(header.id()));
-    // Before the join handle hears of it, so that a waiter for the task finds it gone
-    // from the runtime.
+    // Before the join handle is woken, so that a waiter for the task does not find it in
+    // the runtime's list any more.
     if !active(Mutant::LeavesListLate) {
         cell.scheduler.release(header);
     }
@@ -480,8 +486,9 @@ unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task until it is given up.
     let cell = unsafe { cell::<F, S>(task) };
     let early = cell.scheduler.outlives_call();
-    // The task may be gone as soon as its reference and its token are. A scheduler that
-    // outlives this call may be used all the same, at another place and as a loan.
+    // The task may be freed as soon as its reference and its token are used up. A
+    // scheduler that outlives this call may still be used through this copy, which is a
+    // loan.
     // SAFETY: the copy is not dropped.
     let scheduler = ManuallyDrop::new(unsafe { ptr::read(&raw const cell.scheduler) });
     match cell.header.state.wake_by_value(early) {
@@ -498,7 +505,8 @@ unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
             }
         }
         WakeByValue::ScheduleAndRelease => {
-            // SAFETY: as above; the reference is still ours.
+            // SAFETY: `wake_by_value` made a token, which `schedule` queues. The waker's
+            // reference is still ours.
             unsafe {
                 schedule::<F, S>(task);
                 header::release(task);
@@ -541,7 +549,7 @@ unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mut ()) {
 /// The caller has a reference, and the contents, of a task of this type.
 unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
     let _entered = context::enter_task(task);
-    // SAFETY: as the caller says.
+    // SAFETY: the caller has a reference, and the contents, of a task of this type.
     catch_and_forget(|| unsafe { cell::<F, S>(task).drop_contents() });
 }
 

@@ -1,5 +1,5 @@
-//! What is known of a task without its type: its header and number, the token to run it once,
-//! and what it asks of its scheduler.
+//! The untyped part of a task: its header and number, the token to run it once, and its
+//! interface to the scheduler.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,21 +13,22 @@ use super::state::State;
 use crate::context;
 use blitz_sync::internals::Watched;
 
-/// The first part of a task's memory, and what all pointers to a task point to.
+/// The first part of a task's memory. All pointers to a task point to it.
 ///
-/// What a poll needs comes last, beside the future; what only matters when a task begins
-/// or ends comes first, and is as long as a cache line. So tasks that are neighbours in
-/// memory and are polled by different workers do not share a line that is written with
-/// each poll, wherever the allocator puts them.
+/// Fields that a poll needs come last, beside the future. Fields that matter only when a
+/// task begins or ends come first, and fill a cache line. So tasks that are neighbours in
+/// memory and are polled by different workers do not share a line that each poll writes,
+/// wherever the allocator puts them.
 #[repr(C)]
 pub struct Header {
     /// The next one in a queue. Belongs to the holder of the token.
     pub(super) queue_next: Watched<Option<NonNull<Header>>>,
-    /// The neighbours in the list of the runtime's tasks. Belongs to what has the list.
+    /// The neighbours in the list of the runtime's tasks. Belongs to the thread that has
+    /// the list.
     pub(super) links: Watched<Links>,
     /// Wakes the waiter for the task. There if the state says so.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
-    /// What is in the task's memory. Belongs to the owner of what is there.
+    /// Which value the contents are. Belongs to the owner of the contents.
     pub(super) stage: Watched<Stage>,
     /// In which list the task is or was.
     pub(super) list_id: ListId,
@@ -74,14 +75,14 @@ pub(super) struct Links {
     pub(super) next: Option<NonNull<Header>>,
 }
 
-/// What is in a task's memory.
+/// The value in a task's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
     /// The future.
     Future,
     /// Its output.
     Value,
-    /// What it panicked with.
+    /// The payload of its panic.
     Panic,
     /// Nothing: the future was dropped before it had an output.
     Cancelled,
@@ -91,7 +92,7 @@ pub(super) enum Stage {
 
 // SAFETY: the state and the lists' locks say which thread may use which field.
 unsafe impl Send for Header {}
-// SAFETY: as above.
+// SAFETY: the state and the lists' locks also order the uses through shared references.
 unsafe impl Sync for Header {}
 
 impl Header {
@@ -130,12 +131,12 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// It is there, and the caller's.
+    /// The waker is stored, and is the caller's.
     #[inline]
     pub(super) unsafe fn take_join_waker(&self) -> Waker {
         // Only read, since the join handle may be comparing it with another.
         self.join_waker
-            // SAFETY: the waker is there and the caller's.
+            // SAFETY: the caller promises that the waker is stored and its own.
             .with(|waker| unsafe { (*waker).assume_init_read() })
     }
 
@@ -143,7 +144,8 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// The queue holds this task's token, and no other thread changes the queue meanwhile.
+    /// The queue holds this task's token, and no other thread changes the queue during
+    /// the call.
     #[inline]
     pub(crate) unsafe fn queue_next(&self) -> Option<NonNull<Header>> {
         // SAFETY: the caller holds the token.
@@ -154,7 +156,8 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// The queue holds this task's token, and no other thread looks at the queue meanwhile.
+    /// The queue holds this task's token, and no other thread uses the queue during the
+    /// call.
     #[inline]
     pub(crate) unsafe fn set_queue_next(&self, next: Option<NonNull<Header>>) {
         // SAFETY: the caller holds the token.
@@ -162,11 +165,11 @@ impl Header {
     }
 }
 
-/// What depends on the types of future and scheduler.
+/// The functions that depend on the types of future and scheduler.
 pub(super) struct Vtable {
     /// Runs a token.
     pub(super) run: unsafe fn(NonNull<Header>) -> Ran,
-    /// Gives a token to the scheduler. The caller has a reference meanwhile.
+    /// Gives a token to the scheduler. The caller has a reference during the call.
     pub(super) schedule: unsafe fn(NonNull<Header>),
     /// Wakes and gives up a reference.
     pub(super) wake_by_value: unsafe fn(NonNull<Header>),
@@ -239,7 +242,7 @@ pub(super) unsafe fn abort(task: NonNull<Header>) {
 #[must_use = "a task whose token is lost stays forever"]
 pub struct Notified(NonNull<Header>);
 
-/// What came of a token that was run.
+/// The result of running a token.
 #[must_use]
 pub enum Ran {
     /// The task has ended.
@@ -310,7 +313,7 @@ impl Drop for Notified {
     }
 }
 
-/// What a task needs of its scheduler. Each task has a copy.
+/// The interface of a task to its scheduler. Each task has a copy.
 pub trait Schedule: Clone + Send + Sync + 'static {
     /// A task is to be run. Called on any thread, by a wake-up or an abort.
     fn schedule(&self, task: Notified);
@@ -319,9 +322,9 @@ pub trait Schedule: Clone + Send + Sync + 'static {
     /// alive, and its join handle has not heard of it.
     fn release(&self, task: &Header);
 
-    /// Whether what this refers to certainly is there until the current function of this
-    /// thread has returned, whatever becomes of the task: say, because the thread is
-    /// a worker of it. Waking by value then needs one step less.
+    /// Returns whether the scheduler certainly lives until the current function of this
+    /// thread has returned, even if the task is freed: for example because the thread is
+    /// one of its workers. Waking by value then needs one step less.
     fn outlives_call(&self) -> bool {
         false
     }
@@ -335,7 +338,7 @@ pub trait Schedule: Clone + Send + Sync + 'static {
     }
 }
 
-/// A number that tells a task from all others of this process.
+/// A number that identifies a task in this process.
 ///
 /// Numbers are not used again. They say nothing about the order in which tasks were
 /// spawned.
@@ -386,7 +389,8 @@ impl Id {
         let task = context::with(context::Context::task)
             .cast_mut()
             .cast::<Header>();
-        // SAFETY: what made it the current one keeps it alive meanwhile.
+        // SAFETY: the code that made the task the current one keeps it alive until it
+        // undoes that.
         unsafe { task.as_ref() }.map(Header::id)
     }
 

@@ -158,12 +158,11 @@ impl<T> JoinHandle<T> {
     #[inline]
     pub(crate) fn set_join_waker(&mut self, waker: &Waker) -> AbortHandle {
         let state = &self.header().state;
-        let complete = match state.load().is_complete() {
-            true => {
-                state.acquire();
-                true
-            }
-            false => self.put_waker(waker, State::give_join_waker_and_acquire),
+        let complete = if state.load().is_complete() {
+            state.acquire();
+            true
+        } else {
+            self.put_waker(waker, State::give_join_waker_and_acquire)
         };
         if complete {
             waker.wake_by_ref();
@@ -225,8 +224,8 @@ impl<T> JoinHandle<T> {
         }
         let same = header
             .join_waker
-            // SAFETY: the waker is there until we take it back. A worker that completes
-            // the task meanwhile only reads it, too.
+            // SAFETY: the waker stays stored until we take it back. A worker that
+            // completes the task at the same time only reads it, too.
             .with(|place| unsafe { (*place).assume_init_ref() }.will_wake(waker));
         !same && self.change_waker(waker)
     }
@@ -248,17 +247,19 @@ impl<T> JoinHandle<T> {
         complete
     }
 
-    /// The same when another waker is there.
+    /// Replaces the stored waker. `true` if the task is complete.
     fn change_waker(&mut self, waker: &Waker) -> bool {
         !self.remove_waker() || self.put_waker(waker, State::give_join_waker)
     }
 
-    /// Takes the waker from its place. `false` if the task is complete, and it is too late.
+    /// Takes the waker from its place. `false` if the task is complete, and the completer
+    /// has the waker.
     fn remove_waker(&mut self) -> bool {
         let header = self.header();
         let in_time = !header.state.take_join_waker();
         if in_time {
-            // SAFETY: it is ours again.
+            // SAFETY: `take_join_waker` reset the bit before the task was complete, so the
+            // waker is ours again.
             drop(unsafe { header.take_join_waker() });
         }
         in_time
@@ -331,9 +332,9 @@ pub struct AbortHandle {
     task: NonNull<Header>,
 }
 
-// SAFETY: the handle gives no access to what is in the task.
+// SAFETY: the handle gives no access to the task's contents.
 unsafe impl Send for AbortHandle {}
-// SAFETY: as above.
+// SAFETY: a shared handle gives no access to the task's contents either.
 unsafe impl Sync for AbortHandle {}
 
 impl UnwindSafe for AbortHandle {}

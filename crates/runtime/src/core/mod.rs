@@ -1,12 +1,12 @@
-//! The task core: what a task is, from its allocation to its last reference.
+//! The task core, from a task's allocation to its last reference.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
 //! | `state.rs` | the state: one word, and its transitions |
-//! | `header.rs` | what is known of a task without its type; the token to run it once, and what it asks of its scheduler |
-//! | `harness.rs` | its memory, and what happens to it, for each type of future and scheduler |
+//! | `header.rs` | the untyped part of a task; the token to run it once, and its interface to the scheduler |
+//! | `harness.rs` | the typed half of a task: allocation, poll, completion and drop |
 //! | `waker.rs` | its wakers |
-//! | `join_handle.rs`, `error.rs` | what others have of it |
+//! | `join_handle.rs`, `error.rs` | the handles, and the error of a join |
 //! | `owned.rs` | the tasks of a runtime |
 
 #[cfg(all(test, not(loom)))]
@@ -31,9 +31,9 @@ pub use join_handle::{AbortHandle, JoinHandle};
 pub use owned::{OwnedTasks, unowned};
 pub(crate) use waker::task_of;
 
-/// Futures above this size go into a box of their own before they become tasks: they
-/// are passed by value through some functions, which costs stack, most where the
-/// compiler does not optimise.
+/// Futures above this size go into a box of their own before they become tasks. Some
+/// functions take them by value, which costs stack, most where the compiler does not
+/// optimise.
 pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };
 
 /// For the models.
@@ -46,7 +46,8 @@ pub mod model {
         super::Id::next()
     }
 
-    /// What a task does before it returns `Pending`, to be polled again after the others.
+    /// Asks for another poll of the current task after the other tasks. The task then
+    /// returns `Pending`.
     pub fn yield_now(context: &std::task::Context<'_>) {
         assert!(super::task_of(context.waker()).is_some_and(crate::context::step_back));
     }

@@ -31,8 +31,8 @@ blitz_sync::mutants! {
     ChangesWakerInPlace,
     /// The join handle leaves without looking whether there is an output.
     DropsJoinBlindly,
-    /// A reference is given up without publishing what was done with it.
+    /// A reference is released without publishing what its holder did.
     ReleaseRelaxed,
-    /// The holder of the last reference does not see what others did.
+    /// The holder of the last reference does not acquire what other holders did.
     UniqueRelaxed,
 }

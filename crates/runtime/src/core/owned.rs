@@ -1,29 +1,40 @@
 //! The tasks of a runtime, so that it can end them.
 //!
-//! There is a shard for each worker, with two lists. The **shared** one has a lock, and
-//! every thread may add and remove. The **own** one is used by the shard's owner, the
-//! thread that is this worker at the moment, and costs no lock: most tasks are spawned by
-//! a worker and end there. Tasks of it that end on another thread, because another worker
-//! has stolen them, are *freed remotely*: they are pushed to a stack of the shard, with
-//! a reference that keeps the memory, since the list goes through it. The owner *drains* the
-//! stack, which unlinks and releases them, the next time it adds a task, or in its maintenance.
+//! There is a shard for each worker, with two lists:
 //!
-//! An owner's thread may sleep, or be blocked by a task, for ever. So other threads use its
-//! list, too, under a biased lock: at the runtime's end to cancel what is there, as a thread may wait
-//! for just that; and after every [`MOST_SENT`] tasks that they have pushed to others'
-//! stacks, to drain these, if an owner has not done that since the last time.
+//! * The **shared** list has a lock, and every thread may add and remove.
+//! * The **own** list is used by the shard's owner, the thread that is this worker at the
+//!   moment. It costs no lock: most tasks are spawned by a worker and end there.
 //!
-//! Why nothing is freed too early or left over: a task in an own list is alive as long
-//! as it has not ended, and then as long as it is in the stack; it gets there before its
-//! own reference is given up, and is taken out of the list before the stack's reference
-//! is. A thread that cancels tasks of another's list takes them out of it; they are then freed
-//! remotely like others, and are found to be in no list. What is in the stacks at the end is
-//! released with the shards; a scheduler that its tasks keep alive must drain before.
+//! If another worker has stolen a task of an own list, the task ends on another thread
+//! and is *freed remotely*. That thread pushes it to a stack of the shard, with a
+//! reference that keeps the memory, since the list goes through it. The next time that
+//! the owner adds a task, or in its maintenance, it *drains* the stack, which unlinks and
+//! releases the tasks.
 //!
-//! Numbers: the owner of a shard counts in it what it adds and what it removes, also from
-//! others' lists, so a number may be negative; only the sum means something. When all
-//! lists are closed no number increases any more. So a thread that finds the sum zero then,
-//! however it was read, may rely on it.
+//! An owner's thread may sleep, or be blocked by a task, for ever. So other threads use
+//! its list, too, under a biased lock:
+//!
+//! * at shutdown, to cancel its tasks, because a thread may wait for one of them;
+//! * after every [`MOST_SENT`] tasks that they have freed remotely, to drain the stacks
+//!   whose owners have not done so since the last time.
+//!
+//! Why nothing is freed too early or left over:
+//!
+//! 1. A task in an own list lives until it ends.
+//! 2. A thread that ends a task of another's list pushes it to the stack before it gives
+//!    up the task's own reference. The stack's reference then keeps the task alive.
+//! 3. The thread that drains the stack unlinks the task before it gives up the stack's
+//!    reference.
+//! 4. A thread that cancels the tasks of another's list unlinks them. When they end, they
+//!    are freed remotely like others, and the drain finds them in no list.
+//! 5. Dropping the shards releases the tasks that are still in the stacks. A scheduler
+//!    that its tasks keep alive must drain before.
+//!
+//! Counts: the owner of a shard counts in the shard the tasks that it adds and removes,
+//! also from others' lists. So a count may be negative, and only the sum means something.
+//! Once all lists are closed, no count increases. So a thread that then finds the sum
+//! zero may rely on it, in whatever order it read the counts.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -81,7 +92,7 @@ struct Stack {
 // SAFETY: the lists are used under their locks or by their owners, and tasks may be
 // shared.
 unsafe impl Send for OwnedTasks {}
-// SAFETY: as above.
+// SAFETY: the locks and the owners also order the uses through shared references.
 unsafe impl Sync for OwnedTasks {}
 
 /// Adds to a number that no other thread writes now.
@@ -107,7 +118,7 @@ unsafe fn for_each(mut chain: Chain, mut with: impl FnMut(NonNull<Header>)) {
     }
 }
 
-/// A list of tasks, linked through their headers. Its user has it alone.
+/// A list of tasks, linked through their headers. It has one user at any time.
 #[derive(Default)]
 struct List {
     first: Option<NonNull<Header>>,
@@ -218,7 +229,7 @@ impl Shard {
         with(&mut self.list.lock())
     }
 
-    /// Uses the owner's list, for a few instructions, and calls nothing of the user's meanwhile.
+    /// Uses the owner's list, for a few instructions that call no user code.
     ///
     /// # Safety
     ///
@@ -266,7 +277,8 @@ impl Shard {
         let place = ptr::from_ref(task).cast_mut();
         let mut first = self.stack.remotely_freed.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the thread that ends the task has what was its token's.
+            // SAFETY: this thread ends the task, and has the right to its link from the
+            // token.
             unsafe { task.set_queue_next(NonNull::new(first)) };
             let (succeeded, failed) = (Ordering::Release, Ordering::Relaxed);
             let remotely_freed = &self.stack.remotely_freed;
@@ -320,7 +332,7 @@ impl Shard {
         piles_up || cfg!(loom)
     }
 
-    /// Takes what is in the stack, out of the list, too, if it is still there.
+    /// Takes all tasks from the stack, and unlinks those that are still in the list.
     ///
     /// # Safety
     ///
@@ -363,10 +375,10 @@ impl OwnedTasks {
     ///
     /// * If the future is not `Send`, the token is run, and the tasks are closed, on this
     ///   thread only.
-    /// * If it is not `'static`, it is dropped before what it refers to goes away.
-    /// * If the list is [a shard's own](ListId::own), the caller is the owner of the shard: no
-    ///   other thread uses its own list meanwhile, and those that did before are ordered
-    ///   before this.
+    /// * If it is not `'static`, it is dropped before its borrows end.
+    /// * If the list is [a shard's own](ListId::own), the caller is the owner of the
+    ///   shard: no other thread uses its own list during the call, and former owners'
+    ///   uses happen before this.
     #[inline]
     pub unsafe fn bind<F, S>(
         &self,
@@ -435,8 +447,8 @@ impl OwnedTasks {
         add(&own.own_len, -1);
     }
 
-    /// The caller has `sent` so many tasks to others' stacks: now and then it frees what is in
-    /// these, where the owner does not.
+    /// The caller has freed `sent` tasks remotely. At intervals, it drains the stacks
+    /// that their owners neglect.
     #[inline]
     fn drain_neglected(&self, sent: usize) {
         if sent % MOST_SENT == 0 {
@@ -464,7 +476,8 @@ impl OwnedTasks {
         let mut results = Vec::with_capacity(self.shards.len());
         let locks = self.shards.iter().map(|shard| (&shard.own_lock, shard));
         let mut work = |shard: &Shard| {
-            // SAFETY: under the lock there is no other user.
+            // SAFETY: `lock_remote` runs this with the list's lock held, so there is no
+            // other user.
             let result = shard
                 .own
                 .with_mut(|list| with(unsafe { &mut *list }, shard));
@@ -478,7 +491,8 @@ impl OwnedTasks {
         results
     }
 
-    /// Frees what has ended elsewhere of the shard's own tasks. To be called now and then.
+    /// Frees the shard's own tasks that have ended on other threads. To be called
+    /// regularly.
     ///
     /// # Safety
     ///
@@ -523,7 +537,7 @@ impl OwnedTasks {
         }
         if self.shards.len() > 1 {
             // An owner whose thread is blocked may wait for the end of one of its tasks.
-            // SAFETY: as above.
+            // SAFETY: the tasks of the list are alive (points 1 to 3 at the head of this file).
             let waiting = self.with_all_own(|list, _| unsafe { list.close() }.0);
             waiting.into_iter().for_each(end_all);
         }

@@ -20,48 +20,50 @@
 //! ```
 //!
 //! `NOTIFIED` without `RUNNING` means: a **token** exists, which some thread will run.
-//! `NOTIFIED` with `RUNNING` means: the thread that runs the task will have a token when the poll
-//! has ended. The thread that sets `RUNNING` has the **contents**, the future or what came of it,
-//! until it resets `RUNNING`; from `COMPLETE` on, the join handle has them if it
-//! exists, and the completer otherwise.
+//! `NOTIFIED` with `RUNNING` means: the thread that runs the task will have a token when
+//! the poll has ended. The thread that sets `RUNNING` has the **contents**, the future or
+//! its outcome, until it resets `RUNNING`; from `COMPLETE` on, the join handle has them
+//! if it exists, and the completer otherwise.
 //!
-//! `CANCELLED` is a request. It is only set together with `NOTIFIED` or `RUNNING`, so
-//! a thread will look at it: the one that starts the next poll, or ends this one. The future
-//! is dropped there, never by the one that aborts. Only a shut-down drops the futures of idle
-//! tasks itself, after it has made them running ones.
+//! `CANCELLED` is a request. It is only set together with `NOTIFIED` or `RUNNING`, so the
+//! thread that starts the next poll, or ends this one, will see it. That thread drops the
+//! future; the aborting thread never does. Only a shutdown drops the futures of idle
+//! tasks itself, after it has set `RUNNING`.
 //!
 //! # No wake-up is lost
 //!
-//! A waker sets `NOTIFIED` in one step, which also says what the word was before. If
-//! the task was idle, exactly one waker sees that, and makes the token. If it was
-//! notified, there is a token whose poll has not begun: `start` comes later in the
-//! order of the word's changes, acquires what the waker released, and so the poll
-//! sees what the waker's thread did before. That is why a waker writes also where
-//! `NOTIFIED` is set already. If it was running, `end` comes later, finds `NOTIFIED`,
-//! and makes the token; if instead the task yielded, then the token exists, and its
-//! start finds `NOTIFIED`, or `end` after it. If it was complete, there is no waiter.
+//! A waker sets `NOTIFIED` in one step, which also returns the previous word:
+//!
+//! * The task was idle. Exactly one waker sees that, and makes the token.
+//! * It was notified. There is a token whose poll has not begun. `start` comes later in
+//!   the modification order of the word and acquires the waker's release, so the poll
+//!   sees the earlier writes of the waker's thread. That is why a waker writes also if
+//!   `NOTIFIED` is set already.
+//! * It was running. `end` comes later, finds `NOTIFIED`, and makes the token. If the
+//!   task yielded instead, the token exists, and its `start` finds `NOTIFIED`, or the
+//!   `end` after that.
+//! * It was complete. There is no waiter.
 //!
 //! # One token
 //!
-//! A token is made by a step from idle to notified, by `end` where `NOTIFIED` was set
-//! while `RUNNING` was, by a yield, and at birth. In each case there was none before,
-//! as the one that was there had been used up by `start`. So queues hold a task at most
-//! once, and may link it with a field in the task.
+//! A token is made by a step from idle to notified, by `end` if a waker set `NOTIFIED`
+//! during the poll, by a yield, and at birth. In each case no token existed, because
+//! `start` had used up the one before. So queues hold a task at most once, and may link
+//! it with a field in the task.
 //!
 //! # Everything is dropped once
 //!
-//! A task has one reference of its own until it is complete; wakers and handles have
-//! one each. A token needs none, because only running it can lead to completion (the
-//! exception, a shut-down, takes idle tasks only, which have no token). This is what
-//! makes tasks cheaper than where each token counts: to wake, to start and to end a
-//! poll does not touch the count.
+//! A task has one reference of its own until it is complete; wakers and handles have one
+//! each. A token needs none, because only running it can lead to completion. The
+//! exception is a shutdown, which takes only idle tasks, and these have no token. So
+//! waking a task, starting a poll and ending it do not touch the count.
 //!
-//! The future is dropped by the thread that has the contents, before `COMPLETE` is set. The output
-//! is there from then on. `complete` sets the bit in the same step in which it sees
-//! `JOIN_INTEREST`: if that was set, the output is the join handle's, which takes it or
+//! The thread that has the contents drops the future before it sets `COMPLETE`, and
+//! stores the output. `complete` sets the bit in the same step in which it sees
+//! `JOIN_INTEREST`. If that was set, the output is the join handle's, which takes it or
 //! drops it with its own reference; else it is the completer's. `drop_join` resets
-//! `JOIN_INTEREST` only in a step that sees `COMPLETE` unset. So exactly one of them
-//! has the output.
+//! `JOIN_INTEREST` only in a step that sees `COMPLETE` unset. So exactly one of them has
+//! the output.
 //!
 //! The join handle's waker likewise: the place is the join handle's while `JOIN_WAKER`
 //! is unset, and must not change while it is set. The handle takes it back by
@@ -100,7 +102,7 @@ const JOIN_WAKER: usize = 1 << 5;
 /// One reference. The rest of the word counts them.
 const REF_ONE: usize = 1 << 6;
 
-/// What keeps a task from being queued by a wake-up.
+/// The flags with which a wake-up queues nothing.
 const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
 /// A new task: one reference is its own, as long as it is not complete; one is the
 /// join handle's. The first token exists.
@@ -115,11 +117,11 @@ pub(super) struct State {
     is_freed: Watched<bool>,
 }
 
-/// What the word was at some time.
+/// A value of the word.
 #[derive(Clone, Copy)]
 pub(super) struct Snapshot(usize);
 
-/// What to do with a token.
+/// The treatment of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Start {
@@ -135,19 +137,19 @@ pub(super) enum Start {
 pub(super) enum End {
     /// The task waits. The thread that polled it must not touch it any more.
     Idle,
-    /// It was woken meanwhile; the thread that polled it has the token.
+    /// A waker set `NOTIFIED` during the poll. The thread that polled has the token.
     Again,
-    /// It was cancelled meanwhile, and is running still.
+    /// The task was cancelled during the poll, and is still running.
     Cancel,
 }
 
-/// What a thread has left to do that wakes a task and gives up the waker.
+/// The work that is left to a thread that wakes a task and gives up the waker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum WakeByValue {
-    /// Nothing; the waker's reference is gone.
+    /// Nothing; the waker's reference is used up.
     Nothing,
-    /// Queue the token; the waker's reference is gone.
+    /// Queue the token; the waker's reference is used up.
     Schedule,
     /// Queue the token, then release the waker's reference.
     ScheduleAndRelease,
@@ -155,32 +157,33 @@ pub(super) enum WakeByValue {
     Free,
 }
 
-/// What the completer of a task has left to do.
+/// The work that is left to the completer of a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Complete {
-    /// Nothing; the task's own reference is gone.
+    /// Nothing; the task's own reference is released.
     Nothing,
     /// Wake the join handle, whose waker is now the completer's; release the task's
     /// own reference.
     Wake,
-    /// The join handle is gone: drop the output, then call [`State::complete_detached`].
+    /// The join handle was dropped: drop the output, then call
+    /// [`State::complete_detached`].
     Detached,
 }
 
-/// What a join handle's drop has left to do.
+/// The work that is left to a join handle's drop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum DropJoin {
-    /// Nothing; its reference is gone.
+    /// Nothing; its reference is released.
     Nothing,
-    /// Drop the output if it is still there, then release the reference.
+    /// Drop the output if it is still stored, then release the reference.
     Output,
     /// Drop the waker, then release the reference.
     Waker,
 }
 
-/// What is always so. The checker is told of it also in a release build.
+/// Asserts an invariant. Loom checks it also in a release build.
 #[inline(always)]
 fn invariant(holds: bool) {
     if cfg!(loom) {
@@ -225,7 +228,7 @@ impl State {
         self.word()
     }
 
-    /// What it is now.
+    /// Returns the current word.
     #[inline]
     pub(super) fn load(&self) -> Snapshot {
         Snapshot(self.word().load(Ordering::Acquire))
@@ -243,7 +246,7 @@ impl State {
         // Only the holder of the token begins or ends a poll.
         let before = match word & RUNNING {
             0 => self.change().fetch_add(RUNNING - NOTIFIED, order),
-            // The poll that follows is what the wake-up after the yield asked for.
+            // The poll that follows serves the wake-up that came after the yield.
             _ => self.change().fetch_sub(NOTIFIED, order),
         };
         invariant(before & (NOTIFIED | COMPLETE) == NOTIFIED);
@@ -277,8 +280,8 @@ impl State {
     /// Wakes the task. Says whether the caller now has a token, and must queue it.
     #[inline]
     pub(super) fn wake(&self) -> bool {
-        // Also if it is notified already: the poll that follows is to see what the
-        // waking thread did before.
+        // Also if the task is notified already: the poll that follows must see the
+        // earlier writes of the waking thread.
         if active(Mutant::LazyWake) && self.word().load(Ordering::Relaxed) & NOTIFIED != 0 {
             return false;
         }
@@ -477,7 +480,7 @@ impl State {
             .map(|_| ())
     }
 
-    /// The memory is given back, and must not be used from now on.
+    /// Records that the memory is freed, and must not be used from now on.
     #[cfg(loom)]
     pub(super) fn freed(&self) {
         self.is_freed.with_mut(|is_freed| {

@@ -1,7 +1,8 @@
-//! What one worker counts of its work.
+//! The counters of one worker.
 //!
 //! Each number has one writer, the worker, so it is counted with a load and a store.
-//! Others only read. What has no worker is counted in [`Totals`].
+//! Other threads only read. Events on threads that are no workers are counted in
+//! [`Totals`].
 
 use std::cell::Cell;
 use std::thread::ThreadId;
@@ -134,16 +135,17 @@ impl Counters {
             self.mean_poll_nanos.get() as f64,
             nanos as f64 / polls as f64,
         );
-        let left = match mean == 0.0 {
-            true => 0.0,
-            false => 0.9_f64.powi(polls.min(1_000) as i32),
+        let left = if mean == 0.0 {
+            0.0
+        } else {
+            0.9_f64.powi(polls.min(1_000) as i32)
         };
         self.mean_poll_nanos
             .set((mean * left + this * (1.0 - left)) as u64);
     }
 }
 
-/// What is counted by threads that are no workers, with read-modify-writes.
+/// Counters of the threads that are no workers, changed with read-modify-writes.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     /// Tasks that have been spawned, and so made ready.

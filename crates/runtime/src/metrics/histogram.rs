@@ -116,7 +116,7 @@ impl Ranges {
     }
 }
 
-/// How often a worker's polls took how long. The worker writes, anybody reads.
+/// Counts a worker's polls by their duration. The worker writes, any thread reads.
 #[derive(Debug)]
 pub(crate) struct Histogram {
     ranges: Ranges,
@@ -156,7 +156,7 @@ impl Histogram {
     }
 }
 
-/// The ranges that were asked for cannot be had.
+/// The requested ranges are not possible.
 #[derive(Debug)]
 pub enum InvalidHistogramConfiguration {
     /// They would need more buckets than allowed.
@@ -249,8 +249,8 @@ pub struct LogHistogramBuilder {
 }
 
 impl LogHistogramBuilder {
-    /// Sets how much a value may differ from its range's bounds, as a part of the
-    /// value. It is at most 0.25 and at least 0.1 %, whatever is asked for.
+    /// Sets how much a value may differ from its range's bounds, as a part of the value.
+    /// A part above 0.25 counts as 0.25, and one below 0.1 % as 0.1 %.
     ///
     /// # Panics
     ///
@@ -277,14 +277,14 @@ impl LogHistogramBuilder {
         self
     }
 
-    /// Sets the duration below which values need not be told apart.
+    /// Sets the duration below which values need not be distinguished.
     #[must_use]
     pub fn min_value(mut self, duration: Duration) -> Self {
         self.min_value = Some(duration);
         self
     }
 
-    /// Sets the duration above which values need not be told apart.
+    /// Sets the duration above which values need not be distinguished.
     ///
     /// # Panics
     ///
@@ -338,8 +338,8 @@ impl From<LogHistogramBuilder> for LogHistogram {
     }
 }
 
-/// The number of the range that `value` is in, if none are left out. Values of few
-/// digits have ranges of their own; others are told apart by their highest digits.
+/// The number of the range that `value` is in, if none are left out. Values of few digits
+/// have ranges of their own. The highest digits of a greater value decide its range.
 #[inline]
 fn place(value: u64, precision: u32) -> usize {
     let digits = u64::BITS - value.leading_zeros();

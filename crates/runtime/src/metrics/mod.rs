@@ -1,4 +1,4 @@
-//! What a runtime counts of its work.
+//! Runtime metrics.
 
 mod counters;
 mod histogram;

@@ -16,9 +16,9 @@
 //! ```
 //!
 //! A thread is *arriving* if it will check the queue without being woken: it has been
-//! started, it has been chosen and woken, or it *searches*, that is, it polls the length of
-//! the queue for some microseconds before it goes to sleep. At most one thread searches. An
-//! arriving thread never yields its processor. An arriving thread that finds no job
+//! started, or chosen and woken, or it *searches*. A searching thread polls the length of
+//! the queue for some microseconds before it goes to sleep. At most one thread searches.
+//! An arriving thread never yields its processor. An arriving thread that finds no job
 //! searches or goes to sleep.
 //!
 //! A search fails where jobs are rare, and where the submitter needs the processor that the
@@ -33,12 +33,16 @@
 //! > while a thread sleeps, or another may be started, there are no more jobs in the
 //! > queue than threads arriving.
 //!
-//! *Submit* adds one job. If there are more jobs than arriving threads now, it chooses the
-//! thread that has slept for the shortest time (so that the keep-alive of the others can
-//! end); if none sleeps, it asks for a new thread, which counts as arriving from that
-//! moment; if no more threads are allowed, the job waits for the next busy thread that
-//! becomes free. So a job that a searching or starting thread will find wakes no other
-//! thread, and a burst of *n* jobs chooses *n* threads.
+//! *Submit* adds one job. If there are more jobs than arriving threads now:
+//!
+//! * It chooses the thread that has slept for the shortest time, so that the keep-alive
+//!   of the others can end.
+//! * If none sleeps, it asks for a new thread, which counts as arriving from that moment.
+//! * If no more threads are allowed, the job waits for the next busy thread that becomes
+//!   free.
+//!
+//! So a job that a searching or starting thread will find wakes no other thread, and a
+//! burst of *n* jobs chooses *n* threads.
 //!
 //! # No job is left behind
 //!
@@ -99,7 +103,7 @@ pub struct JobQueue<J> {
 // SAFETY: `inside` is only used under the lock. Its pointers to sleepers are used as
 // addresses, or for a store to an atomic that stays as long as it is listed there.
 unsafe impl<J: Send> Send for JobQueue<J> {}
-// SAFETY: see above.
+// SAFETY: a shared reference reaches `inside` only through its lock.
 unsafe impl<J: Send> Sync for JobQueue<J> {}
 
 /// The word that a thread sleeps on.
@@ -122,7 +126,7 @@ struct Inside<J> {
     closed: bool,
 }
 
-/// What the submitter has to do after a job has been submitted.
+/// The work that is left to the submitter of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Submitted {
@@ -132,7 +136,7 @@ pub enum Submitted {
     StartThread,
 }
 
-/// What a thread does next.
+/// The next step of a pool thread.
 #[derive(Debug)]
 pub enum Next<J> {
     /// A job to run.
@@ -143,7 +147,7 @@ pub enum Next<J> {
     Leave,
 }
 
-/// What a thread did last.
+/// The last step of a pool thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Last {
     /// It has started.
@@ -210,7 +214,7 @@ pub struct Numbers {
     pub queued: usize,
 }
 
-/// What a check of the queue has decided.
+/// The result of a check of the queue.
 enum Look<J> {
     Next(Next<J>),
     /// The thread leaves. Whether it was the last of a closed pool.
@@ -226,8 +230,8 @@ fn may_search(began: Instant) -> bool {
 }
 
 impl<J> Inside<J> {
-    /// Makes the rule hold after a job has been added. Returns what the submitter has to
-    /// do, and the thread to wake, if one has been chosen.
+    /// Makes the rule hold after a job has been added. Returns the work that is left to
+    /// the submitter, and the thread to wake, if one has been chosen.
     #[inline]
     fn serve(&mut self) -> (Submitted, Option<Sleeper>) {
         let counted_on = active(Mutant::CountsOnSearcherTwice) && self.searching;
@@ -266,9 +270,10 @@ impl<J> Inside<J> {
 
     /// Takes the jobs, if no thread is left to take them.
     fn remaining_jobs(&mut self) -> VecDeque<J> {
-        match self.is_empty() {
-            true => mem::take(&mut self.queue),
-            false => VecDeque::new(),
+        if self.is_empty() {
+            mem::take(&mut self.queue)
+        } else {
+            VecDeque::new()
         }
     }
 }
@@ -324,7 +329,7 @@ impl<J> JobQueue<J> {
         Ok(submitted)
     }
 
-    /// Waits for what the thread does next. Sleeps for up to `keep_alive`.
+    /// Waits for the thread's next step. Sleeps for up to `keep_alive`.
     #[inline]
     pub fn next(&self, state: &mut ThreadState, keep_alive: Duration) -> Next<J> {
         loop {
@@ -380,9 +385,9 @@ impl<J> JobQueue<J> {
         })
     }
 
-    /// Polls for a job for a while. The thread counts as arriving meanwhile, so it does not
-    /// yield: a yield to another process may take a time slice, and a job would wait for
-    /// it.
+    /// Polls for a job for a while. The thread counts as arriving during the search, so
+    /// it does not yield: a yield to another process may take a time slice, and a job
+    /// would wait for it.
     fn search(&self, state: &mut ThreadState) {
         let began = Instant::now();
         while self.pending.load(Ordering::Relaxed) == 0 && may_search(began) {
@@ -405,8 +410,8 @@ impl<J> JobQueue<J> {
         true
     }
 
-    /// Counts out a thread whose keep-alive has ended. `false` if it has been chosen
-    /// meanwhile.
+    /// Counts out a thread whose keep-alive has ended. `false` if another thread has just
+    /// chosen it.
     fn expire(&self, sleeper: &AtomicU32) -> bool {
         let last = self.locked(|inside| {
             let mut sleepers = inside.sleepers.iter();
@@ -428,9 +433,10 @@ impl<J> JobQueue<J> {
             inside.arriving -= 1;
             let last = inside.leave();
             let forget = active(Mutant::ForgetsFailedStart);
-            let chosen = match inside.queue.len() > inside.arriving && !forget {
-                true => inside.choose(),
-                false => None,
+            let chosen = if inside.queue.len() > inside.arriving && !forget {
+                inside.choose()
+            } else {
+                None
             };
             let jobs = inside.remaining_jobs();
             let threads = inside.threads;
@@ -441,8 +447,8 @@ impl<J> JobQueue<J> {
         remains
     }
 
-    /// Refuses further jobs and lets the threads leave. Returns the jobs that no
-    /// thread is there to take; `None` if the pool had been closed before.
+    /// Refuses further jobs and lets the threads leave. Returns the jobs that no thread
+    /// will take; `None` if the pool had been closed before.
     pub fn close(&self) -> Option<VecDeque<J>> {
         let (chosen, empty, jobs) = self.locked(|inside| {
             if mem::replace(&mut inside.closed, true) {
@@ -496,8 +502,8 @@ mod tests {
     use super::{JobQueue, Last, Look, Submitted, ThreadState};
     use blitz_futex::atomic::AtomicU32;
 
-    /// What a thread does that has run a job and finds no other: whether it searches first.
-    /// `submit` is called before it looks again.
+    /// Returns whether a thread that has run a job, and finds no other, searches first.
+    /// Calls `submit` before the thread checks the queue again.
     fn searches(queue: &JobQueue<()>, submit: impl FnOnce()) -> bool {
         let mut state = ThreadState(Last::Ran);
         let word = AtomicU32::new(super::ASLEEP);

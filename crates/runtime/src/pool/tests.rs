@@ -1,4 +1,4 @@
-//! What the models of the pool's queue cannot see: system calls.
+//! System calls of the pool, which the models of its queue cannot see.
 
 use std::process::Command;
 use std::time::Duration;
@@ -37,14 +37,16 @@ fn forbid_yields() -> io::Result<()> {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
     };
-    match entered {
-        true => Ok(()),
-        false => Err(io::Error::last_os_error()),
+    if entered {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
 }
 
-/// A thread that searches counts as arriving, so nobody else is woken for a job. A yield
-/// to another process takes it away for a time slice, for which the job would wait.
+/// A searching thread counts as arriving, so a submitter wakes no other thread for a job.
+/// A yield to another process takes the searching thread away for a time slice, for which
+/// the job would wait.
 #[test]
 fn a_searching_thread_never_yields() {
     let name = "pool::tests::a_searching_thread_never_yields";

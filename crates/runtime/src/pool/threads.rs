@@ -37,7 +37,8 @@ impl Threads {
         Ok(())
     }
 
-    /// Says that a thread is about to end. Returns the one that ended before, to be joined.
+    /// Records that a thread is about to end. Returns the handle of the thread that ended
+    /// before, to be joined.
     pub(super) fn go(&self, number: u64) -> Option<JoinHandle<()>> {
         let mut handles = self.0.lock();
         if handles.closed {

@@ -169,8 +169,8 @@ impl Builder {
     /// Enables I/O. Without it, making a socket panics, and [`build`](Self::build) opens no
     /// descriptor.
     ///
-    /// Each worker gets a driver of its own: `epoll`, `kqueue`, or what the system has.
-    /// Without the crate's feature `io`, this has no effect.
+    /// Each worker gets a driver of its own: `epoll`, `kqueue`, or the system's
+    /// equivalent. Without the crate's feature `io`, this has no effect.
     pub fn enable_io(&mut self) -> &mut Self {
         self.config.enable_io = true;
         self
@@ -183,8 +183,8 @@ impl Builder {
     /// workers. Other threads use none, and neither does a current-thread runtime, whose
     /// thread may do something else between two calls of `block_on`. Where the system refuses
     /// a ring, such as an old kernel or a sandbox, the operations run on the threads for
-    /// blocking work instead, with the same results. `BLITZ_IO_URING=0` in the environment of
-    /// the program forbids it whatever is set here; `blitz doctor` says what
+    /// blocking work instead, with the same results. `BLITZ_IO_URING=0` in the
+    /// environment of the program forbids it in any case; `blitz doctor` shows whether it
     /// is used. Without [`enable_io`](Self::enable_io) or outside of Linux, this has no
     /// effect.
     ///
@@ -200,8 +200,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many events a worker takes from the system at a time. By default 1024.
-    /// Further events are taken the next time.
+    /// Sets how many events a worker takes from the system with one call. By default
+    /// 1024. The next call takes further events.
     ///
     /// # Panics
     ///
@@ -213,8 +213,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many events a worker takes from the system at a time while it has tasks to
-    /// run. By default the same as otherwise.
+    /// Sets how many events a worker takes from the system with one call while it has
+    /// tasks to run. By default the same as otherwise.
     ///
     /// # Panics
     ///
@@ -234,7 +234,7 @@ impl Builder {
     }
 
     /// Sets how many workers a multi-thread runtime has. By default as many as there are
-    /// processors, or what the environment variable `TOKIO_WORKER_THREADS` says. A
+    /// processors, or the number in the environment variable `TOKIO_WORKER_THREADS`. A
     /// current-thread runtime ignores it.
     ///
     /// # Panics
@@ -433,7 +433,7 @@ impl Builder {
         self
     }
 
-    /// Sets what a task's panic does to a current-thread runtime.
+    /// Sets the effect of a task's panic on a current-thread runtime.
     ///
     /// # Panics
     ///

@@ -10,9 +10,9 @@ use crate::scheduler::multi_thread;
 /// Returns the number of the worker that runs on this thread, which is less than
 /// [`num_workers`](super::RuntimeMetrics::num_workers).
 ///
-/// `None` outside of workers: on a thread for blocking work, on one that blocks for a
-/// future with a multi-thread runtime, and on one that waits for its turn to drive a
-/// current-thread runtime. The thread that drives one is number 0.
+/// Returns `None` outside of workers: on a thread for blocking work, or on one that
+/// blocks for a future with a multi-thread runtime. So does a thread that waits for its
+/// turn to drive a current-thread runtime. The thread that drives one is number 0.
 ///
 /// A task may be on another worker after each `.await`.
 ///

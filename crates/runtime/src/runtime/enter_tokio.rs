@@ -7,11 +7,11 @@ impl Builder {
     /// `block_on`, and in the closures of `spawn_blocking`.
     ///
     /// Libraries that call `tokio::spawn`, `tokio::time` or Tokio's sockets can then be
-    /// used in tasks of this runtime. What they spawn and wait for is run and driven by
-    /// Tokio's runtime, which has to be kept alive and, if it has one thread only, has to
-    /// be in a `block_on` of its own; between two runtimes each wake-up costs more than
-    /// within one. `tokio::task::spawn_local` and `tokio::task::block_in_place` still need
-    /// a thread of Tokio's.
+    /// used in tasks of this runtime. Tokio's runtime runs the tasks that they spawn, and
+    /// drives their timers and sockets. So it has to be kept alive and, if it has one
+    /// thread only, has to be in a `block_on` of its own. A wake-up between two runtimes
+    /// costs more than one within a runtime. `tokio::task::spawn_local` and
+    /// `tokio::task::block_in_place` still need a thread of Tokio's.
     ///
     /// Neither runtime shuts the other one down.
     /// [`Handle::enter`](crate::runtime::Handle::enter) does not enter Tokio's.

@@ -67,8 +67,8 @@ impl Handle {
         }
     }
 
-    /// Returns the current runtime of this thread: the one that drives it or that it
-    /// has [entered](Self::enter).
+    /// Returns the current runtime of this thread, which the thread works for or has
+    /// [entered](Self::enter).
     ///
     /// # Panics
     ///
@@ -156,8 +156,8 @@ impl Handle {
     /// Blocks the thread until `future` is ready, with this runtime as the current one.
     ///
     /// On a current-thread runtime this does **not** drive the runtime's tasks and
-    /// timers: a thread has to be in
-    /// [`Runtime::block_on`](super::Runtime::block_on) meanwhile.
+    /// timers: another thread has to be in
+    /// [`Runtime::block_on`](super::Runtime::block_on) until the future is ready.
     ///
     /// # Panics
     ///

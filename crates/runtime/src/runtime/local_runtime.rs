@@ -124,7 +124,7 @@ impl LocalRuntime {
         self.runtime.spawn_blocking(func)
     }
 
-    /// Blocks the thread until `future` is ready, and runs the tasks meanwhile: see
+    /// Blocks the thread until `future` is ready, and runs the tasks until then: see
     /// [`Runtime::block_on`].
     ///
     /// # Panics

@@ -131,9 +131,9 @@ impl Runtime {
     /// Blocks the thread until `future` is ready. Tasks, timers and other resources that it
     /// starts belong to this runtime.
     ///
-    /// A current-thread runtime runs its tasks on this thread meanwhile. If several threads
-    /// call this at once, one of them runs the tasks, and another one takes over when that
-    /// one's future is ready.
+    /// A current-thread runtime runs its tasks on this thread until then. If several
+    /// threads call this at once, one of them runs the tasks. Another one takes over when
+    /// that thread's future is ready.
     ///
     /// # Panics
     ///

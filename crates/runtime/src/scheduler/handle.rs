@@ -32,7 +32,7 @@ macro_rules! either {
 }
 
 impl Handle {
-    /// What both flavours have.
+    /// Returns the common part of both flavours.
     #[inline]
     pub(crate) fn base(&self) -> &Base {
         either!(self, shared => &shared.base)
@@ -114,7 +114,7 @@ impl Handle {
         either!(self, shared => shared.queued(worker))
     }
 
-    /// What a worker counts.
+    /// Returns the counters of a worker.
     #[track_caller]
     pub(crate) fn counters(&self, worker: usize) -> &Counters {
         either!(self, shared => shared.counters(worker))
@@ -167,14 +167,15 @@ fn borrowed(current: Current) -> Option<ManuallyDrop<Handle>> {
         Flavor::Absent => return None,
         Flavor::CurrentThread => {
             let shared = shared.cast::<current_thread::Shared>();
-            // SAFETY: the address came from such an `Arc` (`as_current`), and the one that
-            // put it into the context keeps that alive. It is never dropped here, so
-            // the count stays right.
+            // SAFETY: the address came from such an `Arc` (`as_current`), and the code
+            // that put it into the context keeps that alive. The handle is never dropped,
+            // so the count stays right.
             Handle::CurrentThread(unsafe { Arc::from_raw(shared) })
         }
         Flavor::MultiThread => {
             let shared = shared.cast::<multi_thread::Shared>();
-            // SAFETY: as above.
+            // SAFETY: the address came from such an `Arc` (`as_current`), which the code
+            // that put it into the context keeps alive; the handle is never dropped.
             Handle::MultiThread(unsafe { Arc::from_raw(shared) })
         }
     };

@@ -1,12 +1,12 @@
-//! The inject queue: what becomes ready on threads that run no tasks, and what does not fit
-//! into a worker's ring.
+//! The inject queue: tasks that become ready on threads that run no tasks, and tasks that
+//! do not fit into a worker's ring.
 //!
 //! A list under a lock, and beside it the length, which is read without the lock: a thread
 //! that finds 0 goes on with its own work.
 //!
 //! The length is written last, under the lock, with a sequentially consistent
-//! read-modify-write, as it is also what a pusher publishes before it looks whether a worker
-//! has to be woken (`multi_thread/idle.rs`), or unparks the one thread there is
+//! read-modify-write. It is also what a pusher publishes before it checks whether a
+//! worker has to be woken (`multi_thread/idle.rs`), or unparks the only thread
 //! (`current_thread/shared.rs`).
 
 #![allow(
@@ -33,10 +33,10 @@ pub struct Inject<T> {
     list: Lock<VecDeque<NonNull<T>>>,
 }
 
-// SAFETY: the pointers are what the users hand from thread to thread, and the one that puts
-// one in or takes one out answers for that.
+// SAFETY: the queue never dereferences its pointers. The users hand them from thread to
+// thread, and answer for that.
 unsafe impl<T> Send for Inject<T> {}
-// SAFETY: as above.
+// SAFETY: a shared reference reaches the list only through its lock.
 unsafe impl<T> Sync for Inject<T> {}
 
 impl<T> Inject<T> {
@@ -81,9 +81,10 @@ impl<T> Inject<T> {
     /// Takes the first.
     #[inline]
     pub fn pop(&self) -> Option<NonNull<T>> {
-        match self.is_empty() {
-            true => None,
-            false => self.pop_share(1, 0, drop),
+        if self.is_empty() {
+            None
+        } else {
+            self.pop_share(1, 0, drop)
         }
     }
 

@@ -1,5 +1,5 @@
-//! What runs the tasks: one thread that calls in (`current_thread`), or workers that
-//! steal from each other (`multi_thread`).
+//! The schedulers: one thread that calls in (`current_thread`), or workers that steal
+//! from each other (`multi_thread`).
 
 pub(crate) mod current_thread;
 #[cfg(not(loom))]

@@ -1,13 +1,14 @@
 //! How tasks refer to their scheduler, and how they come there.
 //!
-//! A task has the scheduler's address, which counts nothing, so that spawning and ending a task
-//! change no count that all threads share. What makes it valid:
+//! A task has the scheduler's address, which counts nothing, so that spawning and ending
+//! a task change no count that all threads share. The address is valid because:
 //!
 //! - A task that has not ended is in the list of the scheduler's tasks, or on its way
 //!   into it, with the spawner holding a counted reference.
-//! - Some thread holds a counted reference until that list is empty for good. Each worker holds
-//!   one, and the last one ends only when the list is empty (`multi_thread/run.rs`). A
-//!   current-thread runtime holds one, and its end waits for that (`current_thread/turns.rs`).
+//! - Some thread holds a counted reference until that list is empty and closed. Each
+//!   worker holds one, and the last one ends only when the list is empty
+//!   (`multi_thread/run.rs`). A current-thread runtime holds one, and its end waits for
+//!   that (`current_thread/turns.rs`).
 //! - So the address is valid as long as the task has not ended. A task does not end
 //!   before its token has been run, so it is valid for the holder of the token, up to the
 //!   moment of giving it away. Code that needs the scheduler longer counts a reference first.
@@ -28,7 +29,7 @@ use crate::hooks;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 
-/// What both kinds of schedulers have.
+/// The common part of both kinds of schedulers.
 pub(crate) struct Base {
     pub(crate) common: Common,
     /// Gets blocking work done.
@@ -73,7 +74,7 @@ impl Base {
 
 /// The part of a scheduler that all threads know.
 pub(super) trait Scheduler: Send + Sync + Sized + 'static {
-    /// What a thread that runs the tasks has in its context.
+    /// The context's entry for a thread that runs the tasks.
     type Worker;
 
     fn base(&self) -> &Base;
@@ -81,7 +82,7 @@ pub(super) trait Scheduler: Send + Sync + Sized + 'static {
     /// Which list of tasks the thread of this worker owns at the moment.
     fn own_list(worker: &Self::Worker) -> Option<usize>;
 
-    /// What the worker counts.
+    /// Returns the worker's counters.
     fn counters_of<'a>(&'a self, worker: &'a Self::Worker) -> &'a Counters;
 
     /// Queues a task that was made ready on the worker's thread, which owns a list.
@@ -146,7 +147,8 @@ struct Reference<S>(NonNull<S>);
 
 // SAFETY: it stands for a `&S`, which may be sent, and for an `Arc` of it.
 unsafe impl<S: Send + Sync> Send for Reference<S> {}
-// SAFETY: as above.
+// SAFETY: a shared one gives a `&S` or a clone of the `Arc`, and `S` may be sent and
+// shared.
 unsafe impl<S: Send + Sync> Sync for Reference<S> {}
 
 impl<S> Clone for Reference<S> {
@@ -178,9 +180,9 @@ impl<S: Scheduler> Reference<S> {
     fn worker_here<'a>(self) -> Option<&'a S::Worker> {
         let address = self.0.as_ptr().cast_const().cast();
         let worker = context::with(|context| context.worker_for(address));
-        // SAFETY: for a scheduler of this kind the worker is of this type. It stays where it is
-        // until it is taken out of the context, below all that the thread calls meanwhile. The
-        // callers let the reference go before they return.
+        // SAFETY: for a scheduler of this kind the worker is of this type. The worker
+        // outlives this reference: its guard is further up the stack. The callers let the
+        // reference go before they return.
         unsafe { worker.cast::<S::Worker>().as_ref() }
     }
 

@@ -1,8 +1,8 @@
-//! A count that is taken back.
+//! A counter with a guard.
 
 use std::cell::Cell;
 
-/// A number that is one higher until this is dropped; then it is what it was before.
+/// Increments a counter; decrements it on drop.
 pub(super) struct Counted<'a> {
     count: &'a Cell<usize>,
     before: usize,

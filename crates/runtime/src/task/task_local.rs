@@ -1,10 +1,9 @@
 //! `task_local!`: values that belong to a task, not to a thread.
 //!
-//! The value stays in the future that sets it ([`TaskLocalFuture`]); it is never
-//! moved. While the future is polled, a thread-local cell points to it, and before
-//! the poll ends the cell gets back what it pointed to before. So reading a value
-//! costs one access to a thread-local without a destructor, and polling a scope writes
-//! two words, however large the value is.
+//! The value stays in the future that sets it ([`TaskLocalFuture`]); it is never moved.
+//! While the future is polled, a thread-local cell points to it. The poll restores the
+//! cell before it ends. So reading a value costs one access to a thread-local without a
+//! destructor, and polling a scope writes two words, however large the value is.
 //!
 //! The cell also counts the running closures that borrow the value: while there is one,
 //! no scope of the same key may begin.

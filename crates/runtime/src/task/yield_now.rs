@@ -1,11 +1,11 @@
 //! `yield_now`: a place at the end of the queue.
 //!
-//! A task that yields is about to be polled again, and every thread could see that from its
-//! word. So it tells only its thread: a mark in the thread's context (`context.rs`), which
-//! the poll's caller looks at, and puts the task at the end of the queue without touching
-//! the word.
-//! That works if the waker is the very task's that the thread polls. Within something
-//! that has wakers of its own (as `FuturesUnordered` has) that waker has to be woken.
+//! A task that yields is about to be polled again, and every thread could see that from
+//! its word. So it informs only its thread, by a mark in the thread's context
+//! (`context.rs`). The poll's caller checks the mark, and puts the task at the end of the
+//! queue without touching the word. That works if the waker belongs to the task that the
+//! thread polls. A future with wakers of its own (as `FuturesUnordered`) passes another
+//! waker, which has to be woken.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -34,8 +34,8 @@ pub fn yield_now() -> impl Future<Output = ()> {
     YieldNow { yielded: false }
 }
 
-/// Written by hand, and of one byte: an `async fn` of this kind is built in memory byte
-/// by byte and read back as a whole, for which the processor has to wait.
+/// Written by hand, with one byte of state. An `async fn` of this kind is built in memory
+/// byte by byte and read back as a whole, for which the processor has to wait.
 struct YieldNow {
     yielded: bool,
 }

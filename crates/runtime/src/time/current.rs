@@ -79,7 +79,7 @@ impl Timers for Current {
     }
 }
 
-/// Tells channels to use the timers of runtimes.
+/// Makes channels use the timers of runtimes.
 pub(crate) fn install() {
     timers::install(&Current);
 }

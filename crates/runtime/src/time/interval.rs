@@ -39,9 +39,9 @@ pub fn interval(period: Duration) -> Interval {
 
 /// Returns an interval that ticks at `start`, and then once each `period`.
 ///
-/// Unlike a loop that sleeps, an interval counts the time that passes between the
-/// calls of [`tick`](Interval::tick). [`MissedTickBehavior`] says what happens when that
-/// is more than the period.
+/// Unlike a loop that sleeps, an interval counts the time that passes between the calls
+/// of [`tick`](Interval::tick). [`MissedTickBehavior`] decides what follows if that is
+/// more than the period.
 ///
 /// # Panics
 ///
@@ -212,13 +212,13 @@ impl Interval {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// Returns what the interval does when ticks are missed.
+    /// Returns the reaction of the interval to missed ticks.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed_tick_behavior
     }
 
-    /// Sets what the interval does when ticks are missed.
+    /// Sets the reaction of the interval to missed ticks.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, MissedTickBehavior}};
@@ -240,7 +240,8 @@ impl Interval {
     }
 }
 
-/// What an [`Interval`] does when a tick is polled more than five milliseconds too late.
+/// The reaction of an [`Interval`] to a tick that is polled more than five milliseconds
+/// too late.
 ///
 /// With a period of 50 ms, ticks at 0 and 50, and the next poll at 180:
 ///
@@ -278,7 +279,8 @@ pub enum MissedTickBehavior {
 }
 
 impl MissedTickBehavior {
-    /// When the next tick comes, after the one that was `due` and was polled `now`.
+    /// Returns the deadline of the tick after the one at `due`, which was polled at
+    /// `now`.
     pub(super) fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         match self {
             Self::Burst => due + period,

@@ -9,7 +9,7 @@
 //! They need a runtime whose timers are enabled (`Builder::enable_time`). The resolution
 //! is one millisecond. A timer is part of the future that waits, so it does not allocate
 //! (an interval does, once). Starting and cancelling a timer takes two compare-and-swaps,
-//! besides what its waker costs; moving its deadline to a later moment takes none. Each
+//! besides the cost of its waker; moving its deadline to a later moment takes none. Each
 //! worker has its own timers, so workers do not contend for them.
 //!
 //! # Examples

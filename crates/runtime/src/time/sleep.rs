@@ -174,7 +174,7 @@ impl Sleep {
     }
 
     /// Marks it as elapsed if the deadline has passed. With a clock that tests move, the
-    /// tick has to have come, too, so that what they see is the same as with Tokio.
+    /// tick has to have come, too, so that tests see the same as with Tokio.
     #[cold]
     fn ask_clock(self: Pin<&mut Self>) {
         let this = self.project();

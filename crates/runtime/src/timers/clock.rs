@@ -22,7 +22,7 @@ pub(crate) struct Clock {
 }
 
 struct State {
-    /// What it showed when it was last paused or resumed.
+    /// Its time when it was last paused or resumed.
     base: StdInstant,
     /// When it was last resumed, by the system's clock; `None` while it is paused.
     runs_since: Option<StdInstant>,

@@ -1,20 +1,20 @@
 //! The timers of a runtime: one wheel for each worker.
 //!
-//! What a scheduler does with them:
+//! A scheduler uses them as follows:
 //!
 //! 1. [`set_unpark`](Wheels::set_unpark), once, before the first worker runs.
 //! 2. A thread that becomes a worker calls [`attach`](Wheels::attach), and keeps the
 //!    guard as long as it is one. Timers that it starts are in its own wheel then.
-//! 3. Before it sleeps, it asks for [`next_deadline`](Wheels::next_deadline) and sleeps
-//!    no longer. It must ask after everything that this thread did as a worker, and nothing
-//!    between the question and the sleep may consume the token of an unpark.
-//! 4. When it wakes up, and now and then between tasks if there
+//! 3. Before it sleeps, it calls [`next_deadline`](Wheels::next_deadline) and sleeps no
+//!    longer. The call must come after everything that this thread did as a worker, and
+//!    nothing between the call and the sleep may consume the token of an unpark.
+//! 4. When it wakes up, and regularly between tasks if there
 //!    [are timers](Wheels::has_timers), it calls [`turn_if_due`](Wheels::turn_if_due). Any
 //!    thread may do so for a worker that is stuck.
 //! 5. With a paused clock no time passes by sleeping. So if [`Clock::moves_when_idle`] and
 //!    nothing is left to do, a worker calls [`auto_advance`](Wheels::auto_advance) instead
 //!    of sleeping, and then `turn_if_due`; it sleeps only if there are no timers.
-//! 6. [`shutdown`](Wheels::shutdown), when the tasks are gone.
+//! 6. [`shutdown`](Wheels::shutdown), after the last task has ended.
 
 use std::ptr;
 use std::sync::Arc;

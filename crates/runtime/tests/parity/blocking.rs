@@ -210,7 +210,7 @@ pub fn names_and_hooks() -> Log {
         .thread_name("blocks")
         .thread_stack_size(1 << 20)
         .on_thread_start(move || {
-            // The runtime is there already.
+            // The runtime exists already.
             let _ = Handle::current();
             s.fetch_add(1, SeqCst);
         })
@@ -416,7 +416,7 @@ pub fn ids() -> Log {
     log
 }
 
-/// What a job may do.
+/// The functions that a job may call.
 pub fn inside_of_jobs() -> Log {
     let mut log = Log::new();
     for runtime in both() {

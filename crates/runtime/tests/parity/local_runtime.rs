@@ -88,7 +88,7 @@ pub fn refused() -> Log {
     log!(log, refused, runtime.block_on(sent).unwrap());
     let in_pool = runtime.spawn_blocking(|| panic_of(|| spawn_local(async {})));
     log!(log, runtime.block_on(in_pool).unwrap());
-    // After the thread's end nobody is on it.
+    // After the thread's end no thread can spawn on its runtime.
     let gone = thread::spawn(|| local().handle().clone()).join().unwrap();
     thread::spawn(move || {
         let _guard = gone.enter();
@@ -122,7 +122,7 @@ pub fn ends() -> Log {
             task::yield_now().await;
             [task]
         });
-        // Somebody has its waker, and wakes it while the runtime ends.
+        // Another thread has its waker, and calls it while the runtime ends.
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let (began, begins) = mpsc::channel();
         let counted = drops.counted(Rc::new(3));

@@ -132,7 +132,7 @@ pub fn woken_from_elsewhere() -> Log {
             });
             log!(log, sum);
         }
-        // The set itself is what is awaited.
+        // Awaits the set itself.
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let got = Rc::new(Cell::new(0));
         set.spawn_local({
@@ -234,7 +234,7 @@ pub fn guards_out_of_order() -> Log {
     drop(two);
     let task = spawn_local(async { 1 });
     log!(log, runtime.block_on(first.run_until(task)).unwrap());
-    // Takes the other one's place once more, and leaves nothing.
+    // Replaces the other set again, and leaves none.
     drop((first.enter(), second));
     // A guard that is kept for longer than the set.
     let set = LocalSet::new();
@@ -280,7 +280,7 @@ pub fn dropped() -> Log {
         }
     }
     let mut log = notes.take();
-    // In which order tasks are dropped is nobody's business.
+    // The order in which tasks are dropped is not specified.
     log.sort();
     log
 }
@@ -294,7 +294,7 @@ pub fn dropped_in_its_own_task() -> Log {
     let inner = set.clone();
     let task = set.borrow().as_ref().unwrap().spawn_local(async move {
         let _counted = counted;
-        // Nobody polls this one, so it may go.
+        // No host polls this one, so it may go.
         drop(inner.borrow_mut().take());
         task::yield_now().await;
     });
@@ -305,7 +305,7 @@ pub fn dropped_in_its_own_task() -> Log {
             pending::<()>().await;
         })
     };
-    // Polled by hand, with the set taken out meanwhile, so that its task may drop it.
+    // Polled by hand, with the set taken out, so that its task may drop it.
     let mut polled = set.borrow_mut().take().unwrap();
     let ready = poll_once(polled.as_mut(), Waker::noop()).is_ready();
     log!(log, ready);
@@ -389,7 +389,7 @@ pub fn aborts() -> Log {
             task::yield_now().await;
             task::yield_now().await;
         });
-        // From another thread: it is dropped here all the same.
+        // From another thread: the task is dropped here nevertheless.
         let abort = waiting.abort_handle();
         thread::spawn(move || abort.abort()).join().unwrap();
         log!(log, drops.count(), waiting.is_finished());

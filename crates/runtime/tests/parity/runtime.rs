@@ -371,7 +371,7 @@ pub fn numbers() -> Log {
             task.abort();
             log.push(format!("{}", runtime.block_on(task).unwrap_err().is_cancelled()));
         }
-        // Tokio's handle may hear of a task's end before the list of tasks does.
+        // Tokio may wake the handle of a task before it removes the task from its list.
         while metrics.num_alive_tasks() != 0 {
             std::thread::yield_now();
         }
@@ -399,7 +399,7 @@ pub fn drops_at_the_end() -> Log {
             tell.send(()).unwrap();
             pending::<()>().await
         });
-        // One that is done, with an output that nobody takes.
+        // A completed task with an output that no handle takes.
         let output = bell("output");
         let done = runtime.spawn(async move { output });
         // One that is done and detached.
@@ -533,7 +533,7 @@ pub fn blocking_on_a_handle() -> Log {
     let mut log = Log::new();
     for runtime in both() {
         let handle = runtime.handle().clone();
-        // Somebody has to drive the current-thread one.
+        // Some thread has to drive the current-thread one.
         let (end, has_ended) = oneshot::channel::<()>();
         let other = std::thread::spawn(move || {
             let sum = handle.block_on(async {

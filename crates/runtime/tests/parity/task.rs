@@ -11,9 +11,9 @@ use blitz_testing::{Drops, Wakings, implements, poll_once, shouting_waker, trait
 
 type Seen = Vec<String>;
 
-/// Runs a scenario on a runtime with one thread and on one with a worker, as a task:
-/// what a task of a single worker spawns does not run before the task waits, so the
-/// order is the same each time.
+/// Runs a scenario as a task, on a runtime with one thread and on one with one worker. A
+/// task that a task of a single worker spawns does not run before its parent waits, so
+/// the order is the same each time.
 fn on_both<F>(scenario: impl Fn() -> F) -> Seen
 where
     F: Future<Output = Seen> + Send + 'static,
@@ -38,7 +38,7 @@ fn anonymous(text: String, id: task::Id) -> String {
         .replace(&format!("    {id},"), "    N,")
 }
 
-/// What somebody panicked with.
+/// The message of the panic in `run`.
 fn message(run: impl FnOnce()) -> String {
     let payload = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(()) => return "no panic".into(),
@@ -53,9 +53,10 @@ fn message(run: impl FnOnce()) -> String {
 /// Everything about an error.
 fn describe(error: task::JoinError) -> String {
     let id = error.id();
-    let io = std::io::Error::from(match error.is_panic() {
-        true => panic_error(),
-        false => cancelled_error(),
+    let io = std::io::Error::from(if error.is_panic() {
+        panic_error()
+    } else {
+        cancelled_error()
     });
     let texts = format!(
         "{error} | {error:?} | {} {} | {:?} {io}",
@@ -215,7 +216,7 @@ pub fn ids() -> Seen {
     seen
 }
 
-/// Tells in the log that it is dropped, and in which task.
+/// Logs that it is dropped, and in which task.
 struct Tells(&'static str, Arc<Mutex<Seen>>);
 
 impl Drop for Tells {
@@ -248,7 +249,7 @@ fn gated(gate: &Arc<AtomicBool>) -> impl Future<Output = ()> + Send + use<> {
     }
 }
 
-/// What happens in which order, on one thread.
+/// The order of drops, on one thread.
 pub fn order_of_drops() -> Seen {
     let runtime = runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -327,7 +328,7 @@ pub fn aborts() -> Seen {
         seen.push(format!("{:?}", join.await.map_err(|e| e.is_cancelled())));
         abort.abort();
 
-        // By itself, in a poll that is not the last one.
+        // Aborts itself, in a poll that is not the last one.
         let place = Arc::new(Mutex::new(None::<task::AbortHandle>));
         let handle = place.clone();
         let kept = drops.counted(());
@@ -342,7 +343,7 @@ pub fn aborts() -> Seen {
         *place.lock().unwrap() = Some(join.abort_handle());
         seen.push(format!("{:?}", join.await.map_err(|e| e.is_cancelled())));
 
-        // By itself, in its last poll.
+        // Aborts itself, in its last poll.
         let place = Arc::new(Mutex::new(None::<task::AbortHandle>));
         let handle = place.clone();
         let join = task::spawn(async move {
@@ -480,7 +481,7 @@ pub fn panics_in_drops() -> Seen {
         let bomb = task::spawn(async { Bomb("taken") }).await;
         seen.push(message(|| drop(bomb)));
 
-        // The waker of who waits.
+        // The waiter's waker.
         let gate = Arc::default();
         let mut join = task::spawn(gated(&gate));
         let polled = poll_once(Pin::new(&mut join), &shouting_waker());
@@ -508,7 +509,8 @@ pub fn wakers() -> Seen {
         while !join.is_finished() {
             task::yield_now().await;
         }
-        // The thread that sees the end may be faster than the one that tells of it.
+        // The thread that sees the end may be faster than the thread that wakes the
+        // waiter.
         for _ in 0..100_000 {
             if second.count() > 0 {
                 break;
@@ -551,7 +553,7 @@ pub fn wakers() -> Seen {
 
 pub fn selected() -> Seen {
     on_both(|| async {
-        // A borrowed handle can be asked again.
+        // A borrowed handle can be polled again.
         let gate = Arc::default();
         let mut join = task::spawn(gated(&gate));
         let first = poll_fn(|context| Poll::Ready(pin!(&mut join).poll(context).is_ready())).await;

@@ -38,9 +38,10 @@ fn now<F: Future>(future: F) -> Option<F::Output> {
 /// Yields once, whatever the executor.
 fn pause() -> impl Future<Output = ()> {
     let mut paused = false;
-    std::future::poll_fn(move |context| match std::mem::replace(&mut paused, true) {
-        true => Poll::Ready(()),
-        false => {
+    std::future::poll_fn(move |context| {
+        if std::mem::replace(&mut paused, true) {
+            Poll::Ready(())
+        } else {
             context.waker().wake_by_ref();
             Poll::Pending
         }
@@ -172,7 +173,7 @@ pub fn taken() -> Log {
     log
 }
 
-/// Says what the value is when it is dropped.
+/// Logs the value when it is dropped.
 struct Says<'a>(&'a Mutex<Log>);
 
 impl Drop for Says<'_> {
@@ -268,7 +269,7 @@ pub fn panics() -> Log {
     log
 }
 
-/// Whether the panic is said to have come from this file.
+/// Whether the panic's location is in this file.
 fn place_of_panic(run: impl FnOnce()) -> bool {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     std::thread_local! {

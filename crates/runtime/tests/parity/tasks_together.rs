@@ -1,4 +1,4 @@
-// What sets of tasks, trackers and tokens do, written once for both.
+// Sets of tasks, trackers and tokens, in scenarios written once for both.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -200,7 +200,8 @@ pub fn a_set_is_aborted_detached_and_dropped() -> Vec<String> {
     seen
 }
 
-/// What a set's waker hears: one wake for all that end until it is polled again.
+/// The wake-ups of a set's waker: one for all tasks that end until the set is polled
+/// again.
 pub fn a_set_wakes() -> Vec<String> {
     let runtime = one_thread();
     let (wakings, waker) = Wakings::new();

@@ -250,7 +250,7 @@ pub fn sleeps() -> Log {
         sleep.as_mut().reset(start + ms(36));
         time::advance(ms(1)).await;
         log!(log, sleep.is_elapsed(), wakings.count());
-        // To the past, with somebody who waits.
+        // To the past, with a waiter.
         sleep.as_mut().reset(start + ms(50));
         log!(log, poll_once(sleep.as_mut(), &waker), wakings.count());
         sleep.as_mut().reset(start + ms(3));
@@ -280,7 +280,7 @@ pub fn sleeps() -> Log {
             poll_once(past.as_mut(), &waker),
             past.is_elapsed()
         );
-        // One that nobody waits for any more.
+        // A timer without a waiter.
         let mut gone = Box::pin(time::sleep(ms(5)));
         log!(log, poll_once(gone.as_mut(), &waker));
         drop(gone);
@@ -404,8 +404,8 @@ pub fn timeouts() -> Log {
     log
 }
 
-/// A future that always uses up the budget is timed out all the same; sleeps that are ready
-/// take part in it.
+/// A future that always uses up the budget is timed out nevertheless; sleeps that are
+/// ready take part in it.
 pub fn budgets() -> Log {
     let mut log = Log::new();
     paused().block_on(async {
@@ -444,7 +444,7 @@ pub fn sends_in_time() -> Log {
         time::sleep(ms(2)).await;
         log!(log, rx.recv().await, sending.await.unwrap(), start.elapsed());
 
-        // Nobody's turn is lost when the time is up: neither its own nor that of others.
+        // A time-out loses no turn: neither its own nor that of other senders.
         let others = [(6, 1), (7, 100)].map(|(value, time)| {
             let tx = tx.clone();
             task::spawn(async move { tx.send_timeout(value, ms(time)).await })
@@ -607,7 +607,7 @@ pub fn one_task(seed: u64) -> Log {
                 (0 | 1, _) | (_, None) => {
                     let mut sleep = Box::pin(time::sleep(duration));
                     let poll = poll_once(sleep.as_mut(), &waker);
-                    // What is due at once may be ready at once.
+                    // A timer that is due at once may be ready at once.
                     log!(log, "start", duration > Duration::ZERO && poll.is_ready());
                     sleeps.push(sleep);
                 }
@@ -679,7 +679,7 @@ pub fn many_tasks(seed: u64) -> Log {
     Rc::into_inner(log).unwrap().into_inner()
 }
 
-/// Intervals with all behaviours, and somebody who is late.
+/// Intervals with all behaviours, and a task that is late.
 pub fn ticks(seed: u64) -> Log {
     let mut dice = Dice(seed);
     let mut log = Log::new();

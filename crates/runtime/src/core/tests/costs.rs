@@ -88,10 +88,10 @@ fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
         assert!(line.0.owned.is_empty());
         assert_eq!(Arc::strong_count(&line.0), 2);
         if drains {
-            // SAFETY: as above.
+            // SAFETY: the test has one thread.
             unsafe { line.0.owned.drain(1) };
         } else {
-            // SAFETY: as above.
+            // SAFETY: the test has one thread.
             let (join, token) = unsafe {
                 line.0
                     .owned
@@ -99,7 +99,7 @@ fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
             };
             assert_eq!(Arc::strong_count(&line.0), 2);
             drop((join, token.map(Notified::run)));
-            // SAFETY: as above.
+            // SAFETY: the test has one thread.
             unsafe { line.0.owned.drain(1) };
         }
         assert_eq!(Arc::strong_count(&line.0), 1);
@@ -125,14 +125,14 @@ fn tasks_that_end_elsewhere_do_not_pile_up() {
     line.run();
     assert!(line.0.owned.is_empty());
     assert!(Arc::strong_count(&line.0) < 2100);
-    // SAFETY: as above.
+    // SAFETY: the test has one thread.
     unsafe { line.0.owned.drain(1) };
     assert_eq!(Arc::strong_count(&line.0), 1);
 }
 
 #[test]
 fn tasks_are_small() {
-    // What each idle task needs beside its future, and the scheduler's pointer.
+    // The size of an idle task, without its future and the scheduler's pointer.
     #[cfg(target_pointer_width = "64")]
     assert_eq!(std::mem::size_of::<Header>(), 72);
 }

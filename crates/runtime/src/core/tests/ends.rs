@@ -128,7 +128,7 @@ fn the_current_task_is_known_while_it_runs_and_is_dropped() {
 
 #[test]
 fn the_hook_for_the_end_of_a_task_is_not_in_it() {
-    // Not even its memory is there any more.
+    // By then even the task's memory is freed.
     let line = Line::new();
     let mut join = line.spawn(ready(()));
     let place = Arc::new(Mutex::new(None::<JoinHandle<()>>));
@@ -155,7 +155,7 @@ fn tasks_run_in_tasks() {
             crate::task::id()
         });
         line.turn();
-        // What the inner task asked for is not for this one.
+        // The inner task's request is not for this task.
         let this = poll_fn(|context| Poll::Ready(task_of(context.waker()))).await;
         assert!(!context::has_stepped_back(this.unwrap()));
         line.run();

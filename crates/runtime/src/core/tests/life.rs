@@ -1,4 +1,4 @@
-//! What becomes of a task that runs, yields, is woken, aborted, awaited.
+//! Tasks that run, yield, are woken, aborted, awaited.
 
 use super::*;
 
@@ -130,7 +130,7 @@ fn a_yield_keeps_the_token_and_takes_wake_ups_in() {
     waker.wake_by_ref();
     assert_eq!(line.turn(), Some("yielded"));
     waker.wake_by_ref();
-    // The poll after the wake-up is the one that was queued anyway.
+    // The queued poll already serves the wake-up.
     assert_eq!(line.turn(), Some("idle"));
     assert_eq!((line.scheduled(), line.turn()), (0, None));
     waker.wake();
@@ -220,7 +220,7 @@ fn the_join_handle_wakes_its_last_waker_only() {
     let (first, waker) = Wakings::new();
     assert!(poll_once(Pin::new(&mut join), &waker).is_pending());
     assert!(poll_once(Pin::new(&mut join), &waker).is_pending());
-    // The waker, the counter and what the task has.
+    // One for the waker, one for the counter, and one for the task.
     assert_eq!(Arc::strong_count(&first), 3);
     let (second, other) = Wakings::new();
     assert!(poll_once(Pin::new(&mut join), &other).is_pending());

@@ -1,5 +1,5 @@
-//! Tasks without a runtime: what happens to them in which order, and that every
-//! future and every output is dropped once.
+//! Tasks without a runtime: the order of their events, and that every future and every
+//! output is dropped once.
 
 #![allow(clippy::waker_clone_wake, reason = "waking by value is what is tested")]
 
@@ -94,9 +94,10 @@ impl Line {
     {
         let id = Id::next();
         let owned = &self.0.owned;
-        let list = match self.0.owns {
-            true => ListId::own(0),
-            false => owned.any_list(id.as_u64() as usize),
+        let list = if self.0.owns {
+            ListId::own(0)
+        } else {
+            owned.any_list(id.as_u64() as usize)
         };
         // SAFETY: the test has one thread.
         let (join, token) = unsafe { owned.bind(list, future, self.clone(), id) };

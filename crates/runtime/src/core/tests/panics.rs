@@ -38,7 +38,7 @@ fn a_panic_that_nobody_asks_for_is_dropped() {
     line.run();
     drop(join);
     assert_eq!(drops.count(), 2);
-    // What panics when it is dropped is forgotten.
+    // A payload that panics when it is dropped is forgotten.
     drop(line.spawn(async { std::panic::panic_any(Bomb("payload")) }));
     line.run();
 }

@@ -1,13 +1,13 @@
-//! What belongs to the thread that runs the tasks: their queue, and the loop.
+//! The core of the thread that runs the tasks: their queue, and the loop.
 //!
 //! The queue is first in, first out. When it is empty, a round is over: the future of
 //! `block_on` gets its turn, and then those that yielded in this round make up the next
 //! one. If there is nothing at all, the thread sleeps until the next timer or an unpark.
 //!
-//! So that long rounds keep nothing waiting, the future of `block_on` gets its turn, timers
-//! get theirs, and those that have yielded join the queue, after `event_interval` polls at
-//! the latest; and what other threads have made ready does after `global_queue_interval`
-//! polls.
+//! Long rounds must delay nothing. So after `event_interval` polls at the latest, the
+//! future of `block_on` and the timers get their turn, and tasks that have yielded join
+//! the queue. After `global_queue_interval` polls, tasks join that other threads have
+//! made ready.
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
@@ -54,7 +54,7 @@ pub(in crate::scheduler) struct Core {
     inject_at: Cell<u32>,
     /// The user wants to know of each poll.
     observes_polls: bool,
-    /// What [`coop::forced_yields`] said when they were counted last.
+    /// The value of [`coop::forced_yields`] when they were counted last.
     forced_yields: Cell<u64>,
     /// The thread that had the last turn.
     thread: Cell<Option<ThreadId>>,
@@ -143,7 +143,8 @@ impl Core {
     #[inline]
     fn with_yielded<R>(&self, with: impl FnOnce(&mut Queue) -> R) -> R {
         let yielded = &self.queues[usize::from(!self.which.get())];
-        // SAFETY: as in `with_queue`, and this is the other one.
+        // SAFETY: only this thread has the core, and the closures of this file call
+        // nothing that could come here again for the same queue.
         with(unsafe { &mut *yielded.get() })
     }
 
@@ -154,7 +155,7 @@ impl Core {
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    /// Lets what other threads have made ready join the queue.
+    /// Queues the tasks that other threads have made ready.
     #[inline]
     fn take_injected(&self, shared: &Shared) {
         if !shared.inject.is_empty() {
@@ -203,7 +204,8 @@ impl Core {
         let waker = main_waker(shared);
         let mut context = Context::from_waker(&waker);
         let mut poll = || coop::budget(|| future.as_mut().poll(&mut context));
-        // It may have been another thread's before, and what others have counted is theirs.
+        // The core may have been another thread's before. Yields that this thread has
+        // counted until now are not the core's.
         self.forced_yields.set(coop::forced_yields());
         if let Poll::Ready(output) = poll() {
             // Nothing that is worth a look at the clock.
@@ -235,7 +237,7 @@ impl Core {
         }
     }
 
-    /// Counts what has been done since the stopwatch was started.
+    /// Counts the time and the forced yields since the stopwatch was started.
     fn count_work(&self, shared: &Shared, busy: &Cell<Stopwatch>) {
         shared.counters.busy(busy);
         self.count_forced_yields(&shared.counters);

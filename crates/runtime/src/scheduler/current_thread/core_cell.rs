@@ -1,18 +1,20 @@
-//! Where the core is while no thread has it.
+//! The cell that holds the core while no thread has it.
 //!
-//! A thread that takes it from there may run the tasks. One that finds nothing waits for a
+//! A thread that takes the core may run the tasks. A thread that finds none waits for a
 //! permit of a `Notify`, and for its own future, whichever comes first.
 //!
-//! No thread waits for a core that is in its cell. A thread that wants to wait says so first
-//! (`waiting`), and then tries once more to take the core; one that puts it back looks after
-//! that whether any waits. Both touch the core's word with a read-modify-write. If
-//! putting it back comes first there, the other one gets the core. If the failed attempt
-//! comes first, the thread that puts it back sees all that was done before that, so
-//! `waiting`, too, and gives a permit.
+//! No thread waits for a core that is in its cell:
 //!
-//! A permit that was meant for a thread that has got the core meanwhile stays with the
-//! `Notify`; one for a thread whose future has become ready goes on to the next waiter.
-//! At worst a thread looks once more, and waits again.
+//! * A thread that wants to wait first increments `waiting`, and then tries again to take
+//!   the core. A thread that puts the core back checks `waiting` after that.
+//! * Both touch the core's word with a read-modify-write. If the core is put back before
+//!   the second attempt, that attempt gets the core.
+//! * If the failed attempt comes first, the thread that puts the core back sees the
+//!   writes before that attempt. So it sees `waiting`, and gives a permit.
+//!
+//! If the receiver of a permit has already got the core, the permit stays with the
+//! `Notify`. If its future has become ready, the permit goes on to the next waiter. At
+//! worst a thread checks the cell again, and waits again.
 
 use std::ptr::{self, NonNull};
 
@@ -41,13 +43,14 @@ impl<T> CoreCell<T> {
         }
     }
 
-    /// Takes the core, if it is there. It is the caller's until it is put back.
+    /// Takes the core, if the cell holds it. It is the caller's until the caller puts it
+    /// back.
     #[inline]
     pub fn take(&self) -> Option<NonNull<T>> {
         NonNull::new(self.core.swap(ptr::null_mut(), Ordering::AcqRel))
     }
 
-    /// Says that this thread is about to wait. It has to try once more after that.
+    /// Announces that this thread is about to wait. It has to try again after that.
     #[cold]
     pub fn announce(&self) -> Waiting<'_, T> {
         self.waiting.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! One thread at a time runs all tasks: the one that is in `Runtime::block_on`.
+//! Runs all tasks on one thread, which is in `Runtime::block_on`.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `shared.rs` | what all threads know of the scheduler: they spawn and wake through it |
-//! | `core.rs` | what belongs to the thread that runs the tasks: the queue, the loop |
-//! | `core_cell.rs` | where the core is while no thread has it |
+//! | `shared.rs` | the state that all threads share: they spawn and wake through it |
+//! | `core.rs` | the core of the thread that runs the tasks: the queue, the loop |
+//! | `core_cell.rs` | the cell that holds the core while no thread has it |
 //! | `turns.rs` | several threads in `block_on` take turns; the end of the runtime |
 
 #[cfg(not(loom))]

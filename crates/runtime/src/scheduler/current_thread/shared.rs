@@ -1,4 +1,4 @@
-//! What all threads know of a current-thread scheduler.
+//! The state of a current-thread scheduler that all threads share.
 //!
 //! No task is forgotten in its inject queue: a pusher writes the length and then unparks, and the
 //! running thread looks at the length before it parks. Either it sees the length, or the
@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(super) inject: Inject<Header>,
     /// Another thread has woken the future that `block_on` was given.
     pub(super) main_woken: AtomicBool,
-    /// What the running thread parks in.
+    /// The parker of the running thread.
     pub(super) driver: Driver,
     pub(super) counters: Counters,
     pub(crate) base: Base,
@@ -63,7 +63,7 @@ impl Shared {
         self.counters(worker).queued.get() as usize
     }
 
-    /// What the running thread counts.
+    /// Returns the counters of the running thread.
     #[track_caller]
     pub(crate) fn counters(&self, worker: usize) -> &Counters {
         assert_eq!(0, worker);

@@ -37,8 +37,9 @@ impl CurrentThread {
         (this, shared)
     }
 
-    /// Blocks until `future` is ready, and runs tasks meanwhile, if no other thread does.
-    /// The runtime is the current one already, and the thread does not drive tasks yet.
+    /// Blocks until `future` is ready, and runs tasks until then, if no other thread
+    /// does. The runtime is the current one already, and the thread does not drive tasks
+    /// yet.
     #[track_caller]
     pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);

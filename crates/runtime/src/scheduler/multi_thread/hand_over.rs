@@ -1,8 +1,8 @@
 //! A task is about to block its thread: another thread acquires the worker's core.
 //!
-//! The new thread runs the worker's tasks. When the task has blocked for long enough, its
-//! thread acquires the core again if no other has done so yet; otherwise it finishes the poll
-//! without one and then goes back to the pool.
+//! The new thread runs the worker's tasks. When the task no longer blocks, its thread
+//! acquires the core again if no other has done so yet. Otherwise the thread finishes the
+//! poll without a core and then goes back to the pool.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct HandedOver(*const Worker);
 /// Gives the core of this thread's worker away. `None` if the thread is no worker, or has
 /// no core.
 ///
-/// The caller is below the worker's loop on the thread's stack, and drops what it gets
+/// The caller is below the worker's loop on the thread's stack, and drops the result
 /// before it returns there.
 pub(crate) fn hand_over() -> Option<HandedOver> {
     // SAFETY: as the caller promises.
@@ -31,8 +31,8 @@ pub(crate) fn hand_over() -> Option<HandedOver> {
     })
 }
 
-/// A source of events is registered by this thread's worker, if it is one. When a task blocks
-/// the thread later, another worker has to see what happens.
+/// A source of events is registered by this thread's worker, if it is one. If a task
+/// later blocks the thread, another worker has to see the events.
 #[inline]
 pub(crate) fn event_expected() {
     // SAFETY: the reference is used here only.
@@ -65,8 +65,8 @@ pub(crate) fn number_here(address: *const ()) -> Option<usize> {
 #[cold]
 fn give_core_away(worker: &Worker) {
     let core = worker.core();
-    // The pool may have no thread for the core. Then the other workers take what is
-    // in the ring, but not what is elsewhere.
+    // The pool may have no thread for the core. Then the other workers take tasks only
+    // from the ring.
     worker.queue_yielded();
     while let Some(task) = worker.next_claimed(core) {
         worker.push_back(core, task);
@@ -85,7 +85,7 @@ fn give_core_away(worker: &Worker) {
     crate::timers::detach();
     core.release();
     let shared: &Arc<_> = &worker.shared;
-    // Mandatory, as the task may wait for what only a worker brings to an end.
+    // Mandatory: the task may wait for something that only a worker completes.
     if !run::start(shared, worker.index) {
         run::start_late(shared, worker.index);
     }

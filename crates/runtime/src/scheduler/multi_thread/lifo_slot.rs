@@ -1,9 +1,9 @@
 //! The slot for the task that was made ready last.
 //!
-//! Such a task is likely to find its data in the processor's cache, so it runs before those
-//! in the ring. Only the owner fills the slot, and as a rule only the owner empties it. If
-//! the owner is stalled, other workers *reclaim* what is there. The slot is emptied under a
-//! biased lock, so no task is taken twice.
+//! Such a task is likely to find its data in the processor's cache, so it runs before
+//! those in the ring. Only the owner fills the slot, and as a rule only the owner empties
+//! it. If the owner is stalled, other workers *reclaim* the item. The slot is emptied
+//! under a biased lock, so no task is taken twice.
 //!
 //! **An empty slot stays empty until the owner fills it**, as no other thread does. So it is
 //! filled with a plain store, without the lock; and a reclaimer must not write an empty slot.
@@ -37,14 +37,14 @@ impl<T> LifoSlot<T> {
         self.item.load(Ordering::Relaxed).is_null()
     }
 
-    /// Puts an item in, and returns the one that was there.
+    /// Puts an item in, and returns the item that was in the slot before.
     ///
     /// # Safety
     ///
     /// The caller is the slot's owner.
     #[inline]
     pub unsafe fn put(&self, item: NonNull<T>) -> Option<NonNull<T>> {
-        // SAFETY: passed on.
+        // SAFETY: the caller is the slot's owner.
         let displaced = unsafe { self.take() };
         self.item.store(item.as_ptr(), Ordering::Release);
         displaced
@@ -60,7 +60,7 @@ impl<T> LifoSlot<T> {
         if self.is_empty() {
             return None;
         }
-        // SAFETY: passed on.
+        // SAFETY: the slot's owner, which the caller is, is also the owner of its lock.
         unsafe {
             self.lock.lock(|| {
                 let item = self.item.load(Ordering::Relaxed);

@@ -1,15 +1,15 @@
 //! Workers, each on a thread of its own, that steal from each other.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `queue.rs` | where a worker's ready tasks wait: a ring, with stealing |
+//! | `queue.rs` | the ring of a worker's ready tasks, with stealing |
 //! | `lifo_slot.rs` | the slot for the task that was woken last |
 //! | `run_batch.rs` | the tasks that a worker has claimed |
 //! | `tuning.rs` | how many of them, and how often the inject queue goes first |
 //! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
-//! | `core.rs` | what belongs to a worker, whichever thread runs it |
-//! | `shared.rs` | what all threads know of the scheduler |
-//! | `worker.rs` | a thread with a core: what runs next, what follows a poll, where a ready task goes |
+//! | `core.rs` | the state of a worker, whichever thread runs it |
+//! | `shared.rs` | the state that all threads share |
+//! | `worker.rs` | a thread with a core: the next task, the end of a poll, where a ready task goes |
 //! | `monitor.rs` | whether another worker is stalled |
 //! | `search.rs` | stealing, and sleeping |
 //! | `run.rs` | the threads that are workers, and the end |

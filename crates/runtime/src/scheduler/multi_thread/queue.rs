@@ -1,9 +1,9 @@
-//! Where a worker's ready tasks wait: in its ring, from whose head others may steal.
+//! The ring of a worker's ready tasks. Other workers may steal from its head.
 //!
 //! # Operations
 //!
 //! `head` and `tail` only count up; a position's place in the ring is its remainder.
-//! What waits are the positions from `head` to before `tail`. There are four operations:
+//! Items wait at the positions from `head` to before `tail`. There are four operations:
 //!
 //! * **Push** (the owner): writes the place at `tail`, then publishes `tail + 1`. It
 //!   refuses when all places are in use. No read-modify-write.
@@ -11,25 +11,26 @@
 //!   compare-and-swap.
 //! * **Pop many** (the owner): moves `head` on by as many as it wants in the same way, and
 //!   then reads their places.
-//! * **Steal** (any thread): reads `head`, then `tail`, copies about half of what
-//!   waits into its own ring, where no thread sees it yet, and moves `head` on by as many
-//!   with a compare-and-swap. When that fails, the copies mean nothing: it tries again.
-//!   When it succeeds, it publishes them by its own `tail`.
+//! * **Steal** (any thread): reads `head`, then `tail`, and copies about half of the
+//!   waiting items into its own ring, where no thread sees them yet. Then it moves `head`
+//!   on by as many with a compare-and-swap. If that fails, the copies mean nothing, and
+//!   it tries again. If it succeeds, it publishes them by its own `tail`.
 //!
 //! # Nothing is lost, nothing is taken twice
 //!
-//! `head` never goes back, so a compare-and-swap from `h` to `h + n` succeeds only if
-//! `head` was `h` all the time since it was read. As long as it is, the owner finds
-//! that the places from `h` on are in use, up to `h + N`, and does not write them: the
-//! copies were what the positions held. Each position lies in the span of exactly one
-//! successful compare-and-swap, and belongs to the thread that made it.
+//! * `head` never goes back, so a compare-and-swap from `h` to `h + n` succeeds only if
+//!   `head` was `h` all the time since it was read.
+//! * As long as `head` is `h`, the owner finds that the places from `h` on are in use, up
+//!   to `h + N`, and does not write them. So the copies are the items at those positions.
+//! * Each position lies in the span of exactly one successful compare-and-swap, and
+//!   belongs to the thread that made it.
 //!
 //! The places are atomics that are read and written relaxed: a thief may read a place
-//! while the owner, a lap later, writes it, and then its compare-and-swap fails. What
-//! the pointer points to is published by `tail` (release and acquire). A thief's reads
-//! come before its compare-and-swap (release), the owner's look at `head` (acquire)
-//! before it writes the place again. A thief that reads an old `head` and a new `tail`
-//! may see more than `N` waiting; it begins again.
+//! while the owner, a lap later, writes it, and then its compare-and-swap fails. `tail`
+//! publishes the data that the pointers point to (release and acquire). A thief's reads
+//! come before its compare-and-swap (release); the owner loads `head` (acquire) before it
+//! writes the place again. A thief that reads an old `head` and a new `tail` may see more
+//! than `N` waiting; it begins again.
 //!
 //! The shape is that of the run queues in Go's scheduler (`runtime/proc.go`).
 
@@ -47,8 +48,8 @@ const MANY: usize = 64;
 
 /// A ring of pointers. See the head of this file.
 ///
-/// Its owner is one thread at a time, and only that one may call what is marked
-/// unsafe. `N` is a power of two, and two at least.
+/// At any time at most one thread is its owner. The unsafe functions require that the
+/// caller is an owner. `N` is a power of two, and two at least.
 #[repr(align(128))]
 pub struct Ring<T, const N: usize = CAPACITY> {
     head: AtomicUsize,
@@ -72,8 +73,8 @@ impl<T, const N: usize> Ring<T, N> {
         &self.places[position % N]
     }
 
-    /// What is at the place of a position: null, or what was pushed there last, and may have
-    /// been taken since.
+    /// Returns the entry at the place of a position: null, or the item that was pushed
+    /// there last, which may have been taken since.
     #[inline]
     fn at(&self, position: usize) -> *mut T {
         self.place(position).load(Ordering::Relaxed)
@@ -118,15 +119,16 @@ impl<T, const N: usize> Ring<T, N> {
     /// The caller is the ring's owner.
     #[inline]
     pub unsafe fn push(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
-        // SAFETY: passed on.
+        // SAFETY: the caller is the ring's owner.
         if unsafe { self.room() } == 0 {
             return Err(item);
         }
         let tail = self.tail.load(Ordering::Relaxed);
         self.place(tail).store(item.as_ptr(), Ordering::Relaxed);
-        let publish = match active(Mutant::PushesQuietly) {
-            true => Ordering::Relaxed,
-            false => Ordering::Release,
+        let publish = if active(Mutant::PushesQuietly) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
         };
         self.tail.store(tail.wrapping_add(1), publish);
         Ok(())
@@ -139,9 +141,10 @@ impl<T, const N: usize> Ring<T, N> {
     /// The caller is the ring's owner.
     #[inline]
     pub unsafe fn room(&self) -> usize {
-        let most = match active(Mutant::PushesIntoFullRing) {
-            true => N + 1,
-            false => N,
+        let most = if active(Mutant::PushesIntoFullRing) {
+            N + 1
+        } else {
+            N
         };
         // The thread that moved the head has read the places before it.
         let head = self.head.load(Ordering::Acquire);
@@ -203,15 +206,15 @@ impl<T, const N: usize> Ring<T, N> {
         };
         for i in 0..count {
             let item = self.at(head.wrapping_add(i));
-            // SAFETY: only the owner writes places, and what waits is not null.
+            // SAFETY: only the owner writes places, and a waiting item is not null.
             to(i, unsafe { NonNull::new_unchecked(item) });
         }
         count
     }
 
-    /// Takes half of what waits here and of what the owner has `claimed`, one at least
-    /// if any waits here. The first is returned, with the number of those taken; the others
-    /// are put into `into`.
+    /// Takes half of the items that wait here or that the owner has `claimed`, and one at
+    /// least if any waits here. Returns the first with the number of those taken, and
+    /// puts the others into `into`.
     ///
     /// # Safety
     ///

@@ -2,12 +2,13 @@
 //!
 //! # The end
 //!
-//! Each worker that sees that the runtime is closed cancels all tasks: those that wait
-//! are cancelled at once, those that run or are queued are told so. Then it runs what is
-//! in its own queues, which cancels that, and what it can take from others, which may be
-//! blocked. The last one takes what is left, and stays until there is no task: one may
-//! still be polled by a thread that has given its core away, or its token may be on its
-//! way in a thread that has just woken it.
+//! * Each worker that sees that the runtime is closed cancels all tasks. Waiting tasks
+//!   end at once. Running and queued tasks get a request.
+//! * Then it runs the tasks in its own queues, which cancels them, and the tasks that it
+//!   can take from other workers, which may be blocked.
+//! * The last worker takes the tasks that are left, and stays until there is no task. A
+//!   thread that has given its core away may still poll one, or a thread that has just
+//!   woken a task may still hold its token.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,7 +59,7 @@ fn job(shared: &Arc<Shared>, index: usize) -> (Handle, impl FnOnce() + Send + us
     (Handle::MultiThread(shared.clone()), move || run(own, index))
 }
 
-/// What a worker's thread does.
+/// The main function of a worker's thread.
 fn run(shared: Arc<Shared>, index: usize) {
     if enter::is_entered() {
         // The pool was closed before a thread took this job, and the closing thread does
@@ -98,14 +99,13 @@ fn run_tasks(worker: &Worker) {
     core.local.busy.set(Stopwatch::start());
     while worker.has_core.get() {
         let task = worker.next().or_else(|| {
-            // What is not a task's poll may do as much as it likes.
+            // Code outside of a task's poll has no limit.
             coop::set(Budget::UNCONSTRAINED);
-            match worker.shared.is_closed() {
-                true => {
-                    shut_down(worker);
-                    None
-                }
-                false => search::find_task(worker),
+            if worker.shared.is_closed() {
+                shut_down(worker);
+                None
+            } else {
+                search::find_task(worker)
             }
         });
         if let Some(task) = task {
@@ -142,8 +142,8 @@ fn empty(worker: &Worker, core: &Core) {
     }
 }
 
-/// Runs what is in the inject queue, and what others have in theirs: one of them may
-/// be blocked for long, by a task that waits for the end of another one.
+/// Runs the tasks in the inject queue, and in those of other workers: a task that waits
+/// for the end of another one may block its worker for long.
 fn empty_others(worker: &Worker) {
     worker.core().local.reclaims.set(true);
     while let Some(task) = worker
@@ -156,7 +156,7 @@ fn empty_others(worker: &Worker) {
     }
 }
 
-/// Runs a task that has been cancelled; what it wakes is queued here.
+/// Runs a task that has been cancelled. Tasks that it wakes are queued here.
 fn cancel(worker: &Worker, task: Notified) {
     match task.run() {
         Ran::Done | Ran::Idle => {}

@@ -1,11 +1,12 @@
 //! The tasks that a worker has claimed: it takes the next few of its ring in one step, and
 //! then runs one after the other.
 //!
-//! To take one task from the ring costs a read-modify-write, and with short polls that is the
-//! greater part of what a poll costs; a batch costs one for all. Thieves cannot take what is
-//! claimed, so a batch is only as much as runs in the time that it would take to wake another
-//! worker for it (`tuning.rs`), and half of the ring at most. If the owner is stalled all the
-//! same, other workers *reclaim* the batch, as they do with the LIFO slot.
+//! To take one task from the ring costs a read-modify-write, which is the greater part of
+//! the cost of a short poll. A batch costs one for all. Thieves cannot take claimed
+//! tasks. So a batch has half of the ring at most, and only as many tasks as run in the
+//! time that it would take to wake another worker for them (`tuning.rs`). If the owner is
+//! stalled nevertheless, other workers *reclaim* the batch, as they do with the LIFO
+//! slot.
 //!
 //! The owner takes a task, and a reclaimer takes all, under the biased lock, so no task is
 //! taken twice. **An empty batch stays empty until the owner fills it**, as no other thread
@@ -35,10 +36,10 @@ pub struct RunBatch<T> {
     lock: BiasedLock,
 }
 
-// SAFETY: the lock and `len` say which thread uses the items; they are what the users hand
-// from thread to thread, and the one that puts one in or takes one out answers for that.
+// SAFETY: the lock and `len` say which thread uses the items. The batch never
+// dereferences them; the users hand them from thread to thread, and answer for that.
 unsafe impl<T> Send for RunBatch<T> {}
-// SAFETY: as above.
+// SAFETY: the lock and `len` also order the uses through shared references.
 unsafe impl<T> Sync for RunBatch<T> {}
 
 impl<T> RunBatch<T> {
@@ -73,7 +74,7 @@ impl<T> RunBatch<T> {
         if self.len.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        // SAFETY: passed on.
+        // SAFETY: the batch's owner, which the caller is, is also the owner of its lock.
         unsafe {
             self.lock.lock(|| {
                 let left = self.len.load(Ordering::Relaxed).checked_sub(1)?;
@@ -98,10 +99,10 @@ impl<T> RunBatch<T> {
     ) -> Option<NonNull<T>> {
         let count = most.min(ring.len() / 2);
         if count <= 1 {
-            // SAFETY: passed on.
+            // SAFETY: the caller is the owner of the ring.
             return unsafe { ring.pop() };
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller is the owner of the ring and of the batch, which is empty.
         unsafe { self.fill(ring, count) }
     }
 

@@ -1,5 +1,6 @@
-//! How long polls take, and what follows for a worker: how often it looks at the inject
-//! queue, how many tasks it claims at a time (`run_batch.rs`), and when maintenance is due.
+//! The duration of polls, and its consequences for a worker: how often it checks the
+//! inject queue, how many tasks it claims in one step (`run_batch.rs`), and when
+//! maintenance is due.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -7,49 +8,50 @@ use std::time::Instant;
 use super::run_batch;
 use crate::metrics::nanos;
 
-/// How many polls lie between two looks at the inject queue at most, if the user has not
+/// The largest number of polls between two checks of the inject queue, if the user has not
 /// set it.
 const INTERVAL: u32 = 61;
-/// How long the inject queue waits for such a look, about, in nanoseconds.
+/// The time, roughly, that the inject queue waits for such a check, in nanoseconds.
 const INJECT_WAITS: u64 = 200_000;
-/// For how long the claimed tasks keep the worker busy, about, in nanoseconds. To wake
+/// The time, roughly, that the claimed tasks keep the worker busy, in nanoseconds. Waking
 /// another worker for them would take as long.
 const CLAIMED: u64 = 20_000;
 /// How many polls are measured together at most.
 const MOST_MEASURED: u64 = 4 * INTERVAL as u64;
 
-/// When the next checkpoint of a worker is, and what is due there. Used by the worker only.
+/// When the next checkpoint of a worker is, and which work is due there. Used by the
+/// worker only.
 pub(super) struct Tuning {
     /// After how many tasks since the last checkpoint maintenance is due.
     until_maintenance: Cell<u32>,
     /// After how many tasks since the last checkpoint the inject queue goes first.
     until_inject: Cell<u32>,
     event_interval: u32,
-    /// After how many polls to look at the inject queue: fewer if they take long, or tasks
-    /// from other threads would wait for ever while a worker is busy with its own.
+    /// After how many polls to check the inject queue: fewer if polls take long. Otherwise
+    /// tasks from other threads would wait for ever while a worker is busy with its own.
     inject_interval: Cell<u32>,
     /// The user has set that.
     is_set: bool,
     /// When the polls began that are measured now, and how many have been made.
     began: Cell<Instant>,
     polls: Cell<u32>,
-    /// How many are measured together: of short polls more, since a look at the clock
+    /// How many are measured together: more if polls are short, since reading the clock
     /// takes as long as some of them.
     measured: Cell<u32>,
     claimed: Cell<usize>,
 }
 
-/// What is due at a checkpoint.
+/// The work that is due at a checkpoint.
 pub(super) struct Due {
     pub(super) maintenance: bool,
     pub(super) inject: bool,
-    /// The time that the worker was busy is to be counted: not each time, as it takes a look
-    /// at the clock.
+    /// Count the time that the worker was busy. Not at each checkpoint, because that reads
+    /// the clock.
     pub(super) busy: bool,
 }
 
 impl Tuning {
-    /// `inject_interval` is what the user has set.
+    /// `inject_interval` is the user's setting.
     pub(super) fn new(event_interval: u32, inject_interval: Option<u32>) -> Self {
         let interval = inject_interval.unwrap_or(INTERVAL);
         Self {

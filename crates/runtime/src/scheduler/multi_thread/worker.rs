@@ -1,18 +1,18 @@
-//! A worker: a thread that has a core. Which of its tasks is next, what follows a poll, and where
-//! a task goes that becomes ready.
+//! A worker, which is a thread that has a core: its next task, the end of a poll, and
+//! where a ready task goes.
 //!
-//! # What runs next
+//! # The next task
 //!
-//! The task that was woken last, from the LIFO slot, then the ring, of which the next few
-//! tasks are claimed in one step, then the inject queue, then what others have. So that no
-//! task starves:
+//! First the task that was woken last, from the LIFO slot, then the ring, then the inject
+//! queue, then tasks of other workers. The worker claims the next few tasks of the ring in
+//! one step. So that no task starves:
 //!
-//! * the LIFO slot goes first three times in a row at most, and what runs from it
-//!   shares the budget of the task before it. Then what is woken goes to the end of the ring,
-//!   until a task has run from there.
+//! * the LIFO slot goes first three times in a row at most, and a task from it shares the
+//!   budget of the task before it. Then woken tasks go to the end of the ring, until a
+//!   task has run from there.
 //! * every `global_queue_interval` polls the inject queue goes first: a share of it comes
-//!   into the ring, as one task at a time would be far too slow while the ring is never
-//!   empty. It also goes before a task that yields when no other is ready.
+//!   into the ring, as single tasks would be far too slow while the ring is never empty.
+//!   It also goes before a task that yields when no other is ready.
 //! * every `event_interval` polls the timers and the driver get their turn.
 //!
 //! A task that yields, or was woken while it was polled, goes to the end of the ring. If
@@ -57,11 +57,12 @@ pub(crate) struct Worker {
     pub(super) pending: Cell<bool>,
     /// The runtime ends, and this worker cancels its tasks: it keeps the core.
     pub(super) shutting_down: Cell<bool>,
-    /// What is woken may go into the LIFO slot.
+    /// Woken tasks may go into the LIFO slot.
     lifo_enabled: bool,
-    /// It does at the moment.
+    /// They do at the moment.
     uses_lifo: Cell<bool>,
-    /// Timers were started in this poll, and others sleep until the one that was the first.
+    /// Timers were started in this poll. Other workers sleep until the timer that was the
+    /// earliest before.
     pub(super) timer_started: Cell<bool>,
     /// It is in a park, where events wake tasks. When that returns, others are called for all
     /// of them at once.
@@ -125,7 +126,7 @@ impl Worker {
     /// reference.
     #[inline]
     pub(super) unsafe fn here<'a>() -> Option<&'a Self> {
-        // SAFETY: `enter` set it, and its guard takes it back before the worker goes away.
+        // SAFETY: `enter` set it, and its guard resets it before the worker is dropped.
         unsafe { HERE.get().as_ref() }
     }
 
@@ -153,7 +154,7 @@ impl Worker {
         if let Some(task) = core.local.yielded.take() {
             // SAFETY: it was put there as a token, and is taken out once.
             let task = unsafe { Notified::from_raw(task) };
-            // What comes from other threads was ready before it.
+            // Tasks from other threads were ready before it.
             let Some(first) = self.next_share(core) else {
                 self.begins(core, 1);
                 return Some(task);
@@ -193,7 +194,8 @@ impl Worker {
         if !due.inject {
             return ControlFlow::Continue(());
         }
-        // It may block the thread, and others have to see what waits.
+        // The next task may block the thread, so other workers have to see the yielded
+        // task.
         self.queue_yielded();
         match self.next_share(core) {
             None => ControlFlow::Continue(()),
@@ -201,7 +203,7 @@ impl Worker {
         }
     }
 
-    /// What has to be done now and then.
+    /// Performs periodic maintenance.
     fn maintain(&self, core: &Core) {
         self.shared.poll_driver(self.shared.driver_of(self.index));
         self.turn_timers();
@@ -239,8 +241,9 @@ impl Worker {
         unsafe { core.batch.take().map(|task| Notified::from_raw(task)) }
     }
 
-    /// The first task of the ring. The next ones may be claimed, as far as they run before the
-    /// next checkpoint; then this is where others hear of what is left in the ring.
+    /// Takes the first task of the ring. Claims the next ones if they run before the next
+    /// checkpoint; then it also notifies other workers of the tasks that are left in the
+    /// ring.
     #[inline]
     fn next_of_ring(&self, core: &Core) -> Option<Notified> {
         let left = core.local.until_checkpoint.get() as usize;
@@ -279,7 +282,7 @@ impl Worker {
         Some(unsafe { Notified::from_raw(first) })
     }
 
-    /// Runs a task, and what comes right after it.
+    /// Runs a task, and those that directly follow it.
     #[inline]
     pub(super) fn run(&self, mut task: Notified) {
         let core = self.core();
@@ -312,9 +315,9 @@ impl Worker {
         self.shared.idle.found_work(self);
     }
 
-    /// What comes after a poll that has made something ready, or is observed: what is in the
-    /// LIFO slot, as often as that may come before the ring, within the budget of the task
-    /// before it.
+    /// Ends a poll that has made something ready, or is observed. Runs the task in the
+    /// LIFO slot, as often as that may come before the ring, within the budget of the
+    /// task before it.
     fn end_poll(&self, core: &Core, mut ran: Ran) {
         let mut count = 0;
         if self.timer_started.take() {
@@ -344,9 +347,10 @@ impl Worker {
             if count == MOST_FROM_LIFO_SLOT {
                 self.uses_lifo.set(false);
             }
-            ran = match self.observes_polls {
-                true => self.run_observed(task),
-                false => task.run(),
+            ran = if self.observes_polls {
+                self.run_observed(task)
+            } else {
+                task.run()
             };
         }
         if count >= MOST_FROM_LIFO_SLOT {
@@ -355,9 +359,9 @@ impl Worker {
         self.pending.set(false);
     }
 
-    /// What runs right after a task that was polled: the next claimed one, or the same one
-    /// if it asks for that and no other is ready. `None` if something else is to be looked
-    /// at first.
+    /// Returns the task that runs right after a poll: the next claimed one, or the same
+    /// one if it asks for that and no other is ready. `None` if the worker has to check
+    /// other queues first.
     #[inline]
     fn follows(&self, core: &Core, ran: Ran) -> Option<Notified> {
         let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
@@ -402,8 +406,8 @@ impl Worker {
         }
     }
 
-    /// The ring is full: half of it goes to the inject queue, with the task; before it what is
-    /// claimed, as that is older.
+    /// The ring is full: moves half of it, with the task, to the inject queue. The
+    /// claimed tasks go first, as they are older.
     #[cold]
     fn overflow(&self, core: &Core, task: NonNull<Header>) {
         let mut tasks = Vec::with_capacity(run_batch::MAX + CAPACITY / 2 + 1);
@@ -428,16 +432,16 @@ impl Worker {
         }
     }
 
-    /// A task is in the ring. This worker takes the next one itself, as soon as it is
-    /// done with the one it polls; if that is the only one, no other is woken for it,
-    /// unless the user wants that.
+    /// A task is in the ring. This worker takes the next one itself, as soon as its
+    /// current poll has ended. If that is the only task, it wakes no other worker, unless
+    /// the user has disabled the LIFO slot.
     #[inline]
     pub(super) fn notify_ring(&self, core: &Core) {
         self.notify_pushed(core.queue_depth() > 1 || !self.lifo_enabled);
     }
 
-    /// Wakes others for what was pushed, if need be. `stealable`: they may take it while this
-    /// worker goes on working.
+    /// Wakes others for pushed tasks, if need be. `stealable`: they may take the tasks
+    /// while this worker goes on working.
     #[inline]
     pub(super) fn notify_pushed(&self, stealable: bool) {
         if !self.parking.get() {
@@ -450,9 +454,10 @@ impl Worker {
     /// core away, another one is the worker, and may be asleep.
     #[inline]
     pub(super) fn unpark_called(&self, calls: Calls) {
-        let others = match self.has_core.get() {
-            true => calls.without(self.index),
-            false => calls,
+        let others = if self.has_core.get() {
+            calls.without(self.index)
+        } else {
+            calls
         };
         self.shared.unpark_called(others);
     }

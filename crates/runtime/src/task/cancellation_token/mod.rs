@@ -1,4 +1,4 @@
-//! `CancellationToken`: tells any number of tasks to stop.
+//! `CancellationToken`: asks any number of tasks to stop.
 //!
 //! `tree.rs` says how tokens are linked, and why no waiter is forgotten.
 
@@ -19,7 +19,7 @@ use tree::{Handle, Node};
 pub use guard::{DropGuard, DropGuardRef};
 pub use wait::{WaitForCancellationFuture, WaitForCancellationFutureOwned};
 
-/// Tells tasks and threads to stop.
+/// Asks tasks and threads to stop.
 ///
 /// All clones are the same token: if one is cancelled, all are. A
 /// [child](CancellationToken::child_token) is cancelled with its parent, but can also
@@ -111,8 +111,8 @@ impl CancellationToken {
         self.handle.cancel();
     }
 
-    /// Returns whether this token or one of its ancestors has been cancelled. If so, what
-    /// was done before the cancellation is visible to the caller.
+    /// Returns whether this token or one of its ancestors has been cancelled. If so,
+    /// writes before the cancellation are visible to the caller.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -184,8 +184,8 @@ impl CancellationToken {
         DropGuard { inner: Some(self) }
     }
 
-    /// Does what [`drop_guard`](CancellationToken::drop_guard) does, with a guard that
-    /// borrows the token.
+    /// Like [`drop_guard`](CancellationToken::drop_guard), with a guard that borrows the
+    /// token.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -234,8 +234,8 @@ impl CancellationToken {
         .await
     }
 
-    /// Does what [`run_until_cancelled`](CancellationToken::run_until_cancelled) does,
-    /// with a future that owns the token.
+    /// Like [`run_until_cancelled`](CancellationToken::run_until_cancelled), with a
+    /// future that owns the token.
     ///
     /// # Cancel safety
     ///

@@ -19,30 +19,30 @@
 //! for some more for each descendant when one is cancelled. No waker is called under it. A
 //! root makes its family with its first child; before that it needs no lock.
 //!
-//! Links do not keep nodes alive. A node whose last token is dropped leaves the
-//! family under the lock, before it is freed; its parent adopts its children, so
-//! that they are still cancelled with everything above. If there is no parent,
-//! they become roots, each with what is below it. So a chain of tokens, each the child of
-//! the one before, of which only the latest is kept, does not grow.
+//! Links do not keep nodes alive. A node whose last token is dropped leaves the family
+//! under the lock, before it is freed. Its parent adopts its children, so that they are
+//! still cancelled with their ancestors. If there is no parent, they become roots, each
+//! with its descendants. So a chain of tokens, each the child of the one before, of which
+//! only the latest is kept, does not grow.
 //!
 //! # Cancelling
 //!
 //! The thread that sets `CANCELLED` of a node wakes the waiters there. [`cancel`] sets it
-//! in the node that was named; then, if the node is in a family, it takes the node out
-//! of the tree, under the lock, and sets it in everything below. That takes no
-//! recursion: whenever a child leaves the node, the node adopts the child's children.
-//! The nodes with waiters are kept in a list, linked by what were the links between
-//! siblings, with a counted handle for each, until the lock is free. A node whose last
-//! token is just being dropped has no waiters, and is not kept.
+//! in its own node. If the node is in a family, [`cancel`] then takes the node out of the
+//! tree, under the lock, and sets the flag in all descendants. That takes no recursion:
+//! whenever a child leaves the node, the node adopts the child's children. The nodes with
+//! waiters are kept in a list until the lock is free. The list reuses the links between
+//! siblings, and holds a counted handle for each node. A node whose last token is just
+//! being dropped has no waiters, and is not kept.
 //!
 //! # No waiter is forgotten
 //!
-//! *A child* looks at its parent's `CANCELLED` under the lock before it is linked. If it is
+//! *A child* checks its parent's `CANCELLED` under the lock before it is linked. If it is
 //! not set, the thread that sets it, in the parent or an ancestor, has not taken the lock
 //! yet, and will find the child. The one exception is a root that has no child yet:
-//! cancelling it takes no lock. The canceller learns about children from the same word,
-//! with the step that sets `CANCELLED`: either it sees `IN_FAMILY`, or the thread that sets
-//! that flag afterwards sees `CANCELLED`, and makes the child cancelled.
+//! cancelling it takes no lock. The canceller learns about children from the step that
+//! sets `CANCELLED`. Either it sees `IN_FAMILY`, or the thread that sets that flag
+//! afterwards sees `CANCELLED`, and makes the child cancelled.
 //!
 //! *A waiter* sets `WAITING` and looks at `CANCELLED` with one step, under
 //! the lock of the node's queue, and joins the queue if it is not set. The thread that sets
@@ -77,7 +77,7 @@ pub(super) struct Node {
     pub(super) waiters: WaitQueue,
     /// The pointer of an `Arc`, or null. Set once, before [`IN_FAMILY`].
     family: AtomicPtr<Family>,
-    /// Used under the family's lock, or by the one that has taken the node out of the
+    /// Used under the family's lock, or by the thread that has taken the node out of the
     /// tree.
     place: Watched<Place>,
 }
@@ -107,9 +107,10 @@ impl Place {
 /// A token: a counted pointer to a node.
 pub(super) struct Handle(NonNull<Node>);
 
-// SAFETY: what handles share is atomic or guarded by a lock; see the head of this file.
+// SAFETY: the node that handles share is atomic or guarded by a lock; see the head of
+// this file.
 unsafe impl Send for Handle {}
-// SAFETY: as above.
+// SAFETY: the node is atomic or guarded by a lock, so threads may share a handle, too.
 unsafe impl Sync for Handle {}
 
 impl Handle {
@@ -183,7 +184,7 @@ impl Handle {
         }
         let mut below = ToWake(ptr::null());
         if before & IN_FAMILY != 0 {
-            // SAFETY: the state says that it is there.
+            // SAFETY: `family` was set before `IN_FAMILY`, and the node keeps it alive.
             let family = unsafe { &*node.family.load(Ordering::Acquire) };
             // SAFETY: we hold the lock.
             family.locked(|| unsafe { node.cancel_below(&mut below) });
@@ -264,8 +265,8 @@ impl Node {
     ///
     /// # Safety
     ///
-    /// The caller holds the family's lock, or has taken the node out of the tree,
-    /// and uses no other reference to the place meanwhile.
+    /// The caller holds the family's lock, or has taken the node out of the tree, and
+    /// uses no other reference to the place at the same time.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     unsafe fn place(&self) -> &mut Place {
         // SAFETY: the caller says so.
@@ -278,7 +279,8 @@ impl Node {
     ///
     /// The caller holds the family's lock; the node is alive.
     unsafe fn adopt(&self, child: &Self) {
-        // SAFETY: see above; a linked node is alive; each place is used for itself.
+        // SAFETY: the caller holds the lock; a linked node is alive; each `&mut Place`
+        // ends with its statement.
         unsafe {
             let others = mem::replace(&mut self.place().first_child, child);
             if let Some(first) = others.as_ref() {
@@ -296,7 +298,8 @@ impl Node {
     ///
     /// The caller holds the family's lock.
     unsafe fn detach(&self) {
-        // SAFETY: see above; a linked node is alive; each place is used for itself.
+        // SAFETY: the caller holds the lock; a linked node is alive; each `&mut Place`
+        // ends with its statement.
         unsafe {
             let first_child = self.place().first_child;
             let root = Place {
@@ -315,18 +318,20 @@ impl Node {
         }
     }
 
-    /// Leaves the tree; the parent gets the children. Without a parent they are roots,
-    /// each with what is below it.
+    /// Leaves the tree; the parent gets the children. Without a parent they become roots,
+    /// each with its descendants.
     ///
     /// # Safety
     ///
     /// The caller holds the family's lock.
     unsafe fn leave(&self) {
-        // SAFETY: see above; a linked node is alive; each place is used for itself.
+        // SAFETY: the caller holds the lock; a linked node is alive; each `&mut Place`
+        // ends with its statement.
         unsafe {
-            let parent = match active(Mutant::LeavesChildrenBehind) {
-                true => None,
-                false => self.place().parent.as_ref(),
+            let parent = if active(Mutant::LeavesChildrenBehind) {
+                None
+            } else {
+                self.place().parent.as_ref()
             };
             self.detach();
             while let Some(child) = self.place().first_child.as_ref() {
@@ -345,7 +350,8 @@ impl Node {
     ///
     /// The caller holds the family's lock.
     unsafe fn cancel_below(&self, to_wake: &mut ToWake) {
-        // SAFETY: see above; a linked node is alive; each place is used for itself.
+        // SAFETY: the caller holds the lock; a linked node is alive; each `&mut Place`
+        // ends with its statement.
         unsafe {
             self.detach();
             while let Some(node) = self.place().first_child.as_ref() {
@@ -392,7 +398,7 @@ impl Node {
 }
 
 /// Nodes that have been taken out of the tree, with waiters in each, and a handle for
-/// each. A list, linked by what were the links between siblings.
+/// each. The list reuses the links between siblings.
 struct ToWake(*const Node);
 
 impl ToWake {

@@ -42,24 +42,24 @@ impl Waiter {
     ///
     /// As [`poll`](Waiter::poll).
     unsafe fn wait(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
-        self.waits = match self.waits {
-            true => token.waiters.still_waits(&self.node, waker),
-            false => {
-                // SAFETY: it is not linked.
-                unsafe { self.node.arm(waker) };
-                token.waiters.locked(|list| {
-                    let joins = token.announce_waiter();
-                    if joins {
-                        // SAFETY: it stays where it is.
-                        unsafe { list.push(&self.node) };
-                    }
-                    joins
-                })
-            }
+        self.waits = if self.waits {
+            token.waiters.still_waits(&self.node, waker)
+        } else {
+            // SAFETY: it is not linked.
+            unsafe { self.node.arm(waker) };
+            token.waiters.locked(|list| {
+                let joins = token.announce_waiter();
+                if joins {
+                    // SAFETY: it stays where it is.
+                    unsafe { list.push(&self.node) };
+                }
+                joins
+            })
         };
-        match self.waits {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
+        if self.waits {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
         }
     }
 

@@ -1,6 +1,6 @@
 //! [`JoinSet`]: tasks that are awaited in the order in which they end.
 
-// The handles of the tasks are kept in `slots.rs`; a task that ends puts its slot into the
+// `slots.rs` keeps the handles of the tasks. A task that ends puts its slot into the
 // ready list (`ready.rs`), and wakes the task that awaits the set, once until that task
 // waits again.
 

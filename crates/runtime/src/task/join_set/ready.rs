@@ -8,7 +8,7 @@
 //! * *waiting*: nothing is ready, and the owner's waker is to be woken. The rest
 //!   of the word is the number of the wait, so that no two waits look the same;
 //! * the latest of a stack of [`Link`]s;
-//! * [`CLOSED`]: the owner has gone.
+//! * [`CLOSED`]: the owner was dropped.
 //!
 //! # Moves
 //!
@@ -17,13 +17,13 @@
 //! owner waits again. *Taking* swaps the whole stack for `EMPTY` and reverses it, so that
 //! the link that was pushed first comes first.
 //!
-//! *The waker* is two words, which are written before the head says *waiting*, and
-//! read by a pusher that has seen that. Its exchange succeeds only if the same wait
-//! is still going on. Then the words it has read are of that wait: they were written
-//! before the state that it saw, and nothing is written there before the wait has
-//! ended, which is by this exchange. If the exchange fails, the pusher ignores what it
-//! has read. After its exchange the pusher does not touch the list any more, so the owner
-//! may free the list as soon as all links that will be pushed are in it.
+//! *The waker* is two words. The owner writes them before the head says *waiting*, and a
+//! pusher that has seen that state reads them. Its exchange succeeds only if the same
+//! wait is still going on. Then the words are those of that wait, for two reasons. The
+//! owner wrote them before the state that the pusher saw. It writes others only after the
+//! wait has ended, and this exchange ends the wait. If the exchange fails, the pusher
+//! ignores the words. After its exchange the pusher does not touch the list any more, so
+//! the owner may free the list once it holds all links that will be pushed.
 //!
 //! # No wake-up is lost
 //!
@@ -48,7 +48,7 @@ use super::mutant::{Mutant, active};
 const EMPTY: *mut Link = ptr::null_mut();
 /// The bit of *waiting*; the bits above are the number of the wait.
 const WAITING: usize = 1;
-/// The owner has gone.
+/// The owner was dropped.
 const CLOSED: usize = 2;
 /// One wait.
 const WAIT: usize = 4;
@@ -57,13 +57,14 @@ const WAIT: usize = 4;
 #[derive(Debug)]
 #[repr(align(8))]
 pub struct Link {
-    /// The model checker watches that one thread at a time uses it.
+    /// The model checker verifies that only one thread uses it.
     next: Watched<*const Link>,
 }
 
 // SAFETY: the link is used by its pusher, then by its taker.
 unsafe impl Send for Link {}
-// SAFETY: as above.
+// SAFETY: its pusher and its taker never use the link at once, also through shared
+// references.
 unsafe impl Sync for Link {}
 
 /// See the head of this file.
@@ -85,7 +86,7 @@ pub enum Pushed {
     Done,
     /// It is in the list, and the caller is to wake this.
     Wake(Waker),
-    /// The owner has gone; the link was not used.
+    /// The owner was dropped; the link was not used.
     Closed,
 }
 
@@ -108,7 +109,7 @@ impl Link {
     /// The link is the caller's, in a list it has taken or made, or in none.
     #[inline]
     pub unsafe fn next(&self) -> *const Self {
-        // SAFETY: the caller says so.
+        // SAFETY: the link is the caller's.
         self.next.with_mut(|next| unsafe { *next })
     }
 
@@ -119,7 +120,7 @@ impl Link {
     /// As [`next`](Link::next).
     #[inline]
     pub unsafe fn set_next(&self, next: *const Self) {
-        // SAFETY: the caller says so.
+        // SAFETY: the link is the caller's.
         self.next.with_mut(|place| unsafe { *place = next });
     }
 }
@@ -154,11 +155,12 @@ impl Ready {
                 waiting if waiting & WAITING != 0 => (EMPTY, Some(self.waker_words())),
                 _ => (head, None),
             };
-            // SAFETY: the caller says so.
+            // SAFETY: the caller promises that the link is alive and in no list.
             unsafe { (*link).set_next(next) };
-            let order = match active(Mutant::PushesRelaxed) {
-                false => Ordering::AcqRel,
-                true => Ordering::Relaxed,
+            let order = if active(Mutant::PushesRelaxed) {
+                Ordering::Relaxed
+            } else {
+                Ordering::AcqRel
             };
             let pushed = self.exchange(head, link.cast_mut(), order);
             match (pushed, waker) {
@@ -172,7 +174,7 @@ impl Ready {
         }
     }
 
-    /// Takes all links, the one that was pushed first in front.
+    /// Takes all links, in the order in which they were pushed.
     ///
     /// # Safety
     ///
@@ -189,8 +191,8 @@ impl Ready {
         unsafe { reversed(stack) }
     }
 
-    /// Registers the waker to be woken at the next push. `false` if a link is there
-    /// already; then it is not registered.
+    /// Registers the waker to be woken at the next push. Returns `false`, and does not
+    /// register it, if the list has a link already.
     ///
     /// # Safety
     ///
@@ -225,9 +227,10 @@ impl Ready {
         self.waker_data.store(words.0, Ordering::Relaxed);
         self.waker_vtable
             .store(words.1.cast::<()>().cast_mut(), Ordering::Relaxed);
-        let waiting = match active(Mutant::WaitsLookTheSame) {
-            false => waits | WAITING,
-            true => WAITING,
+        let waiting = if active(Mutant::WaitsLookTheSame) {
+            WAITING
+        } else {
+            waits | WAITING
         };
         let waiting = ptr::without_provenance_mut(waiting);
         if active(Mutant::WaitsBlindly) {
@@ -243,7 +246,7 @@ impl Ready {
         waits
     }
 
-    /// Refuses further links, and returns those that were there.
+    /// Refuses further links, and returns those in the list.
     ///
     /// # Safety
     ///

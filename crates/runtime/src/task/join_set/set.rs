@@ -274,8 +274,8 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|context| self.poll_join_next(context)).await
     }
 
-    /// Does what [`join_next`](JoinSet::join_next) does, and also returns the id of the
-    /// task. An error has that id, too.
+    /// Like [`join_next`](JoinSet::join_next), and also returns the id of the task. An
+    /// error has that id, too.
     ///
     /// # Errors
     ///
@@ -327,8 +327,8 @@ impl<T: 'static> JoinSet<T> {
         self.slots.pop().map(JoinHandle::into_output)
     }
 
-    /// Does what [`try_join_next`](JoinSet::try_join_next) does, and also returns the id of
-    /// the task.
+    /// Like [`try_join_next`](JoinSet::try_join_next), and also returns the id of the
+    /// task.
     ///
     /// # Errors
     ///
@@ -341,7 +341,7 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the tasks have been aborted all the same.
+    /// If the future is dropped, the tasks have been aborted nevertheless.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -443,8 +443,7 @@ impl<T: 'static> JoinSet<T> {
             .map(|handle| handle.map(JoinHandle::into_output))
     }
 
-    /// Does what [`poll_join_next`](JoinSet::poll_join_next) does, with the number of
-    /// the task.
+    /// Like [`poll_join_next`](JoinSet::poll_join_next), with the number of the task.
     ///
     /// # Errors
     ///

@@ -5,9 +5,9 @@
 //! the ready list. So an entry needs no allocation of its own, and no
 //! counter: slots come from chunks, each as large as all before it.
 //!
-//! A slot is free, or it has a handle, or it is *left behind*: the handle was given
-//! up when its task was complete already, or about to be, and the task's waker may
-//! still be used. Such a slot is free when it has been seen in the ready list.
+//! A slot is free, or it has a handle, or it is *left behind*. That is so if the set gave
+//! up the handle when the task was complete already, or about to be, so that the task's
+//! waker may still be used. The set frees such a slot when it finds it in the ready list.
 //!
 //! # The end
 //!
@@ -114,7 +114,7 @@ impl<T> Slots<T> {
 
     #[cold]
     fn add_chunk(&mut self) {
-        // SAFETY: the chunks are the set's; what is in them stays where it is.
+        // SAFETY: the chunks are the set's, and their slots do not move.
         let chunks = unsafe { &mut *self.shared().chunks.get() };
         let slots: usize = chunks.iter().map(|chunk| chunk.len()).sum();
         let new = (0..slots.clamp(FIRST, LARGEST)).map(|_| Slot {
@@ -160,14 +160,15 @@ impl<T> Slots<T> {
     /// left behind.
     #[inline]
     fn pop_taken(&mut self) -> Option<Option<JoinHandle<T>>> {
-        // SAFETY: what was taken is the set's, and its waker has been used.
+        // SAFETY: a taken slot is the set's, and its waker has been used.
         let slot = unsafe { self.taken.cast::<Slot<T>>().as_ref()? };
-        // SAFETY: as above.
+        // SAFETY: the slot is the set's, and its waker has been used, so nothing refers
+        // to it.
         unsafe {
             self.taken = slot.link.next();
             self.free(slot);
         }
-        // SAFETY: as above.
+        // SAFETY: only the set uses the handle.
         let handle = unsafe { (*slot.handle.get()).take() };
         self.len -= usize::from(handle.is_some());
         Some(handle)
@@ -185,7 +186,8 @@ impl<T> Slots<T> {
         // SAFETY: the chunks and the handles are the set's.
         let chunks = unsafe { &*self.shared().chunks.get() };
         for slot in chunks.iter().flatten() {
-            // SAFETY: as above.
+            // SAFETY: only the set uses the handle, and `with` gets it as a shared
+            // reference.
             if let Some(handle) = unsafe { &*slot.handle.get() } {
                 with(handle);
             }
@@ -225,7 +227,7 @@ impl<T> Drop for Slots<T> {
         let mut came = 1;
         while !ready.is_null() {
             came += 1;
-            // SAFETY: what is taken is the set's.
+            // SAFETY: taken links are the set's.
             ready = unsafe { (*ready).next() };
         }
         // SAFETY: these are counted, and will not use it any more.
@@ -240,7 +242,7 @@ impl<T> Shared<T> {
     ///
     /// They were counted, and the set has been dropped.
     unsafe fn leave(shared: *const Self, count: usize) {
-        // SAFETY: it is there until all have left.
+        // SAFETY: the caller's users have not left yet, and keep it alive.
         if unsafe { (*shared).late.fetch_sub(count, Ordering::AcqRel) } == count {
             // SAFETY: nothing refers to it any more.
             drop(unsafe { Box::from_raw(shared.cast_mut()) });
@@ -251,8 +253,8 @@ impl<T> Shared<T> {
 /// The waker of a slot. It is given to one task, which wakes it once or gives it back; no
 /// other code sees it.
 fn waker<T>(slot: *const Slot<T>) -> Waker {
-    // SAFETY: the slot lives until the waker has been woken or taken back, which is what
-    // the functions rely on. Any thread may call them.
+    // SAFETY: the slot lives until the waker has been woken or taken back, on which the
+    // functions rely. Any thread may call them.
     unsafe { Waker::from_raw(raw_waker_of::<T>(slot.cast())) }
 }
 
@@ -275,8 +277,8 @@ unsafe fn drop_nothing(_: *const ()) {}
 /// It is called once, as [`waker`] says.
 unsafe fn wake<T>(slot: *const ()) {
     let slot = slot.cast::<Slot<T>>();
-    // SAFETY: the slot is there until it is seen in the list, or its owner has been
-    // told that it will not be.
+    // SAFETY: the slot lives until the set sees it in the list, or until this user leaves
+    // a closed list.
     unsafe {
         let shared = (*slot).shared;
         match (*shared).ready.push(slot.cast()) {

@@ -17,13 +17,13 @@ use crate::scheduler::with_current;
 use crate::task::spawn::spawn_local_on;
 use crate::trace::{SpawnMeta, spawn_meta};
 
-/// Puts a set into the context, and returns the one that was there.
+/// Puts a set into the context, and returns the former one.
 fn replace(local: Option<Rc<Local>>) -> Option<Rc<Local>> {
     let new = local.map_or(ptr::null(), Rc::into_raw);
     let old = context::with(|context| context.local_set.replace(new.cast()));
     let old = old.cast::<Local>();
-    // SAFETY: what is not null came from `into_raw` above, on this thread, and has been
-    // taken out of the context, where its count was.
+    // SAFETY: a pointer that is not null came from `into_raw` above, on this thread, and
+    // has been taken out of the context, where its count was.
     (!old.is_null()).then(|| unsafe { Rc::from_raw(old) })
 }
 
@@ -50,8 +50,8 @@ impl Drop for Enter {
     }
 }
 
-/// Makes a [`LocalSet`](super::LocalSet) the one that
-/// [`spawn_local`] adds to, until it is dropped.
+/// Makes a [`LocalSet`](super::LocalSet) the target of [`spawn_local`], until it is
+/// dropped.
 ///
 /// Returned by [`LocalSet::enter`](super::LocalSet::enter).
 ///
@@ -106,7 +106,7 @@ where
     spawn_local_named(future, spawn_meta!(F))
 }
 
-/// [`spawn_local`] with what is known of the task.
+/// [`spawn_local`] with the task's metadata.
 #[track_caller]
 pub(in crate::task) fn spawn_local_named<F>(future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
 where

@@ -8,14 +8,16 @@
 //!
 //! # No wake-up is lost
 //!
-//! A wake-up from another thread puts the task into the second queue and takes the
-//! host's waker, both under the same lock; then it wakes the host. A poll puts its waker
-//! there, under that lock, before it looks at the queues. So a task that is put there
-//! is either seen by this poll, or finds the waker. The poll avoids the lock if the word
-//! beside the lock says that its waker is there already. That word may be out of date: the
-//! waker may have been taken meanwhile. Then it is woken after this poll began: had it been
-//! woken before, this poll would have seen the word change, because a waker's call happens
-//! before the poll that it causes. So another poll follows.
+//! A wake-up from another thread puts the task into the second queue and takes the host's
+//! waker, both under the same lock; then it wakes the host. A poll stores its waker under
+//! that lock before it checks the queues. So either this poll sees the task, or the
+//! wake-up finds the waker.
+//!
+//! The poll avoids the lock if the word beside the lock says that its waker is stored
+//! already. That word may be out of date: a wake-up may just have taken the waker. Then
+//! the waker is called after this poll began, so another poll follows. For a waker's call
+//! happens before the poll that it causes: had it come before, this poll would have seen
+//! the word change.
 //!
 //! A wake-up from the set's own thread needs no waker while the set is being polled;
 //! otherwise it wakes the host as one from outside does.
@@ -138,7 +140,7 @@ impl LocalSet {
         self.spawn_named(future, spawn_meta!(F))
     }
 
-    /// [`spawn_local`](Self::spawn_local) with what is known of the task.
+    /// [`spawn_local`](Self::spawn_local) with the task's metadata.
     pub(in crate::task) fn spawn_named<F>(
         &self,
         future: F,
@@ -153,7 +155,7 @@ impl LocalSet {
         join
     }
 
-    /// Blocks the thread until `future` is ready, and runs the set's tasks meanwhile.
+    /// Blocks the thread until `future` is ready, and runs the set's tasks until then.
     ///
     /// # Panics
     ///
@@ -177,7 +179,7 @@ impl LocalSet {
         rt.block_on(self.run_until(future))
     }
 
-    /// Runs `future` to its end, and the set's tasks meanwhile.
+    /// Runs `future` to its end, together with the set's tasks.
     ///
     /// Tasks that have not ended then go on with the next poll of the set.
     ///
@@ -214,7 +216,7 @@ impl LocalSet {
         .await
     }
 
-    /// Sets what a task's panic does to the set.
+    /// Sets the effect of a task's panic on the set.
     ///
     /// With [`UnhandledPanic::ShutdownRuntime`] the other tasks are cancelled, and the poll
     /// of the set panics.
@@ -279,8 +281,8 @@ impl Local {
         join
     }
 
-    /// Makes the set the current one, and counts a poll of it, until what is returned is
-    /// dropped.
+    /// Makes the set the current one, and counts a poll of it, until the returned guard
+    /// is dropped.
     fn enter(self: &Rc<Self>) -> impl Sized {
         let polled = self.shared.polled();
         (Enter::new(self), polled, enter::disallow_block_in_place())
@@ -304,7 +306,7 @@ impl Local {
             let Some(task) = task else { return false };
             let ran = coop::budget(|| self.shared.run(task));
             if let Ran::Again(task) | Ran::Yielded(task) = ran {
-                // SAFETY: as above.
+                // SAFETY: this is the set's thread.
                 unsafe { self.shared.push(task) };
             }
         }
@@ -345,9 +347,10 @@ impl Local {
     fn drain_late_tasks(&self) {
         enter::block_for_a_moment(poll_fn(|cx| {
             self.shared.register(cx.waker());
-            match self.drain() {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            if self.drain() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
             }
         }));
     }

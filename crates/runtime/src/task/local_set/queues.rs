@@ -40,7 +40,7 @@ pub(super) struct Shared {
     has_waker: AtomicBool,
 }
 
-/// What other threads use, too.
+/// The part that other threads use, too.
 struct Remote {
     queue: VecDeque<Notified>,
     waker: Option<Waker>,
@@ -53,7 +53,8 @@ type WakerId = (*const (), *const ());
 // this of their callers, and by those that a `LocalSet` calls, which does not leave its
 // thread.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: only the set's thread uses `local` and the cells, also through shared
+// references.
 unsafe impl Sync for Shared {}
 
 impl Shared {
@@ -82,7 +83,7 @@ impl Shared {
         self.id
     }
 
-    /// Sets what a task's panic does to the set.
+    /// Sets the effect of a task's panic on the set.
     pub(super) fn set_on_panic(&self, behavior: &UnhandledPanic) {
         self.ends_on_panic
             .set(matches!(behavior, UnhandledPanic::ShutdownRuntime));

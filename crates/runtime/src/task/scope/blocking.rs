@@ -46,8 +46,8 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// Lets a function have children that borrow from it and run in parallel, as tasks of the
 /// current runtime. Blocks the thread until all of them have ended.
 ///
-/// On a thread of a multi-thread runtime, other tasks go on meanwhile, as with
-/// [`block_in_place`]; but the other futures that the calling task joins or selects from do
+/// On a thread of a multi-thread runtime, other tasks go on during the call, as with
+/// [`block_in_place`]. The other futures that the calling task joins or selects from do
 /// not. On a thread that has only entered a runtime's [`Handle`], another thread has to
 /// drive that runtime.
 ///
@@ -74,8 +74,8 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// What the closure itself owns is dropped before the children are, so they must not
-/// borrow it:
+/// The closure's own variables are dropped before the children are, so they must not
+/// borrow these:
 ///
 /// ```compile_fail,E0373
 /// use blitz_io::task::scope_blocking;

@@ -1,9 +1,9 @@
 //! The children of a scope: a small executor within one future.
 //!
-//! A child that is woken, or new, is put into the ready list (`ready.rs` of `JoinSet`),
-//! once until it is polled, and the future of the scope is woken, once until it waits
-//! again. The scope's future polls the children in the list, and keeps those that have not
-//! ended. The wakers of a child share its memory, but only the scope's future accesses the
+//! A child that is woken, or new, enters the ready list (`ready.rs` of `JoinSet`), once
+//! until it is polled, and wakes the scope's future, once until that waits again. The
+//! scope's future polls the children in the list, and keeps those that have not ended.
+//! The wakers of a child share its memory, but only the scope's future accesses the
 //! child's future.
 
 use std::cell::{Cell, UnsafeCell};
@@ -38,7 +38,8 @@ const NEW: usize = usize::MAX;
 
 // SAFETY: the future is `Send`; it and the place are used by the scope's future alone.
 unsafe impl Send for Child {}
-// SAFETY: as above. What others use is atomic, or made for that.
+// SAFETY: only the scope's future uses the child's future and the place. The other fields
+// are atomic, or made to be shared.
 unsafe impl Sync for Child {}
 
 /// All children, in the scope's future. They must be dropped before `'env` ends: as this
@@ -132,7 +133,7 @@ impl Children<'_> {
         for child in batch {
             self.poll_child(&child);
         }
-        // SAFETY: as above.
+        // SAFETY: this is the owner of the list.
         let waits = unsafe { self.ready.wait(context.waker()) };
         if waits && self.all.is_empty() {
             return Poll::Ready(());
@@ -179,7 +180,7 @@ impl Children<'_> {
 }
 
 impl Drop for Children<'_> {
-    /// Drops all children, including those that a `drop` starts meanwhile.
+    /// Drops all children, including those that a destructor starts.
     fn drop(&mut self) {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.ready.close() });

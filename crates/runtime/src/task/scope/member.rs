@@ -36,7 +36,7 @@ impl Drop for Failure {
     }
 }
 
-/// A child's future without the lifetime of what it borrows.
+/// A child's future without the lifetime of its borrows.
 pub(super) type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pin_project! {
@@ -100,11 +100,11 @@ impl<F: Future> Member<F> {
         (Self { future, end }, result)
     }
 
-    /// Erases the lifetime of what the future borrows.
+    /// Erases the lifetime of the future's borrows.
     ///
     /// # Safety
     ///
-    /// What is returned is neither used nor dropped after `'a`.
+    /// The returned future is neither used nor dropped after `'a`.
     pub(super) unsafe fn erase<'a>(self) -> Erased
     where
         Self: Send + 'a,
@@ -134,7 +134,7 @@ impl<F: Future> Future for Member<F> {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panic) => {
-                // Drops what is left of it. A panic of that drop is ignored.
+                // Drops the rest of the future. A panic of that drop is ignored.
                 let _ = catch_unwind(AssertUnwindSafe(|| this.future.set(None)));
                 Err(JoinError::panic(this.end.id, panic))
             }

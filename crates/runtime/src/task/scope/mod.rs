@@ -25,13 +25,15 @@
 //!
 //! # Lifetimes
 //!
-//! What a child of [`scope`] borrows lives for `'env`, and so does the scope's future,
-//! which has `'env` in its type and in a field with a `Drop`: the compiler ensures that all
-//! borrowed values live until the future has been dropped or leaked. The closure's own
-//! variables live shorter. A [`Scope`] may leave the closure, and live as long as `'env`;
-//! if the scope has ended, it drops the children it is given. (`scope` has no lifetime
-//! `'scope` as `std::thread::scope` does, because a future that holds it could not be sent
-//! to another thread: the compiler cannot yet see that it is `Send`.)
+//! The values that a child of [`scope`] borrows live for `'env`, and so does the scope's
+//! future, which has `'env` in its type and in a field with a `Drop`. So the compiler
+//! ensures that all borrowed values live until the future has been dropped or leaked. The
+//! closure's own variables live shorter. A [`Scope`] may leave the closure, and live as
+//! long as `'env`; if the scope has ended, it drops the children it is given.
+//!
+//! `scope` has no lifetime `'scope` as `std::thread::scope` does. A future that holds
+//! such a lifetime could not be sent to another thread: the compiler cannot yet see that
+//! it is `Send`.
 //!
 //! In [`scope_blocking`], `'scope` is a lifetime that the closure cannot choose, as in
 //! `std::thread::scope`: a value with it in its type cannot leave the closure, and ends
@@ -130,8 +132,8 @@ pub struct Scope<'env> {
 /// # });
 /// ```
 ///
-/// What the closure itself owns is dropped before the children are, so they must not
-/// borrow it:
+/// The closure's own variables are dropped before the children are, so they must not
+/// borrow these:
 ///
 /// ```compile_fail,E0373
 /// use blitz_io::task::scope;
@@ -145,7 +147,7 @@ pub struct Scope<'env> {
 /// # });
 /// ```
 ///
-/// What they borrow must live as long as the scope's future:
+/// Borrowed values must live as long as the scope's future:
 ///
 /// ```compile_fail,E0597
 /// use blitz_io::task::scope;
@@ -178,7 +180,7 @@ pub struct Scope<'env> {
 /// drop(escaped);
 /// ```
 ///
-/// What a child borrows mutably cannot be used meanwhile:
+/// A value that a child borrows mutably cannot be used while the scope's future exists:
 ///
 /// ```compile_fail,E0503
 /// use blitz_io::task::scope;

@@ -1,10 +1,9 @@
 //! `TaskTracker`: waits until all of its tasks have ended.
 //!
 //! One word counts the tasks and has a flag that says whether the tracker is closed. The
-//! thread that makes it "closed, and no task" wakes all waiters. The word may change again
-//! after that; the waiters are woken all the same. A wait that begins before that moment
-//! sees either the word or the wake-up: `Notify` counts its calls, and a wait knows the
-//! count from when it was made.
+//! thread that makes it "closed, and no task" wakes all waiters, even if the word changes
+//! again after that. A wait that begins before that moment sees either the word or the
+//! wake-up: `Notify` counts its calls, and a wait knows the count from when it was made.
 
 #[cfg(not(loom))]
 mod mutant;
@@ -100,9 +99,10 @@ impl Inner {
 
     #[inline]
     fn end_task(&self) {
-        let order = match active(Mutant::EndsRelaxed) {
-            false => Ordering::Release,
-            true => Ordering::Relaxed,
+        let order = if active(Mutant::EndsRelaxed) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
         };
         let last = self.state.fetch_sub(TASK, order) == TASK | CLOSED;
         if last && !active(Mutant::EndsSilently) {
@@ -112,8 +112,8 @@ impl Inner {
 
     #[cold]
     fn notify(&self) {
-        // What the other tasks did before they ended happened before this, and so before
-        // what the woken tasks do.
+        // The other tasks' writes before their ends happen before this, and so before the
+        // woken tasks continue.
         self.state.load(Ordering::Acquire);
         self.ended.notify_waiters();
     }

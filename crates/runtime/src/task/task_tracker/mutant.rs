@@ -3,7 +3,7 @@
 blitz_sync::mutants! {
     /// The last task to end wakes no waiter.
     EndsSilently,
-    /// What a task did is not published when it ends.
+    /// A task does not publish its writes when it ends.
     EndsRelaxed,
     /// Closing a tracker without tasks wakes no waiter.
     ClosesSilently,

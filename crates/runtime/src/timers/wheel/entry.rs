@@ -18,7 +18,7 @@ pub(super) const IDLE: u32 = 0;
 pub(super) const LINKED: u32 = 1;
 /// In no wheel any more: its tick has come.
 pub(super) const FIRED: u32 = 2;
-/// Its tick has come, and its owner has been told; it has a waker again.
+/// Its tick has come, and its owner has seen that; it has a waker again.
 pub(super) const SEEN: u32 = 3;
 /// In no wheel any more: the runtime has ended.
 pub(super) const ENDED: u32 = 4;
@@ -34,13 +34,13 @@ pub(super) struct Entry {
     /// The tick for which it was last put into a slot, or at which it fired.
     placed: Cell<u64>,
     state: AtomicU32,
-    /// Whether the clock is to be asked before the entry is linked: the deadline may have
-    /// passed already. The owner's.
+    /// Whether the owner must read the clock before it links the entry, because the
+    /// deadline may have passed already. The owner's.
     pub(super) may_be_past: Cell<bool>,
     /// The waker of the task. The owner writes it, under the lock while the entry is
     /// linked. The thread that fires the entry reads it out, and writes nothing.
     waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
-    /// Lets the model checker watch that one thread at a time uses the entry.
+    /// Lets the model checker verify that only one thread uses the entry.
     user: Watched<()>,
     /// Other code has pointers to a linked entry, even while its future is borrowed
     /// exclusively.
@@ -151,9 +151,10 @@ impl Entry {
         // once for each time that it was written: once the state says that it has been
         // taken, the owner overwrites it without dropping it.
         let waker = unsafe { ptr::read(this.waker.get()) };
-        let order = match active(Mutant::RelaxedFire) {
-            false => Ordering::Release,
-            true => Ordering::Relaxed,
+        let order = if active(Mutant::RelaxedFire) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
         };
         // The last access. The owner need not take the lock after it has seen this store.
         this.state.store(state, order);
@@ -186,7 +187,7 @@ impl Entry {
     #[inline]
     pub(super) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.touch();
-        // SAFETY: no other thread uses it meanwhile.
+        // SAFETY: no other thread uses it during this call.
         let slot = unsafe { &mut *self.waker.get() };
         ManuallyDrop::into_inner(std::mem::replace(slot, ManuallyDrop::new(waker)))
     }

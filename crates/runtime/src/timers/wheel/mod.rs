@@ -18,33 +18,33 @@
 //!
 //! * `IDLE`, `FIRED`, `SEEN`, `ENDED`: the entry is in no wheel, and only its owner uses
 //!   it. In `SEEN` it has a waker again, for an owner that resets the timer after it was
-//!   ready and does not poll it once more: Tokio's timers allow that.
+//!   ready and does not poll it again: Tokio's timers allow that.
 //! * `LINKED`: the entry is in a ring of its wheel. Links and `placed` belong to
 //!   the holder of the lock.
 //!
 //! The owner links and cancels, under the lock. The thread that turns the wheel fires,
-//! under the lock: unlinks the entry, takes the waker out, and last of all stores `FIRED`
-//! with release. The waker is woken when the lock has been let go, in batches. An owner
-//! that sees `FIRED` or `ENDED` (with acquire) needs no lock any more: no other thread will
-//! use the entry. An owner that sees `LINKED` and wants to cancel takes the lock and asks
-//! again. To link an entry takes one compare-and-swap and a plain store (see `ListLock`),
-//! to cancel it the same, and to drop one that has fired takes neither.
+//! under the lock: it unlinks the entry, takes the waker out, and last of all stores
+//! `FIRED` with release. It calls the wakers after it has released the lock, in batches.
+//! An owner that sees `FIRED` or `ENDED` (with acquire) needs no lock any more: no other
+//! thread will use the entry. An owner that sees `LINKED` and wants to cancel takes the
+//! lock and checks again. Linking an entry takes one compare-and-swap and a plain store
+//! (see `ListLock`), and so does cancelling it. Dropping an entry that has fired takes
+//! neither.
 //!
 //! # Without the lock
 //!
-//! Two things the owner does to a linked entry without the lock:
+//! The owner does two things to a linked entry without the lock:
 //!
-//! * **It polls the entry with the waker that the entry has.** The waker is written by the
-//!   owner only; firing reads it out and writes nothing. So it can be compared (its words,
-//!   not what they point to). If the entry fires at the same time, that same waker is woken
-//!   after this poll has begun, so the task is polled again.
-//! * **It puts the entry off** to a later tick, with a plain store to `when`. The entry
-//!   stays where it is; when its slot comes up, it is put where it belongs. If it fires at
-//!   the same time, for the earlier tick, the store may come too late. This is why the
-//!   thread that fires leaves the tick that it fired for in `placed`: an owner that finds
-//!   it before the tick that it wants has been *overtaken*. It does not count as elapsed;
-//!   the task has been woken for nothing, polls, and links the entry again. So no timer is
-//!   early.
+//! * **It polls the entry with the waker that the entry has.** Only the owner writes the
+//!   waker; firing reads it out and writes nothing. So the owner can compare its words,
+//!   without what they point to. If the entry fires at the same time, that same waker is
+//!   called after this poll has begun, so the task is polled again.
+//! * **It postpones the entry**, with a plain store to `when`. The entry stays in its
+//!   slot until that comes up, and is then linked where it belongs. If it fires at the
+//!   same time, for the earlier tick, the store may come too late. So the thread that
+//!   fires leaves the tick that it fired for in `placed`. An owner that finds it before
+//!   its own tick has been *overtaken*: the entry does not count as elapsed. The task has
+//!   been woken for nothing, polls, and links the entry again. So no timer is early.
 //!
 //! Everything else takes the lock and checks the state again: to change the waker, or to
 //! bring the tick forward. An entry whose tick is brought forward stays where it is if its
@@ -52,23 +52,24 @@
 //!
 //! # No timer is lost
 //!
-//! A linked entry is in the ring for a tick that is not after `when`: it is put there by
-//! `when`, `when` only grows without the lock, and when it is brought forward the entry is
-//! moved if necessary. A slot that comes up is emptied. So it is enough that a thread turns
-//! the wheel at the tick at which the first entry comes up.
+//! A linked entry is in the ring for a tick that is not after `when`. The owner links it
+//! by `when`, which only grows without the lock, and moves the entry if necessary when it
+//! brings `when` forward. A slot that comes up is emptied. So it is enough that a thread
+//! turns the wheel at the tick at which the first entry comes up.
 //!
-//! A worker asks for that tick before it sleeps ([`Wheel::next_tick`]). Under the same lock
-//! the answer is noted in `promised`. A thread that links an entry in another worker's
-//! wheel compares with `promised` under the lock, and unparks the worker if the entry is
-//! earlier. If it takes the lock before the worker asks, the answer includes its entry; if
-//! it takes it afterwards, it sees what was promised, and as unparking leaves a token, it
-//! does not matter whether the worker sleeps yet. A worker that links an entry in its own
-//! wheel asks before it sleeps.
+//! A worker calls [`Wheel::next_tick`] before it sleeps, which returns that tick, and
+//! notes it in `promised` under the same lock. A thread that links an entry in another
+//! worker's wheel compares with `promised` under the lock, and unparks the worker if the
+//! entry is earlier. If it takes the lock before the worker asks, the answer includes its
+//! entry. If it takes the lock afterwards, it sees the promise; unparking leaves a token,
+//! so it does not matter whether the worker sleeps yet. A worker that links an entry in
+//! its own wheel asks before it sleeps.
 //!
 //! `earliest` is the same tick for threads that only decide whether to turn the wheel: a
-//! worker between two tasks, or the monitor. It is written under the lock and read without
-//! it. It may be too early, if timers have been cancelled. It is never too late for a
-//! thread that has linked the entry or synchronized with the one that has.
+//! worker between two tasks, or the monitor. It is written under the lock and read
+//! without it. It may be too early, if timers have been cancelled. It is never too late
+//! for a thread that has linked the entry, or has synchronized with the thread that
+//! linked it.
 //!
 //! # The end of a runtime
 //!
@@ -118,16 +119,16 @@ pub struct Wheel {
     origin: AtomicU64,
     /// The tick before which nothing is due.
     earliest: AtomicU64,
-    /// The tick at which the worker will turn the wheel by itself.
+    /// The tick at which the worker will turn the wheel without being unparked.
     promised: Cell<u64>,
     /// How to wake the wheel's worker, and the worker's number.
     unpark: UnsafeCell<Option<(Unpark, usize)>>,
     slots: Slots,
 }
 
-// SAFETY: what is not atomic is used under the lock only.
+// SAFETY: fields that are not atomic are used under the lock only.
 unsafe impl Send for Wheel {}
-// SAFETY: as above.
+// SAFETY: the lock also orders the uses through shared references.
 unsafe impl Sync for Wheel {}
 
 impl Wheel {
@@ -160,7 +161,7 @@ impl Wheel {
     pub fn set_unpark(&self, unpark: Unpark, worker: usize) {
         let mut other = Some((unpark, worker));
         self.lock.locked(|| {
-            // SAFETY: under the lock.
+            // SAFETY: `unpark` is only used under the lock, which this thread holds.
             std::mem::swap(unsafe { &mut *self.unpark.get() }, &mut other);
         });
         // The former one is dropped without the lock.
@@ -281,7 +282,7 @@ impl Wheel {
     /// Unparks the worker. Without the lock.
     #[cold]
     fn call_worker(&self) {
-        // SAFETY: under the lock.
+        // SAFETY: `unpark` is only used under the lock, which this thread holds.
         let unpark = (self.lock).locked(|| unsafe { (*self.unpark.get()).clone() });
         if let Some((unpark, worker)) = unpark {
             unpark(worker);
@@ -295,7 +296,7 @@ impl Wheel {
             if !active(Mutant::LeavesWheelOpen) {
                 self.epoch.store(CLOSED, Ordering::Relaxed);
             }
-            // SAFETY: under the lock.
+            // SAFETY: `unpark` is only used under the lock, which this thread holds.
             unsafe { (*self.unpark.get()).take() }
         });
         drop(unpark);

@@ -3,15 +3,15 @@
 blitz_sync::mutants! {
     /// An entry is marked as fired before it is out of the wheel.
     FiresFirst,
-    /// The mark of an entry that has fired does not publish what was done to it.
+    /// The mark of an entry that has fired does not publish the writes to the entry.
     RelaxedFire,
     /// An owner that finds its entry linked takes it out without the lock.
     CancelsBlindly,
-    /// An entry that was put off while it fired counts as elapsed.
+    /// An entry that its owner postponed while it fired counts as elapsed.
     IgnoresOvertaking,
-    /// A new waker is stored without asking again whether the entry has fired.
+    /// A new waker is stored without checking again whether the entry has fired.
     ChangesWakerBlindly,
-    /// A thread that links an entry from elsewhere does not look until when the worker
+    /// A thread that links an entry from elsewhere does not check until when the worker
     /// sleeps.
     ForgetsUnpark,
     /// A worker stores until when it sleeps after it has released the lock.

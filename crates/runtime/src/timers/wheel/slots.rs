@@ -1,12 +1,13 @@
 //! The slots of a wheel: eleven levels of 64.
 //!
-//! A tick is a millisecond since the runtime began. Level 0 has a slot for each of
-//! the 64 ticks of the present round, level 1 a slot for each of its 64 rounds, and
-//! so on. A tick is written as digits of six bits; the level of an entry is the highest
-//! digit in which its tick differs from the present one, the slot is that digit. So the
-//! slots ahead always have a greater number than the present digit of their level, no
-//! slot is ever shared by two rounds, and what is on a lower level comes before all that
-//! is on a higher one.
+//! A tick is a millisecond since the runtime began. Level 0 has a slot for each of the 64
+//! ticks of the present round, level 1 a slot for each of its 64 rounds, and so on. A
+//! tick is written as digits of six bits. The level of an entry is the highest digit in
+//! which its tick differs from the present one; the slot is that digit. So:
+//!
+//! * The slots ahead always have a greater number than the present digit of their level.
+//! * Two rounds never share a slot.
+//! * The entries on a lower level come before all those on a higher one.
 //!
 //! This is the hierarchical wheel of Varghese and Lauck, "Hashed and hierarchical
 //! timing wheels" (1987), with a level for each digit that a tick can have.
@@ -71,8 +72,8 @@ impl Links {
     unsafe fn push(&self, entry: *const Entry) {
         let links: *const Self = entry.cast();
         let last = self.previous.get();
-        // SAFETY: see above. The pointer is the entry's own, so it may be used for
-        // all of it later on.
+        // SAFETY: the caller promises that all links are alive. The pointer is the
+        // entry's own, so it may be used for all of it later on.
         unsafe {
             (*links).previous.set(last);
             (*links).next.set(self);
@@ -89,7 +90,7 @@ impl Links {
     #[inline]
     unsafe fn unlink(&self) {
         let (previous, next) = (self.previous.get(), self.next.get());
-        // SAFETY: what is linked is alive.
+        // SAFETY: the caller holds the lock, and linked entries are alive.
         unsafe {
             (*previous).next.set(next);
             (*next).previous.set(previous);
@@ -110,7 +111,7 @@ impl Links {
         let (first, last) = (other.next.get(), other.previous.get());
         self.next.set(first);
         self.previous.set(last);
-        // SAFETY: what is linked is alive.
+        // SAFETY: the caller holds the lock, and linked entries are alive.
         unsafe {
             (*first).previous.set(self);
             (*last).next.set(self);
@@ -134,7 +135,7 @@ pub(super) struct Slots {
     /// Which slots of each level may hold entries.
     occupied: [Cell<u64>; LEVELS],
     rings: [[Links; SLOTS]; LEVELS],
-    /// Lets the model checker watch that one thread at a time uses them.
+    /// Lets the model checker verify that only one thread uses them.
     user: Watched<()>,
 }
 
@@ -224,7 +225,7 @@ impl Slots {
         for _ in 0..LOOKED_AT {
             // SAFETY: a link that is not the ring's is an entry's, and that is alive.
             first = first.min(unsafe { (*links.cast::<Entry>()).placed() });
-            // SAFETY: as above.
+            // SAFETY: a link that is not the ring's is an entry's, and that is alive.
             links = unsafe { (*links).next.get() };
             if ptr::eq(links, next.ring) {
                 return Some(first);
@@ -233,8 +234,8 @@ impl Slots {
         Some(next.at)
     }
 
-    /// The earliest entry that is due at tick `now`, the one that was linked first among
-    /// those of one tick; or null. It is still linked.
+    /// Returns the earliest entry that is due at tick `now`, or null. Of several entries
+    /// of one tick, it is the entry that was linked first. It is still linked.
     ///
     /// The present advances to the tick of that entry, or to `now`.
     pub(super) fn due(&self, now: u64) -> *const Entry {
@@ -249,13 +250,13 @@ impl Slots {
                 continue;
             }
             let entry = next.ring.first();
-            // SAFETY: what is linked is alive.
+            // SAFETY: a linked entry is alive.
             let when = unsafe { (*entry).when() };
             if when <= next.at {
                 return entry;
             }
-            // It was put off while it was here.
-            // SAFETY: as above, and we hold the lock.
+            // Its owner has postponed it since it was linked here.
+            // SAFETY: a linked entry is alive, and we hold the lock.
             unsafe { self.remove(&*entry) };
             // SAFETY: it has just left its ring.
             unsafe { self.place(entry, when) };
@@ -277,7 +278,7 @@ impl Slots {
     }
 
     /// Moves the entries of a slot that has come up to where they belong now: to a lower
-    /// level, or, if they were put off, to any slot.
+    /// level, or to any slot if their owners have postponed them.
     ///
     /// # Safety
     ///
@@ -291,9 +292,9 @@ impl Slots {
             if entry.is_null() {
                 return;
             }
-            // SAFETY: what is linked is alive.
+            // SAFETY: a linked entry is alive.
             let when = unsafe { (*entry).when() };
-            // SAFETY: as above, and we hold the lock.
+            // SAFETY: a linked entry is alive, and we hold the lock.
             unsafe { self.remove(&*entry) };
             // SAFETY: it has just left its ring.
             unsafe { self.place(entry, when.max(self.elapsed.get())) };

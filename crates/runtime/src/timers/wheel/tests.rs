@@ -11,7 +11,7 @@ use super::{Timer, Wheel};
 
 /// A wheel that belongs to a runtime.
 fn wheel() -> &'static Wheel {
-    // Wheels stay for ever. Here nothing else would tell the leak detector.
+    // Wheels are never freed. Only this list shows the leak detector that they are in use.
     static KEPT: std::sync::Mutex<Vec<&Wheel>> = std::sync::Mutex::new(Vec::new());
     let wheel = Wheel::leak();
     KEPT.lock().unwrap().push(wheel);
@@ -31,14 +31,14 @@ fn span(dice: &mut Dice) -> u64 {
     random >> (44 - bits)
 }
 
-/// Timers in a wheel, and what is to be expected of them.
+/// Timers in a wheel, and their expected results.
 struct Beside {
     wheel: &'static Wheel,
     now: u64,
     timers: BTreeMap<u64, Pin<Box<Timer>>>,
     /// When each timer is due, and whether it has a waker.
     due: BTreeMap<u64, (u64, bool)>,
-    /// The timers that have woken somebody, in order.
+    /// The timers that have called their wakers, in order.
     woken: Arc<Mutex<Vec<u64>>>,
     next: u64,
 }
@@ -60,7 +60,7 @@ impl Beside {
         reentrant_waker(move || woken.lock().unwrap().push(id))
     }
 
-    /// What is due already may be ready at once, or when the wheel is turned.
+    /// A timer that is due already may be ready at once, or when the wheel is turned.
     fn poll(&mut self, id: u64) {
         let waker = self.waker(id);
         let wheel = self.wheel;

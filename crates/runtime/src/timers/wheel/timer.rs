@@ -33,11 +33,11 @@ pub struct Timer {
     epoch: u64,
 }
 
-// SAFETY: what is not atomic is used by the owner, which has the timer exclusively, or by
-// the holder of the lock. `&Timer` gives access only to the state, and to what belongs to
-// the owner in that state. See the head of `mod.rs`.
+// SAFETY: fields that are not atomic are used by the owner, which has the timer
+// exclusively, or by the holder of the lock. See the head of `mod.rs`.
 unsafe impl Send for Timer {}
-// SAFETY: as above.
+// SAFETY: `&Timer` gives access only to the state, and to the fields that belong to the
+// owner in that state.
 unsafe impl Sync for Timer {}
 
 /// The outcome of linking an entry.
@@ -87,7 +87,7 @@ impl Timer {
         }
     }
 
-    /// Whether it fired for an earlier tick while it was put off.
+    /// Whether it fired for an earlier tick while its owner postponed it.
     #[inline]
     pub fn is_overtaken(&self) -> bool {
         self.entry.state() == FIRED
@@ -139,7 +139,7 @@ impl Timer {
             self.entry.set_state(SEEN);
         // SAFETY: we are the owner.
         } else if !unsafe { self.entry.will_wake(waker) } {
-            // SAFETY: as above, and it is in no wheel.
+            // SAFETY: we are the owner, and it is in no wheel.
             drop(unsafe { self.entry.replace_waker(Some(waker.clone())) });
         }
         Poll::Ready(Ok(()))
@@ -203,9 +203,10 @@ impl Timer {
         }
         self.entry.set_state(LINKED);
         // SAFETY: it is pinned, and unlinked before it is dropped.
-        match unsafe { wheel.add(&self.entry, when, is_own) } {
-            true => Linked::Unpark,
-            false => Linked::Yes,
+        if unsafe { wheel.add(&self.entry, when, is_own) } {
+            Linked::Unpark
+        } else {
+            Linked::Yes
         }
     }
 
@@ -299,7 +300,7 @@ impl Timer {
         });
         match linked {
             Some(linked) => self.fire_if_due(self.after_link(linked)),
-            // It has fired meanwhile.
+            // It has just fired.
             None if self.entry.state() == FIRED => self.link_again(|| own),
             None => {}
         }
