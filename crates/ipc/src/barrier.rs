@@ -155,8 +155,7 @@ impl Barrier {
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped has not arrived, unless the barrier has opened with it
-    /// meanwhile.
+    /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(unix)]
     pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<BarrierWaitResult, WaitError>
     where
@@ -186,8 +185,7 @@ impl Barrier {
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped has not arrived, unless the barrier has opened with it
-    /// meanwhile.
+    /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<BarrierWaitResult, WaitError> {
         let Some(generation) = self.arrive()? else {
@@ -231,7 +229,7 @@ impl Barrier {
     }
 }
 
-/// An arrival that is taken back if a deadline or a drop ends the wait early.
+/// Withdraws the arrival when a deadline or a drop ends the wait early.
 struct Waiting<'a>(&'a mut Barrier);
 
 impl Waiting<'_> {

@@ -108,7 +108,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether this process is not the one that joined, but a fork of it.
+    /// Whether this process is a fork of the process that joined.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
         self.generation != sys::fork_generation()
@@ -217,7 +217,8 @@ impl Segment {
         if self.is_alive(participant) || !matches!(self.try_lock_record(participant), Ok(true)) {
             return;
         }
-        // Meanwhile another participant may have reaped it, joined with it and left.
+        // Before this process got the lock, another participant may have reaped the record,
+        // joined with it and left.
         if self.is_in_use(participant) {
             self.bury(participant);
         }
@@ -376,9 +377,10 @@ impl Patience {
         }
     }
 
-    /// Lets a moment pass before another attempt. Returns `false` when it is time to sleep:
-    /// at once after a sleep that was longer than all attempts, because spinning would most
-    /// likely fail again, and the scheduler delays the wake-up of a thread that has spun.
+    /// Pauses before another attempt. Returns `false` when the thread should sleep. It
+    /// returns `false` at once if the last sleep was longer than all attempts: spinning
+    /// would most likely fail again, and the scheduler delays the wake-up of a thread that
+    /// has spun.
     pub(crate) fn turn(&self, spin: &mut EventSpin) -> bool {
         self.spins && spin.turn()
     }

@@ -99,13 +99,12 @@ impl EventCount<'_> {
         if !mutant::active(Mutant::NotifyKeepsEpoch) {
             self.0.add(EPOCH);
         }
-        let flags = match mutant::active(Mutant::WakesByFirstLook) {
-            true => {
-                let seen = self.0.load();
-                self.0.and(!FLAGS);
-                seen
-            }
-            false => self.0.and(!FLAGS),
+        let flags = if mutant::active(Mutant::WakesByFirstLook) {
+            let seen = self.0.load();
+            self.0.and(!FLAGS);
+            seen
+        } else {
+            self.0.and(!FLAGS)
         };
         if flags & SLEEPER != 0 {
             let woken = SCOPE.wake_all(self.0.get());

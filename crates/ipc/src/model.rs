@@ -13,7 +13,7 @@ use blitz_futex::atomic::Ordering;
 /// A listener's memory.
 pub struct Listen(Seen);
 
-/// What a sender knows of receivers with history.
+/// A sender's last view of the receivers with history.
 pub struct Known(Exclusive);
 
 impl Known {
@@ -142,7 +142,7 @@ impl Model {
     }
 
     /// Copies the message at `cursor` out of a ring that drops the oldest. Returns `None`
-    /// if it is not there, or was overwritten meanwhile.
+    /// if there is no message, or if a sender overwrote it during the copy.
     pub fn copy(&self, cursor: u64) -> Option<[u64; 2]> {
         match self.ring.look(cursor) {
             Look::Ready => {

@@ -74,7 +74,7 @@ impl Semaphore {
     }
 
     /// Acquires a permit if one is free. Under contention it may miss a permit that becomes
-    /// free meanwhile.
+    /// free during the search.
     ///
     /// # Errors
     ///

@@ -99,10 +99,12 @@ impl Sender {
     /// Messages that are sent after this, also by other senders, wait behind it until the
     /// loan is sent or dropped; so fill it soon.
     ///
-    /// While receivers may copy the place, the loan is a private buffer, which is copied when
-    /// it is sent: in a route or channel with [`WhenFull::DropOldest`], while there is an
-    /// [observer](crate::Builder::observer), and while a receiver that joined with history
-    /// is reading it.
+    /// The loan is a private buffer, copied when it is sent, while receivers may copy the
+    /// place. In a route or channel this is the case
+    ///
+    /// * with [`WhenFull::DropOldest`],
+    /// * while there is an [observer](crate::Builder::observer), and
+    /// * while a receiver that joined with history is reading it.
     ///
     /// ```
     /// # if blitz_io::ipc::is_supported() {

@@ -29,9 +29,10 @@ impl Endpoint {
         if self.is_forked() {
             return Err(WaitError::Forked);
         }
-        match self.corrupt {
-            true => Err(WaitError::Corrupt),
-            false => Ok(()),
+        if self.corrupt {
+            Err(WaitError::Corrupt)
+        } else {
+            Ok(())
         }
     }
 

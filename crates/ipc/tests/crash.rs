@@ -77,7 +77,8 @@ fn reported(place: &Place, id: u64) -> u64 {
     log.first().copied().unwrap_or(0)
 }
 
-/// A receiver that is there all the time: it must see every message, in order, once.
+/// A receiver that stays joined through the whole test: it must see every message, in
+/// order, once.
 struct Witness {
     receiver: Receiver,
     next: HashMap<u64, u64>,

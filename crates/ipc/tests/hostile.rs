@@ -107,8 +107,8 @@ fn scribble(builder: Builder, first: u64, step: u64) {
             stop.store(true, Ordering::Relaxed);
         });
         drop(keeper);
-        // What is left may be damaged beyond use; it must not keep the next group from
-        // starting.
+        // The remaining file may be damaged beyond use; it must not keep the next group
+        // from starting.
         if path.exists() {
             std::fs::remove_file(path).unwrap();
         }

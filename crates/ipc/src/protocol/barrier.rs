@@ -120,9 +120,10 @@ impl Parties<'_> {
         let result = self.change(|state| {
             let same = state / GENERATION == generation || mutant::active(Mutant::WithdrawsBlindly);
             let closed = same && state & BROKEN == 0 && state & ARRIVED != 0;
-            let fewer = match mutant::active(Mutant::TimesOutArrived) {
-                true => state,
-                false => state.wrapping_sub(1),
+            let fewer = if mutant::active(Mutant::TimesOutArrived) {
+                state
+            } else {
+                state.wrapping_sub(1)
             };
             closed.then_some(fewer)
         });

@@ -110,9 +110,10 @@ impl Ring {
     #[inline]
     pub(crate) fn consume(&self, me: usize, position: u64) -> Result<(), Corrupt> {
         let taken = Stamp::new(position, Phase::Taken, me);
-        match self.change(taken, Stamp::new(position, Phase::Consumed, 0)) {
-            true => Ok(()),
-            false => Err(Corrupt),
+        if self.change(taken, Stamp::new(position, Phase::Consumed, 0)) {
+            Ok(())
+        } else {
+            Err(Corrupt)
         }
     }
 }

@@ -59,9 +59,10 @@ use crate::error::Error;
 
 /// Returns an error if segments cannot be shared on this system.
 pub(crate) fn supported() -> Result<(), Error> {
-    match blitz_futex::system::supports_shared() {
-        true => Ok(()),
-        false => Err(Error::Unsupported),
+    if blitz_futex::system::supports_shared() {
+        Ok(())
+    } else {
+        Err(Error::Unsupported)
     }
 }
 
@@ -201,9 +202,9 @@ pub(crate) struct Mapping {
     size: usize,
 }
 
-// SAFETY: an address and a size; the memory there is shared anyway.
+// SAFETY: the value is an address and a size; any thread may unmap it.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: a `&Mapping` only gives the address and the size away.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -220,7 +221,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this value owns the mapping, and everything that borrowed it is gone.
+        // SAFETY: this value owns the mapping, and no borrow of it remains.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
     }
 }

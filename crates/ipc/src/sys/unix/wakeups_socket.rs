@@ -70,7 +70,7 @@ pub(crate) fn wake(_: Option<&Path>, _: usize, number: u64) {
         socket.set_nonblocking(true).ok().map(|()| socket)
     });
     if let (Some(socket), Ok(address)) = (socket, address(number)) {
-        // If it is full, it is readable. If the send is refused, its owner is gone.
+        // A full socket is readable. A refused send means that its owner has left.
         _ = socket.send_to_addr(&[0], &address);
     }
 }
