@@ -37,9 +37,10 @@ impl Signal {
             }
             *self.waiting() = Some(cx.waker().clone());
             // The count may have been raised before the waker was registered.
-            match self.count.load(Ordering::Acquire) >= count {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            if self.count.load(Ordering::Acquire) >= count {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
             }
         })
         .await;

@@ -147,9 +147,10 @@ impl Plan {
             }
             operations *= 4;
         }
-        let idle = match contender.starts_threads {
-            true => once(counter, contender, 0)?.counts,
-            false => Counts::default(),
+        let idle = if contender.starts_threads {
+            once(counter, contender, 0)?.counts
+        } else {
+            Counts::default()
         };
         Ok(Self { operations, idle })
     }

@@ -185,9 +185,10 @@ impl Scene {
             move || {
                 let mut intact = 0;
                 for _ in 0..share {
-                    match member < READERS {
-                        true => lock.read(|| intact += u64::from(twins.read(|| self.work()))),
-                        false => lock.write(|| twins.write(|| self.work())),
+                    if member < READERS {
+                        lock.read(|| intact += u64::from(twins.read(|| self.work())))
+                    } else {
+                        lock.write(|| twins.write(|| self.work()))
                     }
                 }
                 intact

@@ -126,9 +126,10 @@ fn build<R>(rows: &[R], columns: &[Column<R>], style: Style) -> Table {
 }
 
 fn aligned<R>(column: &Column<R>, cell: Cell) -> Cell {
-    match column.number {
-        true => cell.set_alignment(CellAlignment::Right),
-        false => cell,
+    if column.number {
+        cell.set_alignment(CellAlignment::Right)
+    } else {
+        cell
     }
 }
 

@@ -142,9 +142,10 @@ fn comparable(first: &Document, document: &Document) -> Result<(), Unfit> {
         format!("{}, {} {}", machine.cpu, machine.os, machine.kernel)
     };
     let (one, other) = (machine(first), machine(document));
-    match one == other {
-        true => Ok(()),
-        false => Err(Unfit::Machines(one, other)),
+    if one == other {
+        Ok(())
+    } else {
+        Err(Unfit::Machines(one, other))
     }
 }
 

@@ -355,9 +355,12 @@ impl File {
 
     #[cfg(not(unix))]
     async fn sync(&self, only_data: bool) -> io::Result<()> {
-        self.when_idle(move |std| match only_data {
-            true => std.sync_data(),
-            false => std.sync_all(),
+        self.when_idle(move |std| {
+            if only_data {
+                std.sync_data()
+            } else {
+                std.sync_all()
+            }
         })
         .await
     }

@@ -146,11 +146,12 @@ mod system {
         if unsafe { libc::waitpid(pid, &mut status, 0) } == -1 {
             return Err(io::Error::last_os_error());
         }
-        match libc::WIFSTOPPED(status) && libc::WSTOPSIG(status) == libc::SIGTRAP {
-            true => Ok(()),
-            false => Err(io::Error::other(format!(
+        if libc::WIFSTOPPED(status) && libc::WSTOPSIG(status) == libc::SIGTRAP {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!(
                 "it stopped with status {status:#x}"
-            ))),
+            )))
         }
     }
 

@@ -39,9 +39,10 @@ impl Limit {
             if spent >= self.time {
                 return false;
             }
-            match self.yields && spent >= PAUSE_FOR {
-                true => thread::yield_now(),
-                false => hint::spin_loop(),
+            if self.yields && spent >= PAUSE_FOR {
+                thread::yield_now();
+            } else {
+                hint::spin_loop();
             }
             if found() {
                 return true;

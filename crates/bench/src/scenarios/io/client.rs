@@ -186,9 +186,10 @@ impl<S: Socket> Client<S> {
                 due += interval;
             }
             let is_last = round == rounds;
-            let timeout = match is_last {
-                true => PATIENCE,
-                false => due.saturating_duration_since(Instant::now()),
+            let timeout = if is_last {
+                PATIENCE
+            } else {
+                due.saturating_duration_since(Instant::now())
             };
             match self.receive(&mut receiving, timeout, |_, _, _| Ok(()))? {
                 None if is_last => return Err(io::ErrorKind::TimedOut.into()),

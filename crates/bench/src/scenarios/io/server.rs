@@ -135,9 +135,10 @@ pub(super) trait Server: Sized + 'static {
         }
         drop(tell);
         let values: Vec<T> = told.iter().collect::<io::Result<_>>()?;
-        match values.len() == tasks {
-            true => Ok(values),
-            false => Err(io::Error::other("a task has panicked")),
+        if values.len() == tasks {
+            Ok(values)
+        } else {
+            Err(io::Error::other("a task has panicked"))
         }
     }
 }

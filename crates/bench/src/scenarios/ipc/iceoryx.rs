@@ -136,9 +136,10 @@ impl Sends {
             .max_loaned_samples(1)
             .backpressure_strategy(BackpressureStrategy::RetryUntilDelivered)
             .set_backpressure_handler(|info: &BackpressureInfo| {
-                match info.elapsed_time < PATIENCE {
-                    true => BackpressureAction::Retry,
-                    false => BackpressureAction::DiscardDataAndFail,
+                if info.elapsed_time < PATIENCE {
+                    BackpressureAction::Retry
+                } else {
+                    BackpressureAction::DiscardDataAndFail
                 }
             })
             .create()
