@@ -216,8 +216,8 @@ impl Direction {
 /// # Errors
 ///
 /// Returns the first error of either direction, except
-/// [`Interrupted`](io::ErrorKind::Interrupted). The other direction stops, and what is in
-/// the buffers is lost.
+/// [`Interrupted`](io::ErrorKind::Interrupted). The other direction stops, and the content
+/// of both buffers is lost.
 ///
 /// # Cancel safety
 ///

@@ -3,10 +3,13 @@
 //! A [`SimplexStream`] holds the bytes that have been written and not yet read, whether one
 //! of its ends is closed, and the wakers of a waiting reader and a waiting writer. Every
 //! read or change of this state is under one lock (or needs `&mut`), and so is storing a
-//! waker: a reader that finds no byte stores its waker before it releases the lock, so the
-//! write that brings the next byte finds it. The same holds for a writer that finds no
-//! room, and for the closing of an end. Wakers run after the lock is released: a waker may
-//! poll the other end at once.
+//! waker. So no wake-up is lost:
+//!
+//! 1. A reader that finds no byte stores its waker before it releases the lock, so the
+//!    write that brings the next byte finds the waker.
+//! 2. The same holds for a writer that finds no room, and for the closing of an end.
+//!
+//! Wakers run after the lock is released: a waker may poll the other end at once.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

@@ -62,9 +62,9 @@ struct Shared<T> {
 impl<T> Shared<T> {
     fn with<R>(&self, run: impl FnOnce(Pin<&mut T>) -> R) -> R {
         let mut stream = self.stream.lock();
-        // SAFETY: the stream does not move until both halves are gone, or until `unsplit`
-        // takes it out, for which it must be `Unpin`. All other accesses go through this
-        // function.
+        // SAFETY: the stream does not move until both halves are dropped, or until
+        // `unsplit` takes it out, for which it must be `Unpin`. All other accesses go
+        // through this function.
         run(unsafe { Pin::new_unchecked(&mut *stream) })
     }
 }
