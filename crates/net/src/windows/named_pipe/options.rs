@@ -162,8 +162,8 @@ impl ServerOptions {
         } else {
             PIPE_ACCEPT_REMOTE_CLIENTS
         };
-        // SAFETY: the name ends with a zero, and the caller guarantees for the attributes
-        // what the system requires.
+        // SAFETY: the name ends with a zero. The caller guarantees that `attrs` is null or
+        // points to valid attributes.
         let handle = unsafe {
             CreateNamedPipeW(
                 addr.as_ptr(),
@@ -274,8 +274,8 @@ impl ClientOptions {
         attrs: *mut c_void,
     ) -> io::Result<NamedPipeClient> {
         let addr = with_nul(addr.as_ref())?;
-        // SAFETY: the name ends with a zero, and the caller guarantees for the attributes
-        // what the system requires.
+        // SAFETY: the name ends with a zero. The caller guarantees that `attrs` is null or
+        // points to valid attributes.
         let handle = unsafe {
             CreateFileW(
                 addr.as_ptr(),
