@@ -158,7 +158,8 @@ fn a_dropped_child_drops_its_waker_before_its_handle() {
     struct OnDrop(RawHandle, Arc<AtomicU32>);
     // SAFETY: the handle is only used to ask for the number of its process.
     unsafe impl Send for OnDrop {}
-    // SAFETY: as above.
+    // SAFETY: the handle is not changed, and any thread may ask for the number of its
+    // process.
     unsafe impl Sync for OnDrop {}
     impl Wake for OnDrop {
         fn wake(self: Arc<Self>) {}
