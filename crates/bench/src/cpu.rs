@@ -30,8 +30,8 @@ fn clock(id: libc::clockid_t) -> Option<Duration> {
     (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
-/// Runs `body` on this thread, and returns what the *other* threads of the process have
-/// used meanwhile: a server's share, if `body` is its client.
+/// Runs `body` on this thread, and returns the time that the *other* threads of the process
+/// have used during it: a server's share, if `body` is its client.
 pub fn of_others<T>(body: impl FnOnce() -> T) -> (T, Option<Duration>) {
     let others = || of_process()?.checked_sub(of_thread()?);
     let before = others();

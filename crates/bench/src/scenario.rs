@@ -82,7 +82,7 @@ pub struct Contender {
     pub body: Body,
 }
 
-/// What a body is given.
+/// The parameters of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// About how many operations to run. The sample says how many it ran.

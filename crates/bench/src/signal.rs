@@ -29,7 +29,7 @@ impl Signal {
         }
     }
 
-    /// Waits until the count is at least `count`. Only one task may wait at a time.
+    /// Waits until the count is at least `count`. At most one task may wait.
     pub(crate) async fn reached(&self, count: u64) {
         poll_fn(|cx| {
             if self.count.load(Ordering::Acquire) >= count {

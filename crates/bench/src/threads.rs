@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use crate::alloc::Memory;
 
-/// What a measured piece of work took.
+/// The costs of a measured piece of work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     /// From the gate to the last thread's end.
     pub elapsed: Duration,
-    /// What was allocated in that time, by all threads of the process.
+    /// The allocations in that time, by all threads of the process.
     pub memory: Memory,
 }
 

@@ -120,7 +120,7 @@ struct Seen {
     led: u64,
 }
 
-/// What the members do.
+/// The work of the members.
 #[derive(Clone, Copy)]
 struct Scene {
     members: usize,

@@ -120,7 +120,7 @@ pub fn run(effort: Effort, contenders: &[Contender]) -> Result<Vec<Figures>, Fai
         .collect())
 }
 
-/// What is determined before the measurement.
+/// The parameters of a measurement, found before it begins.
 struct Plan {
     /// How many operations fill an iteration.
     operations: u64,

@@ -149,7 +149,7 @@ impl Inside {
     }
 }
 
-/// What the members do.
+/// The work of the members.
 #[derive(Clone, Copy)]
 struct Scene {
     permits: u32,

@@ -8,7 +8,7 @@ use crate::scenario::OURS;
 use crate::stats::Verdict;
 use crate::tier::numbered;
 
-/// What the figures mean and what their limits are; written by hand.
+/// Explains the figures and their limits; written by hand.
 const NOTES: &str = include_str!("notes.txt");
 
 /// The rows of the README and their titles there: what most programs do with each part,

@@ -31,7 +31,7 @@ pub struct Joined {
     pub tier: u8,
     /// The title, with the number of threads.
     pub title: String,
-    /// What the figures mean.
+    /// The meaning of the figures.
     pub compares: Compares,
     /// Our figure.
     pub ours: f64,

@@ -1,9 +1,9 @@
 //! Barriers: the time of a round.
 //!
-//! Every thread counts itself in before it waits. After the barrier of round `r` all
-//! `n` arrivals of that round must be visible, and at most `n - 1` threads, all but the
-//! one that checks, can be on their way into the next round: more means that a thread
-//! is a round ahead.
+//! Every thread counts itself in before it waits. After the barrier of round `r` all `n`
+//! arrivals of that round must be visible. Of the next round, there can be at most `n - 1`
+//! arrivals, one of each thread but the one that checks. More means that a thread is a
+//! round ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -44,15 +44,15 @@ pub(super) struct Processes {
     children: Vec<libc::pid_t>,
 }
 
-/// What the processes have measured.
+/// The measurements of the processes.
 pub(super) struct Found {
     /// From the start of all to the end of the last.
     pub(super) elapsed: Duration,
     /// Each process's count and sum.
     pub(super) reports: Vec<(u64, u64)>,
-    /// The processor time of this process meanwhile: that of a server, if it has one.
+    /// The processor time of this process until then: that of a server, if it has one.
     pub(super) cpu: Option<Duration>,
-    /// What was recorded, without the words that were never written.
+    /// The recorded waits, without the words that were never written.
     pub(super) waits: Vec<Duration>,
 }
 
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn a_process_that_hangs_is_named() {
         let found = measured(|_| {
-            // SAFETY: this is what the alarm does.
+            // SAFETY: the signal ends this process, as the alarm does; no handler runs.
             unsafe { libc::raise(libc::SIGALRM) };
         });
         assert_eq!(found.err().unwrap().0, "did not end within 60 s");

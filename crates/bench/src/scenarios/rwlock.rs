@@ -98,7 +98,7 @@ impl Lock for parking_lot::RwLock<Twins> {
 enum Mix {
     /// Four reads to one write.
     MostlyReads,
-    /// Reads and writes in turn.
+    /// Alternates reads and writes.
     HalfWrites,
 }
 

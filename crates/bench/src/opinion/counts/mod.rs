@@ -1,5 +1,5 @@
-//! What the system counts while an iteration runs: sleeps, preemptions, processor
-//! time, and system calls if this process may count them.
+//! Events that the system counts during an iteration: sleeps, preemptions, processor time,
+//! and system calls if this process may count them.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -67,7 +67,7 @@ impl Counter {
 }
 
 /// Runs `body` on this thread, and returns the system calls that the other existing threads
-/// make meanwhile, or `None` if this process may not count them.
+/// make during it, or `None` if this process may not count them.
 #[cfg(target_os = "linux")]
 pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
     let calls = calls::SystemCalls::of_others();

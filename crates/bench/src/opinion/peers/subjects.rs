@@ -15,7 +15,7 @@ pub struct Subject {
     pub order: &'static str,
     /// Whether a panic inside is remembered.
     pub poisons: bool,
-    /// What waits: the thread, or a task.
+    /// The kind of waiter: a thread, or a task.
     pub waits: &'static str,
     pub bytes: usize,
     make: fn() -> Operate,

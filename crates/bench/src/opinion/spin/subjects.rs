@@ -51,7 +51,7 @@ impl Limit {
     }
 }
 
-/// A lock for one thread at a time.
+/// A mutual exclusion lock.
 pub trait Lock: Sync {
     fn with(&self, section: impl FnOnce());
 }
@@ -123,7 +123,8 @@ pub fn take_turns(
         move || {
             for _ in 0..share {
                 lock.with(|| {
-                    // Without a read-modify-write: two threads at a time would lose a step.
+                    // Without a read-modify-write: two concurrent threads would lose a
+                    // step.
                     count.store(count.load(Relaxed) + 1, Relaxed);
                     half.run();
                     half.run();
@@ -141,7 +142,7 @@ pub fn take_turns(
     })
 }
 
-/// What a thread waits on until it is its turn.
+/// Lets two threads wait for their turns.
 pub trait Turns: Sync {
     /// Called before the first wait, in the thread of this side.
     fn prepare(&self, side: usize);

@@ -30,7 +30,7 @@ pub(super) trait Channel {
     fn make(capacity: Capacity, receivers: usize) -> (Self::Sender, Vec<Self::Receiver>);
     /// Sends a message. Returns whether a receiver is left.
     fn send(sender: &Self::Sender, message: u64) -> bool;
-    /// Returns the next message, or `None` if the last sender is gone.
+    /// Returns the next message, or `None` if the last sender was dropped.
     fn recv(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 

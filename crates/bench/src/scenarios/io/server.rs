@@ -1,4 +1,4 @@
-//! What the runtimes do in these rows, behind one trait.
+//! The servers and clients of the runtimes in these rows, behind one trait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -129,7 +129,7 @@ pub(super) trait Server: Sized + 'static {
         for number in 0..tasks {
             let (task, tell) = (task(number), tell.clone());
             Self::spawn(runtime, async move {
-                // The receiver is gone once a task has failed.
+                // The receiver is dropped once a task has failed.
                 _ = tell.send(task.await);
             });
         }

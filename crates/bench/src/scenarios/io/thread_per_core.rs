@@ -1,8 +1,8 @@
 //! compio and monoio, as their documentation shows them: a runtime with an io_uring for each
 //! worker, tasks that stay on their worker, and operations that own their buffers.
 //!
-//! One thread accepts the connections and hands them to the workers in turn, so that each
-//! has as many. A socket for each worker (`SO_REUSEPORT`) would leave this to chance.
+//! One thread accepts the connections and hands them to the workers round-robin, so that
+//! each has as many. A socket for each worker (`SO_REUSEPORT`) would leave this to chance.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -275,7 +275,7 @@ fn write<L: Local>(cx: &Context, workers: usize) -> Measured {
     Ok(sample)
 }
 
-/// Runs the tasks, which return how much they have done, on the workers in turn.
+/// Runs the tasks, which return how much they have done, on the workers, round-robin.
 fn files<L: Local, F>(
     cx: &Context,
     workers: usize,
@@ -297,7 +297,7 @@ where
                         Ok(file) => task(file, number, each).await,
                         Err(error) => Err(error),
                     };
-                    // The receiver is gone once a task has failed.
+                    // The receiver is dropped once a task has failed.
                     _ = tell.send(done);
                 });
             };

@@ -182,7 +182,7 @@ impl Sends {
         // processes read what is written here unchanged.
         let bytes = unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [u8]) };
         write(bytes);
-        // SAFETY: as above.
+        // SAFETY: bytes of a mapped file always have a value, and `u8` may have any.
         let message = unsafe { place.assume_init() };
         message.send().expect("room");
         self.notify();
