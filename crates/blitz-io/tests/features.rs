@@ -1,4 +1,4 @@
-//! The features of `Cargo.toml`, and what the documentation says of them.
+//! Compares the features of `Cargo.toml` with their documentation.
 
 const MANIFEST: &str = include_str!("../Cargo.toml");
 const DOCUMENTATION: &str = include_str!("../src/lib.rs");

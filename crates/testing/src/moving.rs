@@ -34,7 +34,7 @@ impl Wake for Moving {
         state.next += 1;
         let next = state.next % self.threads.len();
         drop(state);
-        // A thread that is gone had no more work.
+        // A thread that has ended had no more work.
         _ = self.threads[next].send(self.clone());
     }
 }

@@ -88,7 +88,7 @@ impl Row {
 struct Looks(HashMap<String, (u64, Instant)>);
 
 impl Looks {
-    /// Looks once more. A segment that was present last time gets a rate.
+    /// Lists the segments again. A segment that was present last time gets a rate.
     fn look(&mut self, arguments: &Arguments) -> Result<Vec<Row>, Exit> {
         let found = segments(arguments)?;
         let now = Instant::now();
