@@ -43,8 +43,8 @@ pub(crate) enum Role {
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// For which event a participant waits: a receiver for `Published`, and for `Room` once no
-/// sender is left; a sender for `Room`.
+/// The event for which a participant waits: `Published` for a receiver, and `Room` once no
+/// sender is left; `Room` for a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Awaited {
     Published = 1,
@@ -58,7 +58,8 @@ pub(crate) struct Endpoint {
     generation: u32,
     /// A value was found that this library never writes.
     pub(crate) corrupt: bool,
-    /// Outlives a single wait: a participant whose waits are short must look, too.
+    /// Outlives a single wait: a participant whose waits are short must look for dead ones,
+    /// too.
     pub(crate) patience: Patience,
     #[cfg(unix)]
     pub(crate) doorbell: crate::doorbell::OwnDoorbell,
@@ -324,7 +325,7 @@ impl Segment {
 pub(crate) struct Senders {
     had_one: bool,
     seen_at_join: u64,
-    /// The sender that was found last, which is probably still there.
+    /// The sender that the last search found, which has probably not left.
     last: usize,
 }
 
@@ -354,9 +355,8 @@ impl Senders {
     }
 }
 
-/// How long a participant that waits goes without a look at whether the others are alive.
-/// This bounds what the death of another one costs. Twenty looks a second do not show on a
-/// machine.
+/// The interval between a waiter's looks for dead participants. It bounds the delay after
+/// the death of a participant. Twenty looks a second cost next to nothing.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// When to look at the others again, and whether to spin before a sleep.

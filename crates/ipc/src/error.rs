@@ -351,7 +351,7 @@ pub enum RecvError {
     Empty,
     /// No message came until the deadline.
     TimedOut,
-    /// All messages have been received and every sender has left or died; in a queue, every
+    /// All messages have been received and every sender has left or died. In a queue, every
     /// message is also consumed, so that none can come back. A later receive finds the
     /// messages of a new sender.
     Disconnected,

@@ -164,7 +164,7 @@ impl Listener {
     /// # Errors
     ///
     /// [`WaitError::Disconnected`] when all notifications have been returned and every
-    /// notifier that there was has left or died; before the first notifier has joined, it
+    /// notifier that had joined has left or died. Until the first notifier has joined, it
     /// waits. [`WaitError::Forked`].
     pub fn wait(&mut self) -> Result<Notification, WaitError> {
         self.wait_deadline(None)

@@ -19,7 +19,8 @@ pub struct PrimitiveBuilder<T> {
     primitive: PhantomData<fn() -> T>,
 }
 
-/// What distinguishes the primitives for their builder. It cannot be named from outside.
+/// The differences between the primitives, for their builder. The trait cannot be named
+/// from outside.
 pub trait Primitive {
     /// The kind of its segments.
     const KIND: Kind;

@@ -414,7 +414,7 @@ impl Receiver {
         self.endpoint.segment.notify_room(left);
     }
 
-    /// Decides what `try_recv` returns when it found nothing.
+    /// Returns the result of `try_recv` when it finds no message.
     #[cold]
     fn try_find_or_nothing(&mut self) -> Result<(), RecvError> {
         if self.endpoint.look_if_polls_are_due() {
@@ -446,8 +446,8 @@ impl Receiver {
         self.nothing()
     }
 
-    /// Decides what it means that there is no message: `Disconnected`, or `Empty`, and then
-    /// for which event to wait. See the head of `ring/mod.rs`.
+    /// Returns `Disconnected` or `Empty` when there is no message. With `Empty`, also sets
+    /// the event for which to wait. See the head of `ring/mod.rs`.
     fn nothing(&mut self) -> Result<(), RecvError> {
         self.awaited = Awaited::Published;
         if !self.senders.are_gone(&self.endpoint.segment) {
@@ -466,8 +466,8 @@ impl Receiver {
         Err(RecvError::Disconnected)
     }
 
-    /// The event for which to wait after [`find_or_look`](Self::find_or_look) has found
-    /// nothing.
+    /// The event for which to wait after [`find_or_look`](Self::find_or_look) has returned
+    /// `Empty`.
     #[cfg(unix)]
     pub(crate) fn awaited(&self) -> Awaited {
         self.awaited

@@ -60,7 +60,7 @@ pub(crate) struct Segment {
     mapping: Mapping,
 }
 
-/// What to do if the segment does not exist.
+/// The action if the segment does not exist.
 #[derive(Clone, Copy)]
 pub(crate) enum Missing<'a> {
     /// Make it, with this mode.

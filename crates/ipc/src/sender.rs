@@ -15,8 +15,8 @@ use crate::settings::{Kind, WhenFull};
 /// [`Queue`](crate::Queue).
 ///
 /// It can be moved to another thread; several threads use several senders. Dropping it
-/// leaves the segment. If the process is killed, a message that was being sent is absent,
-/// and the other participants notice within a twentieth of a second.
+/// leaves the segment. If the process is killed while it sends, its message is absent, and
+/// the other participants notice within a twentieth of a second.
 pub struct Sender {
     pub(crate) endpoint: Endpoint,
     /// See `ring`: the first position that must not be claimed without a look at the
@@ -47,12 +47,11 @@ impl Sender {
         }
     }
 
-    /// Sends a copy of `message`. When the ring is full, does what the segment's
-    /// [`WhenFull`] says; by default it blocks until there is room.
+    /// Sends a copy of `message`. When the ring is full, follows the segment's [`WhenFull`]
+    /// policy; by default it blocks until there is room.
     ///
-    /// With [`WhenFull::DropOldest`] it still waits while another participant is using the
-    /// oldest message: a sender that is writing it, or a receiver of a queue that has taken
-    /// it.
+    /// With [`WhenFull::DropOldest`] it still waits while another participant uses the
+    /// oldest message: a sender that writes it, or a receiver of a queue that has taken it.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ pub(crate) struct Exclusive {
 }
 
 impl Exclusive {
-    /// A sender that has not looked knows that there was no copier before the first.
+    /// The view of a new sender, which has not looked yet: no copier has joined.
     pub(crate) const fn new() -> Self {
         Self {
             copiers: 0,

@@ -31,10 +31,14 @@
 //! writing its number into the stamp, helps to advance next, and consumes the message when
 //! it is done.
 //!
-//! **When a place is free again.** In a queue: when it is `Consumed` or a `Tombstone` (or
-//! `Published`, if the oldest message is to be dropped). In a route or channel: when it is
-//! `Published` or a `Tombstone`, and no active cursor is at or below its position. The
-//! sender keeps the result of its last look at the cursors as its *limit*: min(tail,
+//! **When a place is free again.**
+//!
+//! * In a queue: when it is `Consumed` or a `Tombstone` (or `Published`, if senders drop
+//!   the oldest message).
+//! * In a route or channel: when it is `Published` or a `Tombstone`, and no active cursor
+//!   is at or below its position.
+//!
+//! A sender keeps the result of its last look at the cursors as its *limit*: min(tail,
 //! cursors) + capacity. Cursors only go up, so the limit stays valid. A receiver that joins
 //! makes its cursor known, passes a fence, and then takes its position from the tail. A
 //! sender that did not see the cursor had read the tail before that, so its limit is at
@@ -45,9 +49,9 @@
 //! decides which participants are dead (`endpoint.rs`). The participant that finds one gets
 //! the kernel's lock on its record and *reaps* it:
 //!
-//! 1. claims become tombstones;
-//! 2. taken messages are published again, and `restored` counts up;
-//! 3. the cursor becomes inactive.
+//! 1. claims become tombstones, and taken messages are published again;
+//! 2. the cursor becomes inactive;
+//! 3. `restored` counts up.
 //!
 //! Each is one store that can be repeated, so a reaper that is killed does no harm: the
 //! next one gets the lock. A message is published by one compare-and-swap after its last

@@ -57,7 +57,7 @@ impl Wakeups {
         Ok(Self(file))
     }
 
-    /// Returns what [`wake`] needs to find it, apart from the participant.
+    /// Returns the number by which [`wake`] finds the pipe; here the participant is enough.
     pub(crate) fn number(&self) -> u64 {
         0
     }

@@ -31,14 +31,15 @@ impl Wakeups {
         Ok(Self { socket, number })
     }
 
-    /// Returns what [`wake`] needs to find it.
+    /// Returns the number by which [`wake`] finds the socket.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// Takes out all wake-ups.
     pub(crate) fn empty(&self) {
-        /// How many one call takes out: a waiter is sent one each time that it arms.
+        /// The number of wake-ups that one call takes out: a waiter gets one each time that
+        /// it arms.
         const MOST: usize = 4;
         // SAFETY: all zeros are valid, empty headers.
         let mut headers: [libc::mmsghdr; MOST] = unsafe { std::mem::zeroed() };
