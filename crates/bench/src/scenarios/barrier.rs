@@ -1,9 +1,9 @@
 //! Barriers: the time of a round.
 //!
 //! Every thread counts itself in before it waits. After the barrier of round `r` all `n`
-//! arrivals of that round must be visible. Of the next round, there can be at most `n - 1`
-//! arrivals, one of each thread but the one that checks. More means that a thread is a
-//! round ahead.
+//! arrivals of that round must be visible. Of the next round, at most `n - 1` arrivals can
+//! be, because the thread that checks has not arrived. More means that a thread is a round
+//! ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

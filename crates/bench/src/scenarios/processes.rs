@@ -373,7 +373,8 @@ mod tests {
     #[test]
     fn a_process_that_hangs_is_named() {
         let found = measured(|_| {
-            // SAFETY: the signal ends this process, as the alarm does; no handler runs.
+            // SAFETY: the call has no requirements. The signal ends this process, as the
+            // alarm does.
             unsafe { libc::raise(libc::SIGALRM) };
         });
         assert_eq!(found.err().unwrap().0, "did not end within 60 s");
