@@ -129,7 +129,8 @@ impl Builder {
         self
     }
 
-    /// Sets what a sender does when the ring is full. The default is [`WhenFull::Block`].
+    /// Sets the policy of senders when the ring is full. The default is
+    /// [`WhenFull::Block`].
     #[must_use]
     pub fn when_full(mut self, policy: WhenFull) -> Self {
         self.when_full = Some(policy);

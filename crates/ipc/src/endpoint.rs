@@ -189,7 +189,7 @@ impl Segment {
         }
     }
 
-    /// The word on which participants sleep that wait for `what`.
+    /// The word on which participants that wait for `what` sleep.
     pub(crate) fn event_count(&self, what: Awaited) -> EventCount<'_> {
         match what {
             Awaited::Published => self.ring.published(),

@@ -101,7 +101,7 @@ pub enum Error {
     Forked,
     /// Another error of the system.
     Io {
-        /// What failed.
+        /// The operation that failed.
         what: &'static str,
         /// The file or directory; empty if it has no name.
         path: PathBuf,

@@ -80,7 +80,8 @@
 //! [observer](Builder::observer)) copies messages by atomic words, and throws a copy away if
 //! it is not whole.
 //!
-//! After a `fork`, the child cannot use what its parent has opened, and gets an error.
+//! After a `fork`, the child cannot use the ends that its parent has opened, and gets an
+//! error.
 //!
 //! # Systems
 //!

@@ -29,7 +29,7 @@ impl<'a> Loan<'a> {
         }
     }
 
-    /// Sends what was written.
+    /// Sends the written bytes.
     ///
     /// # Errors
     ///

@@ -114,7 +114,8 @@ impl Segment {
         settings: &Settings,
         mode: u32,
     ) -> Result<Self, Error> {
-        // First: the process's mask may have taken away what is needed to open it again.
+        // First: the process's mask may have removed permissions that opening the file
+        // again needs.
         file.set_mode(mode)
             .map_err(|error| Error::from_io("set the permissions of", path, error))?;
         let own = reopen_for(file, path)?;

@@ -373,7 +373,7 @@ fn errors_say_what_to_do() {
     );
 }
 
-/// What FreeBSD's locks do not have: segments without a name, and record locks.
+/// Tests of segments without a name, and of record locks, which FreeBSD lacks.
 #[cfg(not(feature = "lock-files"))]
 mod with_record_locks {
     use std::os::fd::AsRawFd;

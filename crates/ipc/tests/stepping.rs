@@ -423,7 +423,7 @@ fn a_maker() {
         assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [1]);
         drop((sender, receiver));
         assert_eq!(place.segments(), 0);
-        // Without a receiver, the child waits for room for ever; everything before that is
+        // Without a receiver, the child waits for room without end; every earlier step is
         // covered.
         if !killed || step > 60 {
             return;
@@ -432,7 +432,7 @@ fn a_maker() {
 }
 
 /// Runs the child once for each step, with `survive` beside it, until it gets through.
-/// `survive` gets what starts the child, and returns whether it was killed.
+/// `survive` gets the function that starts the child, and returns whether it was killed.
 fn every_step_of(task: &str, survive: impl Fn(&Place, &dyn Fn() -> Process) -> bool) {
     for step in 1.. {
         let place = Place::new();

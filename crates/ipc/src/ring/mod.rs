@@ -191,8 +191,9 @@ impl Ring {
         EventCount(self.memory.room())
     }
 
-    /// Undoes what the participant `dead` has left in the ring. The caller holds the
-    /// kernel's lock on its record, and notifies both event counts afterwards.
+    /// Undoes the claims and taken messages of the participant `dead`, and its cursor. The
+    /// caller holds the kernel's lock on its record, and notifies both event counts
+    /// afterwards.
     pub(crate) fn reap(&self, dead: usize) {
         let mut restored = false;
         for index in 0..self.capacity {
