@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Returns what all threads of the process have used so far, or `None` where the system
-/// does not report it.
+/// Returns the processor time of all threads of the process so far, or `None` where the
+/// system does not report it.
 pub fn of_process() -> Option<Duration> {
     #[cfg(unix)]
     return clock(libc::CLOCK_PROCESS_CPUTIME_ID);
@@ -11,7 +11,8 @@ pub fn of_process() -> Option<Duration> {
     return None;
 }
 
-/// Returns what this thread has used so far, or `None` where the system does not report it.
+/// Returns the processor time of this thread so far, or `None` where the system does not
+/// report it.
 pub fn of_thread() -> Option<Duration> {
     #[cfg(unix)]
     return clock(libc::CLOCK_THREAD_CPUTIME_ID);

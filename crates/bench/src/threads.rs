@@ -33,8 +33,8 @@ pub fn solo<T>(body: impl FnOnce() -> T) -> (Span, T) {
     (Mark::now().since(start), value)
 }
 
-/// Runs `threads` threads that start together. `prepare(i)` runs in thread `i`
-/// before the gate and returns what the thread does after it.
+/// Runs `threads` threads that start together. `prepare(i)` runs in thread `i` before the
+/// gate and returns the function that the thread runs after it.
 ///
 /// Returns the values of all threads, in the order of `i`.
 ///

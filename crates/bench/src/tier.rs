@@ -5,7 +5,7 @@
 pub struct Tier {
     /// The title, which names the measured subject.
     pub title: &'static str,
-    /// The name of what works at the same time, in the singular and in the plural.
+    /// The name of the concurrent actors, in the singular and in the plural.
     pub workers: [&'static str; 2],
 }
 

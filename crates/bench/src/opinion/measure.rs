@@ -8,7 +8,7 @@ use crate::{Machine, Work};
 
 use crate::opinion::counts::{Counter, Counts};
 
-/// How much is measured.
+/// The extent of a measurement.
 #[derive(Clone, Copy)]
 pub struct Effort {
     pub iterations: usize,
@@ -28,7 +28,7 @@ impl Effort {
     }
 }
 
-/// What one iteration did, verified.
+/// The verified result of one iteration.
 #[derive(Clone, Copy)]
 pub struct Done {
     pub elapsed: Duration,

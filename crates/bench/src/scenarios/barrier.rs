@@ -79,7 +79,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     sizes.map(scenario).into()
 }
 
-/// What one thread saw.
+/// The observations of one thread.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     good_rounds: u64,

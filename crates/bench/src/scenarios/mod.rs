@@ -92,7 +92,7 @@ pub(crate) mod tests {
         };
         let scenarios = registry();
         let next = AtomicUsize::new(0);
-        // What counts bytes switches the counting off for all.
+        // The scenarios that count bytes switch the counting off for all.
         let counts_bytes = Mutex::new(());
         // Many contenders sleep most of the time, so several run at once.
         std::thread::scope(|scope| {

@@ -89,8 +89,9 @@ impl Role<'_> {
         self.waits[number as usize].store(nanoseconds.max(1), Ordering::Relaxed);
     }
 
-    /// Reports how many messages arrived, and the sum of their bytes. Returns when all have
-    /// reported: what some transports have not delivered is lost with its sender.
+    /// Reports how many messages arrived, and the sum of their bytes. Returns when all
+    /// processes have reported: some transports lose undelivered messages when their sender
+    /// ends.
     pub(super) fn ended(&self, count: u64, sum: u64) {
         let report = &self.board.reports[self.number];
         report.ended.store(now(), Ordering::Relaxed);

@@ -237,7 +237,7 @@ fn writes<L: Lock>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-/// What one thread did.
+/// The work of one thread.
 #[derive(Clone, Copy, Default)]
 struct Done {
     intact_reads: u64,

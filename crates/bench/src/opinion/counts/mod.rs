@@ -6,7 +6,7 @@ mod calls;
 
 use std::time::Duration;
 
-/// The process's counters at one moment, or what has been added between two.
+/// The process's counters at one moment, or their change between two moments.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
     /// Times a thread fell asleep.
@@ -81,7 +81,7 @@ pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
     (body(), None)
 }
 
-/// Returns what the process has used until now, without its system calls.
+/// Returns the process's counters until now, without its system calls.
 #[cfg(unix)]
 pub(crate) fn usage() -> Counts {
     // SAFETY: a `rusage` consists of numbers; all zeroes is a valid value.

@@ -1,4 +1,4 @@
-//! The primitives that are compared, what each promises, and one uncontended operation of it.
+//! The compared primitives, the promises of each, and one uncontended operation of it.
 
 use std::hint::black_box;
 use std::pin::pin;

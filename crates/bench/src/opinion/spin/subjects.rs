@@ -1,5 +1,5 @@
-//! A lock and a token whose waiters spin for a set time before they sleep, the same jobs
-//! for our own primitives, and what two or more threads do with them.
+//! A lock and a token whose waiters spin for a set time before they sleep. Two or more
+//! threads do the same jobs with them and with our own primitives.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -181,7 +181,7 @@ enum Role<C: Channel> {
 }
 
 impl<C: Channel> Role<C> {
-    /// Plays the part to its end and returns what arrived here.
+    /// Plays the part to its end and returns the messages that arrived here.
     async fn play(self) -> Arrived {
         let mut arrived = Arrived::default();
         match self {

@@ -139,7 +139,7 @@ fn write<S: Server>(cx: &Context, workers: usize) -> Measured {
     Ok(sample)
 }
 
-/// Checks that the file has what was written, and nothing else.
+/// Checks that the file holds the written bytes, and nothing else.
 pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), crate::scenario::Failure> {
     let mut written = vec![false; PAGES as usize];
     for task in 0..TASKS {

@@ -143,7 +143,7 @@ pub(super) trait Server: Sized + 'static {
     }
 }
 
-/// Echoes what arrives, until the end or the limit.
+/// Echoes the bytes of a stream, until its end or the limit.
 pub(super) async fn echo<S: Server, const BUFFER: usize>(mut stream: S::Stream, limit: usize) {
     let mut buffer = vec![0; BUFFER];
     let mut left = limit;

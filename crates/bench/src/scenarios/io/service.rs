@@ -244,7 +244,7 @@ impl Connection {
         self.stream.write_all(request.as_bytes())
     }
 
-    /// Reads what has arrived. Returns whether that completes the right answer.
+    /// Reads the available bytes. Returns whether they complete the right answer.
     fn receive(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 1024];
         loop {

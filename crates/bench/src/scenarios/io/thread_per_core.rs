@@ -35,12 +35,12 @@ trait Local: Sized + 'static {
     type File: 'static;
 
     fn cache() -> &'static Cache<Workers>;
-    /// Runs a runtime on this thread, for ever.
+    /// Runs a runtime on this thread, without end.
     fn work(jobs: Receiver<Job>);
     /// Spawns on this thread's runtime.
     fn spawn(future: impl Future<Output = ()> + 'static);
 
-    /// Echoes what arrives, until the end.
+    /// Echoes the bytes of a stream until its end.
     async fn echo(stream: TcpStream) -> io::Result<()>;
     /// Opens a file for reading and writing.
     async fn open(path: &Path) -> io::Result<Self::File>;
@@ -60,7 +60,7 @@ trait Local: Sized + 'static {
     }
 }
 
-/// Runs the jobs that arrive, for ever.
+/// Runs the arriving jobs, without end.
 async fn listen(jobs: Receiver<Job>) {
     while let Ok(job) = jobs.recv().await {
         job();

@@ -256,8 +256,8 @@ impl Receives {
     }
 }
 
-/// Sleeps until the next notification, of which there may have been several. A look at
-/// messages may have found those of an earlier notification, so it may be in vain.
+/// Sleeps until the next notification. There may have been several, and the receiver may
+/// have taken their messages already, so it may find none.
 fn sleep(listener: &Listener<ipc::Service>) {
     let began = Instant::now();
     let notified = listener.timed_wait(|_| (), PATIENCE);

@@ -88,7 +88,7 @@ mod tests {
     use crate::runtimes::Liar;
     use crate::scenarios::tests::context;
 
-    /// Returns what verification reports about a runtime that does half the work.
+    /// Returns the report of the verification about a runtime that does half the work.
     fn caught(body: Body) -> String {
         body(&context(), 2).unwrap_err().to_string()
     }
