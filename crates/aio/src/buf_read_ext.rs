@@ -21,8 +21,8 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: what has been read is in `buf`, and another call continues there. The
-    /// number that the other call returns does not include it.
+    /// Cancel safe: the bytes read so far are in `buf`, and another call continues there.
+    /// The number that the other call returns does not include them.
     ///
     /// ```
     /// use blitz_io::io::AsyncBufReadExt;

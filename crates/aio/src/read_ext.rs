@@ -203,7 +203,7 @@ pub trait AsyncReadExt: AsyncRead {
     ///
     /// # Cancel safety
     ///
-    /// No byte is lost: what has been read is in `buf`.
+    /// No byte is lost: the bytes read so far are in `buf`.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;

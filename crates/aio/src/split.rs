@@ -1,8 +1,7 @@
 //! `split`: the two directions of a stream as two values.
 //!
-//! The halves share a lock, which is held for one poll. No half waits for I/O of the other
-//! because of it: what waits is the stream's own reader and writer, each with its own
-//! waker.
+//! The halves share a lock, which is held for one poll. So no half waits for I/O of the
+//! other. Only the stream's own reader and writer wait, each with its own waker.
 
 use std::fmt;
 use std::io::{self, IoSlice};
