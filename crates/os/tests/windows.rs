@@ -18,7 +18,7 @@ use blitz_io::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The environment variable that tells this same program what to do as the child of a test:
+/// The environment variable that gives this same program its role as the child of a test:
 /// see `child`.
 const ROLE: &str = "BLITZ_TEST_CHILD";
 

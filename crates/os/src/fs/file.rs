@@ -448,7 +448,7 @@ fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
     file.seek(SeekFrom::Current(-(ahead as i64))).map(drop)
 }
 
-/// Reads what the system has in memory. Returns whether it succeeded.
+/// Reads the bytes that the system has in memory. Returns whether it succeeded.
 #[cfg(target_os = "linux")]
 fn read_now(std: &StdFile, buf: &mut ReadBuf<'_>, limit: usize) -> bool {
     let len = buf.remaining().min(limit);

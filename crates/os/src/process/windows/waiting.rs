@@ -133,8 +133,8 @@ impl Callback {
 impl Drop for Callback {
     fn drop(&mut self) {
         let waker = WAKERS.lock().waiting.remove(&self.number);
-        // It does not wait for a callback under way, which may be what drops this. Such a
-        // callback no longer finds a waker.
+        // It does not wait for a running callback, which may be the caller of this drop.
+        // Such a callback no longer finds a waker.
         // SAFETY: it was registered, and is unregistered once.
         unsafe { UnregisterWaitEx(self.registered, ptr::null_mut()) };
         drop(waker);
