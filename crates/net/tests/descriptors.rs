@@ -128,8 +128,8 @@ impl Drop for Fork {
     }
 }
 
-/// A forked process has every socket as well, so none of them is closed when it is dropped
-/// here. What the system then still reports about it reaches no task.
+/// A forked process has every socket as well, so the system closes none of them when it is
+/// dropped here. Later events of such a socket reach no task.
 #[test]
 fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
     let _alone = alone();
