@@ -117,7 +117,7 @@ struct IoUring {
     setup_flags: BTreeMap<&'static str, bool>,
 }
 
-/// What only the system's own file can determine.
+/// The findings that only the system's own file can determine.
 #[derive(Clone, Debug, Default)]
 struct System {
     processors: Processors,
