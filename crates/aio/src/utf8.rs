@@ -24,7 +24,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Discards what has been read.
+    /// Discards the bytes read so far.
     pub(crate) fn take_back(&mut self) {
         self.bytes.truncate(self.before);
     }

@@ -6,9 +6,9 @@
 //! pays for starting their threads.
 //!
 //! The tasks are spawned before the clock starts. The first of them meet at a gate, one for
-//! each worker. (On a contender's own runtime, at most one for each processor: the runtime
-//! decides how many further workers it wakes.) They hold their workers until all have
-//! arrived and two of them run on two processors at the same moment.
+//! each worker. On a contender's own runtime it is at most one for each processor, because
+//! the runtime decides how many further workers it wakes. These tasks hold their workers
+//! until all have arrived and two of them run on two processors at the same moment.
 //!
 //! 1. Without the first condition a single worker may take all tasks and run them one after
 //!    the other.
@@ -175,9 +175,9 @@ impl Gate {
         }
     }
 
-    /// Returns whether another thread is running. This thread and another one then count in
-    /// the same moment, in most of a series of short moments. (In a single moment the other
-    /// thread also seems to run when the system lets it run instead of this one.)
+    /// Returns whether another thread is running. Another thread must count beside this one
+    /// in most of a series of short moments. A single moment proves nothing: the count also
+    /// changes when the system lets the other thread run instead of this one.
     fn beats_with_another(&self) -> bool {
         const MOMENTS: usize = 20;
         let shared = (0..MOMENTS).filter(|_| {

@@ -1,5 +1,5 @@
 //! Kills a process before *each* store to shared memory that its role makes, one store in
-//! each run, and checks the survivors: none hangs, no message that was reported as sent is
+//! each run. Then checks the survivors: none hangs, no message that was reported as sent is
 //! torn, doubled or lost, and no segment stays behind.
 //!
 //! Needs the feature `stepping`.

@@ -191,8 +191,8 @@ impl Ring {
         EventCount(self.memory.room())
     }
 
-    /// Undoes the claims and taken messages of the participant `dead`, and its cursor. The
-    /// caller holds the kernel's lock on its record, and notifies both event counts
+    /// Reaps the participant `dead`: undoes its claims, its taken messages and its cursor.
+    /// The caller holds the kernel's lock on its record, and notifies both event counts
     /// afterwards.
     pub(crate) fn reap(&self, dead: usize) {
         let mut restored = false;

@@ -20,9 +20,8 @@
 //!
 //! It is not cancelled with its file. If the kernel has given the write up (see the
 //! driver's `ring`) or has cut it short, the rest is left in the buffer, and a thread of
-//! the pool writes it. If there is no pool any more, the thread that notices writes the
-//! rest: a thread that uses the file, if the file still exists, and otherwise the thread
-//! that drops the operation.
+//! the pool writes it. If there is no pool any more, a thread that uses the file writes the
+//! rest. If the file no longer exists, the thread that drops the operation does.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
