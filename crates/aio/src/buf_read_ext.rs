@@ -21,8 +21,8 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: what has been read is in `buf`, and another call continues there. The
-    /// number that the other call returns does not include it.
+    /// Cancel safe: the bytes read so far are in `buf`, and another call continues there.
+    /// The number that the other call returns does not include them.
     ///
     /// ```
     /// use blitz_io::io::AsyncBufReadExt;
@@ -53,13 +53,13 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// # Errors
     ///
     /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not UTF-8:
-    /// they are lost, and `buf` is what it was before. Also returns the errors of the
-    /// source, except [`Interrupted`](std::io::ErrorKind::Interrupted), after which it
-    /// reads again. Bytes read before such an error are in `buf`, if they are UTF-8.
+    /// they are lost, and `buf` is unchanged. Also returns the errors of the source, except
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again. Bytes
+    /// read before such an error are in `buf`, if they are UTF-8.
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: what has been read is lost, and so is what `buf` held. Use
+    /// Not cancel safe: the bytes read so far and the content of `buf` are lost. Use
     /// [`read_until`](AsyncBufReadExt::read_until) or [`lines`](AsyncBufReadExt::lines).
     ///
     /// ```

@@ -44,8 +44,8 @@ pub(crate) enum SeekState {
     Idle,
     /// A seek has been requested.
     Start(SeekFrom),
-    /// The source first goes back by what is buffered, because the whole distance does not
-    /// fit into one number. This is the rest of it.
+    /// The source first seeks back by the number of buffered bytes, because the whole
+    /// distance does not fit into one number. This is the rest of the distance.
     Back(i64),
     /// The source is seeking.
     Pending,
@@ -148,7 +148,7 @@ impl<R: AsyncRead> AsyncBufRead for BufReader<R> {
 
 impl<R: AsyncRead + AsyncSeek> BufReader<R> {
     /// Tells the source to seek to `position`, as the caller means it: the source is ahead
-    /// of the caller by what is buffered.
+    /// of the caller by the number of buffered bytes.
     fn start(mut self: Pin<&mut Self>, position: SeekFrom) -> io::Result<SeekState> {
         let buffered = (self.cap - self.pos) as i64;
         let (position, next) = match position {

@@ -11,8 +11,7 @@ pin_project! {
     /// Adds a read buffer and a write buffer to a stream that is both a source and a
     /// destination.
     ///
-    /// It is a [`BufReader`] around a [`BufWriter`], and what their documentation says
-    /// holds here.
+    /// It is a [`BufReader`] around a [`BufWriter`], and their documentation applies here.
     #[derive(Debug)]
     pub struct BufStream<RW> {
         #[pin]

@@ -122,7 +122,7 @@ impl<W: AsyncWrite> BufWriter<W> {
     }
 
     /// Copies as many whole buffers as fit, and at least a part of the first that is not
-    /// empty: for a destination that takes one buffer at a time.
+    /// empty. For a destination that takes one buffer in each write.
     fn poll_write_each(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,9 +1,9 @@
 //! `copy`, `copy_bidirectional`: from a source to a destination through a buffer.
 //!
 //! A pass reads into the buffer and writes it out. While the destination is not ready, the
-//! rest of the buffer is filled, so that the source does not wait as well. While the source
-//! is not ready, what has been written is flushed, so that it reaches a peer that waits for
-//! it before it sends more.
+//! pass fills the rest of the buffer, so that the source does not wait as well. While the
+//! source is not ready, the pass flushes the written bytes: the peer may wait for them
+//! before it sends more.
 
 use std::future::poll_fn;
 use std::io;
@@ -216,8 +216,8 @@ impl Direction {
 /// # Errors
 ///
 /// Returns the first error of either direction, except
-/// [`Interrupted`](io::ErrorKind::Interrupted). The other direction stops, and what is in
-/// the buffers is lost.
+/// [`Interrupted`](io::ErrorKind::Interrupted). The other direction stops, and the content
+/// of both buffers is lost.
 ///
 /// # Cancel safety
 ///

@@ -22,8 +22,8 @@ use crate::{AsyncBufRead, AsyncWrite};
 ///
 /// # Cancel safety
 ///
-/// No byte is lost: what has not been written is still in the source. How much has been
-/// written is not known.
+/// No byte is lost: unwritten bytes are still in the source. The number of written bytes is
+/// not known.
 ///
 /// ```
 /// use blitz_io::io::{self, BufReader};

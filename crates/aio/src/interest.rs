@@ -63,7 +63,7 @@ impl Interest {
         Interest(self.0 | other.0)
     }
 
-    /// Returns the interest without what is in `other`, or `None` if nothing is left.
+    /// Returns the interest without the kinds in `other`, or `None` if none is left.
     #[must_use = "this returns the result of the operation, without modifying the original"]
     pub fn remove(self, other: Interest) -> Option<Interest> {
         let left = self.0 & !other.0;

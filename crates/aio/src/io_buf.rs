@@ -46,7 +46,7 @@ pub unsafe trait IoBufMut: IoBuf {
     unsafe fn set_init(&mut self, count: usize);
 }
 
-/// Implements the trait for read-only buffers, through what they dereference to.
+/// Implements the trait for read-only buffers, through their `Deref` target.
 macro_rules! read_only {
     ($($buf:ty),*) => {$(
         // SAFETY: the bytes are on the heap or static, all are initialised, and nothing

@@ -30,10 +30,14 @@
 //! # Other traits
 //!
 //! With the features `tokio`, `futures-io` and `hyper`, the concrete types of this crate
-//! have the traits of those packages as well. [`Compat`] gives them to every other type
-//! that has this crate's traits, and `FromTokio`, `FromFutures` and `FromHyper` give this
-//! crate's traits to every type that has theirs. (The coherence rules forbid one
-//! implementation for all types at once: neither the trait nor the type would be local.)
+//! implement the traits of those packages as well. Adapters cover all other types:
+//!
+//! * [`Compat`] implements those traits for every type that has this crate's traits.
+//! * `FromTokio`, `FromFutures` and `FromHyper` implement this crate's traits for every
+//!   type that has theirs.
+//!
+//! (The coherence rules forbid one implementation for all types at once: neither the trait
+//! nor the type would be local.)
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(all(loom, not(feature = "loom")))]

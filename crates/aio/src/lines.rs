@@ -70,12 +70,12 @@ impl<R: AsyncBufRead + Unpin> Split<R> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the source. What has been read of the piece is kept for the
-    /// next call.
+    /// Returns the errors of the source. The part of the piece that was read is kept for
+    /// the next call.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: what has been read of the piece is kept for the next call.
+    /// Cancel safe: the part of the piece that was read is kept for the next call.
     pub async fn next_segment(&mut self) -> io::Result<Option<Vec<u8>>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next_segment(cx)).await
     }
@@ -141,12 +141,12 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     /// # Errors
     ///
     /// Returns [`InvalidData`](io::ErrorKind::InvalidData) if the line is not UTF-8; it is
-    /// skipped. Also returns the errors of the source; what has been read of the line is
-    /// kept for the next call.
+    /// skipped. Also returns the errors of the source; the part of the line that was read
+    /// is kept for the next call.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: what has been read of the line is kept for the next call.
+    /// Cancel safe: the part of the line that was read is kept for the next call.
     pub async fn next_line(&mut self) -> io::Result<Option<String>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next_line(cx)).await
     }

@@ -3,10 +3,13 @@
 //! A [`SimplexStream`] holds the bytes that have been written and not yet read, whether one
 //! of its ends is closed, and the wakers of a waiting reader and a waiting writer. Every
 //! read or change of this state is under one lock (or needs `&mut`), and so is storing a
-//! waker: a reader that finds no byte stores its waker before it releases the lock, so the
-//! write that brings the next byte finds it. The same holds for a writer that finds no
-//! room, and for the closing of an end. Wakers run after the lock is released: a waker may
-//! poll the other end at once.
+//! waker. So no wake-up is lost:
+//!
+//! 1. A reader that finds no byte stores its waker before it releases the lock, so the
+//!    write that brings the next byte finds the waker.
+//! 2. The same holds for a writer that finds no room, and for the closing of an end.
+//!
+//! Wakers run after the lock is released: a waker may poll the other end at once.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -22,15 +25,15 @@ use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 
 /// One end of an in-memory stream that goes both ways: see [`duplex`].
 ///
-/// When it is dropped, the other end reads what is left and then the end of the stream, and
-/// its writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
+/// When it is dropped, the other end reads the rest and then the end of the stream, and its
+/// writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
 #[derive(Debug)]
 pub struct DuplexStream {
     read: Arc<Mutex<SimplexStream>>,
     write: Arc<Mutex<SimplexStream>>,
 }
 
-/// An in-memory stream that goes one way: what is written to it can be read from it.
+/// A one-way in-memory stream: bytes that are written to it can be read from it.
 #[derive(Debug)]
 pub struct SimplexStream {
     bytes: VecDeque<u8>,
@@ -40,8 +43,8 @@ pub struct SimplexStream {
     writer: Option<Waker>,
 }
 
-/// Creates the two ends of an in-memory stream: what is written to one is read from the
-/// other.
+/// Creates the two ends of an in-memory stream: each reads the bytes that are written to
+/// the other.
 ///
 /// Each direction holds at most `max_buf_size` bytes; a write waits for room.
 ///
@@ -131,8 +134,8 @@ fn register(place: &mut Option<Waker>, cx: &mut Context<'_>, after: &mut AfterUn
 }
 
 impl SimplexStream {
-    /// Creates an in-memory stream that goes one way and is not split: with
-    /// [`split`](crate::split), it becomes what [`simplex`] returns.
+    /// Creates a one-way in-memory stream that is not split: [`split`](crate::split) makes
+    /// the halves that [`simplex`] returns.
     ///
     /// It holds at most `max_buf_size` bytes; a write waits for room.
     ///

@@ -41,7 +41,7 @@ impl<R: AsyncRead + ?Sized, B: BufMut + ?Sized> Step<R> for ReadInto<'_, B> {
         let start = memory.as_ptr().cast::<u8>();
         let mut buf = ReadBuf::uninit(memory);
         ready!(reader.poll_read(cx, &mut buf))?;
-        // A reader can put another `ReadBuf` in place of this one.
+        // A reader can replace this `ReadBuf` by another one.
         assert_eq!(buf.filled().as_ptr(), start);
         let count = buf.filled().len();
         // SAFETY: the reader has filled `count` bytes of the chunk.

@@ -123,7 +123,7 @@ impl<'a> ReadBuf<'a> {
 
     /// Returns the unfilled part, initialised.
     ///
-    /// Sets the bytes to zero that were not initialised yet, so a second call is cheap.
+    /// Zeroes the uninitialised bytes, so a second call is cheap.
     #[inline]
     pub fn initialize_unfilled(&mut self) -> &mut [u8] {
         self.initialize_unfilled_to(self.remaining())

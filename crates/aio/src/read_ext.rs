@@ -203,7 +203,7 @@ pub trait AsyncReadExt: AsyncRead {
     ///
     /// # Cancel safety
     ///
-    /// No byte is lost: what has been read is in `buf`.
+    /// No byte is lost: the bytes read so far are in `buf`.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;
@@ -227,12 +227,12 @@ pub trait AsyncReadExt: AsyncRead {
     ///
     /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not UTF-8,
     /// and the errors of the source, except
-    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again. After
-    /// an error, `dst` is what it was before.
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again. An
+    /// error leaves `dst` unchanged.
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: what has been read is lost, and so is what `dst` held.
+    /// Not cancel safe: the bytes read so far and the content of `dst` are lost.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;

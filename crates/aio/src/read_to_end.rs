@@ -82,7 +82,7 @@ impl Filling {
         // then the vector has neither moved nor grown without this being subtracted.
         unsafe { buf.assume_init(self.initialized) };
         let result = reader.poll_read(cx, &mut buf);
-        // A reader can put another `ReadBuf` in place of this one.
+        // A reader can replace this `ReadBuf` by another one.
         assert_eq!(buf.filled().as_ptr(), start);
         let count = buf.filled().len();
         self.initialized = buf.initialized().len() - count;

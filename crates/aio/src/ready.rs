@@ -15,8 +15,9 @@ const ERROR: u8 = 1 << 5;
 
 /// A set of kinds of readiness.
 ///
-/// It is what an event has reported, so an operation may find that it no longer holds: then
-/// it gets [`WouldBlock`](std::io::ErrorKind::WouldBlock) and waits for the next event.
+/// The set holds the readiness that an event has reported, which may have ended since. An
+/// operation then gets [`WouldBlock`](std::io::ErrorKind::WouldBlock) and waits for the
+/// next event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ready(u8);
 
@@ -77,8 +78,8 @@ impl Ready {
         self.0 & (READABLE | READ_CLOSED) != 0
     }
 
-    /// Returns whether a write would not block, whether it succeeds or fails because the
-    /// peer is gone.
+    /// Returns whether a write would not block. It may succeed, or fail because the peer
+    /// has closed the connection.
     ///
     /// ```
     /// use blitz_io::io::Ready;

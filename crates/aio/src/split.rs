@@ -1,8 +1,7 @@
 //! `split`: the two directions of a stream as two values.
 //!
-//! The halves share a lock, which is held for one poll. No half waits for I/O of the other
-//! because of it: what waits is the stream's own reader and writer, each with its own
-//! waker.
+//! The halves share a lock, which is held for one poll. So no half waits for I/O of the
+//! other. Only the stream's own reader and writer wait, each with its own waker.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -62,9 +61,9 @@ struct Shared<T> {
 impl<T> Shared<T> {
     fn with<R>(&self, run: impl FnOnce(Pin<&mut T>) -> R) -> R {
         let mut stream = self.stream.lock();
-        // SAFETY: the stream does not move until both halves are gone, or until `unsplit`
-        // takes it out, for which it must be `Unpin`. All other accesses go through this
-        // function.
+        // SAFETY: the stream does not move until both halves are dropped, or until
+        // `unsplit` takes it out, for which it must be `Unpin`. All other accesses go
+        // through this function.
         run(unsafe { Pin::new_unchecked(&mut *stream) })
     }
 }

@@ -77,7 +77,7 @@ impl<R: AsyncRead> AsyncRead for Take<R> {
         let start = part.filled().as_ptr();
         let this = self.project();
         ready!(this.inner.poll_read(cx, &mut part))?;
-        // A reader can put another `ReadBuf` in place of this one.
+        // A reader can replace this `ReadBuf` by another one.
         assert_eq!(part.filled().as_ptr(), start);
         let count = part.filled().len();
         // SAFETY: the source has filled the first `count` unfilled bytes.

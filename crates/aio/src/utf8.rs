@@ -9,7 +9,7 @@ use std::str;
 pub(crate) struct Text<'a> {
     text: &'a mut String,
     pub(crate) bytes: Vec<u8>,
-    /// The length of the text that was there before.
+    /// The length of the text before the read.
     before: usize,
 }
 
@@ -24,13 +24,13 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Discards what has been read.
+    /// Discards the bytes read so far.
     pub(crate) fn take_back(&mut self) {
         self.bytes.truncate(self.before);
     }
 
-    /// Gives the caller the string back: with what has been read if that is text, otherwise
-    /// as it was before.
+    /// Gives the string back to the caller. It includes the new bytes if they are UTF-8,
+    /// and is otherwise unchanged.
     pub(crate) fn finish(&mut self, result: io::Result<usize>) -> io::Result<usize> {
         let result = match str::from_utf8(&self.bytes[self.before..]) {
             Ok(_) => result,

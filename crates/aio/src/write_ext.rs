@@ -150,12 +150,12 @@ pub trait AsyncWriteExt: AsyncWrite {
     ///
     /// Returns [`WriteZero`](std::io::ErrorKind::WriteZero) if the destination accepts no
     /// more, and the errors of the destination, except
-    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it writes again. `src`
-    /// tells what is left.
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it writes again. The
+    /// rest is left in `src`.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: `src` tells what is left, and another call continues there.
+    /// Cancel safe: the rest is left in `src`, and another call continues there.
     ///
     /// ```
     /// use blitz_io::io::AsyncWriteExt;

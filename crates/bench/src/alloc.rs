@@ -1,10 +1,9 @@
 //! A global allocator that can count.
 //!
-//! Counting is off while time is measured. An allocation or a deallocation then costs
-//! one relaxed load more than the system's own. The runner enables counting for the
-//! last warm-up iteration of a scenario and takes bytes and allocations per operation
-//! from there. (A scenario about memory, whose time does not matter, counts in every
-//! iteration.)
+//! Counting is off while time is measured. An allocation or a deallocation then costs one
+//! relaxed load more than the system's own. The runner enables counting for the last
+//! warm-up iteration of a scenario, which gives bytes and allocations per operation. (A
+//! scenario about memory, whose time does not matter, counts in every iteration.)
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::Sub;
@@ -29,7 +28,7 @@ static FREED: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// What was requested from the allocator, and what was freed.
+/// Requested and freed memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes requested.

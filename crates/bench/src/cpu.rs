@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Returns what all threads of the process have used so far, or `None` where the system
-/// does not report it.
+/// Returns the processor time of all threads of the process so far, or `None` where the
+/// system does not report it.
 pub fn of_process() -> Option<Duration> {
     #[cfg(unix)]
     return clock(libc::CLOCK_PROCESS_CPUTIME_ID);
@@ -11,7 +11,8 @@ pub fn of_process() -> Option<Duration> {
     return None;
 }
 
-/// Returns what this thread has used so far, or `None` where the system does not report it.
+/// Returns the processor time of this thread so far, or `None` where the system does not
+/// report it.
 pub fn of_thread() -> Option<Duration> {
     #[cfg(unix)]
     return clock(libc::CLOCK_THREAD_CPUTIME_ID);
@@ -30,8 +31,8 @@ fn clock(id: libc::clockid_t) -> Option<Duration> {
     (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
-/// Runs `body` on this thread, and returns what the *other* threads of the process have
-/// used meanwhile: a server's share, if `body` is its client.
+/// Runs `body` on this thread, and returns the time that the *other* threads of the process
+/// have used during it: a server's share, if `body` is its client.
 pub fn of_others<T>(body: impl FnOnce() -> T) -> (T, Option<Duration>) {
     let others = || of_process()?.checked_sub(of_thread()?);
     let before = others();

@@ -64,7 +64,7 @@ impl Hogs {
 impl Drop for Hogs {
     fn drop(&mut self) {
         for hog in &mut self.0 {
-            // An error does not matter: the process may have ended by itself.
+            // An error does not matter: the process may have ended before.
             let _ = hog.kill();
             let _ = hog.wait();
         }

@@ -29,7 +29,7 @@ impl Observer for () {
 /// All samples of one scenario. Every contender has the same number of them.
 #[derive(Debug)]
 pub struct Measurement<'a> {
-    /// What was measured.
+    /// The measured scenario.
     pub scenario: &'a Scenario,
     /// Each contender's samples, in the scenario's order.
     pub contenders: Vec<Samples>,
@@ -56,16 +56,16 @@ pub struct Failed {
     pub scenario: String,
     /// The contender that failed.
     pub contender: String,
-    /// What was wrong.
+    /// The fault that the verification found.
     pub reason: String,
 }
 
-/// How a run ended, and what it measured until then.
+/// The end of a run, with its measurements until then.
 #[derive(Debug)]
 pub struct Outcome<'a> {
     /// One entry for each scenario with at least one complete iteration.
     pub measurements: Vec<Measurement<'a>>,
-    /// The run was asked to stop.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
     /// The verification that failed. Nothing was run after it.
     pub failed: Option<Failed>,

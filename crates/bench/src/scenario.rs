@@ -82,7 +82,7 @@ pub struct Contender {
     pub body: Body,
 }
 
-/// What a body is given.
+/// The parameters of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// About how many operations to run. The sample says how many it ran.
@@ -103,7 +103,7 @@ impl Context {
 /// One iteration: a sample, or the proof that the work was not done.
 pub type Measured = Result<Sample, Failure>;
 
-/// What one iteration took.
+/// The costs of one iteration.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// Time and memory.
@@ -152,7 +152,7 @@ impl Sample {
         self.span.memory.kept() as f64 / self.ops as f64
     }
 
-    /// Returns what was allocated while the clock ran.
+    /// Returns the allocations while the clock ran.
     pub fn memory(&self) -> Memory {
         self.span.memory
     }

@@ -20,11 +20,11 @@ pub struct Settings {
     pub workers: usize,
     /// Every iteration runs this part of the full operation count.
     pub divisor: u64,
-    /// What the run shares the machine with.
+    /// The other load of the machine.
     pub load: Load,
 }
 
-/// What a run shares the machine with, and how much of the machine it has.
+/// The other load of the machine, and the share of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Busy processes beside every measurement; see [`hog`](crate::hog).

@@ -29,7 +29,7 @@ impl Signal {
         }
     }
 
-    /// Waits until the count is at least `count`. Only one task may wait at a time.
+    /// Waits until the count is at least `count`. At most one task may wait.
     pub(crate) async fn reached(&self, count: u64) {
         poll_fn(|cx| {
             if self.count.load(Ordering::Acquire) >= count {
@@ -37,9 +37,10 @@ impl Signal {
             }
             *self.waiting() = Some(cx.waker().clone());
             // The count may have been raised before the waker was registered.
-            match self.count.load(Ordering::Acquire) >= count {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            if self.count.load(Ordering::Acquire) >= count {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
             }
         })
         .await;

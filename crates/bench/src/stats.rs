@@ -21,7 +21,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// What an interval of a ratio says about the ratio.
+/// The conclusion from an interval of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The whole interval is above 1.

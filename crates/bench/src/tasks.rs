@@ -5,15 +5,19 @@
 //! the contender's own runtime. Runtimes are started once and kept, so no iteration
 //! pays for starting their threads.
 //!
-//! The tasks are spawned before the clock starts. The first of them, one for each
-//! worker (on a contender's own runtime at most one for each processor: how many
-//! further workers it wakes is its own decision), meet at a gate and hold their workers
+//! The tasks are spawned before the clock starts. The first of them meet at a gate, one for
+//! each worker. On a contender's own runtime it is at most one for each processor, because
+//! the runtime decides how many further workers it wakes. These tasks hold their workers
 //! until all have arrived and two of them run on two processors at the same moment.
-//! Without the first condition a single worker may take all tasks and run them one
-//! after the other; without the second the system may keep all workers on one processor
-//! for the whole measurement. In both cases a contender that never waits would have met
-//! no contention. Time runs from the first task that passes the gate to the end of the
-//! last task: neither spawning nor joining is measured.
+//!
+//! 1. Without the first condition a single worker may take all tasks and run them one after
+//!    the other.
+//! 2. Without the second the system may keep all workers on one processor for the whole
+//!    measurement.
+//!
+//! In both cases a contender that never waits would have met no contention. Time runs from
+//! the first task that passes the gate to the end of the last task: neither spawning nor
+//! joining is measured.
 //!
 //! Both waits are bounded. A runtime need not have a worker for each task that blocks
 //! its own: Tokio has been observed to leave one asleep while another one's queue was
@@ -50,7 +54,7 @@ where
     start_on(Tokio::with_workers(workers), workers, tasks, member)
 }
 
-/// What the tasks run on.
+/// A runtime that the tasks run on.
 pub(crate) trait Host {
     /// Runs `tasks` tasks that start together on `workers` threads, as
     /// [`start_all()`] does.
@@ -171,9 +175,9 @@ impl Gate {
         }
     }
 
-    /// Returns whether another thread is running: whether it counted, beside this one, in
-    /// most of a series of short moments. (In a single moment it also seems to run when the
-    /// system lets it run instead of this one.)
+    /// Returns whether another thread is running. Another thread must count beside this one
+    /// in most of a series of short moments. A single moment proves nothing: the count also
+    /// changes when the system lets the other thread run instead of this one.
     fn beats_with_another(&self) -> bool {
         const MOMENTS: usize = 20;
         let shared = (0..MOMENTS).filter(|_| {

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use crate::alloc::Memory;
 
-/// What a measured piece of work took.
+/// The costs of a measured piece of work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     /// From the gate to the last thread's end.
     pub elapsed: Duration,
-    /// What was allocated in that time, by all threads of the process.
+    /// The allocations in that time, by all threads of the process.
     pub memory: Memory,
 }
 
@@ -33,8 +33,8 @@ pub fn solo<T>(body: impl FnOnce() -> T) -> (Span, T) {
     (Mark::now().since(start), value)
 }
 
-/// Runs `threads` threads that start together. `prepare(i)` runs in thread `i`
-/// before the gate and returns what the thread does after it.
+/// Runs `threads` threads that start together. `prepare(i)` runs in thread `i` before the
+/// gate and returns the function that the thread runs after it.
 ///
 /// Returns the values of all threads, in the order of `i`.
 ///

@@ -3,9 +3,9 @@
 /// A group of scenarios that measure the same kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
-    /// What the tier measures.
+    /// The title, which names the measured subject.
     pub title: &'static str,
-    /// The name of what works at the same time, in the singular and in the plural.
+    /// The name of the concurrent actors, in the singular and in the plural.
     pub workers: [&'static str; 2],
 }
 

@@ -1,9 +1,9 @@
-//! The features of `Cargo.toml`, and what the documentation says of them.
+//! Compares the features of `Cargo.toml` with their documentation.
 
 const MANIFEST: &str = include_str!("../Cargo.toml");
 const DOCUMENTATION: &str = include_str!("../src/lib.rs");
 
-/// Returns the features and what each enables, without those that are not for users.
+/// Returns the public features and the list that each enables.
 fn features() -> impl Iterator<Item = (&'static str, &'static str)> {
     let begin = MANIFEST.find("[features]").unwrap();
     let section = MANIFEST[begin..].lines().skip(1);
@@ -24,8 +24,8 @@ fn every_feature_is_in_the_table() {
     }
 }
 
-/// What `full` leaves out: the traits of other packages, a library in C, and switches that
-/// change how something works.
+/// `full` leaves out the traits of other packages, a library in C, and switches that change
+/// how something works.
 #[test]
 fn full_is_full() {
     let left_out = [

@@ -9,10 +9,10 @@ use crate::segment::{Membership, Segment};
 use crate::sys::{self, SegmentFile, socket};
 use crate::{Receiver, Sender};
 
-/// A segment without a name: only processes that were given its descriptor can join.
+/// A segment without a name: only processes that received its descriptor can join.
 ///
-/// Its memory is freed when the last process has closed it, or has ended in any way, so
-/// there is nothing to remove. Its size cannot be changed.
+/// The system frees the memory when the last process has closed the segment or has ended,
+/// so there is nothing to remove. Its size cannot be changed.
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -132,8 +132,9 @@ impl Anonymous {
     }
 }
 
-/// Refuses a descriptor that is not of a file of memory with a sealed size. Until this is
-/// known, the file must not be opened: on a device or a pipe that alone has an effect.
+/// Refuses a descriptor unless it is that of a file of memory with a sealed size. The file
+/// must not be opened before this check: opening a device or a pipe has an effect of its
+/// own.
 fn check_sealed(fd: BorrowedFd<'_>) -> Result<(), Error> {
     if sys::is_sealed(fd) {
         return Ok(());

@@ -97,7 +97,7 @@ impl Receiver {
 
     /// Receives the next message, waiting in the runtime of blitz-io without blocking it.
     ///
-    /// The first runtime that awaits this receiver is the one that wakes it from then on.
+    /// The first runtime that awaits this receiver also wakes it in all later waits.
     ///
     /// ```
     /// # #[cfg(any(target_os = "linux", target_os = "android"))]

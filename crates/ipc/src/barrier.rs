@@ -12,11 +12,10 @@ use crate::waiting::Attempt;
 
 /// A point at which a number of processes meet, again and again.
 ///
-/// If a process that takes part is killed, the barrier is *broken*: all that wait, and all
-/// that come later, get [`WaitError::Broken`], the first ones within a twentieth of a
-/// second. It stays broken until all participants have dropped it; the next one that opens
-/// it makes a new barrier. A participant that is dropped in the ordinary way does not break
-/// it.
+/// If a process that takes part is killed, the barrier is *broken*. Current waits then
+/// return [`WaitError::Broken`] within a twentieth of a second, and later ones at once. The
+/// barrier stays broken until all participants have dropped it; the next participant that
+/// opens it makes a new one. Dropping a participant does not break the barrier.
 ///
 /// ```
 /// use blitz_io::ipc::Barrier;
@@ -42,8 +41,8 @@ use crate::waiting::Attempt;
 /// ```
 pub struct Barrier {
     pub(crate) endpoint: Endpoint,
-    /// The generation of an arrival that waits. It is also here after a future was
-    /// forgotten.
+    /// The generation of this participant's pending arrival. A forgotten future leaves its
+    /// arrival here.
     arrived: Option<u64>,
 }
 
@@ -155,8 +154,7 @@ impl Barrier {
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped has not arrived, unless the barrier has opened with it
-    /// meanwhile.
+    /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(unix)]
     pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<BarrierWaitResult, WaitError>
     where
@@ -186,8 +184,7 @@ impl Barrier {
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped has not arrived, unless the barrier has opened with it
-    /// meanwhile.
+    /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<BarrierWaitResult, WaitError> {
         let Some(generation) = self.arrive()? else {
@@ -220,7 +217,7 @@ impl Barrier {
         }
     }
 
-    /// Takes back an arrival that waits. Returns whether the barrier had opened before.
+    /// Withdraws a pending arrival. Returns whether the barrier had opened before.
     fn withdraw(&mut self) -> bool {
         match self.arrived.take() {
             Some(generation) if !self.endpoint.is_forked() => {
@@ -231,7 +228,7 @@ impl Barrier {
     }
 }
 
-/// An arrival that is taken back if a deadline or a drop ends the wait early.
+/// Withdraws the arrival when a deadline or a drop ends the wait early.
 struct Waiting<'a>(&'a mut Barrier);
 
 impl Waiting<'_> {

@@ -129,14 +129,15 @@ impl Builder {
         self
     }
 
-    /// Sets what a sender does when the ring is full. The default is [`WhenFull::Block`].
+    /// Sets the policy of senders when the ring is full. The default is
+    /// [`WhenFull::Block`].
     #[must_use]
     pub fn when_full(mut self, policy: WhenFull) -> Self {
         self.when_full = Some(policy);
         self
     }
 
-    /// Sets how many senders there can be at a time. The default is 1 in a route, 64
+    /// Sets the maximum number of senders at the same time. The default is 1 in a route, 64
     /// otherwise.
     #[must_use]
     pub fn max_senders(mut self, senders: usize) -> Self {
@@ -144,8 +145,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many receivers there can be at a time. The default is 64. Senders and
-    /// receivers together are at most 512.
+    /// Sets the maximum number of receivers at the same time. The default is 64. Senders
+    /// and receivers together are at most 512.
     #[must_use]
     pub fn max_receivers(mut self, receivers: usize) -> Self {
         self.receivers = Some(receivers);
@@ -284,9 +285,10 @@ impl Builder {
             });
         }
         let path = self.path(name)?;
-        let missing = match self.must_exist {
-            true => Missing::Report,
-            false => Missing::Make(&settings, self.mode),
+        let missing = if self.must_exist {
+            Missing::Report
+        } else {
+            Missing::Make(&settings, self.mode)
         };
         let trust = Trust {
             mode: self.mode,
@@ -327,7 +329,7 @@ impl Builder {
         }
     }
 
-    /// Checks that the segment has the settings that were asked for.
+    /// Checks that the segment has the requested settings.
     pub(crate) fn check(&self, found: &Settings) -> Result<(), Error> {
         let when_full = self.when_full.map(|policy| policy as usize);
         let capacity = self.capacity.map(|capacity| capacity.of(found.max_len));

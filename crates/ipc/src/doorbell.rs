@@ -5,20 +5,21 @@
 //! set, on other systems a named pipe beside the segment and a kqueue
 //! (`sys/unix/wakeups_….rs`, `epoll.rs`, `kqueue.rs`).
 //!
-//! * A waiter *arms*: it empties the doorbell, writes to its record for which of the two
-//!   events it waits, starts the timer, sets `DOORBELL` in the event count, and looks
-//!   again.
+//! * A waiter *arms*: it empties the doorbell, writes the event for which it waits to its
+//!   record, starts the timer, sets `DOORBELL` in the event count, and looks again.
 //! * A notifier that finds `DOORBELL` clears it, goes through the records, and sends a
 //!   wake-up to each participant that is armed for the event, after disarming it.
 //!
-//! **No wake-up is lost**, as in `event_count.rs`: the record is armed before the flag is
-//! set, and the flag is set before the second look. A notifier that misses the flag has
-//! made its change before that look. A notifier that sees the flag finds the armed record.
-//! The doorbell is emptied before the record is armed, so the wake-up of a later change is
-//! never thrown away.
+//! **No wake-up is lost**, as in `event_count.rs`. The waiter empties the doorbell, arms
+//! the record, sets the flag, and looks again, in this order.
 //!
-//! **The dead.** A sender that dies sends no wake-up. So an armed waiter is also woken by
-//! its timer, and then looks whether the others are alive, like a thread.
+//! 1. A notifier that misses the flag has made its change before the second look.
+//! 2. A notifier that sees the flag finds the armed record.
+//! 3. The doorbell is emptied before the record is armed, so the waiter never discards the
+//!    wake-up of a later change.
+//!
+//! **The dead.** A sender that dies sends no wake-up. So a timer also wakes an armed
+//! waiter, which then looks for dead participants, like a thread.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -126,7 +127,7 @@ impl OwnDoorbell {
         self.registered = None;
     }
 
-    /// Does everything for arming except the second look.
+    /// Arms the doorbell. The caller then looks a second time.
     fn arm(&mut self, segment: &Segment, me: usize, what: Awaited) -> io::Result<()> {
         let doorbell = self.get(segment, me)?;
         doorbell.empty();
@@ -135,7 +136,7 @@ impl OwnDoorbell {
         memory.record(me, record::DOORBELL).swap(number);
         memory.record(me, record::ARMED).swap(what as u64);
         let now = Instant::now();
-        // If the timer has fired, this time is over.
+        // A timer that has fired must be started again.
         if self.timer_until.is_none_or(|until| now >= until) {
             self.get(segment, me)?.0.set.start_timer(LOOK_EVERY)?;
             self.timer_until = Some(now + LOOK_EVERY);
@@ -190,8 +191,7 @@ pub(crate) fn ring(segment: &Segment, what: Awaited) {
     }
 }
 
-/// Removes what the doorbell of a participant has left. The caller has the participant's
-/// lock.
+/// Removes the remains of a participant's doorbell. The caller has the participant's lock.
 pub(crate) fn remove(segment: &Segment, participant: usize) {
     sys::remove_wakeups(segment.path.as_deref(), FIRST_PARTICIPANT + participant);
 }

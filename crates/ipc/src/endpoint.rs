@@ -43,8 +43,8 @@ pub(crate) enum Role {
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// For which event a participant waits: a receiver for `Published`, and for `Room` once no
-/// sender is left; a sender for `Room`.
+/// The event for which a participant waits: `Published` for a receiver, and `Room` once no
+/// sender is left; `Room` for a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Awaited {
     Published = 1,
@@ -58,7 +58,8 @@ pub(crate) struct Endpoint {
     generation: u32,
     /// A value was found that this library never writes.
     pub(crate) corrupt: bool,
-    /// Outlives a single wait: a participant whose waits are short must look, too.
+    /// Outlives a single wait: a participant whose waits are short must look for dead ones,
+    /// too.
     pub(crate) patience: Patience,
     #[cfg(unix)]
     pub(crate) doorbell: crate::doorbell::OwnDoorbell,
@@ -108,7 +109,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether this process is not the one that joined, but a fork of it.
+    /// Whether this process is a fork of the process that joined.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
         self.generation != sys::fork_generation()
@@ -188,7 +189,7 @@ impl Segment {
         }
     }
 
-    /// The word on which participants sleep that wait for `what`.
+    /// The word on which participants that wait for `what` sleep.
     pub(crate) fn event_count(&self, what: Awaited) -> EventCount<'_> {
         match what {
             Awaited::Published => self.ring.published(),
@@ -217,7 +218,8 @@ impl Segment {
         if self.is_alive(participant) || !matches!(self.try_lock_record(participant), Ok(true)) {
             return;
         }
-        // Meanwhile another participant may have reaped it, joined with it and left.
+        // Before this process got the lock, another participant may have reaped the record,
+        // joined with it and left.
         if self.is_in_use(participant) {
             self.bury(participant);
         }
@@ -323,7 +325,7 @@ impl Segment {
 pub(crate) struct Senders {
     had_one: bool,
     seen_at_join: u64,
-    /// The sender that was found last, which is probably still there.
+    /// The sender that the last search found, which has probably not left.
     last: usize,
 }
 
@@ -353,9 +355,8 @@ impl Senders {
     }
 }
 
-/// How long a participant that waits goes without a look at whether the others are alive.
-/// This bounds what the death of another one costs. Twenty looks a second do not show on a
-/// machine.
+/// The interval between a waiter's looks for dead participants. It bounds the delay after
+/// the death of a participant. Twenty looks a second cost next to nothing.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// When to look at the others again, and whether to spin before a sleep.
@@ -376,9 +377,10 @@ impl Patience {
         }
     }
 
-    /// Lets a moment pass before another attempt. Returns `false` when it is time to sleep:
-    /// at once after a sleep that was longer than all attempts, because spinning would most
-    /// likely fail again, and the scheduler delays the wake-up of a thread that has spun.
+    /// Pauses before another attempt. Returns `false` when the thread should sleep. It
+    /// returns `false` at once if the last sleep was longer than all attempts: spinning
+    /// would most likely fail again, and the scheduler delays the wake-up of a thread that
+    /// has spun.
     pub(crate) fn turn(&self, spin: &mut EventSpin) -> bool {
         self.spins && spin.turn()
     }

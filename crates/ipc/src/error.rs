@@ -6,7 +6,7 @@ use crate::settings::{Kind, WhenFull};
 
 /// The error returned when a segment could not be made, opened or joined.
 ///
-/// Its text says what is wrong and what can be done about it.
+/// The text states the error and how to correct it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,14 +17,14 @@ pub enum Error {
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Why the name is invalid.
         reason: &'static str,
     },
     /// A setting of the builder is out of its range.
     Setting {
         /// The setting.
         setting: &'static str,
-        /// What is wrong with its value.
+        /// Why the value is invalid.
         reason: String,
     },
     /// The directory cannot be trusted.
@@ -72,7 +72,7 @@ pub enum Error {
     Mismatch {
         /// The setting.
         setting: &'static str,
-        /// The value that was asked for; of a [`Kind`] or a [`WhenFull`], its number.
+        /// The requested value; of a [`Kind`] or a [`WhenFull`], its number.
         wanted: u64,
         /// The value that the segment has.
         found: u64,
@@ -101,7 +101,7 @@ pub enum Error {
     Forked,
     /// Another error of the system.
     Io {
-        /// What failed.
+        /// The operation that failed.
         what: &'static str,
         /// The file or directory; empty if it has no name.
         path: PathBuf,
@@ -232,9 +232,10 @@ struct Place<'a>(&'a Path);
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_os_str().is_empty() {
-            true => f.write_str("the segment"),
-            false => self.0.display().fmt(f),
+        if self.0.as_os_str().is_empty() {
+            f.write_str("the segment")
+        } else {
+            self.0.display().fmt(f)
         }
     }
 }
@@ -350,7 +351,7 @@ pub enum RecvError {
     Empty,
     /// No message came until the deadline.
     TimedOut,
-    /// All messages have been received and every sender has left or died; in a queue, every
+    /// All messages have been received and every sender has left or died. In a queue, every
     /// message is also consumed, so that none can come back. A later receive finds the
     /// messages of a new sender.
     Disconnected,
@@ -361,7 +362,7 @@ pub enum RecvError {
         /// The message's length in bytes.
         len: usize,
     },
-    /// The message is not a value of the type that was asked for.
+    /// The message is not a value of the requested type.
     WrongLength {
         /// The message's length in bytes.
         len: usize,

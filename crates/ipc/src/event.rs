@@ -12,9 +12,9 @@ use crate::waiting::Attempt;
 
 /// Notifications with ids, from any process to all listeners.
 ///
-/// It carries no data: an id says what has happened, and notifications of the same id for
-/// which a listener has not waited yet are counted together. So a notifier never waits, and
-/// a slow listener delays no other participant.
+/// A notification carries no data but its id. A listener counts the notifications of an id
+/// since it last returned that id. So a notifier never waits, and a slow listener delays no
+/// other participant.
 ///
 /// ```
 /// use blitz_io::ipc::Event;
@@ -77,7 +77,7 @@ impl PrimitiveBuilder<Event> {
     ///
     /// # Errors
     ///
-    /// See [`Error`]; there can be 64 notifiers at a time.
+    /// See [`Error`]. An event has at most 64 notifiers at the same time.
     pub fn notifier(&self, name: &str) -> Result<Notifier, Error> {
         let endpoint = self.join(name, Role::Sender)?;
         Ok(Notifier { endpoint })
@@ -140,7 +140,7 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// What a [`Listener`] is woken for.
+/// The notifications that ended a wait of a [`Listener`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub struct Notification {
@@ -164,7 +164,7 @@ impl Listener {
     /// # Errors
     ///
     /// [`WaitError::Disconnected`] when all notifications have been returned and every
-    /// notifier that there was has left or died; before the first notifier has joined, it
+    /// notifier that had joined has left or died. Until the first notifier has joined, it
     /// waits. [`WaitError::Forked`].
     pub fn wait(&mut self) -> Result<Notification, WaitError> {
         self.wait_deadline(None)

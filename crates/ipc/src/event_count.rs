@@ -16,22 +16,24 @@
 //!   cleared `SLEEPER`, in this order. So it makes a system call only if a thread may
 //!   sleep, and none for tasks.
 //!
-//! **No wake-up is lost.** The flag is set before the second look, and the change is made
-//! before the look at the flag; all four are sequentially consistent, or have a fence
-//! between them. So either the waiter sees the change, or the notifier sees the flag. In
-//! the second case the notifier changes the epoch after the waiter took its key, so the
-//! waiter does not fall asleep, or does so before the wake. A waiter that prepares between
-//! the notifier's two steps has the new epoch and its flag in the key. Clearing the flag
-//! changes the word, so this waiter does not fall asleep either, or does so before the
-//! wake. A notifier that has cleared only `DOORBELL` need not wake: the `SLEEPER` of each
-//! thread that sleeps by then was cleared by another notifier, which wakes it. The flags
-//! that were cleared are what counts, not those that were set at the first look.
+//! **No wake-up is lost.** The waiter sets the flag before its second look, and the
+//! notifier makes the change before it looks at the flag. All four accesses are
+//! sequentially consistent, or have a fence between them. So the waiter sees the change, or
+//! the notifier sees the flag. If the notifier sees the flag:
 //!
-//! **A notifier that is killed** after its change, or between its steps, leaves sleepers
-//! that are not woken. They recover as from any other death: no participant sleeps longer
-//! than the interval between two looks (see `Patience` in `endpoint.rs`) without checking
-//! everything again. A sleeper that is killed leaves a flag behind, which costs one
-//! needless wake.
+//! 1. The notifier changes the epoch after the waiter took its key. So the waiter does not
+//!    fall asleep, or does so before the wake.
+//! 2. A waiter that prepares between the notifier's two steps has the new epoch and its
+//!    flag in the key. Clearing the flag changes the word, so this waiter does not fall
+//!    asleep either, or does so before the wake.
+//! 3. A notifier that has cleared only `DOORBELL` need not wake: another notifier cleared
+//!    the `SLEEPER` of each thread that sleeps by then, and wakes it. The cleared flags
+//!    count, not those that were set at the first look.
+//!
+//! **A notifier that is killed** after its change, or between its steps, does not wake the
+//! sleepers. They recover as from any other death: no participant sleeps longer than the
+//! interval between two looks (see `Patience` in `endpoint.rs`) without checking everything
+//! again. A sleeper that is killed leaves a flag behind, which costs one needless wake.
 
 use std::time::Instant;
 
@@ -99,13 +101,12 @@ impl EventCount<'_> {
         if !mutant::active(Mutant::NotifyKeepsEpoch) {
             self.0.add(EPOCH);
         }
-        let flags = match mutant::active(Mutant::WakesByFirstLook) {
-            true => {
-                let seen = self.0.load();
-                self.0.and(!FLAGS);
-                seen
-            }
-            false => self.0.and(!FLAGS),
+        let flags = if mutant::active(Mutant::WakesByFirstLook) {
+            let seen = self.0.load();
+            self.0.and(!FLAGS);
+            seen
+        } else {
+            self.0.and(!FLAGS)
         };
         if flags & SLEEPER != 0 {
             let woken = SCOPE.wake_all(self.0.get());

@@ -1,4 +1,4 @@
-//! Segments seen from outside: which exist, who takes part, and what the dead have left.
+//! Inspects segments without joining them: names, participants, and the state of dead ones.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -33,7 +33,7 @@ pub struct SegmentInfo {
     pub capacity: usize,
     /// The length of the longest message, in bytes; 0 if there are no messages.
     pub max_len: usize,
-    /// What a sender does when the ring is full.
+    /// The policy of senders when the ring is full.
     pub when_full: WhenFull,
     /// How many senders it can have.
     pub max_senders: usize,
@@ -171,9 +171,10 @@ fn info(path: &Path) -> Result<SegmentInfo, Error> {
     file.read_at(&mut head, 0)
         .map_err(|error| Error::from_io("read", path, error))?;
     let head = Snapshot::new(head);
-    let (capacity, max_len) = match settings.kind.has_messages() {
-        true => (settings.capacity, settings.max_len),
-        false => (settings.entries(), 0),
+    let (capacity, max_len) = if settings.kind.has_messages() {
+        (settings.capacity, settings.max_len)
+    } else {
+        (settings.entries(), 0)
     };
     let participants = (0..settings.participants())
         .filter(|&who| {

@@ -25,18 +25,26 @@
 //!
 //! The participants share a ring of messages in memory. The first one makes it, and the
 //! last one to leave removes it. Sending and receiving enter the kernel only to sleep, or
-//! to wake a sleeper. Values of plain types can be sent as they are: types with
-//! `#[derive(PlainData)]` (feature `derive`, which `macros` of `blitz-io` switches on) or
-//! declared by [`plain_data!`], and with the features `bytemuck` and `zerocopy` the types
-//! that these crates consider plain. Large messages can be written and read in place:
-//! [`Sender::loan`], [`Message`].
+//! to wake a sleeper.
+//!
+//! Values of plain types can be sent as they are:
+//!
+//! * types with `#[derive(PlainData)]` (feature `derive`, which `macros` of `blitz-io`
+//!   enables);
+//! * types declared by [`plain_data!`];
+//! * with the features `bytemuck` and `zerocopy`, the types that these crates consider
+//!   plain.
+//!
+//! Large messages can be written and read in place: [`Sender::loan`], [`Message`].
 //!
 //! # Waiting
 //!
-//! Every operation can be tried (`try_…`), block the thread, with or without a deadline, or
-//! be awaited without a helper thread: in the runtime of blitz-io (`…_async`, with the
-//! feature `async`, which `net` of `blitz-io` switches on), or in any other (`…_when`, see
-//! [`Receiver::recv_when`]).
+//! Every operation can be tried (`try_…`) or block the thread, with or without a deadline.
+//! It can also be awaited, without a helper thread:
+//!
+//! * in the runtime of blitz-io (`…_async`, with the feature `async`, which `net` of
+//!   `blitz-io` enables);
+//! * in any other runtime (`…_when`, see [`Receiver::recv_when`]).
 //!
 //! # When a process dies
 //!
@@ -50,8 +58,8 @@
 //! * a message that it had taken from a queue goes to another receiver, also if no sender is
 //!   left;
 //! * its permits come back, and a barrier in which it takes part is reported as broken;
-//! * its place among the participants can be used again, and what a killed group has left
-//!   behind is removed by the next participant that opens the segment, or by [`clean`].
+//! * its place among the participants can be used again, and the next participant that
+//!   opens the segment, or [`clean`], removes the remains of a killed group.
 //!
 //! A *stopped* process (`SIGSTOP`) is alive: if it is stopped while it sends, receivers
 //! wait for it, and senders wait for a stopped receiver when the ring is full.
@@ -59,17 +67,21 @@
 //! # Permissions and trust
 //!
 //! By default only processes of the same user can take part: see [`Builder::mode`] and
-//! [`Builder::allow_owner`]. A user that may write to the file of a segment with a name can end
-//! all processes that take part, by making it shorter; the size of a segment without a name
-//! is sealed. A participant can write anything to the segment. The others check what they read: they
-//! report [`Corrupt`](RecvError::Corrupt), and never read outside of the segment. They
-//! cannot check whether the bytes of a message are those that a sender meant.
+//! [`Builder::allow_owner`].
+//!
+//! A user that may write to the file of a segment with a name can make the file shorter,
+//! and so end all processes that take part. The size of a segment without a name is sealed.
+//!
+//! A participant can write anything to the segment. The others check every word that they
+//! read: they report [`Corrupt`](RecvError::Corrupt), and never read outside of the
+//! segment. They cannot check whether the bytes of a message are those that a sender meant.
 //!
 //! A receiver that may be overtaken (with [`WhenFull::DropOldest`], with history, or as an
 //! [observer](Builder::observer)) copies messages by atomic words, and throws a copy away if
 //! it is not whole.
 //!
-//! After a `fork`, the child cannot use what its parent has opened, and gets an error.
+//! After a `fork`, the child cannot use the ends that its parent has opened, and gets an
+//! error.
 //!
 //! # Systems
 //!

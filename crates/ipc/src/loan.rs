@@ -29,7 +29,7 @@ impl<'a> Loan<'a> {
         }
     }
 
-    /// Sends what was written.
+    /// Sends the written bytes.
     ///
     /// # Errors
     ///
@@ -71,7 +71,9 @@ impl DerefMut for Loan<'_> {
             return &mut self.sender.buffer_mut()[..self.len];
         }
         let bytes = self.sender.bytes(self.position);
-        // SAFETY: as in `deref`; the sender is borrowed, so this is the only slice.
+        // SAFETY: the place has `max_len` bytes, and `len` is not more. The sender has the
+        // place for itself (`ring/exclusive.rs`) and is mutably borrowed, so this is the
+        // only slice.
         unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), self.len) }
     }
 }

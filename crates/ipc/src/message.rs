@@ -5,14 +5,14 @@ use crate::Receiver;
 
 /// A received message, which dereferences to `[u8]`.
 ///
-/// It is read in the segment, where its sender has put it. If the segment drops the oldest
-/// message when it is full, it is a copy instead. Its place becomes free again when this is
-/// dropped, so senders wait for a receiver that keeps it. If a receiver of a queue dies
-/// with it, another receiver gets it.
+/// The message is read in the segment, where its sender has written it. If the segment
+/// drops the oldest message when it is full, the message is a copy instead. Dropping the
+/// message frees its place, so senders wait for a receiver that keeps it. If a receiver of
+/// a queue dies before it drops a message, another receiver gets that message.
 ///
-/// A participant that does not keep the rules may change the bytes while they are read. If
-/// you do not trust all participants, make a copy with [`recv_into`](Receiver::recv_into)
-/// before you look at the bytes twice.
+/// A participant that does not keep the protocol may change the bytes at any time. If you
+/// do not trust all participants, copy the message with [`recv_into`](Receiver::recv_into)
+/// before you read its bytes twice.
 pub struct Message<'a> {
     receiver: &'a mut Receiver,
 }

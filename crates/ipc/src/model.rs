@@ -13,7 +13,7 @@ use blitz_futex::atomic::Ordering;
 /// A listener's memory.
 pub struct Listen(Seen);
 
-/// What a sender knows of receivers with history.
+/// A sender's last view of the receivers with history.
 pub struct Known(Exclusive);
 
 impl Known {
@@ -142,7 +142,7 @@ impl Model {
     }
 
     /// Copies the message at `cursor` out of a ring that drops the oldest. Returns `None`
-    /// if it is not there, or was overwritten meanwhile.
+    /// if there is no message, or if a sender overwrote it during the copy.
     pub fn copy(&self, cursor: u64) -> Option<[u64; 2]> {
         match self.ring.look(cursor) {
             Look::Ready => {
@@ -318,7 +318,7 @@ impl Model {
         self.ring.published().notify();
     }
 
-    /// Does what a look does about a dead participant of a semaphore.
+    /// Reaps a dead participant of a semaphore.
     pub fn reap_permits(&self, dead: usize) {
         self.permits().reap(dead);
         self.ring.published().notify_waiters();
@@ -357,18 +357,18 @@ impl Model {
         })
     }
 
-    /// Takes an arrival back. Returns `true` if the barrier had opened with it.
+    /// Withdraws an arrival. Returns `true` if the barrier had opened with it.
     pub fn withdraw(&self, count: usize, generation: u64) -> bool {
         self.parties(count).withdraw(generation) == Standing::Open
     }
 
-    /// Does what a look does about a dead participant of a barrier.
+    /// Breaks the barrier because of a dead participant.
     pub fn break_up(&self, count: usize) {
         self.parties(count).break_up();
         self.ring.published().notify_waiters();
     }
 
-    /// Does what a look does about a dead participant.
+    /// Reaps a dead participant.
     pub fn reap(&self, dead: usize) {
         self.ring.reap(dead);
         self.ring.published().notify_waiters();

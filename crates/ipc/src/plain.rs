@@ -183,7 +183,7 @@ impl Receiver {
     /// # Errors
     ///
     /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`; the
-    /// message is gone then. Otherwise as [`recv`](Self::recv).
+    /// message is then lost. Otherwise as [`recv`](Self::recv).
     #[inline]
     pub fn recv_value<T: PlainData>(&mut self) -> Result<T, RecvError> {
         self.recv()?.value()
@@ -266,7 +266,8 @@ impl Message<'_> {
 }
 
 fn bytes_of<T: PlainData>(value: &T) -> &[u8] {
-    // SAFETY: plain data has no padding, so all its bytes are there to be read.
+    // SAFETY: plain data has no padding, so all its bytes are initialised. They are
+    // borrowed with `value`.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), mem::size_of::<T>()) }
 }
 

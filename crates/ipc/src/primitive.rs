@@ -19,11 +19,12 @@ pub struct PrimitiveBuilder<T> {
     primitive: PhantomData<fn() -> T>,
 }
 
-/// What distinguishes the primitives for their builder. It cannot be named from outside.
+/// The differences between the primitives, for their builder. The trait cannot be named
+/// from outside.
 pub trait Primitive {
     /// The kind of its segments.
     const KIND: Kind;
-    /// What is counted.
+    /// The name of the count, as a setting.
     const SETTING: &'static str;
     /// The largest count.
     const MAX: usize;
@@ -70,8 +71,8 @@ impl<T: Primitive> PrimitiveBuilder<T> {
         self
     }
 
-    /// Sets how many participants a semaphore or barrier, or how many listeners an event,
-    /// can have at a time. The default is 256; at most 448.
+    /// Sets the maximum number of participants of a semaphore or barrier, or of listeners
+    /// of an event. The default is 256; at most 448.
     #[must_use]
     pub fn max_participants(mut self, participants: usize) -> Self {
         self.builder = self.builder.max_receivers(participants);

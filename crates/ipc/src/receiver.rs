@@ -15,9 +15,11 @@ use crate::settings::{Kind, WhenFull};
 /// [`Queue`](crate::Queue).
 ///
 /// It can be moved to another thread; several threads use several receivers. Dropping it
-/// leaves the segment. If the process is killed, the other participants notice within a
-/// twentieth of a second: senders no longer wait for it, and a message that it had taken
-/// from a queue goes to another receiver.
+/// leaves the segment.
+///
+/// If the process is killed, the other participants notice within a twentieth of a second.
+/// Senders then no longer wait for it, and a message that it had taken from a queue goes to
+/// another receiver.
 pub struct Receiver {
     pub(crate) endpoint: Endpoint,
     /// Route and channel: the position that is read next.
@@ -87,10 +89,13 @@ impl Receiver {
     /// # Errors
     ///
     /// [`RecvError::Disconnected`] when every message has been received and every sender
-    /// that there was has left or died; before the first sender has joined, it waits, and so
-    /// does a receiver that joins after the last one has left. The receiver of a queue also
-    /// waits while another receiver has a message, which it gets if that one dies; so a
-    /// thread must not wait here while it keeps a message of the same queue.
+    /// that had joined has left or died. A receiver waits until the first sender has
+    /// joined; a receiver that joins after the last sender has left waits for the next one.
+    ///
+    /// The receiver of a queue also waits while another receiver holds a message, because
+    /// it gets that message if the other one dies. So a thread must not wait here while it
+    /// keeps a message of the same queue.
+    ///
     /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`]. [`RecvError::Forked`],
     /// [`RecvError::Corrupt`].
     #[inline]
@@ -283,8 +288,8 @@ impl Receiver {
         self.endpoint.segment.settings.when_full == WhenFull::DropOldest
     }
 
-    /// Skips to the messages that still exist: those at the cursor are gone. Messages of a
-    /// history do not count as missed.
+    /// Skips the overwritten messages at the cursor. Messages of a history do not count as
+    /// missed.
     #[cold]
     fn skip_overwritten(&mut self) -> Result<(), RecvError> {
         let ring = &self.endpoint.segment.ring;
@@ -293,9 +298,10 @@ impl Receiver {
         let left = self.cursor;
         let missed = oldest - left;
         self.move_to(oldest);
-        match history {
-            true => Ok(()),
-            false => Err(RecvError::Lagged(missed)),
+        if history {
+            Ok(())
+        } else {
+            Err(RecvError::Lagged(missed))
         }
     }
 
@@ -341,7 +347,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Copies the held message. Returns `false` if it was overwritten meanwhile.
+    /// Copies the held message. Returns `false` if a sender overwrote it during the copy.
     fn copy_held(&mut self) -> bool {
         let Some(held) = &mut self.held else {
             return false;
@@ -408,7 +414,7 @@ impl Receiver {
         self.endpoint.segment.notify_room(left);
     }
 
-    /// Decides what `try_recv` returns when it found nothing.
+    /// Returns the result of `try_recv` when it finds no message.
     #[cold]
     fn try_find_or_nothing(&mut self) -> Result<(), RecvError> {
         if self.endpoint.look_if_polls_are_due() {
@@ -440,8 +446,8 @@ impl Receiver {
         self.nothing()
     }
 
-    /// Decides what it means that there is no message: `Disconnected`, or `Empty`, and then
-    /// for which event to wait. See the head of `ring/mod.rs`.
+    /// Returns `Disconnected` or `Empty` when there is no message. With `Empty`, also sets
+    /// the event for which to wait. See the head of `ring/mod.rs`.
     fn nothing(&mut self) -> Result<(), RecvError> {
         self.awaited = Awaited::Published;
         if !self.senders.are_gone(&self.endpoint.segment) {
@@ -460,8 +466,8 @@ impl Receiver {
         Err(RecvError::Disconnected)
     }
 
-    /// The event for which to wait after [`find_or_look`](Self::find_or_look) has found
-    /// nothing.
+    /// The event for which to wait after [`find_or_look`](Self::find_or_look) has returned
+    /// `Empty`.
     #[cfg(unix)]
     pub(crate) fn awaited(&self) -> Awaited {
         self.awaited

@@ -1,16 +1,16 @@
 //! A segment's life: its first participant makes it, its last one removes it.
 //!
-//! **Membership lock.** A participant that joins, leaves for good or removes the segment
-//! holds the kernel's lock on byte 0 of the file. The lock dies with its owner. Everything
-//! below happens under it, so that a segment is seen complete or not at all:
+//! **Membership lock.** A participant that joins, leaves or removes the segment holds the
+//! kernel's lock on byte 0 of the file. The lock dies with its owner. Every step below
+//! happens under it, so other participants see a complete segment or none:
 //!
 //! * *Open.* After the lock is taken, the name must still lead to this file. If it does
-//!   not, another participant has removed the file meanwhile, and the opener starts again.
-//! * *No other participant alive* (no lock on any participant's byte): what the file holds
-//!   was left by the dead, or by a maker that was killed. The file is removed and made
-//!   anew, unless it is not a segment at all. So a group that was killed leaves nothing
-//!   behind that stops the next. A maker writes the magic number before anything else, so
-//!   what it leaves is empty, all zeros, or begins with that number.
+//!   not, another participant has removed the file in between, and the opener starts again.
+//! * *No other participant alive* (no lock on any participant's byte): the contents of the
+//!   file were left by the dead, or by a maker that was killed. The opener removes the file
+//!   and makes a new one, unless the file is not a segment at all. So a killed group leaves
+//!   nothing behind that stops the next. A maker writes the magic number before anything
+//!   else, so an unfinished file is empty, all zeros, or begins with that number.
 //! * *Leave.* A participant gives its own byte back, and then, if no other is alive,
 //!   removes the name. A process that is killed does not; the next one that opens the
 //!   segment does, or [`clean`](crate::clean).
@@ -60,7 +60,7 @@ pub(crate) struct Segment {
     mapping: Mapping,
 }
 
-/// What to do if the segment does not exist.
+/// The action if the segment does not exist.
 #[derive(Clone, Copy)]
 pub(crate) enum Missing<'a> {
     /// Make it, with this mode.
@@ -114,7 +114,8 @@ impl Segment {
         settings: &Settings,
         mode: u32,
     ) -> Result<Self, Error> {
-        // First: the process's mask may have taken away what is needed to open it again.
+        // First: the process's mask may have removed permissions that opening the file
+        // again needs.
         file.set_mode(mode)
             .map_err(|error| Error::from_io("set the permissions of", path, error))?;
         let own = reopen_for(file, path)?;
@@ -137,7 +138,8 @@ impl Segment {
         })?;
         let segment = Self::map(file, mapped, path, *settings, layout)?;
         let memory = segment.ring.memory;
-        // If this process is killed from here on, others see what it was making.
+        // If this process is killed from here on, the magic number shows others that the
+        // file is an unfinished segment.
         memory.header(header::MAGIC).store(MAGIC, Ordering::Relaxed);
         fence(Ordering::Release);
         for index in 0..settings.capacity as u64 {
@@ -267,13 +269,14 @@ fn no_space(error: &io::Error, layout: &Layout) -> Option<Error> {
         .then_some(Error::NoSpace { needed })
 }
 
-/// Opens the file again, to get a description apart from the one that holds the membership
-/// lock. It is the same file: the lock keeps others from replacing it.
+/// Opens the file again, for a description other than that of the membership lock. It is
+/// the same file: the lock keeps others from replacing it.
 fn reopen_for(file: &SegmentFile, path: &Path) -> Result<SegmentFile, Error> {
     let again = SegmentFile::open(path, None).map_err(|e| Error::from_io("open", path, e))?;
-    match file.is_at(path) {
-        true => Ok(again),
-        false => Err(Error::Busy),
+    if file.is_at(path) {
+        Ok(again)
+    } else {
+        Err(Error::Busy)
     }
 }
 

@@ -33,8 +33,8 @@ use crate::waiting::Attempt;
 /// ```
 pub struct Semaphore {
     pub(crate) endpoint: Endpoint,
-    /// Where the next search begins: at the permit that it had last, which another
-    /// participant is unlikely to have touched.
+    /// The permit at which the next search begins: the last one that this participant held,
+    /// which others are unlikely to have touched.
     first: usize,
 }
 
@@ -74,7 +74,7 @@ impl Semaphore {
     }
 
     /// Acquires a permit if one is free. Under contention it may miss a permit that becomes
-    /// free meanwhile.
+    /// free during the search.
     ///
     /// # Errors
     ///

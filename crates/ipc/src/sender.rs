@@ -15,8 +15,8 @@ use crate::settings::{Kind, WhenFull};
 /// [`Queue`](crate::Queue).
 ///
 /// It can be moved to another thread; several threads use several senders. Dropping it
-/// leaves the segment. If the process is killed, a message that was being sent is absent,
-/// and the other participants notice within a twentieth of a second.
+/// leaves the segment. If the process is killed while it sends, its message is absent, and
+/// the other participants notice within a twentieth of a second.
 pub struct Sender {
     pub(crate) endpoint: Endpoint,
     /// See `ring`: the first position that must not be claimed without a look at the
@@ -47,12 +47,11 @@ impl Sender {
         }
     }
 
-    /// Sends a copy of `message`. When the ring is full, does what the segment's
-    /// [`WhenFull`] says; by default it blocks until there is room.
+    /// Sends a copy of `message`. When the ring is full, follows the segment's [`WhenFull`]
+    /// policy; by default it blocks until there is room.
     ///
-    /// With [`WhenFull::DropOldest`] it still waits while another participant is using the
-    /// oldest message: a sender that is writing it, or a receiver of a queue that has taken
-    /// it.
+    /// With [`WhenFull::DropOldest`] it still waits while another participant uses the
+    /// oldest message: a sender that writes it, or a receiver of a queue that has taken it.
     ///
     /// # Errors
     ///
@@ -99,10 +98,12 @@ impl Sender {
     /// Messages that are sent after this, also by other senders, wait behind it until the
     /// loan is sent or dropped; so fill it soon.
     ///
-    /// While receivers may copy the place, the loan is a private buffer, which is copied when
-    /// it is sent: in a route or channel with [`WhenFull::DropOldest`], while there is an
-    /// [observer](crate::Builder::observer), and while a receiver that joined with history
-    /// is reading it.
+    /// The loan is a private buffer, copied when it is sent, while receivers may copy the
+    /// place. In a route or channel this is the case
+    ///
+    /// * with [`WhenFull::DropOldest`],
+    /// * while there is an [observer](crate::Builder::observer), and
+    /// * while a receiver that joined with history is reading it.
     ///
     /// ```
     /// # if blitz_io::ipc::is_supported() {

@@ -22,7 +22,7 @@ pub enum Kind {
     Barrier,
 }
 
-/// What a sender does when the ring is full.
+/// The policy of senders when the ring is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 #[non_exhaustive]
 pub enum WhenFull {
@@ -136,8 +136,8 @@ impl Settings {
         }
     }
 
-    /// Writes the header of a new segment, except the magic number, which is there already.
-    /// No participant uses it before `READY` is set.
+    /// Writes the header of a new segment, except the magic number, which the maker has
+    /// written before. No participant uses the header before `READY` is set.
     pub(crate) fn write(&self, memory: &Memory, size: usize) {
         use blitz_futex::atomic::Ordering::{Relaxed, Release};
         for (offset, value) in self.words() {
@@ -149,7 +149,7 @@ impl Settings {
         memory.header(header::READY).store(1, Release);
     }
 
-    /// Reads the header. `load` returns a word of it. The error says what is wrong.
+    /// Reads the header. `load` returns a word of it. The error names the fault.
     pub(crate) fn read(load: impl Fn(usize) -> u64, size: u64) -> Result<Self, String> {
         if load(header::MAGIC) != MAGIC {
             return Err("it does not begin with the magic number".into());

@@ -13,7 +13,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::sys::{self, SegmentFile};
 
-/// What a process accepts.
+/// The files that a process accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trust {
     /// The permissions that the segment has if this process makes it.

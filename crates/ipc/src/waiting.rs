@@ -1,8 +1,8 @@
 //! Waiting for something other than a message: the loop of listeners, semaphores and
 //! barriers, for threads and for tasks.
 //!
-//! `attempt` checks the awaited condition. It is called again after the announcement, and
-//! after each look for dead participants, since their end may be what was awaited.
+//! `attempt` checks the awaited condition. The loop calls it again after the announcement,
+//! and after each look for dead participants, since their death may fulfil the condition.
 
 #[cfg(unix)]
 use std::io;
@@ -29,9 +29,10 @@ impl Endpoint {
         if self.is_forked() {
             return Err(WaitError::Forked);
         }
-        match self.corrupt {
-            true => Err(WaitError::Corrupt),
-            false => Ok(()),
+        if self.corrupt {
+            Err(WaitError::Corrupt)
+        } else {
+            Ok(())
         }
     }
 

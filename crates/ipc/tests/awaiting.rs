@@ -243,8 +243,8 @@ fn a_busy_receiver_lets_other_tasks_run() {
     });
 }
 
-/// Tokio does not know this crate's budget: an operation that is always ready yields all
-/// the same.
+/// Tokio does not know this crate's budget, but an operation that is always ready still
+/// yields.
 #[test]
 fn a_busy_receiver_and_a_busy_sender_let_other_tasks_of_tokio_run() {
     const COUNT: usize = 1024;
@@ -352,7 +352,7 @@ fn a_doorbell_leaves_no_file() {
     assert_eq!(files_of_doorbells(&place, "f"), 2 * FILES);
     drop(first);
     assert_eq!(files_of_doorbells(&place, "f"), FILES);
-    // It outlives its receiver, and is of no use any more.
+    // The doorbell outlives its receiver, and no participant rings it any more.
     let doorbell = second.doorbell().unwrap();
     drop(second);
     assert_eq!(files_of_doorbells(&place, "f"), 0);

@@ -215,7 +215,7 @@ fn a_late_receiver_begins_now_or_with_history() {
     );
 }
 
-/// Only what the ring holds is history; a queue has no history, as it gives no message
+/// The history is the content of the ring; a queue has no history, as it gives no message
 /// twice.
 #[cfg(not(feature = "lock-files"))] // There a segment needs a name.
 #[test]

@@ -77,7 +77,8 @@ fn reported(place: &Place, id: u64) -> u64 {
     log.first().copied().unwrap_or(0)
 }
 
-/// A receiver that is there all the time: it must see every message, in order, once.
+/// A receiver that stays joined through the whole test: it must see every message, in
+/// order, once.
 struct Witness {
     receiver: Receiver,
     next: HashMap<u64, u64>,
@@ -204,7 +205,7 @@ fn a_queue_survives_kills() {
         killed += 1;
         children.push((task, start(&place, task, "queue", id())));
     }
-    // A child that takes long to start was killed before it was a sender.
+    // A child that takes long to start may be killed before it is a sender.
     let (until, started) = (Instant::now() + LONG, id());
     while !(0..started).any(|sender| reported(&place, sender) > 0) {
         std::thread::sleep(Duration::from_millis(1));

@@ -39,7 +39,7 @@ fn a_forked_child_is_refused_and_does_not_keep_its_parent_alive() {
         let sent = sender.send(b"child");
         let received = receiver.try_recv().map(drop);
         let refused = sent == Err(SendError::Forked) && received == Err(RecvError::Forked);
-        // It stays for a while, with what it has inherited.
+        // The child stays for a while, with its inherited descriptors and mapping.
         std::thread::sleep(Duration::from_millis(300));
         refused
     });
@@ -128,7 +128,7 @@ fn events_semaphores_and_barriers_are_refused_in_a_child() {
     assert!(meeting.wait().unwrap().is_leader());
 }
 
-/// A child may take part under the same name, if it joins by itself.
+/// A child may take part under the same name, if it joins on its own.
 #[test]
 fn a_child_can_open_again() {
     let place = Place::new();

@@ -20,8 +20,8 @@ const ROUND: Duration = Duration::from_millis(60);
 const DEADLINE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends and receives until `stop`, and opens again what was found corrupt. Results do not
-/// matter, only that each call returns.
+/// Sends and receives until `stop`, and opens the segment again after `Corrupt`. Results do
+/// not matter, only that each call returns.
 fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         if sends {
@@ -107,8 +107,8 @@ fn scribble(builder: Builder, first: u64, step: u64) {
             stop.store(true, Ordering::Relaxed);
         });
         drop(keeper);
-        // What is left may be damaged beyond use; it must not keep the next group from
-        // starting.
+        // The remaining file may be damaged beyond use; it must not keep the next group
+        // from starting.
         if path.exists() {
             std::fs::remove_file(path).unwrap();
         }

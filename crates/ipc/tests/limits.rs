@@ -1,4 +1,4 @@
-//! What a process runs into: limits of its own, and of the file system. Each test plays its
+//! The behaviour at the limits of a process, and of the file system. Each test plays its
 //! role in a process of its own.
 
 use std::ffi::CString;
@@ -51,7 +51,7 @@ fn child() {
             // SAFETY: no other thread of this process reads the environment.
             unsafe { std::env::remove_var("XDG_RUNTIME_DIR") };
             let _sender = Route::sender(&name).unwrap();
-            // SAFETY: as above.
+            // SAFETY: no other thread of this process reads the environment.
             unsafe { std::env::set_var("XDG_RUNTIME_DIR", &directory) };
             let text = Route::receiver(&name).unwrap_err().to_string();
             let here = directory.join("blitz-io").display().to_string();

@@ -161,7 +161,7 @@ fn a_damaged_header_is_reported() {
     }
 }
 
-/// Senders whose memory is gone, so that they must not be dropped.
+/// Senders whose mapping no longer exists, so that they must not be dropped.
 static KEPT: std::sync::Mutex<Vec<blitz_ipc::Sender>> = std::sync::Mutex::new(Vec::new());
 
 #[test]
@@ -178,7 +178,7 @@ fn a_truncated_segment_is_reported() {
         let error = route.receiver("t").unwrap_err();
         assert!(matches!(error, Error::Foreign { .. }), "{error}");
     }
-    // Dropping the sender would access memory that is gone.
+    // Dropping the sender would access the unmapped memory.
     KEPT.lock().unwrap().push(sender);
 }
 
@@ -373,7 +373,7 @@ fn errors_say_what_to_do() {
     );
 }
 
-/// What FreeBSD's locks do not have: segments without a name, and record locks.
+/// Tests of segments without a name, and of record locks, which FreeBSD lacks.
 #[cfg(not(feature = "lock-files"))]
 mod with_record_locks {
     use std::os::fd::AsRawFd;

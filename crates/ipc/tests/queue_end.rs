@@ -117,7 +117,7 @@ fn a_new_sender_is_noticed_while_a_message_is_taken() {
     drop(message);
 }
 
-/// As above, awaited.
+/// A task also waits for the messages that other receivers have taken.
 #[test]
 fn a_task_waits_for_messages_that_are_taken() {
     let place = Place::new();

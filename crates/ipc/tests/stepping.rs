@@ -1,6 +1,6 @@
-//! A process is killed before *each* store to shared memory that its role makes, in one run
-//! after the other, and the survivors are checked: none hangs, no message that was reported
-//! as sent is torn, doubled or lost, and no segment stays behind.
+//! Kills a process before *each* store to shared memory that its role makes, one store in
+//! each run. Then checks the survivors: none hangs, no message that was reported as sent is
+//! torn, doubled or lost, and no segment stays behind.
 //!
 //! Needs the feature `stepping`.
 
@@ -268,19 +268,21 @@ impl Survivors {
         }
     }
 
-    /// Checks that each message is there once, in order, and that none is missing that was
-    /// reported.
+    /// Checks that each message was received once, in order, and that no reported message
+    /// is missing.
     fn check(&self, child: &[u64], child_sent: bool) {
-        let reported = match child_sent {
-            true => child.first().copied().unwrap_or(0),
-            false => 0,
+        let reported = if child_sent {
+            child.first().copied().unwrap_or(0)
+        } else {
+            0
         };
-        let received: Vec<(u64, u64)> = match child_sent {
-            true => Vec::new(),
-            false => child
+        let received: Vec<(u64, u64)> = if child_sent {
+            Vec::new()
+        } else {
+            child
                 .chunks_exact(2)
                 .map(|pair| (pair[0], pair[1]))
-                .collect(),
+                .collect()
         };
         let mut times: HashMap<(u64, u64), usize> = HashMap::new();
         for message in &self.seen {
@@ -421,7 +423,7 @@ fn a_maker() {
         assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [1]);
         drop((sender, receiver));
         assert_eq!(place.segments(), 0);
-        // Without a receiver, the child waits for room for ever; everything before that is
+        // Without a receiver, the child waits for room without end; every earlier step is
         // covered.
         if !killed || step > 60 {
             return;
@@ -430,7 +432,7 @@ fn a_maker() {
 }
 
 /// Runs the child once for each step, with `survive` beside it, until it gets through.
-/// `survive` gets what starts the child, and returns whether it was killed.
+/// `survive` gets the function that starts the child, and returns whether it was killed.
 fn every_step_of(task: &str, survive: impl Fn(&Place, &dyn Fn() -> Process) -> bool) {
     for step in 1.. {
         let place = Place::new();

@@ -55,7 +55,7 @@ fn a_segment_of_another_user_is_refused_unless_it_is_allowed() {
     assert_eq!(*receiver.recv().unwrap(), *b"meant");
 }
 
-/// Nor is it mapped or removed.
+/// An untrusted file is neither mapped nor removed.
 #[test]
 fn what_another_user_left_stays_and_is_refused() {
     let place = shared();

@@ -5,10 +5,15 @@
 //! ```
 //!
 //! The declarative macro has parsed the branches with the compiler's own parser. They
-//! become: a bit set of the disabled branches, a tuple of the futures on the caller's
-//! stack, one future that polls the enabled ones until the output of one matches its
-//! pattern, and a `match` that runs the handler after the futures are dropped. The handlers
-//! are outside of the polling, so they may use `.await`, `?`, `break` and `return`.
+//! become:
+//!
+//! * a bit set of the disabled branches;
+//! * a tuple of the futures on the caller's stack;
+//! * one future that polls the enabled ones until the output of one matches its pattern;
+//! * a `match` that runs the handler after the futures are dropped.
+//!
+//! The handlers are outside of the polling, so they may use `.await`, `?`, `break` and
+//! `return`.
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote_spanned};

@@ -1,5 +1,5 @@
 //! Error messages for wrong arguments. They are Tokio's, because people search for them,
-//! with this crate's name in place of Tokio's.
+//! with this crate's name instead of Tokio's.
 
 use crate::purpose::{Flavor, Purpose};
 

@@ -94,7 +94,7 @@ fn empty_buffers_move_nothing() {
     });
 }
 
-/// Anything that a dropped future has not taken is there for the next one.
+/// The next future gets all data that a dropped future has not taken.
 #[test]
 fn futures_that_are_dropped_lose_nothing() {
     on_both(|| async {
@@ -171,7 +171,8 @@ fn a_runtime_that_ends_ends_what_waits() {
             // A waker of another runtime, which continues to run.
             other.block_on(async move {
                 let result = timeout(LIMIT, server.read(&mut [0; 8])).await.unwrap();
-                // The cancelled task has closed its end, or this socket's driver is gone.
+                // The cancelled task has closed its end, or the runtime of this socket has
+                // ended.
                 if let Err(error) = &result {
                     assert!(is_rt_shutdown_err(error));
                 }

@@ -47,7 +47,7 @@ async fn done_in_a_turn(mut operation: impl AsyncFnMut()) -> usize {
 fn check(test: impl Future<Output = usize>) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let longest = runtime.block_on(test);
-    // What the task did before counts, too.
+    // Earlier work of the task in this turn counts, too.
     assert!(longest <= UNITS + 1, "{longest} operations in a turn");
 }
 

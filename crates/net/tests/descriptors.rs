@@ -17,7 +17,7 @@ use blitz_io::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
 use blitz_io::runtime::Builder;
 use blitz_io::time::{sleep, timeout};
 
-/// Lets only one test run at a time.
+/// Lets the tests run one after the other.
 fn alone() -> impl Drop {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -71,7 +71,7 @@ fn an_accept_without_descriptors_is_an_error() {
             let error = listener.accept().await.unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
         }
-        // Other tasks continue meanwhile, and the waiting connection does not keep the
+        // Other tasks continue in this time, and the waiting connection does not keep the
         // driver busy.
         let metrics = blitz_io::runtime::Handle::current().metrics();
         let events = metrics.io_driver_ready_count();
@@ -104,7 +104,8 @@ impl Fork {
         // SAFETY: the child only makes calls that a signal handler may make.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: see above. The child ends by itself if it is not killed.
+            // SAFETY: a signal handler may make these calls, so the child may, too. The
+            // alarm ends the child if its parent does not kill it.
             unsafe {
                 libc::alarm(120);
                 loop {
@@ -127,8 +128,8 @@ impl Drop for Fork {
     }
 }
 
-/// A forked process has every socket as well, so none of them is closed when it is dropped
-/// here. What the system then still reports about it reaches no task.
+/// A forked process has every socket as well, so the system closes none of them when it is
+/// dropped here. Later events of such a socket reach no task.
 #[test]
 fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
     let _alone = alone();
@@ -167,8 +168,8 @@ fn a_descriptor_that_was_closed_behind_our_back_is_an_error_and_others_go_on() {
         let (mut near, mut far) = pair().await;
         let stand_in = File::open("/dev/null").unwrap();
         let closed = client.as_raw_fd();
-        // SAFETY: the number has no owner until `stand_in` gets it, which is what is
-        // tested.
+        // SAFETY: no value owns the number until `stand_in` gets it; the test needs that
+        // state.
         assert_eq!(unsafe { libc::close(closed) }, 0);
         for _ in 0..3 {
             let error = client.write_all(b"x").await.unwrap_err();

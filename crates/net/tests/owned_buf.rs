@@ -182,7 +182,7 @@ fn datagrams_between_paths_come_with_their_buffers() {
         let (count, from) = received.unwrap();
         assert_eq!((count, &bytes[..]), (5, &b"hello"[..]));
         assert!(from.is_unnamed());
-        // No receiver is there: the buffer is returned.
+        // Without a receiver, the buffer is returned.
         std::fs::remove_file(&path).unwrap();
         let (sent, text) = client.send_to_owned("hello", &path).await;
         assert_eq!(sent.unwrap_err().kind(), ErrorKind::NotFound);

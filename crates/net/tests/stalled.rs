@@ -36,9 +36,10 @@ fn the_driver_of_a_blocked_worker_is_polled_by_others() {
                     .recv_timeout(LIMIT)
                     .expect("nobody polls the driver")
             };
-            match in_place {
-                true => blitz_io::task::block_in_place(wait),
-                false => wait(),
+            if in_place {
+                blitz_io::task::block_in_place(wait);
+            } else {
+                wait();
             }
             drop(client.join().unwrap());
         });

@@ -182,8 +182,8 @@ fn a_client_that_has_gone() {
     run(|runtime| async move {
         let (mut server, client) = pair(&name("gone", runtime)).await;
         drop(client);
-        // Under Wine the system accepts the first write, which completes with an error; so
-        // does Windows if the client goes away meanwhile.
+        // Under Wine the system accepts the first write, which completes with an error.
+        // Windows does the same if the client disconnects before the write.
         let error = loop {
             if let Err(error) = server.write_all(b"ping").await {
                 break error;

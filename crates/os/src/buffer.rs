@@ -1,6 +1,6 @@
 //! The buffer that moves to a thread of the pool and back. The bytes that a task reads or
-//! writes are copied through it, because the task's own memory may be gone before the
-//! thread is done.
+//! writes are copied through it, because the task may be dropped, with its own memory,
+//! before the thread is done.
 
 use std::io::{self, IoSlice, Read, Write};
 

@@ -3,8 +3,8 @@
 //! Names, errors, panics and cancel safety are Tokio's.
 //!
 //! Operations on files and standard streams run on threads of the runtime's pool for
-//! blocking work or, on Linux, in an io_uring of the worker, so they panic where there is
-//! no runtime. Processes and signals need a runtime with I/O, except on Windows.
+//! blocking work or, on Linux, in an io_uring of the worker. So they panic outside of a
+//! runtime. Processes and signals need a runtime with I/O, except on Windows.
 //!
 //! ```
 //! use blitz_io::fs;

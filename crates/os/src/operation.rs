@@ -1,17 +1,18 @@
 //! Operations of the kernel: in the ring of the worker's driver, or on a thread of the pool.
 //!
 //! On Linux the drivers of a runtime with I/O have rings of completions, if the system
-//! permits them. Where there is no ring, where it is full, or where the kernel gives the
-//! operation up, the pool carries it out: the operation moves from one to the other as a
-//! whole.
+//! permits them. The pool carries an operation out where there is no ring, where the ring
+//! is full, or where the kernel gives the operation up. The operation moves from the ring
+//! to the pool as a whole.
 //!
 //! # On which threads
 //!
-//! An operation goes to the ring of the worker that the caller runs on, in a multi-thread
-//! runtime: other threads poll its driver while it is busy, so the operation makes progress
-//! and can be awaited from anywhere. No thread attends the driver of a current-thread
-//! runtime between two calls of `block_on`. There, and on threads that are no workers, the
-//! pool is used.
+//! In a multi-thread runtime, an operation goes to the ring of the worker that the caller
+//! runs on. Other threads poll that worker's driver while the worker is busy, so the
+//! operation makes progress and can be awaited from anywhere.
+//!
+//! No thread polls the driver of a current-thread runtime between two calls of `block_on`.
+//! There, and on threads that are no workers, the pool carries the operation out.
 
 use std::io;
 use std::panic::resume_unwind;

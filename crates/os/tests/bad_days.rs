@@ -120,7 +120,7 @@ fn a_file_outlives_its_runtime() {
     let handle = first.handle().clone();
     drop(first);
     {
-        // The pool is closed: an error, and no panic. What was accepted is written
+        // The pool is closed: an error, and no panic. Accepted writes are written
         // nevertheless.
         let _entered = handle.enter();
         let error = pollster(file.seek(SeekFrom::End(0))).unwrap_err();

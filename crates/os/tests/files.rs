@@ -158,7 +158,7 @@ fn into_the_standard_library_and_back() {
         let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
         file.set_modified(then).await.unwrap();
         assert_eq!(file.metadata().await.unwrap().modified().unwrap(), then);
-        // An operation whose future is gone still uses the file.
+        // An operation whose future was dropped still uses the file.
         drop(poll_once(pin!(file.metadata()), Waker::noop()));
         let std = file.into_std().await;
         assert_eq!(std.metadata().unwrap().len(), 3);
@@ -253,8 +253,8 @@ fn without_a_runtime_it_panics_as_tokio_says() {
     assert!(text.contains(expected), "{text}");
 }
 
-/// Reads of what the system has in memory and reads by the pool, of all sizes, see the same
-/// bytes, and the position is where the last one ended.
+/// Reads of cached data and reads by the pool, of all sizes, see the same bytes, and the
+/// position is where the last one ended.
 #[test]
 fn small_and_large_reads_take_turns() {
     let runtime = Runtime::new().unwrap();

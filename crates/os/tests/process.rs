@@ -14,7 +14,7 @@ use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::time::{sleep, timeout};
 use blitz_testing::{panic_of, poll_once};
 
-/// The tests count the children of the process, so only one runs at a time.
+/// The tests count the children of the process, so they run one after the other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> impl Drop {
@@ -39,7 +39,8 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// Returns the system's state of a process: `Z` is a zombie, `None` means that it is gone.
+/// Returns the system's state of a process: `Z` is a zombie, `None` means that the process
+/// does not exist.
 fn state_of(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(')').next()?.trim().chars().next()

@@ -253,7 +253,7 @@ unsafe impl IoBuf for Watched {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the bytes are those of a `Vec`, which is borrowed mutably.
 unsafe impl IoBufMut for Watched {
     fn stable_mut_ptr(&mut self) -> *mut u8 {
         self.bytes.stable_mut_ptr()
@@ -449,7 +449,7 @@ fn file_of_fixed_length(len: usize) -> Option<std::fs::File> {
     (sealed == 0 && has_path).then_some(file)
 }
 
-/// What was accepted is written: when the file is dropped at once, when the runtime is
+/// Accepted writes are written: when the file is dropped at once, when the runtime is
 /// dropped, and for a file that outlives its runtime.
 #[test]
 fn accepted_writes_are_written_whatever_is_dropped() {
@@ -484,7 +484,7 @@ fn accepted_writes_are_written_whatever_is_dropped() {
     }
 }
 
-/// No thread attends the driver of a current-thread runtime between two calls of its
+/// No thread polls the driver of a current-thread runtime between two calls of its
 /// `block_on`. Another thread's operations on files end nevertheless.
 #[test]
 fn files_of_a_runtime_whose_thread_does_something_else() {

@@ -10,7 +10,7 @@ use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::signal::unix::{SignalKind, signal};
 use blitz_testing::{Wakings, poll_once};
 
-/// A signal reaches the listeners of all tests, so only one runs at a time.
+/// A signal reaches the listeners of all tests, so they run one after the other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> impl Drop {
@@ -100,7 +100,7 @@ fn a_forked_process_has_signals_of_its_own() {
         // SAFETY: the child only makes calls that a signal handler may make.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: see above.
+            // SAFETY: a signal handler may make these two calls, so the child may, too.
             unsafe {
                 libc::raise(kind.as_raw_value());
                 libc::_exit(0);

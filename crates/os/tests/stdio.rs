@@ -58,7 +58,7 @@ mod streams {
                 .all(|(n, byte)| *byte == (n % 251) as u8)
         );
 
-        // A read whose future is gone leaves its bytes for the next one.
+        // A read whose future was dropped leaves its bytes for the next one.
         let mut child = start("dropped");
         let mut input = child.stdin.take().unwrap();
         let mut ready = [0];

@@ -18,7 +18,7 @@ use blitz_io::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The environment variable that tells this same program what to do as the child of a test:
+/// The environment variable that gives this same program its role as the child of a test:
 /// see `child`.
 const ROLE: &str = "BLITZ_TEST_CHILD";
 
@@ -158,7 +158,8 @@ fn a_dropped_child_drops_its_waker_before_its_handle() {
     struct OnDrop(RawHandle, Arc<AtomicU32>);
     // SAFETY: the handle is only used to ask for the number of its process.
     unsafe impl Send for OnDrop {}
-    // SAFETY: as above.
+    // SAFETY: the handle is not changed, and any thread may ask for the number of its
+    // process.
     unsafe impl Sync for OnDrop {}
     impl Wake for OnDrop {
         fn wake(self: Arc<Self>) {}

@@ -4,8 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, which counts how often it is asked for memory. A test
-/// installs it:
+/// The system's allocator, with a count of the allocations. A test installs it:
 ///
 /// ```
 /// use std::hint::black_box;
@@ -57,8 +56,8 @@ impl Counting {
     }
 
     /// Returns the fewest allocations of the whole process in one of these runs, because
-    /// the test harness may allocate meanwhile. A first run is not counted: it may have to
-    /// initialise things.
+    /// the test harness may allocate during a run. A first run is not counted: it may have
+    /// to initialise things.
     pub fn fewest(&self, runs: usize, mut run: impl FnMut()) -> usize {
         run();
         let mut count = || {

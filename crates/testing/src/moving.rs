@@ -34,7 +34,7 @@ impl Wake for Moving {
         state.next += 1;
         let next = state.next % self.threads.len();
         drop(state);
-        // A thread that is gone had no more work.
+        // A thread that has ended had no more work.
         _ = self.threads[next].send(self.clone());
     }
 }
@@ -58,9 +58,9 @@ fn run(tasks: &Receiver<Arc<Moving>>) {
     }
 }
 
-/// Runs tasks to their end on three threads. After each await a task is polled by another
-/// thread. `enter` sets up what the tasks need on a thread, such as entering a runtime, and
-/// calls the function that it is given.
+/// Runs tasks to their end on three threads. After each await another thread polls the
+/// task. `enter` sets up each thread, such as by entering a runtime, and calls the function
+/// that it gets.
 ///
 /// # Panics
 ///

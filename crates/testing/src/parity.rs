@@ -42,7 +42,8 @@ macro_rules! traits_of {
     };
 }
 
-/// Defines tests that compare what each scenario saw in the modules `of_tokio` and `ours`.
+/// Defines tests that compare the observations of each scenario in the modules `of_tokio`
+/// and `ours`.
 #[macro_export]
 macro_rules! the_same {
     ($($scenario:ident)*) => { $(

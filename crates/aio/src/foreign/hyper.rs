@@ -74,7 +74,7 @@ pub fn read_into_hyper<R: AsyncRead + ?Sized>(
     let mut part = ReadBuf::uninit(unsafe { buf.as_mut() });
     let start = part.filled().as_ptr();
     ready!(reader.poll_read(cx, &mut part))?;
-    // A reader can put another `ReadBuf` in place of this one.
+    // A reader can replace this `ReadBuf` by another one.
     assert_eq!(part.filled().as_ptr(), start);
     let count = part.filled().len();
     // SAFETY: the reader has filled the first `count` unfilled bytes.

@@ -104,7 +104,7 @@ pub fn read_into_tokio<R: AsyncRead + ?Sized>(
     let mut part = ReadBuf::uninit(unsafe { buf.unfilled_mut() });
     let start = part.filled().as_ptr();
     ready!(reader.poll_read(cx, &mut part))?;
-    // A reader can put another `ReadBuf` in place of this one.
+    // A reader can replace this `ReadBuf` by another one.
     assert_eq!(part.filled().as_ptr(), start);
     let count = part.filled().len();
     // SAFETY: the reader has filled the first `count` unfilled bytes.
@@ -153,7 +153,7 @@ impl<T: tokio::io::AsyncRead> AsyncRead for FromTokio<T> {
         let mut part = tokio::io::ReadBuf::uninit(unsafe { buf.unfilled_mut() });
         let start = part.filled().as_ptr();
         ready!(self.project().inner.poll_read(cx, &mut part))?;
-        // A reader can put another `ReadBuf` in place of this one.
+        // A reader can replace this `ReadBuf` by another one.
         assert_eq!(part.filled().as_ptr(), start);
         let count = part.filled().len();
         // SAFETY: the reader has filled the first `count` unfilled bytes.

@@ -109,18 +109,18 @@ impl TaskRounds for blitz_sync::task::Barrier {
     }
 }
 
-/// How many have arrived since the beginning.
+/// The number of arrivals since the beginning.
 #[derive(Default)]
 struct Arrivals(AtomicU64);
 
-/// What one member observed.
+/// The observations of one member.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     good_rounds: u64,
     led: u64,
 }
 
-/// What the members do.
+/// The work of the members.
 #[derive(Clone, Copy)]
 struct Scene {
     members: usize,

@@ -8,7 +8,7 @@ use crate::{Machine, Work};
 
 use crate::opinion::counts::{Counter, Counts};
 
-/// How much is measured.
+/// The extent of a measurement.
 #[derive(Clone, Copy)]
 pub struct Effort {
     pub iterations: usize,
@@ -28,7 +28,7 @@ impl Effort {
     }
 }
 
-/// What one iteration did, verified.
+/// The verified result of one iteration.
 #[derive(Clone, Copy)]
 pub struct Done {
     pub elapsed: Duration,
@@ -120,7 +120,7 @@ pub fn run(effort: Effort, contenders: &[Contender]) -> Result<Vec<Figures>, Fai
         .collect())
 }
 
-/// What is determined before the measurement.
+/// The parameters of a measurement, found before it begins.
 struct Plan {
     /// How many operations fill an iteration.
     operations: u64,
@@ -147,9 +147,10 @@ impl Plan {
             }
             operations *= 4;
         }
-        let idle = match contender.starts_threads {
-            true => once(counter, contender, 0)?.counts,
-            false => Counts::default(),
+        let idle = if contender.starts_threads {
+            once(counter, contender, 0)?.counts
+        } else {
+            Counts::default()
         };
         Ok(Self { operations, idle })
     }

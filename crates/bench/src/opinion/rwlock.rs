@@ -128,8 +128,8 @@ impl TaskLock for blitz_sync::task::RwLock<()> {
     }
 }
 
-/// Two numbers that are equal whenever no writer is inside. They are written without
-/// atomic read-modify-writes: two writers at a time would lose a step.
+/// Two numbers that are equal whenever no writer is inside. They are written without atomic
+/// read-modify-writes: two concurrent writers would lose a step.
 #[derive(Default)]
 struct Twins {
     first: AtomicU64,
@@ -156,7 +156,7 @@ impl Twins {
     }
 }
 
-/// What the members do.
+/// The work of the members.
 #[derive(Clone, Copy)]
 struct Scene {
     /// How many microseconds of work are in a section.
@@ -185,9 +185,10 @@ impl Scene {
             move || {
                 let mut intact = 0;
                 for _ in 0..share {
-                    match member < READERS {
-                        true => lock.read(|| intact += u64::from(twins.read(|| self.work()))),
-                        false => lock.write(|| twins.write(|| self.work())),
+                    if member < READERS {
+                        lock.read(|| intact += u64::from(twins.read(|| self.work())))
+                    } else {
+                        lock.write(|| twins.write(|| self.work()))
                     }
                 }
                 intact

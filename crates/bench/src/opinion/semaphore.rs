@@ -92,9 +92,10 @@ impl Permits for OfStd {
         *free.expect("no section panics") -= n;
         section();
         *self.free.lock().expect("no section panics") += n;
-        match self.wakes_all {
-            true => self.returned.notify_all(),
-            false => self.returned.notify_one(),
+        if self.wakes_all {
+            self.returned.notify_all();
+        } else {
+            self.returned.notify_one();
         }
     }
 }
@@ -148,7 +149,7 @@ impl Inside {
     }
 }
 
-/// What the members do.
+/// The work of the members.
 #[derive(Clone, Copy)]
 struct Scene {
     permits: u32,
@@ -161,9 +162,10 @@ struct Scene {
 
 impl Scene {
     fn amount(self, member: usize) -> u32 {
-        match self.mixed && member.is_multiple_of(2) {
-            true => self.permits,
-            false => 1,
+        if self.mixed && member.is_multiple_of(2) {
+            self.permits
+        } else {
+            1
         }
     }
 

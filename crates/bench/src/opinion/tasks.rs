@@ -1,4 +1,4 @@
-//! Tasks that start together on a runtime, and what can be observed of their waits.
+//! Tasks that start together on a runtime, and observations of their waits.
 //!
 //! The runtime is Tokio's for all contenders, so that only the primitives differ. The
 //! gate yields as a task and not as a thread, unlike that of [`crate::tasks`], because the

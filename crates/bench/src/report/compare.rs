@@ -20,7 +20,7 @@ use crate::stats::{Verdict, unpaired_ratio};
 pub struct Change {
     /// The scenario.
     pub id: String,
-    /// What the figures mean.
+    /// The meaning of the figures.
     pub compares: Compares,
     /// Our figure in the older run.
     pub then: f64,

@@ -1,4 +1,4 @@
-//! The JSON document: what a run writes, and what other reports read.
+//! The JSON document that a run writes, and that other reports read.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Document {
     pub benchmarks: IndexMap<String, Row>,
 }
 
-/// What was run, and on which machine.
+/// The program that ran, and its machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
     /// Always `blitz-io`.

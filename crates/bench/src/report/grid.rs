@@ -1,8 +1,8 @@
 //! Tables that fit their terminal.
 //!
-//! A table that is too wide loses columns, the most expendable first. When all columns that may be
-//! left out are gone, the first column gets a line of its own above the rest of its row. Only
-//! when the rest is still too wide do cells break.
+//! A table that is too wide loses columns, the most expendable first. Without optional columns
+//! left, the first column gets a line of its own above the rest of its row. Cells break only if
+//! the rest is still too wide.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent};
@@ -126,9 +126,10 @@ fn build<R>(rows: &[R], columns: &[Column<R>], style: Style) -> Table {
 }
 
 fn aligned<R>(column: &Column<R>, cell: Cell) -> Cell {
-    match column.number {
-        true => cell.set_alignment(CellAlignment::Right),
-        false => cell,
+    if column.number {
+        cell.set_alignment(CellAlignment::Right)
+    } else {
+        cell
     }
 }
 

@@ -8,7 +8,7 @@ use crate::scenario::OURS;
 use crate::stats::Verdict;
 use crate::tier::numbered;
 
-/// What the figures mean and what their limits are; written by hand.
+/// Explains the figures and their limits; written by hand.
 const NOTES: &str = include_str!("notes.txt");
 
 /// The rows of the README and their titles there: what most programs do with each part,
@@ -134,14 +134,14 @@ fn chosen(runs: &Runs) -> impl Iterator<Item = Titled<'_>> {
 /// them was measured, all rows.
 pub(super) fn charted(runs: &Runs) -> Vec<(&str, &Against)> {
     let some: Vec<_> = chosen(runs).filter_map(with_peer).collect();
-    match some.is_empty() {
-        true => runs
-            .rows
+    if some.is_empty() {
+        runs.rows
             .values()
             .map(titled)
             .filter_map(with_peer)
-            .collect(),
-        false => some,
+            .collect()
+    } else {
+        some
     }
 }
 
@@ -218,9 +218,10 @@ fn write_picture(text: &mut String, runs: &Runs, folder: &str) -> fmt::Result {
 }
 
 fn write_rows(text: &mut String, rows: &[Titled<'_>], all_columns: bool) -> fmt::Result {
-    text.push_str(match all_columns {
-        true => "| | blitz-io | best peer | ratio | runs | Tokio |\n|---|---|---|---|---|---|\n",
-        false => "| | blitz-io | best peer | ratio |\n|---|---|---|---|\n",
+    text.push_str(if all_columns {
+        "| | blitz-io | best peer | ratio | runs | Tokio |\n|---|---|---|---|---|---|\n"
+    } else {
+        "| | blitz-io | best peer | ratio |\n|---|---|---|---|\n"
     });
     for (title, row) in rows {
         let peer = row.best.as_ref().map_or_else(String::new, |best| {

@@ -31,7 +31,7 @@ pub struct Joined {
     pub tier: u8,
     /// The title, with the number of threads.
     pub title: String,
-    /// What the figures mean.
+    /// The meaning of the figures.
     pub compares: Compares,
     /// Our figure.
     pub ours: f64,
@@ -142,9 +142,10 @@ fn comparable(first: &Document, document: &Document) -> Result<(), Unfit> {
         format!("{}, {} {}", machine.cpu, machine.os, machine.kernel)
     };
     let (one, other) = (machine(first), machine(document));
-    match one == other {
-        true => Ok(()),
-        false => Err(Unfit::Machines(one, other)),
+    if one == other {
+        Ok(())
+    } else {
+        Err(Unfit::Machines(one, other))
     }
 }
 

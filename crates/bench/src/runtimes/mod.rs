@@ -47,14 +47,14 @@ pub trait Runtime: Copy + Send + Sync + 'static {
     fn spawn_detached<F>(self, future: F)
     where
         F: Future<Output: Send> + Send + 'static;
-    /// Cancels a task and waits until it is gone. Returns `true` if it had not ended by
-    /// itself before.
+    /// Cancels a task and waits until it has been dropped. Returns `true` if the task had
+    /// not ended before.
     fn cancel<T: Send + 'static>(task: Self::Task<T>) -> impl Future<Output = bool> + Send;
     /// Lets the other tasks run.
     fn yield_now() -> impl Future<Output = ()> + Send;
     /// Creates a timer that fires after `duration`.
     fn sleep(duration: Duration) -> Self::Sleep;
-    /// Removes the limit on how much a task may do at a time from the future.
+    /// Removes the limit on the work in one poll of the future.
     fn unconstrained<F: Future + Send>(future: F) -> impl Future<Output = F::Output> + Send;
     /// Runs `job` on a thread that may block.
     fn spawn_blocking<T: Send + 'static>(
@@ -92,11 +92,11 @@ pub trait Joins: Runtime {
 pub trait Oneshots: Runtime {
     /// The sending end.
     type Sender<T: Send + 'static>: Send + 'static;
-    /// The receiving end. Resolves to `None` if the sender is gone.
+    /// The receiving end. Resolves to `None` if the sender was dropped.
     type Receiver<T: Send + 'static>: Future<Output = Option<T>> + Send + Unpin + 'static;
     /// Creates a channel.
     fn oneshot<T: Send + 'static>() -> (Self::Sender<T>, Self::Receiver<T>);
-    /// Sends the message. Returns `false` if the receiver is gone.
+    /// Sends the message. Returns `false` if the receiver was dropped.
     fn send_once<T: Send + 'static>(sender: Self::Sender<T>, message: T) -> bool;
 }
 
@@ -108,8 +108,8 @@ pub trait Channels: Runtime {
     type Rx: Send + 'static;
     /// Creates a channel with room for `capacity` messages.
     fn channel(capacity: usize) -> (Self::Tx, Self::Rx);
-    /// Waits for room. Returns `false` if the receiver is gone.
+    /// Waits for room. Returns `false` if the receiver was dropped.
     fn send(tx: &Self::Tx, message: u64) -> impl Future<Output = bool> + Send;
-    /// Returns the next message, or `None` if the sender is gone.
+    /// Returns the next message, or `None` if the sender was dropped.
     fn recv(rx: &mut Self::Rx) -> impl Future<Output = Option<u64>> + Send;
 }

@@ -1,9 +1,9 @@
 //! Barriers: the time of a round.
 //!
-//! Every thread counts itself in before it waits. After the barrier of round `r` all
-//! `n` arrivals of that round must be visible, and at most `n - 1` threads, all but the
-//! one that checks, can be on their way into the next round: more means that a thread
-//! is a round ahead.
+//! Every thread counts itself in before it waits. After the barrier of round `r` all `n`
+//! arrivals of that round must be visible. Of the next round, at most `n - 1` arrivals can
+//! be, because the thread that checks has not arrived. More means that a thread is a round
+//! ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -79,7 +79,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     sizes.map(scenario).into()
 }
 
-/// What one thread saw.
+/// The observations of one thread.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     good_rounds: u64,

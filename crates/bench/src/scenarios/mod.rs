@@ -1,9 +1,9 @@
 //! The scenarios.
 //!
-//! There is one file for each family. It has a small trait that says what the family
-//! does, one `impl` for each contender, a table of the contenders, and the bodies. A new
-//! peer is one `impl` and one line of the table. A new family is one file and one line
-//! of `FAMILIES`; this is also how a tier gets its first scenario.
+//! There is one file for each family. It has a small trait with the operations of the
+//! family, one `impl` for each contender, a table of the contenders, and the bodies. A new
+//! peer is one `impl` and one line of the table. A new family is one file and one line of
+//! `FAMILIES`; this is also how a tier gets its first scenario.
 
 mod barrier;
 mod channel;
@@ -92,7 +92,7 @@ pub(crate) mod tests {
         };
         let scenarios = registry();
         let next = AtomicUsize::new(0);
-        // What counts bytes switches the counting off for all.
+        // The scenarios that count bytes switch the counting off for all.
         let counts_bytes = Mutex::new(());
         // Many contenders sleep most of the time, so several run at once.
         std::thread::scope(|scope| {

@@ -10,9 +10,9 @@ use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
 use crate::threads::{solo, start_all};
 
-/// What a thread parks on. The thread creates it itself.
+/// A way to park a thread. The thread creates it itself.
 trait Park {
-    /// What other threads wake it with.
+    /// The handle through which other threads wake it.
     type Handle: Send + Sync;
     fn new() -> Self;
     fn handle(&self) -> Self::Handle;

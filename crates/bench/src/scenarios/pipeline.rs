@@ -22,7 +22,7 @@ const WORKERS: usize = 2;
 /// Batches in flight, for contenders that have this setting.
 const CAPACITY: usize = 4 * WORKERS;
 
-/// What the sink has seen.
+/// The sink's record of the batches.
 #[derive(Default)]
 struct Sink {
     next: u64,

@@ -44,15 +44,15 @@ pub(super) struct Processes {
     children: Vec<libc::pid_t>,
 }
 
-/// What the processes have measured.
+/// The measurements of the processes.
 pub(super) struct Found {
     /// From the start of all to the end of the last.
     pub(super) elapsed: Duration,
     /// Each process's count and sum.
     pub(super) reports: Vec<(u64, u64)>,
-    /// The processor time of this process meanwhile: that of a server, if it has one.
+    /// The processor time of this process until then: that of a server, if it has one.
     pub(super) cpu: Option<Duration>,
-    /// What was recorded, without the words that were never written.
+    /// The recorded waits, without the words that were never written.
     pub(super) waits: Vec<Duration>,
 }
 
@@ -89,8 +89,9 @@ impl Role<'_> {
         self.waits[number as usize].store(nanoseconds.max(1), Ordering::Relaxed);
     }
 
-    /// Reports how many messages arrived, and the sum of their bytes. Returns when all have
-    /// reported: what some transports have not delivered is lost with its sender.
+    /// Reports how many messages arrived, and the sum of their bytes. Returns when all
+    /// processes have reported: some transports lose undelivered messages when their sender
+    /// ends.
     pub(super) fn ended(&self, count: u64, sum: u64) {
         let report = &self.board.reports[self.number];
         report.ended.store(now(), Ordering::Relaxed);
@@ -373,7 +374,8 @@ mod tests {
     #[test]
     fn a_process_that_hangs_is_named() {
         let found = measured(|_| {
-            // SAFETY: this is what the alarm does.
+            // SAFETY: the call has no requirements. The signal ends this process, as the
+            // alarm does.
             unsafe { libc::raise(libc::SIGALRM) };
         });
         assert_eq!(found.err().unwrap().0, "did not end within 60 s");

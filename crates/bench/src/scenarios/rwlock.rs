@@ -98,7 +98,7 @@ impl Lock for parking_lot::RwLock<Twins> {
 enum Mix {
     /// Four reads to one write.
     MostlyReads,
-    /// Reads and writes in turn.
+    /// Alternates reads and writes.
     HalfWrites,
 }
 
@@ -237,7 +237,7 @@ fn writes<L: Lock>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-/// What one thread did.
+/// The work of one thread.
 #[derive(Clone, Copy, Default)]
 struct Done {
     intact_reads: u64,

@@ -8,9 +8,9 @@
 /// that return a `Result` are all awaited even if one fails; [`try_join!`](crate::try_join)
 /// stops at the first error.
 ///
-/// Each time the task is polled, a different future is polled first, in turn. With
-/// `biased;` in front, they are polled in the order written; then the caller must make sure
-/// that none of them starves.
+/// Each time the task is polled, a different future is polled first. With `biased;` in
+/// front, the futures are polled in the order written; then the caller must make sure that
+/// none of them starves.
 ///
 /// The futures are stored in the caller's future. Nothing is allocated.
 ///

@@ -49,7 +49,8 @@ macro_rules! wrapper {
             /// bound includes the values that may still come from permits.
             fn size_hint(&self) -> (usize, Option<usize>) {
                 if self.inner.is_closed() {
-                    // In this order, a permit that is used meanwhile is counted once.
+                    // In this order, a permit that is used between the two reads is counted
+                    // once.
                     let most = $most(&self.inner);
                     let least = self.inner.len();
                     (least, Some(most.max(least)))

@@ -103,7 +103,7 @@ fn answer(result: c_long) -> io::Result<c_long> {
     }
 }
 
-/// Describes why a call failed, so that a kernel can be told from a sandbox.
+/// Describes why a call failed, to distinguish an old kernel from a sandbox.
 fn refusal(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::PermissionDenied => "forbidden (a sandbox or a setting)".to_owned(),

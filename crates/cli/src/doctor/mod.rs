@@ -50,7 +50,8 @@ struct Findings {
     processors: Processors,
     futex: Futex,
     release_fence: &'static str,
-    /// What the operating system was asked for; absent if it has no such call.
+    /// The result of a probe of the system call; absent if the operating system has no such
+    /// call.
     futex_waitv: Option<Probe>,
     membarrier: Option<Probe>,
     io_uring: Option<IoUring>,
@@ -116,7 +117,7 @@ struct IoUring {
     setup_flags: BTreeMap<&'static str, bool>,
 }
 
-/// What only the system's own file can determine.
+/// The findings that only the system's own file can determine.
 #[derive(Clone, Debug, Default)]
 struct System {
     processors: Processors,

@@ -1,4 +1,4 @@
-//! The findings, for people. What has no consequence is in the JSON only.
+//! Human-readable report of the findings; the JSON has the rest.
 
 use std::fmt::Write;
 

@@ -88,7 +88,7 @@ impl Row {
 struct Looks(HashMap<String, (u64, Instant)>);
 
 impl Looks {
-    /// Looks once more. A segment that was present last time gets a rate.
+    /// Lists the segments again. A segment that was present last time gets a rate.
     fn look(&mut self, arguments: &Arguments) -> Result<Vec<Row>, Exit> {
         let found = segments(arguments)?;
         let now = Instant::now();
@@ -115,9 +115,10 @@ pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
         thread::sleep(A_MOMENT);
         rows = looks.look(arguments)?;
     }
-    match arguments.json {
-        true => output::print_json(&rows)?,
-        false => output::print(&text(&rows, output::width()))?,
+    if arguments.json {
+        output::print_json(&rows)?;
+    } else {
+        output::print(&text(&rows, output::width()))?;
     }
     Ok(Exit::Done)
 }
@@ -152,9 +153,10 @@ fn text(rows: &[Row], width: Option<usize>) -> String {
     }
     let is_narrow = width.is_some_and(|columns| columns < 80);
     let line = |name: &str, kind: &str, limits: [&str; 2], messages: &str, rate: &str| {
-        let limits = match is_narrow {
-            true => String::new(),
-            false => format!("{:>9} {:>9} ", limits[0], limits[1]),
+        let limits = if is_narrow {
+            String::new()
+        } else {
+            format!("{:>9} {:>9} ", limits[0], limits[1])
         };
         format!("{name:<24} {kind:<9} {limits}{messages:>11} {rate:>11}\n")
     };

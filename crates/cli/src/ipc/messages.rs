@@ -120,9 +120,10 @@ pub fn send(arguments: &Arguments, send: &Send) -> Result<Exit, Exit> {
             one(message.as_bytes())?;
         }
     }
-    match arguments.json {
-        true => output::print_json(&json!({ "sent": sent }))?,
-        false => output::print(&format!("{sent} sent\n"))?,
+    if arguments.json {
+        output::print_json(&json!({ "sent": sent }))?;
+    } else {
+        output::print(&format!("{sent} sent\n"))?;
     }
     Ok(Exit::Done)
 }

@@ -90,9 +90,10 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
     let mut all = segments(arguments)?;
     let Some(place) = all.iter().position(|segment| segment.name == name) else {
         let names: Vec<_> = all.iter().map(|segment| segment.name.as_str()).collect();
-        let there = match names.is_empty() {
-            true => "There is none.".to_owned(),
-            false => format!("There are: {}.", names.join(", ")),
+        let there = if names.is_empty() {
+            "There is none.".to_owned()
+        } else {
+            format!("There are: {}.", names.join(", "))
         };
         return Err(Exit::Failed(format!(
             "there is no segment {name:?}. {there}"

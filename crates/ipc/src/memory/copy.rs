@@ -82,7 +82,8 @@ mod tests {
         fn read(&self, len: usize) -> Vec<u8> {
             assert!(len <= size_of_val(&self.0));
             let mut bytes = vec![0xff; len];
-            // SAFETY: as above.
+            // SAFETY: the words are those of `self`, which are atomics and outlive the
+            // call.
             unsafe { read(self.base(), &mut bytes) };
             bytes
         }

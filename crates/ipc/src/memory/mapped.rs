@@ -130,16 +130,25 @@ impl Snapshot {
 }
 
 /// A mapped segment. It does not own the mapping; the segment does.
+///
+/// Invariants:
+///
+/// 1. `base` is the page-aligned beginning of a mapping of at least `layout.size()` bytes,
+///    which outlives this value and everything made from it.
+/// 2. Every word outside of the messages is at a multiple of its size, and is accessed
+///    atomically only.
+/// 3. The bytes of a message begin at a multiple of 16, with room for `max_len` bytes,
+///    rounded up to whole words. The ring's protocol keeps plain accesses to them from
+///    racing (`ring/exclusive.rs`). All other accesses are atomic, by whole words.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory {
     base: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: all of it is accessed through atomics, except for message bytes that a
-// participant has for itself, which the ring's protocol ensures (`ring/exclusive.rs`).
+// SAFETY: invariants 2 and 3: accesses of several threads are atomic or do not race.
 unsafe impl Send for Memory {}
-// SAFETY: as above.
+// SAFETY: invariants 2 and 3, as a `&Memory` permits the same accesses as a `Memory`.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -154,19 +163,19 @@ impl Memory {
     fn at(&self, offset: usize) -> NonNull<u8> {
         debug_assert!(offset < self.layout.size);
         // SAFETY: every offset is made of constants and of indices that were checked
-        // against the layout, and so lies within the mapping (`new`).
+        // against the layout, so it lies within the mapping (invariant 1).
         unsafe { self.base.add(offset) }
     }
 
     fn word(&self, offset: usize) -> Word<'_> {
-        // SAFETY: within the mapping, which outlives `self`; offsets of words are multiples
-        // of 8. Shared memory is only ever accessed atomically, or as message bytes, which
-        // are disjoint from the words.
+        // SAFETY: the word lies within the mapping (invariant 1). Its offset is a multiple
+        // of 8, and it is accessed atomically only (invariant 2).
         Word(unsafe { self.at(offset).cast::<AtomicU64>().as_ref() })
     }
 
     fn sleep_word(&self, offset: usize) -> SleepWord<'_> {
-        // SAFETY: as in `word`.
+        // SAFETY: the word lies within the mapping (invariant 1). Its offset is a multiple
+        // of 4, and it is accessed atomically only (invariant 2).
         SleepWord(unsafe { self.at(offset).cast::<AtomicU32>().as_ref() })
     }
 
@@ -250,8 +259,9 @@ impl Memory {
         self.at(self.place(index) + PLACE_HEADER)
     }
 
-    /// Copies `bytes` to the place at `index`. If it is `exclusive`, no other participant
-    /// that keeps the protocol accesses the place meanwhile; otherwise it may read it.
+    /// Copies `bytes` to the place at `index`. If `exclusive`, no other participant that
+    /// keeps the protocol accesses the place during the copy; otherwise receivers may copy
+    /// it.
     #[inline]
     pub(crate) fn write(&self, index: u64, bytes: &[u8], exclusive: bool) {
         assert!(bytes.len() <= self.layout.max_len);
@@ -260,27 +270,31 @@ impl Memory {
             // A point in the middle of the bytes.
             let (first, second) = bytes.split_at(bytes.len() / 2 / copy::WORD * copy::WORD);
             step::point();
-            // SAFETY: see below; together the two halves are the whole.
+            // SAFETY: the first half of `bytes`, for which the argument at the end of this
+            // function holds. It is a number of whole words.
             unsafe { write_to(target, first, exclusive) };
             step::point();
-            // SAFETY: as above.
+            // SAFETY: the second half of `bytes`, for which the same argument holds. It
+            // begins after whole words, so at a multiple of `WORD`.
             unsafe { write_to(target.add(first.len()), second, exclusive) };
             return;
         }
-        // SAFETY: the place has room for `max_len` bytes, rounded up to whole words, and
-        // begins at a multiple of 16. The caller's claim of it orders this write before the
-        // reads of every reader that keeps the protocol. Another reader may read other
-        // bytes, but only memory of its own process.
+        // SAFETY: `bytes` is at most `max_len` long, so its words exist and are aligned
+        // (invariant 3). The caller's claim of the place orders this write before the reads
+        // of every reader that keeps the protocol. A reader that does not keep it may read
+        // other bytes, but only damages its own process.
         unsafe { write_to(target, bytes, exclusive) };
     }
 
     /// Copies the beginning of the message at `index` into `target`. A sender may overwrite
-    /// it meanwhile; the caller, which looks at the stamp again, throws the bytes away then.
+    /// the message during the copy, so the caller checks the stamp again before it uses the
+    /// bytes.
     #[inline]
     pub(crate) fn read(&self, index: u64, target: &mut [u8]) {
         assert!(target.len() <= self.layout.max_len);
-        // SAFETY: as in `write`. A sender that does not have the place for itself writes by
-        // the same words.
+        // SAFETY: `target` is at most `max_len` long, so its words exist and are aligned. A
+        // sender that overwrites them now does not have the place for itself, and writes
+        // them atomically (invariant 3).
         unsafe { copy::read(self.bytes(index), target) };
     }
 }

@@ -21,10 +21,11 @@ pub(crate) struct Memory {
     copiers: AtomicU64,
     stamps: Vec<AtomicU64>,
     payloads: Vec<[AtomicU64; PAYLOAD_WORDS]>,
-    /// For each place, what plain writes and copies would race for.
+    /// For each place, a cell whose accesses stand for plain writes and copies, so that
+    /// loom reports their races.
     plain: Vec<UnsafeCell<()>>,
     cursors: Vec<AtomicU64>,
-    /// Of the only sender that joins and leaves.
+    /// The role of the only sender that joins and leaves.
     role: AtomicU64,
     entries: [AtomicU64; ENTRIES],
 }

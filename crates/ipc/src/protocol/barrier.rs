@@ -17,14 +17,14 @@
 //! * *Break:* the participant that finds another one dead sets `BROKEN`, before it reaps.
 //!   From then on no party can arrive, and waiters of the present generation fail.
 //!
-//! Each is one compare-and-swap of the one word, so a process is killed either before it,
-//! without having arrived, or after it, having arrived, and is found dead in both cases.
-//! The generation only goes up, so the word never returns to an earlier state, and a
-//! generation that was overtaken is never mistaken for the present one.
+//! Each is one compare-and-swap of the one word. So a process is killed before its arrival
+//! or after it, and is found dead in both cases. The generation only goes up, so the word
+//! never returns to an earlier state, and no participant mistakes an earlier generation for
+//! the present one.
 //!
-//! **No party hangs.** A participant that waits for a party that died finds it dead, at its
-//! next look at the latest, and breaks the barrier. If a reaper is killed after it has
-//! broken the barrier and before it has reaped, another one follows, which does both again.
+//! **No party hangs.** A participant that waits for a dead party finds it dead, at its next
+//! look at the latest, and breaks the barrier. If a reaper is killed after it has broken
+//! the barrier and before it has reaped, the next reaper does both again.
 
 use blitz_futex::atomic::Ordering;
 
@@ -114,15 +114,16 @@ impl Parties<'_> {
         }
     }
 
-    /// Takes an arrival back. Returns the state of its generation at that time: if it was
+    /// Withdraws an arrival. Returns the state of its generation at that time: if it was
     /// open, the arrival has counted.
     pub(crate) fn withdraw(self, generation: u64) -> Standing {
         let result = self.change(|state| {
             let same = state / GENERATION == generation || mutant::active(Mutant::WithdrawsBlindly);
             let closed = same && state & BROKEN == 0 && state & ARRIVED != 0;
-            let fewer = match mutant::active(Mutant::TimesOutArrived) {
-                true => state,
-                false => state.wrapping_sub(1),
+            let fewer = if mutant::active(Mutant::TimesOutArrived) {
+                state
+            } else {
+                state.wrapping_sub(1)
             };
             closed.then_some(fewer)
         });

@@ -1,12 +1,11 @@
 //! Events with ids: how often each id was notified.
 //!
 //! Entry `id` counts the notifications of `id`. A notifier adds one, and then wakes the
-//! waiters. A listener remembers, in its own memory, the counts that it has seen. If the
-//! count of an id differs, the id has been notified since then, as often as the difference
-//! says.
+//! waiters. A listener remembers, in its own memory, the counts that it has seen. The
+//! difference between the two counts of an id is the number of notifications since then.
 //!
-//! **No notification is lost, or seen by some listeners only.** It is one addition, which a
-//! notifier that is killed either has made, for all listeners alike, or has not. A listener
+//! **Every listener sees every notification.** A notification is one addition. A notifier
+//! that is killed has made the addition, for all listeners alike, or has not. A listener
 //! leaves nothing in the segment, so its death affects no other participant. No wake-up is
 //! lost, as in `event_count.rs`: the addition is the change.
 //!

@@ -8,9 +8,9 @@
 //!   free ─────────────► participant + 1 ───────────────────► free
 //! ```
 //!
-//! Each arrow is one compare-and-swap. A permit is never counted apart from its owner, so
-//! there is no instruction at which a killed process leaves a permit that is neither free
-//! nor its own: the participant that finds it dead (see `endpoint.rs`) frees its permits.
+//! Each arrow is one compare-and-swap, which changes the permit and its owner together. So
+//! at every instruction at which a process can be killed, each permit is free or has an
+//! owner. The participant that finds the owner dead (see `endpoint.rs`) frees its permits.
 //!
 //! **No permit has two owners.** Only a free entry is acquired, and only the holder of the
 //! lock on the owner's record, which is the owner or its reaper, frees it. A participant's
@@ -58,9 +58,10 @@ impl Permits<'_> {
     /// Frees a permit of participant `me`. The caller notifies afterwards.
     #[inline]
     pub(crate) fn release(self, me: usize, permit: usize) -> Result<(), Corrupt> {
-        match self.memory.entry(permit).replace(me as u64 + 1, 0) {
-            true => Ok(()),
-            false => Err(Corrupt),
+        if self.memory.entry(permit).replace(me as u64 + 1, 0) {
+            Ok(())
+        } else {
+            Err(Corrupt)
         }
     }
 

@@ -5,7 +5,7 @@ use blitz_futex::atomic::{Ordering, fence};
 use super::{OBSERVER, Phase, Ring, Stamp};
 use crate::mutant::{self, Mutant};
 
-/// What a receiver finds at its cursor.
+/// The state of the ring at a receiver's cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// A whole message.
@@ -49,9 +49,10 @@ impl Ring {
         if position > cursor {
             return Look::Overwritten;
         }
-        match position + self.capacity == cursor {
-            true => Look::Empty,
-            false => Look::Corrupt,
+        if position + self.capacity == cursor {
+            Look::Empty
+        } else {
+            Look::Corrupt
         }
     }
 
@@ -81,10 +82,7 @@ impl Ring {
     pub(crate) fn join(&self, me: usize, history: bool) -> Cursor {
         let word = self.memory.cursor(me);
         let early = self.memory.tail().load(Ordering::Acquire);
-        let back = match history {
-            true => self.capacity,
-            false => 0,
-        };
+        let back = if history { self.capacity } else { 0 };
         let counts_early = mutant::active(Mutant::CountsBeforeCursor);
         if history && counts_early {
             self.memory.copiers().add(1);
@@ -94,9 +92,10 @@ impl Ring {
             self.memory.copiers().add(1);
         }
         fence(Ordering::SeqCst);
-        let safe = match mutant::active(Mutant::JoinsWithOldTail) {
-            true => early,
-            false => self.memory.tail().load(Ordering::Acquire),
+        let safe = if mutant::active(Mutant::JoinsWithOldTail) {
+            early
+        } else {
+            self.memory.tail().load(Ordering::Acquire)
         };
         let first = safe.saturating_sub(back);
         word.swap(first.min(OBSERVER - 1));

@@ -1,12 +1,18 @@
 //! Whether a sender of a route or channel has a place for itself while it writes.
 //!
-//! Most receivers do: their cursors keep senders away from what they read. A *copier* may
-//! read a place that a sender writes to: a receiver with history, until it has reached the
-//! tail at which it joined; an observer, at any time; and every receiver of a ring that
-//! drops the oldest. It copies, and throws the copy away if the stamp has changed. But a
-//! race of plain accesses is undefined behaviour all the same. So a sender that does not
-//! have the place for itself writes by atomic words, as the copier reads (`memory/copy.rs`),
-//! and lends a private buffer in place of the place.
+//! A receiver's cursor keeps senders away from the messages that it reads in place. A
+//! *copier* is a receiver that may read a place while a sender writes to it:
+//!
+//! * a receiver with history, until it has reached the tail at which it joined;
+//! * an observer, at any time;
+//! * every receiver of a ring that drops the oldest.
+//!
+//! A copier copies, and throws the copy away if the stamp has changed. But a race of plain
+//! accesses is undefined behaviour even then. So a sender that does not have the place for
+//! itself writes by atomic words, as the copier reads (`memory/copy.rs`), and lends a
+//! private buffer instead of the place.
+//!
+//! The protocol:
 //!
 //! * A copier that joins writes its cursor (an observer writes [`OBSERVER`]), counts up
 //!   `copiers`, passes a fence, and looks at stamps.
@@ -14,11 +20,14 @@
 //!   has reached those cursors that the sender saw last, it reads all cursors.
 //!
 //! **The place is the sender's own** if every cursor is above the position that the place
-//! held before. *A copier that joins:* either its fence comes after the claim, and it sees
-//! that the place is claimed; or the sender sees the count, and therefore the cursor. *A
-//! copier that was seen:* cursors only go up, so where the sender saw it, the copier has done
-//! with everything below, and the sender's look comes after that. The sender looks again
-//! when its position has reached the slowest cursor that it saw, plus the capacity.
+//! held before. Two cases:
+//!
+//! 1. *A copier that joins.* If its fence comes after the claim, the copier sees that the
+//!    place is claimed. Otherwise the sender sees the new count, and therefore the cursor.
+//! 2. *A copier that the sender saw.* Cursors only go up. So the copier had finished with
+//!    all positions below the cursor when the sender read it. The sender reads the cursors
+//!    again when its position has reached the slowest cursor that it saw, plus the
+//!    capacity.
 
 use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::fences;
@@ -26,7 +35,7 @@ use blitz_sync::internals::fences;
 use super::{Delivery, INACTIVE, OBSERVER, Ring};
 use crate::mutant::{self, Mutant};
 
-/// What a sender knows of copiers.
+/// A sender's last view of the copiers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exclusive {
     /// The count of copiers at its last look.
@@ -36,7 +45,7 @@ pub(crate) struct Exclusive {
 }
 
 impl Exclusive {
-    /// A sender that has not looked knows that there was no copier before the first.
+    /// The view of a new sender, which has not looked yet: no copier has joined.
     pub(crate) const fn new() -> Self {
         Self {
             copiers: 0,

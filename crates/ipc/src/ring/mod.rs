@@ -1,8 +1,7 @@
 //! The ring: one protocol for routes, channels and queues.
 //!
-//! A message has a *position*, counted from 0. Its *place* is `position % capacity`, and
-//! the place's word, the [`Stamp`], says to which position it belongs and what has happened
-//! to that message:
+//! A message has a *position*, counted from 0. Its *place* is `position % capacity`. The
+//! place's word, the [`Stamp`], holds the position and the state of that message:
 //!
 //! ```text
 //!            claim            publish                        claim of position + capacity
@@ -32,47 +31,60 @@
 //! writing its number into the stamp, helps to advance next, and consumes the message when
 //! it is done.
 //!
-//! **When a place is free again.** In a queue: when it is `Consumed` or a `Tombstone` (or
-//! `Published`, if the oldest message is to be dropped). In a route or channel: when it is
-//! `Published` or a `Tombstone`, and no active cursor is at or below its position. The
-//! sender keeps the result of its last look at the cursors as its *limit*: min(tail,
+//! **When a place is free again.**
+//!
+//! * In a queue: when it is `Consumed` or a `Tombstone` (or `Published`, if senders drop
+//!   the oldest message).
+//! * In a route or channel: when it is `Published` or a `Tombstone`, and no active cursor
+//!   is at or below its position.
+//!
+//! A sender keeps the result of its last look at the cursors as its *limit*: min(tail,
 //! cursors) + capacity. Cursors only go up, so the limit stays valid. A receiver that joins
 //! makes its cursor known, passes a fence, and then takes its position from the tail. A
 //! sender that did not see the cursor had read the tail before that, so its limit is at
 //! most the new cursor + capacity.
 //!
 //! **The dead.** A participant that was killed leaves at most: a tail or next that lags
-//! (any other advances it), a claim, a taken message, a cursor. The participant that finds
-//! it dead, which the kernel decides (`endpoint.rs`), gets the kernel's lock on its record
-//! and *reaps* it: claims become tombstones, taken messages are published again and
-//! `restored` counts up, the cursor becomes inactive. Each is one store that can be
-//! repeated, so a reaper that is killed does no harm: the next one gets the lock. A message
-//! is published by one compare-and-swap after its last byte, so it is whole or absent.
+//! (any other participant advances it), a claim, a taken message, a cursor. The kernel
+//! decides which participants are dead (`endpoint.rs`). The participant that finds one gets
+//! the kernel's lock on its record and *reaps* it:
+//!
+//! 1. claims become tombstones, and taken messages are published again;
+//! 2. the cursor becomes inactive;
+//! 3. `restored` counts up.
+//!
+//! Each is one store that can be repeated, so a reaper that is killed does no harm: the
+//! next one gets the lock. A message is published by one compare-and-swap after its last
+//! byte, so it is whole or absent.
 //!
 //! **Dropping the oldest.** Senders of a route or channel then ignore cursors. Receivers
-//! copy the bytes and look at the stamp again: if it is still the same, no sender had
+//! copy the bytes and read the stamp again. If the stamp is still the same, no sender had
 //! claimed the place before the copy was complete (release fence after a claim, acquire
-//! fence before the second look). A receiver that joins with history also reads like that
-//! until it has reached the tail at which it joined, since senders may have older limits.
-//! So does an observer, at all times: it has no cursor that senders wait for. Bytes that may
-//! be copied and written at the same time are accessed by atomic words (`exclusive.rs`).
+//! fence before the second read of the stamp). Two others also read in this way:
+//!
+//! * a receiver that joins with history, until it has reached the tail at which it joined,
+//!   since senders may have older limits;
+//! * an observer, at all times: it has no cursor that senders wait for.
+//!
+//! Bytes that may be copied and written at the same time are accessed by atomic words
+//! (`exclusive.rs`).
 //!
 //! **Waiting.** A waiter sleeps on one of two event counts: receivers on `published`,
 //! senders on `room`. Every change for which they wait is a read-modify-write, followed by
 //! a notification, which wakes them only if they wait for this change (`wake.rs`).
 //!
-//! **The end of a queue.** A receiver reports `Disconnected` when (1) no record is that of a
-//! sender, and then (2) no place is `Published` or `Taken`. A taken message may come back:
-//! its receiver can die. After (1), each place changes between those two phases until it is
-//! `Consumed`, and does not leave that phase without a new sender. So one pass over the
-//! places is enough, in any order: every message of the senders that are gone is consumed
-//! then. In a route or channel (1) and a last look at the cursor are enough.
+//! **The end of a queue.** A receiver reports `Disconnected` when (1) no record is that of
+//! a sender, and then (2) no place is `Published` or `Taken`. A taken message may come
+//! back: its receiver can die. After (1), each place changes between those two phases until
+//! it is `Consumed`, and does not leave that phase without a new sender. So one pass over
+//! the places is enough, in any order: afterwards every message of the senders that have
+//! left is consumed. In a route or channel (1) and a last look at the cursor are enough.
 //!
 //! While (1) holds and (2) does not, a receiver waits for a message to be consumed or put
-//! back. It sleeps on `room`, which both notify in a queue. A sender that joins notifies
-//! `room` after it has written its role, so such a receiver sees it, and sleeps on
-//! `published` again: either the receiver's second look sees the role, or the sender sees
-//! the receiver's flag.
+//! back. It sleeps on `room`, which both changes notify in a queue. A sender that joins
+//! first writes its role and then notifies `room`. So either the receiver's second look
+//! sees the role, or the sender sees the receiver's flag and wakes it. The receiver then
+//! sleeps on `published` again.
 //!
 //! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
 //! protocol can produce is reported as [`Corrupt`], and no loop goes on without another
@@ -179,8 +191,9 @@ impl Ring {
         EventCount(self.memory.room())
     }
 
-    /// Undoes what the participant `dead` has left in the ring. The caller holds the
-    /// kernel's lock on its record, and notifies both event counts afterwards.
+    /// Reaps the participant `dead`: undoes its claims, its taken messages and its cursor.
+    /// The caller holds the kernel's lock on its record, and notifies both event counts
+    /// afterwards.
     pub(crate) fn reap(&self, dead: usize) {
         let mut restored = false;
         for index in 0..self.capacity {
@@ -206,17 +219,19 @@ impl Ring {
     }
 
     fn bury(&self, claim: Stamp) {
-        let phase = match mutant::active(Mutant::DeadClaimPublished) {
-            true => Phase::Published,
-            false => Phase::Tombstone,
+        let phase = if mutant::active(Mutant::DeadClaimPublished) {
+            Phase::Published
+        } else {
+            Phase::Tombstone
         };
         self.change(claim, Stamp::new(claim.position(), phase, 0));
     }
 
     fn restore(&self, taken: Stamp) {
-        let phase = match mutant::active(Mutant::DeadTakeConsumed) {
-            true => Phase::Consumed,
-            false => Phase::Published,
+        let phase = if mutant::active(Mutant::DeadTakeConsumed) {
+            Phase::Consumed
+        } else {
+            Phase::Published
         };
         self.change(taken, Stamp::new(taken.position(), phase, 0));
     }

@@ -17,7 +17,7 @@ pub(crate) enum Claim {
     Corrupt,
 }
 
-/// What the stamp at the tail means for a sender.
+/// The meaning of the stamp at the tail for a sender.
 enum AtTail {
     /// The position is claimed; the tail lags.
     Ahead,
@@ -46,10 +46,12 @@ impl Ring {
                 }
                 // If the tail is the same before and after, a place has the stamp of that
                 // position or of the previous lap.
-                AtTail::Odd => match self.memory.tail().load(Ordering::Acquire) == tail {
-                    true => return Claim::Corrupt,
-                    false => continue,
-                },
+                AtTail::Odd => {
+                    if self.memory.tail().load(Ordering::Acquire) == tail {
+                        return Claim::Corrupt;
+                    }
+                    continue;
+                }
             }
             if tail >= *limit && self.delivery == Delivery::Every && !self.drop_oldest {
                 *limit = self.find_limit();
@@ -77,15 +79,17 @@ impl Ring {
             return AtTail::Odd;
         }
         if phase == Phase::Free {
-            return match position == tail {
-                true => AtTail::Reusable,
-                false => AtTail::Odd,
+            return if position == tail {
+                AtTail::Reusable
+            } else {
+                AtTail::Odd
             };
         }
         if position == tail {
-            return match mutant::active(Mutant::NobodyHelps) {
-                true => AtTail::Busy,
-                false => AtTail::Ahead,
+            return if mutant::active(Mutant::NobodyHelps) {
+                AtTail::Busy
+            } else {
+                AtTail::Ahead
             };
         }
         if position + self.capacity != tail {
@@ -140,9 +144,10 @@ impl Ring {
     #[inline]
     fn end_claim(&self, me: usize, position: u64, phase: Phase) -> Result<(), Corrupt> {
         let claimed = Stamp::new(position, Phase::Claimed, me);
-        match self.change(claimed, Stamp::new(position, phase, 0)) {
-            true => Ok(()),
-            false => Err(Corrupt),
+        if self.change(claimed, Stamp::new(position, phase, 0)) {
+            Ok(())
+        } else {
+            Err(Corrupt)
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The word of one place of the ring: to which message it belongs, and what has happened to
-//! that message.
+//! The word of one place of the ring: the position of its message, and the state of that
+//! message.
 //!
 //! ```text
 //! bits 63..12   position of the message, counted from the first of the segment
@@ -7,7 +7,7 @@
 //! bits  2..0    phase
 //! ```
 
-/// What has happened to a message.
+/// The state of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// The place has never held a message.

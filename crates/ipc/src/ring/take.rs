@@ -1,11 +1,14 @@
 //! The receivers' side of a queue: take, consume. The protocol is in `mod.rs`.
 //!
 //! **No message is skipped.** Receivers advance next only past a position whose stamp they
-//! saw taken, consumed, turned into a tombstone, or reused. A taken message that is
-//! published again, because its receiver died, lies behind next. So `restored` counts up
-//! after that, and a receiver that sees a different count than at its last fruitless search
-//! goes through the whole ring before it looks at next. The reaper notifies after it has
-//! counted, so a receiver that was asleep sees the new count, too.
+//! saw taken, consumed, turned into a tombstone, or reused. But a taken message that is
+//! published again, because its receiver died, lies behind next.
+//!
+//! 1. The reaper publishes the message, counts `restored` up, and then notifies.
+//! 2. A receiver that sees a different count than at its last fruitless search goes through
+//!    the whole ring before it looks at next.
+//! 3. A receiver that was asleep is notified after the count, so it sees the new count,
+//!    too.
 
 use blitz_futex::atomic::Ordering;
 
@@ -110,9 +113,10 @@ impl Ring {
     #[inline]
     pub(crate) fn consume(&self, me: usize, position: u64) -> Result<(), Corrupt> {
         let taken = Stamp::new(position, Phase::Taken, me);
-        match self.change(taken, Stamp::new(position, Phase::Consumed, 0)) {
-            true => Ok(()),
-            false => Err(Corrupt),
+        if self.change(taken, Stamp::new(position, Phase::Consumed, 0)) {
+            Ok(())
+        } else {
+            Err(Corrupt)
         }
     }
 }

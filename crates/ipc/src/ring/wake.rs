@@ -1,9 +1,9 @@
 //! Decides which sleepers a change of a route or channel wakes: only those that can make
 //! progress.
 //!
-//! With many participants, most changes are of no use to those that sleep. So a notifier
-//! that finds the flag of an event count set checks what the sleepers wait for, and leaves
-//! flag and sleepers alone if this change is of no use to them:
+//! With many participants, most changes are of no use to the sleepers. So a notifier that
+//! finds the flag of an event count set checks the conditions that the sleepers wait for.
+//! It leaves flag and sleepers alone if this change meets none of them:
 //!
 //! * A message at `position` is awaited by receivers whose cursor is `position`. Other
 //!   receivers wait for an earlier one, whose sender has not published it yet. An observer
@@ -12,15 +12,18 @@
 //!   it has left: if the tail is at `position + capacity`, or beyond. Otherwise a slower
 //!   receiver holds the senders up, or nothing does.
 //!
-//! **No wake-up is lost.** *Receivers:* a receiver that sleeps has set its cursor before
-//! the flag, and has looked at the stamp after it. If it did not see the message, its fence
-//! comes before the notifier's, which therefore reads this cursor. *Senders:* a sender that
-//! sleeps has read the tail, then passed a fence, then read the cursors (`find_limit`). If
-//! it read the old cursor, its fence comes before the one after the cursor's change, so the
-//! notifier reads this tail or a later one. A sender that waits for the place of another
-//! position is woken by the change of that cursor in the same way: the tail at which
-//! senders wait is always exactly the capacity above the slowest cursor, and the cursor of
-//! a waiting receiver does not change.
+//! **No wake-up is lost.**
+//!
+//! 1. *Receivers.* A receiver that sleeps has set its cursor before the flag, and has read
+//!    the stamp after it. If it did not see the message, its fence comes before the
+//!    notifier's, which therefore reads this cursor.
+//! 2. *Senders.* A sender that sleeps has read the tail, then passed a fence, then read the
+//!    cursors (`find_limit`). If it read the old cursor, its fence comes before the one
+//!    after the cursor's change, so the notifier reads this tail or a later one.
+//! 3. *Senders that wait for the place of another position.* The change of the same cursor
+//!    wakes them in the same way. The tail at which senders wait is always exactly the
+//!    capacity above the slowest cursor, and the cursor of a waiting receiver does not
+//!    change.
 //!
 //! Queues, and rings that drop the oldest message, wake for every change, because there no
 //! cursor says which sleeper waits for what.
@@ -53,9 +56,10 @@ impl Ring {
 
     #[cold]
     fn is_awaited(&self, position: u64) -> bool {
-        let awaited = match mutant::active(Mutant::WakesOneTooEarly) {
-            true => position + 1,
-            false => position,
+        let awaited = if mutant::active(Mutant::WakesOneTooEarly) {
+            position + 1
+        } else {
+            position
         };
         self.wakes_always()
             || (0..self.participants).any(|participant| {
@@ -68,9 +72,10 @@ impl Ring {
     fn held_senders_up(&self, position: u64) -> bool {
         let tail = self.memory.tail().load(Ordering::Acquire);
         let needed = position.saturating_add(self.capacity);
-        match mutant::active(Mutant::WakesOneTooLate) {
-            true => needed < tail,
-            false => self.wakes_always() || needed <= tail,
+        if mutant::active(Mutant::WakesOneTooLate) {
+            needed < tail
+        } else {
+            self.wakes_always() || needed <= tail
         }
     }
 }

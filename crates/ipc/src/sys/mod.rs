@@ -1,5 +1,5 @@
-//! What the operating system provides: a file to map, locks that die with their owner, a
-//! folder for each user, and descriptors through which tasks are woken.
+//! The parts that depend on the operating system: a file to map, locks that die with their
+//! owner, a folder for each user, and descriptors through which tasks are woken.
 //!
 //! In addition, `anonymous.rs` exists on Linux only.
 

@@ -35,7 +35,7 @@ pub(crate) fn send(socket: BorrowedFd<'_>, fd: BorrowedFd<'_>) -> io::Result<()>
         place.write_unaligned(fd.as_raw_fd());
     }
     retry(|| {
-        // SAFETY: `message` and what it points to are alive.
+        // SAFETY: `message` and the buffers to which it points are alive.
         unsafe { libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) }
     })
     .map(drop)
@@ -51,7 +51,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     };
     let mut message = message(&mut vector, &mut control);
     let count = retry(|| {
-        // SAFETY: `message` and what it points to are alive.
+        // SAFETY: `message` and the buffers to which it points are alive.
         unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) }
     })?;
     if count == 0 {
@@ -87,7 +87,9 @@ fn take(message: &libc::msghdr) -> Vec<OwnedFd> {
             // SAFETY: the data after the header are that many descriptors.
             let data = unsafe { libc::CMSG_DATA(header) }.cast::<i32>();
             owned.extend((0..count).map(|index| {
-                // SAFETY: as above. Each is new, and this is its only owner.
+                // SAFETY: `index` is below `count`, so this is one of the descriptors in
+                // the buffer. The kernel has made it for this message, so this is its only
+                // owner.
                 unsafe { OwnedFd::from_raw_fd(data.add(index).read_unaligned()) }
             }));
         }

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a directory for each test, messages that can be
+//! Shared parts of the tests of this crate: a directory for each test, messages that can be
 //! checked, and child processes that play a role.
 
 #![allow(dead_code, reason = "each program uses a part of it")]

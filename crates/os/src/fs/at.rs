@@ -26,9 +26,9 @@ impl File {
     /// uses nor moves the file's own position.
     ///
     /// The bytes are read to the beginning of the buffer, at most as many as it has
-    /// [room](IoBuf::bytes_total) for. What the system has in memory is read at once; for
-    /// the rest, the kernel reads without a waiting thread (io_uring) where it can, and a
-    /// thread of the pool reads elsewhere.
+    /// [room](IoBuf::bytes_total) for. Bytes that the system has in memory are read at
+    /// once. For the rest, the kernel reads without a waiting thread (io_uring) where it
+    /// can, and a thread of the pool reads elsewhere.
     ///
     /// # Errors
     ///

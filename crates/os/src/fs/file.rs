@@ -1,7 +1,7 @@
 //! `File`.
 //!
-//! At most one operation is under way. It runs on a thread of the pool, which has the
-//! buffer meanwhile:
+//! At most one operation is under way. It runs on a thread of the pool, which owns the
+//! buffer until the operation ends:
 //!
 //! ```text
 //!            read, write, seek, set_len
@@ -13,15 +13,16 @@
 //! A small write to a file that is not shared goes through the worker's ring instead of the
 //! pool, if there is a ring: see `in_ring.rs`.
 //!
-//! On Linux a read first takes what the system has in memory, directly into the caller's
-//! buffer: then no operation is under way. A read that has to wait goes to the pool.
+//! On Linux a read first takes the bytes that the system has in memory, directly into the
+//! caller's buffer: then no operation is under way. A read that has to wait goes to the
+//! pool.
 //!
 //! A caller that finds the file busy waits for the job, takes the buffer back, and handles
 //! the job's outcome, whichever task started it:
 //!
 //! * A read leaves its bytes in the buffer, for the next read. The file's position is
-//!   behind them. So a write, a seek and `set_len` first go back by what is left of them:
-//!   the position is always that of the caller.
+//!   behind them. So a write, a seek and `set_len` first go back by the number of unread
+//!   bytes: the position is always that of the caller.
 //! * A write was complete for its caller when the bytes were in the buffer. Its error is
 //!   reported to the next write, flush or shutdown.
 //! * A seek reports to its caller through `poll_complete`, and to no other.
@@ -58,11 +59,12 @@ use crate::buffer::{Buffer, MAX_BUF_SIZE};
 ///
 /// It is read and written with the methods of [`AsyncReadExt`](blitz_aio::AsyncReadExt),
 /// [`AsyncWriteExt`](blitz_aio::AsyncWriteExt) and
-/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt). Each write, and each read of data that the
-/// system does not have in memory, moves up to [`max_buf_size`](File::max_buf_size) bytes
-/// through a buffer to a thread of the pool or, on Linux, to an io_uring, so few large
-/// operations are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
-/// [`BufWriter`](blitz_aio::BufWriter).
+/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt).
+///
+/// Each write moves up to [`max_buf_size`](File::max_buf_size) bytes through a buffer to a
+/// thread of the pool or, on Linux, to an io_uring. So does each read of data that the
+/// system does not have in memory. So few large operations are better than many small ones:
+/// see [`BufReader`](blitz_aio::BufReader) and [`BufWriter`](blitz_aio::BufWriter).
 ///
 /// A write is complete when its bytes are in the buffer. They are written even if the file
 /// is dropped at once, or the runtime ends; but only [`flush`] waits for that, and reports
@@ -355,9 +357,12 @@ impl File {
 
     #[cfg(not(unix))]
     async fn sync(&self, only_data: bool) -> io::Result<()> {
-        self.when_idle(move |std| match only_data {
-            true => std.sync_data(),
-            false => std.sync_all(),
+        self.when_idle(move |std| {
+            if only_data {
+                std.sync_data()
+            } else {
+                std.sync_all()
+            }
         })
         .await
     }
@@ -434,7 +439,7 @@ impl Inner {
     }
 }
 
-/// Moves the position back by what was read ahead.
+/// Moves the position back by the number of bytes read ahead.
 fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
     if ahead == 0 {
         return Ok(());
@@ -443,7 +448,7 @@ fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
     file.seek(SeekFrom::Current(-(ahead as i64))).map(drop)
 }
 
-/// Reads what the system has in memory. Returns whether it succeeded.
+/// Reads the bytes that the system has in memory. Returns whether it succeeded.
 #[cfg(target_os = "linux")]
 fn read_now(std: &StdFile, buf: &mut ReadBuf<'_>, limit: usize) -> bool {
     let len = buf.remaining().min(limit);

@@ -20,9 +20,8 @@
 //!
 //! It is not cancelled with its file. If the kernel has given the write up (see the
 //! driver's `ring`) or has cut it short, the rest is left in the buffer, and a thread of
-//! the pool writes it. If there is no pool any more, the thread that notices writes it: the
-//! one that uses the file, if the file still exists, and otherwise the one that drops the
-//! operation.
+//! the pool writes it. If there is no pool any more, a thread that uses the file writes the
+//! rest. If the file no longer exists, the thread that drops the operation does.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -180,7 +179,8 @@ impl Finish for Write {
     }
 }
 
-// SAFETY: the bytes are on the heap, and nothing uses the buffer meanwhile.
+// SAFETY: the bytes are on the heap, so they do not move with `self`, which owns the
+// buffer. Nothing else uses the buffer before `finish`.
 unsafe impl Operation for Write {
     const ENDS_WITH_FUTURE: bool = false;
 

@@ -1,10 +1,10 @@
 //! Files and directories, as in `tokio::fs`.
 //!
-//! Each function does what the function of the same name in [`std::fs`] does, with the same
+//! Each function works like the function of the same name in [`std::fs`], with the same
 //! errors, on a thread of the runtime's pool. Dropping its future does not stop it. On
-//! Linux, what the system has in memory of an open file is read at once, without a thread.
-//! Operations that own their buffer, and writes of a [`File`] on a worker of a multi-thread
-//! runtime, go through io_uring where the system has it.
+//! Linux, a read of an open file takes the bytes that the system has in memory at once,
+//! without a thread. Operations that own their buffer, and writes of a [`File`] on a worker
+//! of a multi-thread runtime, go through io_uring where the system has it.
 //!
 //! # Panics
 //!

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// The answer of the system to every read of this thread, in place of its own.
+        /// The simulated result of every read of this thread; `None` asks the system.
         pub(super) static ANSWER: Cell<Option<usize>> = const { Cell::new(None) };
     }
 

@@ -22,9 +22,10 @@ impl Blocking for Sync {
     type Output = io::Result<()>;
 
     fn block(self) -> Self::Output {
-        match self.only_data {
-            true => self.file.sync_data(),
-            false => self.file.sync_all(),
+        if self.only_data {
+            self.file.sync_data()
+        } else {
+            self.file.sync_all()
         }
     }
 
@@ -46,9 +47,10 @@ impl Finish for Sync {
 // SAFETY: the entry points to nothing, and the operation keeps the file open.
 unsafe impl Operation for Sync {
     fn entry(&mut self) -> Entry {
-        let flags = match self.only_data {
-            true => types::FsyncFlags::DATASYNC,
-            false => types::FsyncFlags::empty(),
+        let flags = if self.only_data {
+            types::FsyncFlags::DATASYNC
+        } else {
+            types::FsyncFlags::empty()
         };
         opcode::Fsync::new(types::Fd(self.file.as_raw_fd()))
             .flags(flags)

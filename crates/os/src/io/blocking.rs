@@ -2,8 +2,8 @@
 //!
 //! The stream and a buffer move to a thread and come back with the result. A write is
 //! complete as soon as its bytes are in the buffer; its outcome is reported to the next
-//! write or flush, which wait for the thread first. A read also waits first, and its bytes
-//! stay in the buffer if the task that asked for them is gone.
+//! write or flush, which wait for the thread first. A read also waits first. Its bytes stay
+//! in the buffer if the task that requested them has been dropped.
 
 use std::future::Future;
 use std::io::{self, IoSlice, Read, Write};
@@ -55,7 +55,7 @@ impl<T: Send + 'static> Blocking<T> {
     }
 
     /// Starts an operation. If it is `mandatory`, it is carried out even if the runtime
-    /// ends meanwhile.
+    /// ends before.
     fn start(
         &mut self,
         mandatory: bool,

@@ -18,7 +18,7 @@ pub struct Stderr {
 /// Returns the standard error of the process.
 ///
 /// A write is complete when its bytes have been passed to a thread of the pool, which
-/// writes them in order, even if the runtime ends meanwhile. [`flush`] waits until they are
+/// writes them in order, even if the runtime ends before. [`flush`] waits until they are
 /// written, and reports errors. The values that this function returns are independent, so
 /// the order of writes to two of them is not known. One write of up to 2 MiB is written in
 /// one piece.

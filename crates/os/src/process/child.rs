@@ -193,7 +193,7 @@ impl Child {
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: the child is dropped, and what was read is lost.
+    /// Not cancel safe: the child is dropped, and the output read so far is lost.
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
         let (mut out, mut err) = (self.stdout.take(), self.stderr.take());
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

@@ -254,7 +254,7 @@ impl Command {
         }
     }
 
-    /// Starts the process, at once, and returns its status and what it writes to standard
+    /// Starts the process, at once, and returns its status and its output from standard
     /// output and standard error.
     ///
     /// # Errors

@@ -26,9 +26,9 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Asks for the status of those in the list that have exited meanwhile.
+    /// Removes the children in the list that have exited, and so reaps them.
     pub(super) fn reap() {
-        // A child whose status cannot be asked for is gone.
+        // Also drops children for which `try_wait` fails.
         LEFT.lock()
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }

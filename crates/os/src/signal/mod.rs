@@ -2,7 +2,7 @@
 //! `windows`, and [`ctrl_c`] everywhere.
 //!
 //! On Unix the first listener for a signal installs a handler, which remains until the
-//! process ends: from then on the signal no longer has its default effect, even if there
+//! process ends. From then on the signal no longer has its default effect, even if there
 //! are no listeners any more.
 
 mod ctrl_c;

@@ -127,7 +127,7 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     // SAFETY: the call has no requirements.
     let process = unsafe { libc::getpid() };
     let handler = move || {
-        // SAFETY: as above. A handler may call it.
+        // SAFETY: the call has no requirements, and a handler may make it.
         if unsafe { libc::getpid() } == process {
             // One system call that does not block. If the pipe is full, another byte is not
             // needed.

@@ -43,7 +43,7 @@ impl SystemCalls {
         for entry in fs::read_dir("/proc/self/task").ok()?.flatten() {
             let thread = entry.file_name().to_str()?.parse().ok()?;
             if thread != this_thread {
-                // A thread that has ended meanwhile makes no calls.
+                // A thread that has ended since the listing makes no calls.
                 counters.extend(of_thread(thread));
             }
         }

@@ -1,12 +1,12 @@
-//! What the system counts while an iteration runs: sleeps, preemptions, processor
-//! time, and system calls if this process may count them.
+//! Events that the system counts during an iteration: sleeps, preemptions, processor time,
+//! and system calls if this process may count them.
 
 #[cfg(target_os = "linux")]
 mod calls;
 
 use std::time::Duration;
 
-/// The process's counters at one moment, or what has been added between two.
+/// The process's counters at one moment, or their change between two moments.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
     /// Times a thread fell asleep.
@@ -67,7 +67,7 @@ impl Counter {
 }
 
 /// Runs `body` on this thread, and returns the system calls that the other existing threads
-/// make meanwhile, or `None` if this process may not count them.
+/// make during it, or `None` if this process may not count them.
 #[cfg(target_os = "linux")]
 pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
     let calls = calls::SystemCalls::of_others();
@@ -81,7 +81,7 @@ pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
     (body(), None)
 }
 
-/// Returns what the process has used until now, without its system calls.
+/// Returns the process's counters until now, without its system calls.
 #[cfg(unix)]
 pub(crate) fn usage() -> Counts {
     // SAFETY: a `rusage` consists of numbers; all zeroes is a valid value.

@@ -43,9 +43,10 @@ impl Barrier {
             if is_over() {
                 return false;
             }
-            match turn < PAUSES {
-                true => (0..1 << turn).for_each(|_| hint::spin_loop()),
-                false => thread::yield_now(),
+            if turn < PAUSES {
+                (0..1 << turn).for_each(|_| hint::spin_loop())
+            } else {
+                thread::yield_now()
             }
         }
         self.sleepers.fetch_add(1, Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! Primitives as the question describes them, on the same futex as ours: their cost
-//! shows what causes the difference. Not for use elsewhere.
+//! Primitives as the question describes them, on the same futex as ours. Their costs show
+//! the cause of the difference. Not for use elsewhere.
 
 pub mod barrier;
 pub mod rwlock;

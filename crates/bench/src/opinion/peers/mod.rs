@@ -1,5 +1,4 @@
-//! Question 6: what each peer promises, and what an uncontended operation of it
-//! consists of.
+//! Question 6: the promises of each peer, and the instructions of an uncontended operation.
 
 pub mod step;
 mod subjects;

@@ -1,6 +1,6 @@
-//! Counts instructions, and among them the atomic read-modify-writes, by running a child
-//! process one instruction at a time. Nothing has to be estimated, and no privilege is
-//! needed beyond tracing one's own child.
+//! Counts instructions, and among them the atomic read-modify-writes, by single-stepping a
+//! child process. Nothing has to be estimated, and no privilege is needed beyond tracing
+//! one's own child.
 //!
 //! The child runs `operations` between two breakpoints. The difference between two runs
 //! with different numbers of operations contains nothing that is not repeated.
@@ -8,7 +8,7 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use system::{count, run};
 
-/// What an operation consists of.
+/// The instructions of one operation.
 #[derive(Clone, Copy)]
 pub struct Steps {
     pub instructions: f64,
@@ -146,11 +146,12 @@ mod system {
         if unsafe { libc::waitpid(pid, &mut status, 0) } == -1 {
             return Err(io::Error::last_os_error());
         }
-        match libc::WIFSTOPPED(status) && libc::WSTOPSIG(status) == libc::SIGTRAP {
-            true => Ok(()),
-            false => Err(io::Error::other(format!(
+        if libc::WIFSTOPPED(status) && libc::WSTOPSIG(status) == libc::SIGTRAP {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!(
                 "it stopped with status {status:#x}"
-            ))),
+            )))
         }
     }
 
@@ -159,7 +160,8 @@ mod system {
         let none: *mut c_void = null_mut();
         // SAFETY: a `user_regs_struct` consists of numbers; all zeroes is a valid value.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-        // SAFETY: the child is stopped, and the pointer is to what the call fills.
+        // SAFETY: the child is stopped, and the pointer is to `registers`, which the call
+        // fills.
         if unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, none, &raw mut registers) } == -1 {
             return Err(io::Error::last_os_error());
         }

@@ -1,4 +1,4 @@
-//! The primitives that are compared, what each promises, and one uncontended operation of it.
+//! The compared primitives, the promises of each, and one uncontended operation of it.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -15,7 +15,7 @@ pub struct Subject {
     pub order: &'static str,
     /// Whether a panic inside is remembered.
     pub poisons: bool,
-    /// What waits: the thread, or a task.
+    /// The kind of waiter: a thread, or a task.
     pub waits: &'static str,
     pub bytes: usize,
     make: fn() -> Operate,

@@ -1,5 +1,5 @@
-//! A lock and a token whose waiters spin for a set time before they sleep, the same jobs
-//! for our own primitives, and what two or more threads do with them.
+//! A lock and a token whose waiters spin for a set time before they sleep. Two or more
+//! threads do the same jobs with them and with our own primitives.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,9 +39,10 @@ impl Limit {
             if spent >= self.time {
                 return false;
             }
-            match self.yields && spent >= PAUSE_FOR {
-                true => thread::yield_now(),
-                false => hint::spin_loop(),
+            if self.yields && spent >= PAUSE_FOR {
+                thread::yield_now();
+            } else {
+                hint::spin_loop();
             }
             if found() {
                 return true;
@@ -50,7 +51,7 @@ impl Limit {
     }
 }
 
-/// A lock for one thread at a time.
+/// A mutual exclusion lock.
 pub trait Lock: Sync {
     fn with(&self, section: impl FnOnce());
 }
@@ -122,7 +123,8 @@ pub fn take_turns(
         move || {
             for _ in 0..share {
                 lock.with(|| {
-                    // Without a read-modify-write: two threads at a time would lose a step.
+                    // Without a read-modify-write: two concurrent threads would lose a
+                    // step.
                     count.store(count.load(Relaxed) + 1, Relaxed);
                     half.run();
                     half.run();
@@ -140,7 +142,7 @@ pub fn take_turns(
     })
 }
 
-/// What a thread waits on until it is its turn.
+/// Lets two threads wait for their turns.
 pub trait Turns: Sync {
     /// Called before the first wait, in the thread of this side.
     fn prepare(&self, side: usize);

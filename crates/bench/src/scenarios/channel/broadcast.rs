@@ -8,7 +8,7 @@ use crate::settings::CHANNEL_OPS;
 use crate::threads::solo;
 
 const RECEIVERS: usize = 4;
-/// The capacity of a channel. It holds one message at a time.
+/// The capacity of a channel, which holds at most one message here.
 const CAPACITY: usize = 16;
 
 /// A channel whose messages reach every receiver.
@@ -66,7 +66,7 @@ impl Broadcast for AsyncBroadcast {
     type Sender = async_broadcast::Sender<u64>;
     type Receiver = async_broadcast::Receiver<u64>;
     fn new() -> (Self::Sender, [Self::Receiver; RECEIVERS]) {
-        // Without any receiver the channel would close for good.
+        // Without any receiver the channel would close.
         let (sender, first) = async_broadcast::broadcast(CAPACITY);
         let receivers = std::array::from_fn(|_| first.new_receiver());
         (sender, receivers)

@@ -1,4 +1,4 @@
-//! How soon a waiting receiver notices that the last sender is gone.
+//! Measures how soon a waiting receiver notices that the last sender was dropped.
 //!
 //! In each round the receiver takes one message and waits for the next one. When it has
 //! had time to fall asleep, the sender is dropped. The time of an operation is the mean

@@ -23,7 +23,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// What arrived: how many messages, and their sum. The messages of a scenario are the
+/// The number of received messages, and their sum. The messages of a scenario are the
 /// numbers from 0 on, so both are known in advance.
 #[derive(Clone, Copy, Default)]
 struct Arrived {

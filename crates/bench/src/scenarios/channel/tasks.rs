@@ -22,7 +22,7 @@ trait Channel: 'static {
     type Receiver: Clone + Send + Sync + 'static;
     fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver);
     fn send(sender: &Self::Sender, message: u64) -> impl Future<Output = bool> + Send;
-    /// Returns the next message, or `None` if the last sender is gone.
+    /// Returns the next message, or `None` if the last sender was dropped.
     fn recv(receiver: &Self::Receiver) -> impl Future<Output = Option<u64>> + Send;
 }
 
@@ -157,7 +157,7 @@ fn four_to_four<C: Channel, G: Host>(cx: &Context) -> Measured {
     let mut senders = vec![sender; PRODUCERS];
     let mut receivers = vec![receiver; CONSUMERS];
     let mut roles = Vec::new();
-    // In turn, so that neither side comes first.
+    // Senders and receivers alternate, so that neither side comes first.
     while let (Some(sender), Some(receiver)) = (senders.pop(), receivers.pop()) {
         let first = share * (roles.len() as u64 / 2);
         roles.push(Role::<C>::Produces(sender, first..first + share));
@@ -181,7 +181,7 @@ enum Role<C: Channel> {
 }
 
 impl<C: Channel> Role<C> {
-    /// Plays the part to its end and returns what arrived here.
+    /// Plays the part to its end and returns the messages that arrived here.
     async fn play(self) -> Arrived {
         let mut arrived = Arrived::default();
         match self {

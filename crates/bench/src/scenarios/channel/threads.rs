@@ -30,7 +30,7 @@ pub(super) trait Channel {
     fn make(capacity: Capacity, receivers: usize) -> (Self::Sender, Vec<Self::Receiver>);
     /// Sends a message. Returns whether a receiver is left.
     fn send(sender: &Self::Sender, message: u64) -> bool;
-    /// Returns the next message, or `None` if the last sender is gone.
+    /// Returns the next message, or `None` if the last sender was dropped.
     fn recv(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
@@ -276,7 +276,7 @@ enum Role<C: Channel> {
 }
 
 impl<C: Channel> Role<C> {
-    /// Plays the part to its end and returns what arrived here.
+    /// Plays the part to its end and returns the messages that arrived here.
     fn play(self) -> Arrived {
         let mut arrived = Arrived::default();
         match self {

@@ -39,8 +39,9 @@ fn once(server: SocketAddr, byte: u8) -> io::Result<u64> {
     let mut echo = [0];
     stream.read_exact(&mut echo)?;
     socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO))?;
-    match echo[0] == byte {
-        true => Ok(1),
-        false => Err(io::Error::other("another byte came back")),
+    if echo[0] == byte {
+        Ok(1)
+    } else {
+        Err(io::Error::other("another byte came back"))
     }
 }

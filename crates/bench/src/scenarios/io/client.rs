@@ -137,8 +137,8 @@ impl<S: Socket> Client<S> {
         std::mem::take(&mut self.waits)
     }
 
-    /// Sends `messages` messages, up to `depth` at a time on each connection, and returns
-    /// how many came back unchanged.
+    /// Sends `messages` messages, with up to `depth` in flight on each connection, and
+    /// returns how many came back unchanged.
     pub(super) fn exchange(&mut self, messages: u64, depth: usize) -> io::Result<u64> {
         let mut message = vec![0; self.size];
         let mut sent = 0;
@@ -186,9 +186,10 @@ impl<S: Socket> Client<S> {
                 due += interval;
             }
             let is_last = round == rounds;
-            let timeout = match is_last {
-                true => PATIENCE,
-                false => due.saturating_duration_since(Instant::now()),
+            let timeout = if is_last {
+                PATIENCE
+            } else {
+                due.saturating_duration_since(Instant::now())
             };
             match self.receive(&mut receiving, timeout, |_, _, _| Ok(()))? {
                 None if is_last => return Err(io::ErrorKind::TimedOut.into()),
@@ -198,9 +199,9 @@ impl<S: Socket> Client<S> {
         Ok(received)
     }
 
-    /// Waits for events and takes what has arrived. Returns the number of messages, which
-    /// may be none if an event announces a part, or what was taken before. Calls `then` for
-    /// each message. Returns `None` if nothing happens for too long.
+    /// Waits for events and receives all available messages. Returns their number, which is
+    /// zero if an event announces a part of a message, or bytes that were taken before.
+    /// Calls `then` for each message. Returns `None` if nothing happens for too long.
     fn receive(
         &mut self,
         receiving: &mut Receiving,
@@ -259,7 +260,7 @@ impl<S: Socket> Connection<S> {
         self.stream.write_all(message)
     }
 
-    /// Reads what is there of the next message. Returns whether that completes it.
+    /// Reads the available bytes of the next message. Returns whether they complete it.
     fn receive(
         &mut self,
         token: usize,

@@ -139,7 +139,7 @@ fn write<S: Server>(cx: &Context, workers: usize) -> Measured {
     Ok(sample)
 }
 
-/// Checks that the file has what was written, and nothing else.
+/// Checks that the file holds the written bytes, and nothing else.
 pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), crate::scenario::Failure> {
     let mut written = vec![false; PAGES as usize];
     for task in 0..TASKS {
@@ -151,9 +151,10 @@ pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), crate::sce
     let mut expected = vec![0; PAGE];
     let mut right = 0;
     for (number, page) in content.chunks(PAGE).enumerate() {
-        match written[number] {
-            true => fill(&mut expected, 1, number as u64),
-            false => expected.fill(0),
+        if written[number] {
+            fill(&mut expected, 1, number as u64);
+        } else {
+            expected.fill(0);
         }
         right += u64::from(page == expected);
     }

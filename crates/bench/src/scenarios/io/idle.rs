@@ -25,8 +25,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 /// Opens connections and counts the bytes that stay allocated.
 ///
 /// Each iteration has its own runtime: one that has served before would have memory left
-/// over. The iteration ends only when its connections have ended: what the server frees for
-/// them later would be subtracted from the next iteration's bytes.
+/// over. The iteration ends only when its connections have ended. Otherwise memory that the
+/// server frees for them later would be subtracted from the next iteration's bytes.
 fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
     raise_limit();
     let connections = cx.ops as usize;
@@ -60,7 +60,7 @@ fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(span, connections as u64))
 }
 
-/// Echoes what arrives on each connection, and counts those that have ended.
+/// Echoes the bytes of each connection, and counts the connections that have ended.
 fn serve<S: Server>(workers: usize, connections: usize, ended: &'static AtomicUsize) -> SocketAddr {
     let runtime = S::start(workers);
     S::listen_on(runtime, async move |listener| {

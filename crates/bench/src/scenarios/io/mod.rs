@@ -3,7 +3,7 @@
 //! Each contender serves on its own runtime with I/O, which is started once and kept. The
 //! client is the same for all: one thread with a poll of its own, threads that block, or a
 //! process. The client checks every byte, and the clock runs around it. The processor time
-//! is that of the server: what the process used, minus what the client's threads used.
+//! is that of the server: the time of the process, minus that of the client's threads.
 
 mod accept;
 mod client;

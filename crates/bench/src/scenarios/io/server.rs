@@ -1,4 +1,4 @@
-//! What the runtimes do in these rows, behind one trait.
+//! The servers and clients of the runtimes in these rows, behind one trait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -129,20 +129,21 @@ pub(super) trait Server: Sized + 'static {
         for number in 0..tasks {
             let (task, tell) = (task(number), tell.clone());
             Self::spawn(runtime, async move {
-                // The receiver is gone once a task has failed.
+                // The receiver is dropped once a task has failed.
                 _ = tell.send(task.await);
             });
         }
         drop(tell);
         let values: Vec<T> = told.iter().collect::<io::Result<_>>()?;
-        match values.len() == tasks {
-            true => Ok(values),
-            false => Err(io::Error::other("a task has panicked")),
+        if values.len() == tasks {
+            Ok(values)
+        } else {
+            Err(io::Error::other("a task has panicked"))
         }
     }
 }
 
-/// Echoes what arrives, until the end or the limit.
+/// Echoes the bytes of a stream, until its end or the limit.
 pub(super) async fn echo<S: Server, const BUFFER: usize>(mut stream: S::Stream, limit: usize) {
     let mut buffer = vec![0; BUFFER];
     let mut left = limit;

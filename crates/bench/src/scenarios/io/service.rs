@@ -174,7 +174,7 @@ async fn respond(
     Ok(Response::new(Full::new(digits)))
 }
 
-/// Connections to the server, each with one request at a time.
+/// Connections to the server, each with one request in flight.
 struct Client {
     poll: Poll,
     connections: Vec<Connection>,
@@ -204,9 +204,9 @@ impl Client {
         Ok(Self { poll, connections })
     }
 
-    /// Sends `requests` requests, one at a time on each connection, and calls `record` with
-    /// the number of each and how many nanoseconds its answer took. Returns the number of
-    /// right answers.
+    /// Sends `requests` requests, with one in flight on each connection, and calls `record`
+    /// with the number of each and how many nanoseconds its answer took. Returns the number
+    /// of right answers.
     fn exchange(&mut self, requests: u64, mut record: impl FnMut(u64, u64)) -> io::Result<u64> {
         let mut numbers = 0..requests;
         for (connection, number) in self.connections.iter_mut().zip(&mut numbers) {
@@ -244,7 +244,7 @@ impl Connection {
         self.stream.write_all(request.as_bytes())
     }
 
-    /// Reads what has arrived. Returns whether that completes the right answer.
+    /// Reads the available bytes. Returns whether they complete the right answer.
     fn receive(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 1024];
         loop {

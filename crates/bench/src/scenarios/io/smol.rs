@@ -110,7 +110,7 @@ impl Server for Smol {
             tell.send(address).expect("the client waits");
             let mut buffer = vec![0; 16 * 1024];
             while let Ok((n @ 1.., from)) = socket.recv_from(&mut buffer).await {
-                // What is lost is missing on the client's side.
+                // The client notices a lost message.
                 _ = socket.send_to(&buffer[..n], from).await;
             }
         });

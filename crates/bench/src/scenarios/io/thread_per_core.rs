@@ -1,8 +1,8 @@
 //! compio and monoio, as their documentation shows them: a runtime with an io_uring for each
 //! worker, tasks that stay on their worker, and operations that own their buffers.
 //!
-//! One thread accepts the connections and hands them to the workers in turn, so that each
-//! has as many. A socket for each worker (`SO_REUSEPORT`) would leave this to chance.
+//! One thread accepts the connections and hands them to the workers round-robin, so that
+//! each has as many. A socket for each worker (`SO_REUSEPORT`) would leave this to chance.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -35,12 +35,12 @@ trait Local: Sized + 'static {
     type File: 'static;
 
     fn cache() -> &'static Cache<Workers>;
-    /// Runs a runtime on this thread, for ever.
+    /// Runs a runtime on this thread, without end.
     fn work(jobs: Receiver<Job>);
     /// Spawns on this thread's runtime.
     fn spawn(future: impl Future<Output = ()> + 'static);
 
-    /// Echoes what arrives, until the end.
+    /// Echoes the bytes of a stream until its end.
     async fn echo(stream: TcpStream) -> io::Result<()>;
     /// Opens a file for reading and writing.
     async fn open(path: &Path) -> io::Result<Self::File>;
@@ -60,7 +60,7 @@ trait Local: Sized + 'static {
     }
 }
 
-/// Runs the jobs that arrive, for ever.
+/// Runs the arriving jobs, without end.
 async fn listen(jobs: Receiver<Job>) {
     while let Ok(job) = jobs.recv().await {
         job();
@@ -275,7 +275,7 @@ fn write<L: Local>(cx: &Context, workers: usize) -> Measured {
     Ok(sample)
 }
 
-/// Runs the tasks, which return how much they have done, on the workers in turn.
+/// Runs the tasks, which return how much they have done, on the workers, round-robin.
 fn files<L: Local, F>(
     cx: &Context,
     workers: usize,
@@ -297,7 +297,7 @@ where
                         Ok(file) => task(file, number, each).await,
                         Err(error) => Err(error),
                     };
-                    // The receiver is gone once a task has failed.
+                    // The receiver is dropped once a task has failed.
                     _ = tell.send(done);
                 });
             };

@@ -85,7 +85,7 @@ fn draw(bytes: &mut [u8], number: u64) {
     }
 }
 
-/// Returns the [`sum`] of what [`draw`] writes.
+/// Returns the [`sum`] of the frame that [`draw`] writes.
 fn drawn(number: u64) -> u64 {
     let words = (LEN / 8) as u64;
     let each = number.wrapping_mul(STEP).wrapping_mul(words);

@@ -136,9 +136,10 @@ impl Sends {
             .max_loaned_samples(1)
             .backpressure_strategy(BackpressureStrategy::RetryUntilDelivered)
             .set_backpressure_handler(|info: &BackpressureInfo| {
-                match info.elapsed_time < PATIENCE {
-                    true => BackpressureAction::Retry,
-                    false => BackpressureAction::DiscardDataAndFail,
+                if info.elapsed_time < PATIENCE {
+                    BackpressureAction::Retry
+                } else {
+                    BackpressureAction::DiscardDataAndFail
                 }
             })
             .create()
@@ -181,7 +182,7 @@ impl Sends {
         // processes read what is written here unchanged.
         let bytes = unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [u8]) };
         write(bytes);
-        // SAFETY: as above.
+        // SAFETY: bytes of a mapped file always have a value, and `u8` may have any.
         let message = unsafe { place.assume_init() };
         message.send().expect("room");
         self.notify();
@@ -255,8 +256,8 @@ impl Receives {
     }
 }
 
-/// Sleeps until the next notification, of which there may have been several. A look at
-/// messages may have found those of an earlier notification, so it may be in vain.
+/// Sleeps until the next notification. There may have been several, and the receiver may
+/// have taken their messages already, so it may find none.
 fn sleep(listener: &Listener<ipc::Service>) {
     let began = Instant::now();
     let notified = listener.timed_wait(|_| (), PATIENCE);

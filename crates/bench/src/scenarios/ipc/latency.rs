@@ -59,7 +59,7 @@ fn stamp(bytes: &mut [u8], first: u64, second: u64) {
     }
 }
 
-/// Returns what [`stamp`] has written.
+/// Returns the numbers that [`stamp`] has written.
 fn stamped(bytes: &[u8]) -> (u64, u64) {
     let word = |at: usize| {
         bytes[at..]

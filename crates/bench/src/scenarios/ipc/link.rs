@@ -19,7 +19,7 @@ pub(super) trait Link: Sized {
     fn new(len: usize) -> Self;
     fn sender(self) -> Self::Sender;
     fn receiver(self) -> Self::Receiver;
-    /// Sends what `write` has written.
+    /// Sends the message that `write` writes.
     fn send(sender: &mut Self::Sender, write: impl FnOnce(&mut [u8]));
     /// Blocks until there is a message.
     fn receive<R>(receiver: &mut Self::Receiver, read: impl FnOnce(&[u8]) -> R) -> R;

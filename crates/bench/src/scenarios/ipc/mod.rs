@@ -24,9 +24,9 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 2..=256;
 
 /// A way to send messages from some processes to some others.
 trait Transport: Sized {
-    /// What a sending process holds.
+    /// The state of a sending process.
     type Sender;
-    /// What a receiving process holds.
+    /// The state of a receiving process.
     type Receiver;
     /// Created before the processes are; each of them has a copy.
     fn new(senders: usize, receivers: usize) -> Self;
@@ -62,7 +62,7 @@ impl Bytes {
     }
 }
 
-/// Returns the sum of a message's bytes, eight at a time, and of its length.
+/// Returns the sum of a message's bytes, as words of eight, and of its length.
 #[inline]
 fn sum(message: &[u8]) -> u64 {
     let (words, rest) = message.as_chunks::<8>();

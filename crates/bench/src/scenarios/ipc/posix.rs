@@ -50,7 +50,7 @@ impl MessageQueue {
 
     pub(super) fn send(&self, message: &[u8]) {
         let (bytes, len) = (message.as_ptr().cast(), message.len());
-        // SAFETY: `len` bytes are there to be read.
+        // SAFETY: `bytes` points to `len` readable bytes.
         let result = unsafe { libc::mq_send(self.0.as_raw_fd(), bytes, len, 0) };
         assert_eq!(result, 0, "mq_send: {}", io::Error::last_os_error());
     }

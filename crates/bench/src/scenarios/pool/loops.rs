@@ -123,7 +123,7 @@ pub(super) fn empty(id: &str, title: &str, ops: u64, threads: usize, pause: Dura
     })
 }
 
-/// What the counter adds for one number: one multiplication that the compiler must keep.
+/// The summand of one number: one multiplication that the compiler must keep.
 #[inline(always)]
 fn term(n: usize) -> u64 {
     black_box(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60
@@ -269,7 +269,7 @@ pub(super) fn uneven(threads: usize) -> Scenario {
 }
 
 /// Measures the processor time of the whole process for an empty loop every ten
-/// milliseconds. The other kept pools do nothing meanwhile.
+/// milliseconds. The other kept pools do nothing in this time.
 pub(super) fn processor_time(threads: usize) -> Scenario {
     let pause = Duration::from_millis(10);
     let id = format!("pool_processor_time_{threads}");

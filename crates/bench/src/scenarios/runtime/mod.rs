@@ -1,10 +1,10 @@
 //! Runtimes: the costs of spawning, yielding, waiting and being woken (tier 5), with 1, 2
 //! and 4 workers.
 //!
-//! Each contender runs on its own runtime, which is started once and kept. Unless
-//! a scenario says otherwise, the clock runs inside a task of the runtime, so neither the
-//! wake-up of the first worker nor that of the thread that waits for the result is
-//! measured.
+//! Each contender runs on its own runtime, which is started once and kept. Unless a
+//! scenario says otherwise, the clock runs inside a task of the runtime. So it measures
+//! neither the wake-up of the first worker nor that of the thread that waits for the
+//! result.
 
 mod blocking;
 mod join_set;
@@ -88,7 +88,7 @@ mod tests {
     use crate::runtimes::Liar;
     use crate::scenarios::tests::context;
 
-    /// Returns what verification reports about a runtime that does half the work.
+    /// Returns the report of the verification about a runtime that does half the work.
     fn caught(body: Body) -> String {
         body(&context(), 2).unwrap_err().to_string()
     }

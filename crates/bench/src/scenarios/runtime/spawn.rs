@@ -1,4 +1,4 @@
-//! Spawning: one task at a time, many at once, each from the one before, and from a
+//! Spawning: one task after the other, many at once, each from the one before, and from a
 //! thread outside the runtime.
 
 use std::sync::Arc;
@@ -133,7 +133,7 @@ struct Chain {
 /// Spawns the next task of the chain.
 fn forge<R: Runtime>(runtime: R, chain: Arc<Chain>, left: u64) {
     runtime.spawn_detached(async move {
-        // One task runs at a time, and spawning orders them.
+        // The tasks of a chain run one after the other, and spawning orders them.
         let links = chain.links.load(Ordering::Relaxed);
         chain.links.store(links + 1, Ordering::Relaxed);
         match left {

@@ -34,9 +34,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 /// The state that the thread and the task share.
 struct Bell {
     signal: Signal,
-    /// When the bell was last rung, in nanoseconds after `since`.
+    /// The time of the last wake-up, in nanoseconds after `since`.
     rung_at: AtomicU64,
-    /// How often the task has heard it.
+    /// The number of wake-ups that the task has received.
     heard: AtomicU64,
     since: Instant,
 }
@@ -67,7 +67,7 @@ fn woken<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(Span { elapsed, memory }, cx.ops).with_waits(waits))
 }
 
-/// Records how long each ring took to arrive. Returns the waits and their sum.
+/// Records the delay of each wake-up. Returns the waits and their sum.
 async fn listen(bell: Arc<Bell>, rings: u64, mut waits: Waits) -> (Waits, u64) {
     let mut sum = 0u64;
     for ring in 0..rings {

@@ -27,9 +27,9 @@ const PEERS: [Peer; 3] = [
     Peer::of::<Smol>("smol"),
 ];
 
-/// Yields of an iteration, of all tasks together: so many that an iteration takes much
-/// longer than the few tenths of a millisecond that the processor needs to reach full
-/// speed after the pause before it.
+/// Yields of an iteration, of all tasks together. After the pause before an iteration, the
+/// processor needs a few tenths of a millisecond to reach full speed. So an iteration must
+/// take much longer than that.
 const ALONE_OPS: u64 = 200_000;
 const MANY_OPS: u64 = 2_000_000;
 

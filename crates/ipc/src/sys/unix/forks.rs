@@ -165,7 +165,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 static ENDED: AtomicU32 = AtomicU32::new(0);
 
-/// Returns how many forks lie between this process and the one that loaded this library.
+/// Returns how many forks lie between the process that loaded this library and this one.
 #[inline]
 pub(crate) fn fork_generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)

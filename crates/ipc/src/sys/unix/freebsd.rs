@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Process, uninterrupted};
 
-/// What is written need not go to the disk.
+/// `MAP_NOSYNC`: the kernel need not write dirty pages to the disk.
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED | libc::MAP_NOSYNC;
 
 /// Makes the file `length` bytes long, with room for all of it.

@@ -2,8 +2,8 @@
 //! macOS and FreeBSD it is a queue of kernel events, which is readable while an event is in
 //! it; another queue can wait for that, too.
 //!
-//! An event stays in the queue until it is taken out, even if the other descriptor has been
-//! read meanwhile. And a queue that is watched for changes reports only the *next* event
+//! An event stays in the queue until a call takes it out, even if the other descriptor has
+//! been read by then. And a queue that is watched for changes reports only the *next* event
 //! that comes in. So [`clear`](PollSet::clear) takes all events out, after the other
 //! descriptor was read. From then on each write to it is a new event (`EV_CLEAR`).
 
@@ -65,7 +65,7 @@ impl PollSet {
         while self.call(&[], &mut events).ok() == Some(events.len()) {}
     }
 
-    /// Starts the timer, in place of an earlier one if there is one.
+    /// Starts the timer, and replaces an earlier one.
     pub(crate) fn start_timer(&self, after: Duration) -> io::Result<()> {
         let milliseconds = after.as_millis() as i64;
         let remove = libc::EV_DELETE | libc::EV_RECEIPT;

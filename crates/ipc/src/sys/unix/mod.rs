@@ -1,9 +1,9 @@
 //! Linux, Android, macOS and FreeBSD: a segment is a mapped file.
 //!
-//! What differs between the systems is in a file for each (`platform`: `MAP_FLAGS`,
-//! `reserve`, `populate`, `directory_of`, `directories_of`, `coarse_time` and `process`). For the locks, for what wakes a
-//! participant, and for the descriptor that a runtime waits for, there are two files each,
-//! of which a system uses one.
+//! Each system has a file for the parts that differ (`platform`: `MAP_FLAGS`, `reserve`,
+//! `populate`, `directory_of`, `directories_of`, `coarse_time` and `process`). The locks,
+//! the wake-ups of a participant, and the descriptor that a runtime waits for have two
+//! files each, of which a system uses one.
 
 #[cfg(any(
     target_os = "macos",
@@ -59,9 +59,10 @@ use crate::error::Error;
 
 /// Returns an error if segments cannot be shared on this system.
 pub(crate) fn supported() -> Result<(), Error> {
-    match blitz_futex::system::supports_shared() {
-        true => Ok(()),
-        false => Err(Error::Unsupported),
+    if blitz_futex::system::supports_shared() {
+        Ok(())
+    } else {
+        Err(Error::Unsupported)
     }
 }
 
@@ -201,9 +202,10 @@ pub(crate) struct Mapping {
     size: usize,
 }
 
-// SAFETY: an address and a size; the memory there is shared anyway.
+// SAFETY: the value is an address and a size; any thread may unmap it.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: through a `&Mapping`, threads only read the address and the size, and ask the
+// kernel to map the pages.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -220,7 +222,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this value owns the mapping, and everything that borrowed it is gone.
+        // SAFETY: this value owns the mapping, and no borrow of it remains.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
     }
 }
@@ -267,8 +269,8 @@ pub(crate) fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Returns other directories where a process of this user may look for segments, if its
-/// environment is another one than that of this process, which uses `own`.
+/// Returns other directories where processes of this user may look for segments, if their
+/// environment differs from that of this process, which uses `own`.
 pub(crate) fn other_directories(own: &Path) -> Vec<PathBuf> {
     let mut others = platform::directories_of(user());
     others.retain(|path| path != own && check_directory(path).is_ok());

@@ -2,7 +2,7 @@
 //! (`F_OFD_SETLK`): Linux and macOS.
 //!
 //! The kernel drops them with the last descriptor of their description, so at the latest
-//! when the last thread of a killed process is gone. Each participant opens the file
+//! when the last thread of a killed process has ended. Each participant opens the file
 //! itself, so participants of one process exclude each other, too.
 
 use std::fs::File;

@@ -8,8 +8,7 @@
 //! * It is *removed* by the participant that makes the record empty, which is its owner, or
 //!   another one after its death; at the latest with the folder.
 //! * All open it for reading and writing, which never blocks for want of a writer or a
-//!   reader. Bytes that were not read are gone when the pipe is closed, and raise no
-//!   signal.
+//!   reader. Closing the pipe discards unread bytes, and raises no signal.
 //!
 //! The users that can use the segment can write into the pipe; this only makes its owner
 //! look at the ring. They could also put another kind of file in its place, but a byte is
@@ -58,7 +57,7 @@ impl Wakeups {
         Ok(Self(file))
     }
 
-    /// Returns what [`wake`] needs to find it, apart from the participant.
+    /// Returns the number by which [`wake`] finds the pipe; here the participant is enough.
     pub(crate) fn number(&self) -> u64 {
         0
     }
@@ -79,7 +78,7 @@ impl AsFd for Wakeups {
 /// Makes the pipe of `participant` readable.
 pub(crate) fn wake(segment: Option<&Path>, participant: usize, _: u64) {
     let Some(segment) = segment else { return };
-    // If it is missing, its owner is gone.
+    // A missing pipe means that its owner has left.
     if let Ok(pipe) = open(&Folder::of(segment).file(participant, ENDING)) {
         // If it is full, it is readable.
         _ = (&pipe).write(&[0]);
@@ -99,8 +98,9 @@ fn open(path: &Path) -> io::Result<File> {
     options.read(true).write(true);
     options.custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(path)?;
-    match file.metadata()?.file_type().is_fifo() {
-        true => Ok(file),
-        false => Err(ErrorKind::InvalidInput.into()),
+    if file.metadata()?.file_type().is_fifo() {
+        Ok(file)
+    } else {
+        Err(ErrorKind::InvalidInput.into())
     }
 }

@@ -31,14 +31,15 @@ impl Wakeups {
         Ok(Self { socket, number })
     }
 
-    /// Returns what [`wake`] needs to find it.
+    /// Returns the number by which [`wake`] finds the socket.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// Takes out all wake-ups.
     pub(crate) fn empty(&self) {
-        /// How many one call takes out: a waiter is sent one each time that it arms.
+        /// The number of wake-ups that one call takes out: a waiter gets one each time that
+        /// it arms.
         const MOST: usize = 4;
         // SAFETY: all zeros are valid, empty headers.
         let mut headers: [libc::mmsghdr; MOST] = unsafe { std::mem::zeroed() };
@@ -70,7 +71,7 @@ pub(crate) fn wake(_: Option<&Path>, _: usize, number: u64) {
         socket.set_nonblocking(true).ok().map(|()| socket)
     });
     if let (Some(socket), Ok(address)) = (socket, address(number)) {
-        // If it is full, it is readable. If the send is refused, its owner is gone.
+        // A full socket is readable. A refused send means that its owner has left.
         _ = socket.send_to_addr(&[0], &address);
     }
 }

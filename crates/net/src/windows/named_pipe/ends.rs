@@ -16,8 +16,8 @@ use super::PipeInfo;
 use crate::buf::receive_buf;
 use crate::methods::{readiness, try_read, try_write};
 
-/// An operation on mio's pipe records by itself whether it would block. A socket of mio's
-/// must be told about an operation that it did not perform itself.
+/// An operation on mio's pipe records whether it would block. A socket of mio's records
+/// that only for operations that it performs; others must report it.
 trait TryIo {
     fn try_io<R>(&self, operation: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
 }
@@ -163,7 +163,7 @@ impl NamedPipeServer {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: a client that connects meanwhile is there at the next call.
+    /// Cancel safe: the next call finds a client that has connected in between.
     pub async fn connect(&self) -> io::Result<()> {
         match self.io.connect() {
             // The operation has been started.

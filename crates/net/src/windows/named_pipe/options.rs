@@ -37,9 +37,10 @@ macro_rules! flags {
     ($($(#[$doc:meta])* $name:ident($argument:ident): $flag:ident;)*) => {$(
         $(#[$doc])*
         pub fn $name(&mut self, $argument: bool) -> &mut Self {
-            match $argument {
-                true => self.open |= $flag,
-                false => self.open &= !$flag,
+            if $argument {
+                self.open |= $flag;
+            } else {
+                self.open &= !$flag;
             }
             self
         }
@@ -156,12 +157,13 @@ impl ServerOptions {
             PipeMode::Byte => PIPE_TYPE_BYTE | PIPE_READMODE_BYTE,
             PipeMode::Message => PIPE_TYPE_MESSAGE | PIPE_READMODE_MESSAGE,
         };
-        let remote = match self.reject_remote_clients {
-            true => PIPE_REJECT_REMOTE_CLIENTS,
-            false => PIPE_ACCEPT_REMOTE_CLIENTS,
+        let remote = if self.reject_remote_clients {
+            PIPE_REJECT_REMOTE_CLIENTS
+        } else {
+            PIPE_ACCEPT_REMOTE_CLIENTS
         };
-        // SAFETY: the name ends with a zero, and the caller guarantees for the attributes
-        // what the system requires.
+        // SAFETY: the name ends with a zero. The caller guarantees that `attrs` is null or
+        // points to valid attributes.
         let handle = unsafe {
             CreateNamedPipeW(
                 addr.as_ptr(),
@@ -204,9 +206,10 @@ impl ClientOptions {
     }
 
     fn access(&mut self, flag: u32, allowed: bool) -> &mut Self {
-        match allowed {
-            true => self.access |= flag,
-            false => self.access &= !flag,
+        if allowed {
+            self.access |= flag;
+        } else {
+            self.access &= !flag;
         }
         self
     }
@@ -271,8 +274,8 @@ impl ClientOptions {
         attrs: *mut c_void,
     ) -> io::Result<NamedPipeClient> {
         let addr = with_nul(addr.as_ref())?;
-        // SAFETY: the name ends with a zero, and the caller guarantees for the attributes
-        // what the system requires.
+        // SAFETY: the name ends with a zero. The caller guarantees that `attrs` is null or
+        // points to valid attributes.
         let handle = unsafe {
             CreateFileW(
                 addr.as_ptr(),

@@ -1,9 +1,9 @@
 //! A child that has not been waited for, and how a task waits until it has exited.
 //!
 //! A thread of the system waits for any number of processes and calls back, once, when one
-//! exits. The callback is given a number, which no other child of this process has had, and
-//! looks for a waker under it in a table: so it owns nothing that could be freed before it
-//! runs.
+//! exits. The callback's argument is a number that no other child of this process has had.
+//! The callback looks up a waker under that number in a table. So it owns nothing that
+//! could be freed before it runs.
 //!
 //! A task first stores its waker in the table and then asks the system whether the child
 //! has exited. If the child exits after that, the callback comes after that as well and
@@ -93,7 +93,7 @@ struct Callback {
 
 // SAFETY: the handle is a number, which any thread may pass to the system.
 unsafe impl Send for Callback {}
-// SAFETY: as above. Only the drop uses it.
+// SAFETY: no method uses the handle through `&Callback`; only the drop does.
 unsafe impl Sync for Callback {}
 
 impl Callback {
@@ -121,7 +121,7 @@ impl Callback {
         Ok(Self { number, registered })
     }
 
-    /// Stores a waker for the callback, in place of the last one.
+    /// Stores a waker for the callback, and replaces the last one.
     fn leave(&self, waker: &Waker) {
         // Wakers are foreign code, so they are not cloned or dropped under the lock.
         let waker = waker.clone();
@@ -133,8 +133,8 @@ impl Callback {
 impl Drop for Callback {
     fn drop(&mut self) {
         let waker = WAKERS.lock().waiting.remove(&self.number);
-        // It does not wait for a callback under way, which may be what drops this. Such a
-        // callback no longer finds a waker.
+        // It does not wait for a running callback, which may be the caller of this drop.
+        // Such a callback no longer finds a waker.
         // SAFETY: it was registered, and is unregistered once.
         unsafe { UnregisterWaitEx(self.registered, ptr::null_mut()) };
         drop(waker);
