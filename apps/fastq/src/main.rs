@@ -4,6 +4,9 @@
 //! any order, and their results are [collected](collect) and [written](output) in the order
 //! of the input again.
 
+#[macro_use]
+mod messages;
+
 mod adapter;
 mod arguments;
 mod chart;
@@ -62,8 +65,7 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
         Ok(arguments) if rest.is_empty() || arguments.has("help") => {
-            eprint!("{}", arguments::usage(program));
-            let _ = arguments;
+            eprintln!("{}", arguments::usage(program).trim_end());
             return ExitCode::SUCCESS;
         }
         Ok(arguments) => arguments,

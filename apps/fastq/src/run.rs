@@ -117,13 +117,13 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     }
     let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
     let report = Report::new(&options, counts, &sink.collector);
-    report.print();
     // No file gets its final name before all are written.
     json.write(crate::json::write(&report).as_bytes())?;
     html.write(crate::html::write(&report).as_bytes())?;
     sink.outputs.finish()?;
     json.finish()?;
     html.finish()?;
+    report.print();
     eprintln!(
         "\nJSON report: {}\nHTML report: {}\n\n{}",
         options.json, options.html, options.command

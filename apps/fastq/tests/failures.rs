@@ -284,3 +284,29 @@ fn options_that_make_no_sense() {
     assert_eq!(run(BLITZ, path, "--help").code, Some(0));
     assert_eq!(run(BLITZ, path, "").code, Some(0));
 }
+
+/// A reader of the messages that goes away, as in `2>&1 | head -1`, costs no results, and a
+/// full disk below standard error does not either.
+#[test]
+fn messages_that_cannot_be_printed_cost_nothing() {
+    let folder = folder();
+    let path = folder.path();
+    let whole = |command: &mut std::process::Command| {
+        let status = command.status().unwrap();
+        assert_eq!(status.code(), Some(0));
+        for name in ["o.fq", "fastp.json", "fastp.html"] {
+            fs::remove_file(path.join(name)).expect(name);
+        }
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    whole(command(BLITZ, path, "-i 1.fq -o o.fq -V").stderr(writer));
+    if let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") {
+        whole(command(BLITZ, path, "-i 1.fq -o o.fq").stderr(full));
+    }
+    // A run that fails has its own exit code, too.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command(BLITZ, path, "-i none.fq").stderr(writer).status();
+    assert_eq!(status.unwrap().code(), Some(255));
+}
