@@ -310,3 +310,100 @@ fn messages_that_cannot_be_printed_cost_nothing() {
     let status = command(BLITZ, path, "-i none.fq").stderr(writer).status();
     assert_eq!(status.unwrap().code(), Some(255));
 }
+
+/// Two names of one file are one file, and an input is an input under any name.
+#[cfg(unix)]
+#[test]
+fn outputs_with_two_names() {
+    let folder = folder();
+    let path = folder.path();
+    std::os::unix::fs::symlink("1.fq", path.join("link.fq")).unwrap();
+    fs::hard_link(path.join("2.fq"), path.join("hard.fq")).unwrap();
+    let (one, two) = (text(path, "1.fq"), text(path, "2.fq"));
+    for (arguments, code, told) in [
+        (
+            "-i ../1.fq -o x.fq --failed_out ./x.fq",
+            255,
+            "the same file",
+        ),
+        (
+            "-i ../1.fq -o x.fq -j ../blitz-fastq/x.fq",
+            255,
+            "the same file",
+        ),
+        ("-i ../1.fq -o ../link.fq", 1, "an input file"),
+        (
+            "-i ../1.fq -I ../2.fq -o a.fq -O ../hard.fq",
+            1,
+            "an input file",
+        ),
+    ] {
+        let message = fails(path, arguments, code);
+        assert!(message.contains(told), "{message}");
+    }
+    // So is standard output.
+    let file = fs::OpenOptions::new().append(true).open(path.join("1.fq"));
+    let mut same = command(BLITZ, path, "-i link.fq --stdout");
+    assert_eq!(same.stdout(file.unwrap()).status().unwrap().code(), Some(1));
+    assert!(text(path, "1.fq") == one && text(path, "2.fq") == two);
+    // Files of a split output may get the name of another output, too.
+    fails(path, "-i ../1.fq -o x.fq -s 2 -j 0002.x.fq", 1);
+}
+
+/// An output that is a link replaces the file at its end, and `/dev/stdout` is a place to
+/// write to, not a file to replace.
+#[cfg(unix)]
+#[test]
+fn outputs_that_are_links() {
+    let folder = folder();
+    let path = folder.path();
+    std::os::unix::fs::symlink("real.fq", path.join("link.fq")).unwrap();
+    let ran = command(BLITZ, path, "-i 1.fq -o link.fq").output().unwrap();
+    assert_eq!(ran.status.code(), Some(0));
+    assert!(
+        fs::symlink_metadata(path.join("link.fq"))
+            .unwrap()
+            .is_symlink()
+    );
+    let result = text(path, "real.fq");
+    assert!(result.len() > 100_000);
+    for arguments in [
+        "-i 1.fq -o /dev/stdout",
+        "-i 1.fq -o /dev/fd/1",
+        "-i 1.fq --stdout",
+    ] {
+        fs::write(path.join("all.fq"), "before\n").unwrap();
+        let file = fs::OpenOptions::new()
+            .append(true)
+            .open(path.join("all.fq"));
+        let ran = command(BLITZ, path, arguments)
+            .stdout(file.unwrap())
+            .output();
+        assert_eq!(ran.unwrap().status.code(), Some(0));
+        assert!(
+            text(path, "all.fq") == format!("before\n{result}"),
+            "{arguments}"
+        );
+    }
+    assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
+}
+
+/// The name of a file that is not complete cannot be taken by somebody else before.
+#[cfg(unix)]
+#[test]
+fn temporary_names_follow_no_links() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("victim"), "before").unwrap();
+    let here = path.canonicalize().unwrap();
+    // The shell knows the number that the program will have.
+    let script =
+        format!("ln -s victim .o.fq.$$.part; exec {BLITZ} -i 1.fq -o o.fq --json j --html h");
+    let ran = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(&here)
+        .output();
+    assert_eq!(ran.unwrap().status.code(), Some(0));
+    assert_eq!(text(path, "victim"), "before");
+    assert!(text(path, "o.fq").len() > 100_000);
+}

@@ -50,6 +50,8 @@
 )]
 
 mod async_ends;
+#[cfg(feature = "atomic-output")]
+pub mod atomic_output;
 mod cells;
 mod emit;
 mod error;
