@@ -130,6 +130,16 @@ fn others_read_what_it_writes_and_it_reads_what_they_write() {
 }
 
 #[test]
+fn zeros_after_the_compressed_data_are_ignored() {
+    for pack in ["gzip", "bgzip"] {
+        let (_, mut packed) = filter(blitz(&["pipe", pack]), b"content");
+        packed.extend([0; 2000]);
+        let unpacked = filter(blitz(&["pipe", "gunzip"]), &packed);
+        assert_eq!(unpacked, (Some(0), b"content".to_vec()));
+    }
+}
+
+#[test]
 fn blocks_of_bgzf_are_found_by_an_index() {
     let place = Place::new();
     let text = text(1_000_000);
