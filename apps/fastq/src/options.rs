@@ -124,9 +124,10 @@ impl Options {
         !self.in2.is_empty() || self.interleaved
     }
 
-    /// Whether the input can be read twice.
+    /// Whether the input is examined before it is processed. Like fastp, the program does not
+    /// do that with standard input.
     pub fn seekable(&self) -> bool {
-        !self.stdin && self.in1 != "/dev/stdin"
+        !self.stdin && self.in1 != crate::input::STDIN
     }
 
     /// Whether the adapter of read 1 or 2 is to be detected.

@@ -1,6 +1,7 @@
 //! Records of a FASTQ file, found in blocks of bytes and not copied out of them.
 
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::spare::Spare;
 use std::io::Read;
 
@@ -151,8 +152,14 @@ const CHUNK: usize = 1 << 16;
 const BLOCK: usize = 4 << 20;
 
 impl Blocks {
-    pub fn open(name: &str) -> Result<Self, Failure> {
-        Ok(Self::new(name, crate::input::open(name)?))
+    /// Cuts the file for the last time.
+    pub fn open(file: &InputFile) -> Result<Self, Failure> {
+        Ok(Self::new(file.name(), Box::new(file.read()?)))
+    }
+
+    /// Cuts the file, of which everything can be read again.
+    pub fn look_ahead(file: &InputFile) -> Result<Self, Failure> {
+        Ok(Self::new(file.name(), Box::new(file.look_ahead()?)))
     }
 
     pub fn new(name: &str, input: Box<dyn Read + Send>) -> Self {

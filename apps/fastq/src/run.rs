@@ -5,6 +5,7 @@ use crate::counts::Counts;
 use crate::detect;
 use crate::duplicates::Places;
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::options::Options;
 use crate::output::{self, Output, Outputs};
 use crate::process::{Batch, Done, STREAMS, Worker};
@@ -69,12 +70,20 @@ impl Drop for Stage {
 
 /// Runs the program as the options say.
 pub fn run(mut options: Options) -> Result<(), Failure> {
-    let hot = detect::look(&mut options)?;
+    // If signals cannot be caught, they still end the process.
+    #[cfg(unix)]
+    let _ = pipeline::atomic_output::remove_on_signals(|| ());
+    let names = [&options.in1, &options.in2].into_iter();
+    let files = names
+        .filter(|name| !name.is_empty())
+        .map(|name| InputFile::open(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    let hot = detect::look(&mut options, &files)?;
     let options = Arc::new(options);
     let places = options
         .duplication
         .then(|| Arc::new(Places::new(options.duplication_level)));
-    let mut source = Source::open(&options, places.as_ref())?;
+    let mut source = Source::open(&files, &options, places.as_ref())?;
     let mut json = Output::create(&options.json)?;
     let mut html = Output::create(&options.html)?;
     let counts = Arc::new(Mutex::new(Counts::default()));

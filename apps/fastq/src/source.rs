@@ -2,6 +2,7 @@
 
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::names;
 use crate::options::{Options, Split};
 use crate::process::Batch;
@@ -22,13 +23,13 @@ pub struct Input {
 }
 
 impl Input {
-    fn open(name: &str, options: &Options) -> Result<Self, Failure> {
+    fn open(file: &InputFile, options: &Options) -> Result<Self, Failure> {
         let left = match options.reads_to_process {
             0 => u64::MAX,
             reads => reads,
         };
         Ok(Self {
-            blocks: Blocks::open(name)?,
+            blocks: Blocks::open(file)?,
             left,
             even: options.paired() || options.split != Split::No,
         })
@@ -65,20 +66,18 @@ pub struct One {
 }
 
 impl Source {
-    pub fn open(options: &Arc<Options>, places: Option<&Arc<Places>>) -> Result<Self, Failure> {
-        let first = Input::open(&options.in1, options)?;
-        let second = match options.in2.as_str() {
-            "" => None,
-            name => Some(Input::open(name, options)?),
-        };
+    /// Opens one file, or the two of pairs.
+    pub fn open(
+        files: &[InputFile],
+        options: &Arc<Options>,
+        places: Option<&Arc<Places>>,
+    ) -> Result<Self, Failure> {
+        let open = |file| Input::open(file, options);
         let dedup = places.filter(|_| options.dedup);
-        if let (Some(second), None) = (second, dedup) {
-            return Ok(Self::Two(Box::new([first, second])));
+        if let ([first, second], None) = (files, dedup) {
+            return Ok(Self::Two(Box::new([open(first)?, open(second)?])));
         }
-        let mut inputs = vec![first];
-        if !options.in2.is_empty() {
-            inputs.push(Input::open(&options.in2, options)?);
-        }
+        let inputs = files.iter().map(open).collect::<Result<_, _>>()?;
         let dedup = dedup.map(|places| (places.clone(), Seen::new(places)));
         Ok(Self::One(Box::new(One {
             options: options.clone(),

@@ -183,9 +183,19 @@ fn gzip_that_is_truncated_or_none() {
     fs::write(path.join("2.fq.gz"), b"@no gzip\n").unwrap();
     let message = fails(path, "-i ../2.fq.gz -o o.fq", 1);
     assert!(
-        message.starts_with("../2.fq.gz: cannot read on after record 0, at line 1"),
+        message.starts_with("../2.fq.gz: record 1, line 1: the input ends before the bases"),
         "{message}"
     );
+    // An empty file with such a name was cut off, too.
+    fs::write(path.join("2.fq.gz"), b"").unwrap();
+    let message = fails(path, "-i ../2.fq.gz -o o.fq", 1);
+    assert!(
+        message.contains("cannot read on after record 0"),
+        "{message}"
+    );
+    let other = [&whole[..], &[0, 0, 1]].concat();
+    fs::write(path.join("2.fq.gz"), other).unwrap();
+    fails(path, "-i ../2.fq.gz -o o.fq", 1);
 }
 
 #[test]
