@@ -1,5 +1,6 @@
 //! The JSON report: keys, order and number formats of fastp.
 
+use crate::bins;
 use crate::report::Report;
 use crate::stats::Summary;
 use std::fmt::Write;
@@ -232,6 +233,11 @@ fn section(out: &mut String, name: &str, stats: &Summary, sequences: &[(String, 
             })
             .collect();
         let _ = writeln!(out, "\t\t\"{name}\": {{\n{}\n\t\t}},", lines.join(",\n"));
+    }
+    let entries = stats.qualities.first().map_or(0, |(_, curve)| curve.len());
+    if entries > bins::EXACT {
+        let cycles = list(0..entries, |bin| (bins::start(bin) + 1).to_string());
+        let _ = writeln!(out, "\t\t\"curve_cycles\": [{cycles}],");
     }
     let kmers: Vec<_> = stats
         .kmers()

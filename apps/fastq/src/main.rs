@@ -9,6 +9,7 @@ mod messages;
 
 mod adapter;
 mod arguments;
+mod bins;
 mod chart;
 mod check;
 mod collect;

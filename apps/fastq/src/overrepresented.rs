@@ -1,5 +1,6 @@
 //! Sequences that occur more often than they should.
 
+use crate::bins;
 use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::options::Options;
@@ -90,7 +91,7 @@ impl Sequences {
             .enumerate()
             .map(|(at, seq)| (seq.clone().into_boxed_slice(), at))
             .collect();
-        let counts = vec![(0, vec![0; read_length]); hot.len()];
+        let counts = vec![(0, vec![0; read_length.min(bins::EXACT)]); hot.len()];
         Self {
             sampling: options.sampling,
             read_length,
