@@ -133,54 +133,103 @@ impl AtomicOutput {
     ///
     /// Fails if the file cannot get its name. It is removed then.
     pub fn finish(mut self) -> io::Result<()> {
-        let Some(entry) = self.unfinished.take() else {
-            return Ok(());
-        };
         // Locked meanwhile: after a signal's handler has removed the files, none gets its
         // name.
         let mut all = unfinished::lock();
-        let (target, temporary) = all.remove(entry);
-        match temporary {
-            Some(temporary) => rename(&temporary, &target),
-            None => self.link(&target),
+        if let Some(entry) = &self.unfinished
+            && let (target, None) = all.names(entry)
+        {
+            // This fails if there is such a file: only a rename replaces it.
+            if unnamed::link(&self.file, target).is_ok() {
+                all.remove(self.unfinished.take());
+                return Ok(());
+            }
         }
+        drop(all);
+        self.complete()?.finish()
     }
 
-    /// Gives its name to a file that has none.
-    fn link(&mut self, target: &Path) -> io::Result<()> {
-        match unnamed::link(&self.file, target) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            done_or_failed => return done_or_failed.or_else(|_| self.copy(target)),
+    /// Closes the file, which is complete and gets its name later.
+    ///
+    /// Until then it takes no descriptor, of which a process has few.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot get a temporary name. It is removed then.
+    pub fn complete(mut self) -> io::Result<CompleteOutput> {
+        if let Some(entry) = &self.unfinished {
+            let mut all = unfinished::lock();
+            if let (target, None) = all.names(entry) {
+                let linked = with_new_name(target, |name| unnamed::link(&self.file, name));
+                let temporary = match linked {
+                    Ok(((), temporary)) => temporary,
+                    Err(_) => copy(&mut self.file, target)?,
+                };
+                all.set_temporary(entry, temporary);
+            }
         }
-        // A link does not replace a file, a rename does.
-        let linked = with_new_name(target, |name| unnamed::link(&self.file, name));
-        match linked {
-            Ok(((), temporary)) => rename(&temporary, target),
-            Err(_) => self.copy(target),
-        }
-    }
-
-    /// Copies a file that cannot be linked: some systems that confine programs refuse that.
-    #[cold]
-    fn copy(&mut self, target: &Path) -> io::Result<()> {
-        let (mut copy, temporary) = create_named(target)?;
-        self.file.seek(SeekFrom::Start(0))?;
-        let copied = io::copy(&mut self.file, &mut copy);
-        copied
-            .and_then(|_| rename(&temporary, target))
-            .inspect_err(|_| drop(fs::remove_file(&temporary)))
+        Ok(CompleteOutput {
+            unfinished: self.unfinished.take(),
+        })
     }
 }
 
 impl Drop for AtomicOutput {
     fn drop(&mut self) {
-        if let Some(entry) = self.unfinished.take()
-            && let (_, Some(temporary)) = unfinished::lock().remove(entry)
-        {
-            // Nothing more can be done about a file that cannot be removed.
-            let _ = fs::remove_file(temporary);
+        remove(self.unfinished.take());
+    }
+}
+
+/// An output that is complete but has not got its name: see [`AtomicOutput::complete`].
+///
+/// Dropping it removes the file.
+#[derive(Debug)]
+pub struct CompleteOutput {
+    unfinished: Option<Entry>,
+}
+
+impl CompleteOutput {
+    /// Gives the file its name, as [`AtomicOutput::finish`] does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot get its name. It is removed then.
+    pub fn finish(mut self) -> io::Result<()> {
+        let mut all = unfinished::lock();
+        match all.remove(self.unfinished.take()) {
+            Some((target, Some(temporary))) => {
+                fs::rename(&temporary, target).inspect_err(|_| drop(fs::remove_file(&temporary)))
+            }
+            _ => Ok(()),
         }
     }
+}
+
+impl Drop for CompleteOutput {
+    fn drop(&mut self) {
+        remove(self.unfinished.take());
+    }
+}
+
+/// Removes the file of an output, if it has one that is not finished.
+fn remove(unfinished: Option<Entry>) {
+    if unfinished.is_none() {
+        return;
+    }
+    if let Some((_, Some(temporary))) = unfinished::lock().remove(unfinished) {
+        // Nothing more can be done about a file that cannot be removed.
+        let _ = fs::remove_file(temporary);
+    }
+}
+
+/// Copies a file that cannot be linked: some systems that confine programs refuse that.
+#[cold]
+fn copy(file: &mut File, target: &Path) -> io::Result<PathBuf> {
+    let (mut copy, temporary) = create_named(target)?;
+    let copied = file.seek(SeekFrom::Start(0));
+    let copied = copied.and_then(|_| io::copy(file, &mut copy));
+    copied.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+    Ok(temporary)
 }
 
 impl Write for AtomicOutput {
@@ -195,11 +244,6 @@ impl Write for AtomicOutput {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
-}
-
-/// Renames a temporary file, or removes it if that fails.
-fn rename(temporary: &Path, target: &Path) -> io::Result<()> {
-    fs::rename(temporary, target).inspect_err(|_| drop(fs::remove_file(temporary)))
 }
 
 /// Creates a new file beside `path`.

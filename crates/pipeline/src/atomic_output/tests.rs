@@ -53,10 +53,29 @@ fn a_file_that_cannot_be_linked_is_copied() {
     let path = place.path().join("out");
     let mut output = WAYS[1](&path).unwrap();
     output.write_all(b"content").unwrap();
-    output.copy(&path).unwrap();
-    assert_eq!(fs::read(&path).unwrap(), b"content");
+    let temporary = copy(&mut output.file, &path).unwrap();
+    assert_eq!(fs::read(&temporary).unwrap(), b"content");
     drop(output);
-    assert_eq!(names(&place), ["out"]);
+    assert_eq!(names(&place).len(), 1);
+}
+
+#[test]
+fn a_complete_file_is_closed_until_it_gets_its_name() {
+    for create in WAYS {
+        let place = tempdir().unwrap();
+        let path = place.path().join("out");
+        for content in ["one", "two"] {
+            let mut output = create(&path).unwrap();
+            output.write_all(content.as_bytes()).unwrap();
+            let complete = output.complete().unwrap();
+            assert!(create(&path).is_err() && names(&place)[0].ends_with(".part"));
+            complete.finish().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            assert_eq!(names(&place), ["out"]);
+        }
+        drop(create(&path).unwrap().complete().unwrap());
+        assert_eq!(names(&place), ["out"]);
+    }
 }
 
 #[test]

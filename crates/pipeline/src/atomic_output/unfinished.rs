@@ -38,12 +38,29 @@ impl All {
         Entry(number)
     }
 
+    /// Returns the name that an output will get, and the one that it has.
+    pub(super) fn names(&self, Entry(number): &Entry) -> (&Path, Option<&Path>) {
+        let (_, target, temporary) = &self.entries[self.position(*number)];
+        (target, temporary.as_deref())
+    }
+
+    /// Notes the name that an output has until it is finished.
+    pub(super) fn set_temporary(&mut self, Entry(number): &Entry, temporary: PathBuf) {
+        let at = self.position(*number);
+        self.entries[at].2 = Some(temporary);
+    }
+
     /// Removes an output. Returns the name that it will get, and the one that it has.
-    pub(super) fn remove(&mut self, Entry(number): Entry) -> (PathBuf, Option<PathBuf>) {
-        let at = self.entries.iter().position(|(its, ..)| *its == number);
-        let at = at.expect("an output is removed once");
+    pub(super) fn remove(&mut self, entry: Option<Entry>) -> Option<(PathBuf, Option<PathBuf>)> {
+        let Entry(number) = entry?;
+        let at = self.position(number);
         let (_, target, temporary) = self.entries.swap_remove(at);
-        (target, temporary)
+        Some((target, temporary))
+    }
+
+    fn position(&self, number: u64) -> usize {
+        let at = self.entries.iter().position(|(its, ..)| *its == number);
+        at.expect("an entry is removed once")
     }
 }
 
