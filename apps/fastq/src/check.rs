@@ -2,9 +2,9 @@
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::file_names::path;
 use crate::options::{Options, Split};
 use blitz_io::pipeline::atomic_output::{Identity, Target};
-use std::path::Path;
 
 impl Options {
     /// Checks that the options are compatible, and drops those that have no effect.
@@ -139,9 +139,9 @@ impl Options {
             if name.is_empty() {
                 continue;
             }
-            let target = Target::new(Path::new(name))
+            let target = Target::new(&path(name))
                 .map_err(|error| Failure::file(name, "create it", &error))?;
-            if keep_existing && Path::new(name).exists() {
+            if keep_existing && path(name).exists() {
                 return Err(Failure::options(format!(
                     "{name} exists, and --dont_overwrite is given"
                 )));
@@ -167,7 +167,7 @@ impl Options {
     /// Returns the identities of the input files.
     fn inputs(&self) -> Vec<Identity> {
         let names = [&self.in1, &self.in2].into_iter();
-        let identities = names.filter_map(|name| Identity::new(Path::new(name)).ok());
+        let identities = names.filter_map(|name| Identity::new(&path(name)).ok());
         identities.filter(|input| !input.is_device()).collect()
     }
 
@@ -199,7 +199,12 @@ impl Options {
             ("unqualified_percent_limit", 0, 100),
             ("n_base_limit", 0, 50),
             ("length_required", 0, i64::MAX),
+            ("overlap_len_require", 1, i64::MAX),
+            ("overlap_diff_limit", 0, i64::MAX),
             ("overlap_diff_percent_limit", 0, 100),
+            ("poly_g_min_len", 1, i64::MAX),
+            ("poly_x_min_len", 1, i64::MAX),
+            ("filter_by_index_threshold", 0, i64::MAX),
             ("overrepresentation_sampling", 1, 10_000),
         ];
         let all = fixed

@@ -25,7 +25,7 @@ const LONGEST: usize = 60;
 fn each_read(file: &InputFile, mut each: impl FnMut(&Block, usize) -> bool) -> Result<(), Failure> {
     let mut blocks = Blocks::look_ahead(file)?;
     loop {
-        let block = blocks.next(1000)?;
+        let block = blocks.some(1000)?;
         if block.len() == 0 || !(0..block.len()).all(|at| each(&block, at)) {
             return Ok(());
         }
@@ -81,7 +81,7 @@ pub fn number_of_reads(file: &InputFile) -> Result<i64, Failure> {
             "--split needs a file, as the number of reads in {name} is not known"
         )));
     }
-    let size = std::fs::metadata(name)
+    let size = std::fs::metadata(crate::file_names::path(name))
         .map_err(|error| Failure::file(name, "read its size", &error))?
         .len();
     // The size of a compressed file gives its length only if the ratio of compression is

@@ -2,6 +2,7 @@
 //! tells which, not the name.
 
 use crate::failure::Failure;
+use crate::file_names::path;
 use blitz_io::pipeline::gzip::MemberReader;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
@@ -32,10 +33,10 @@ impl InputFile {
         let failed = |error: io::Error| Failure::file(name, "open it", &error);
         let stream = if name == STDIN {
             Some(Box::new(io::stdin()) as Box<dyn Read + Send>)
-        } else if fs::metadata(name).map_err(failed)?.is_file() {
+        } else if fs::metadata(path(name)).map_err(failed)?.is_file() {
             None
         } else {
-            Some(Box::new(File::open(name).map_err(failed)?) as Box<dyn Read + Send>)
+            Some(Box::new(File::open(path(name)).map_err(failed)?) as Box<dyn Read + Send>)
         };
         let stream = stream.map(|rest| Stream {
             ahead: vec![],
@@ -79,7 +80,7 @@ impl InputFile {
     }
 
     fn file(&self) -> Result<Content, Failure> {
-        let file = File::open(&self.name);
+        let file = File::open(path(&self.name));
         let file = file.map_err(|error| Failure::file(&self.name, "open it", &error))?;
         Ok(self.content(file))
     }
@@ -112,6 +113,8 @@ impl Read for Again {
         let mut known = &ahead[self.at..];
         let read = if known.is_empty() {
             let read = rest.read(buffer)?;
+            let room = ahead.try_reserve(read);
+            room.map_err(|_| ErrorKind::OutOfMemory)?;
             ahead.extend_from_slice(&buffer[..read]);
             read
         } else {

@@ -68,6 +68,8 @@ pub struct Options {
     pub interleaved: bool,
     pub reads_to_process: u64,
     pub fix_mgi_id: bool,
+    /// Whether the reads of a pair must have the same name.
+    pub pair_names: bool,
     pub verbose: bool,
     pub adapters: bool,
     pub adapter1: String,
@@ -219,6 +221,7 @@ impl Options {
             interleaved: given.has("interleaved_in"),
             reads_to_process: 0,
             fix_mgi_id: given.has("fix_mgi_id"),
+            pair_names: !given.has("dont_check_pair_names"),
             verbose: given.has("verbose"),
             adapters: !given.has("disable_adapter_trimming"),
             adapter1,

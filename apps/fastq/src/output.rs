@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::options::{Options, Split};
 use crate::process::{Done, STREAMS, Stream};
 use crate::spare::Spare;
-use blitz_io::pipeline::atomic_output::{AtomicOutput, Target};
+use blitz_io::pipeline::atomic_output::{AtomicOutput, CompleteOutput, Target};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct Output {
 
 impl Output {
     pub fn create(name: &str) -> Result<Self, Failure> {
-        Self::open(name, Target::new(Path::new(name)))
+        Self::open(name, Target::new(&crate::file_names::path(name)))
     }
 
     pub fn stdout() -> Result<Self, Failure> {
@@ -53,6 +53,14 @@ impl Output {
             self.write(&empty)?;
         }
         Ok(())
+    }
+
+    /// Completes and closes the file, which does not get its name yet.
+    fn close(mut self) -> Result<(String, CompleteOutput), Failure> {
+        self.complete()?;
+        let closed = self.file.complete();
+        let closed = closed.map_err(|error| Failure::file(&self.name, "write it", &error))?;
+        Ok((self.name, closed))
     }
 
     /// Gives the file its name.
@@ -126,8 +134,9 @@ fn names(options: &Options) -> [(Stream, &str); STREAMS] {
 pub struct Outputs {
     options: std::sync::Arc<Options>,
     streams: [Option<Output>; STREAMS],
-    /// Complete files of a split output, which get their names together.
-    full: Vec<Output>,
+    /// Complete files of a split output, which get their names together. They are closed, as
+    /// there may be more than a process may have open.
+    full: Vec<(String, CompleteOutput)>,
     number: i64,
     records: i64,
 }
@@ -204,9 +213,8 @@ impl Outputs {
                 width = self.options.split_digits
             ));
             let output = Output::create(&name.to_string_lossy())?;
-            if let Some(mut full) = self.streams[stream as usize].replace(output) {
-                full.complete()?;
-                self.full.push(full);
+            if let Some(full) = self.streams[stream as usize].replace(output) {
+                self.full.push(full.close()?);
             }
         }
         Ok(())
@@ -222,9 +230,11 @@ impl Outputs {
         for output in self.streams.iter_mut().flatten() {
             output.complete()?;
         }
-        self.full
-            .into_iter()
-            .chain(self.streams.into_iter().flatten())
-            .try_for_each(Output::finish)
+        for (name, file) in self.full {
+            let named = file.finish();
+            named.map_err(|error| Failure::file(&name, "name it", &error))?;
+        }
+        let mut streams = self.streams.into_iter().flatten();
+        streams.try_for_each(Output::finish)
     }
 }

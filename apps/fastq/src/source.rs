@@ -126,7 +126,7 @@ impl One {
                     return Ok(None);
                 };
                 if interleaved {
-                    check_interleaved(&self.options.in1, &block)?;
+                    check_interleaved(&self.options, &block)?;
                 }
                 batch.reads[0] = block;
             }
@@ -150,7 +150,9 @@ pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
         return Err(ended(options, short, reads[short].last()));
     }
     let names = (0..first.len()).map(|at| (first.get(at).name, second.get(at).name));
-    if let Some(at) = strangers(names) {
+    if options.pair_names
+        && let Some(at) = strangers(names)
+    {
         return Err(not_a_pair([
             (&options.in1, first, at),
             (&options.in2, second, at),
@@ -163,7 +165,8 @@ pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
 }
 
 /// Checks that every read 1 of the block is followed by its read 2.
-fn check_interleaved(file: &str, block: &Block) -> Result<(), Failure> {
+fn check_interleaved(options: &Options, block: &Block) -> Result<(), Failure> {
+    let file = &options.in1;
     if !block.len().is_multiple_of(2) {
         let (record, line) = block.locate(block.len() - 1);
         return Err(Failure::data(format!(
@@ -172,11 +175,11 @@ fn check_interleaved(file: &str, block: &Block) -> Result<(), Failure> {
     }
     let names = (0..block.len() / 2).map(|at| (block.get(2 * at).name, block.get(2 * at + 1).name));
     match strangers(names) {
-        None => Ok(()),
-        Some(at) => Err(not_a_pair([
+        Some(at) if options.pair_names => Err(not_a_pair([
             (file, block, 2 * at),
             (file, block, 2 * at + 1),
         ])),
+        _ => Ok(()),
     }
 }
 

@@ -417,3 +417,50 @@ fn temporary_names_follow_no_links() {
     assert_eq!(text(path, "victim"), "before");
     assert!(text(path, "o.fq").len() > 100_000);
 }
+
+/// A line without an end does not fill the memory: its length is limited.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_line_without_an_end() {
+    let folder = folder();
+    let path = folder.path();
+    let limited = |kibibytes: u32, input: &str| {
+        let script = format!("ulimit -v {kibibytes}; exec {BLITZ} -i {input} -o o.fq");
+        let mut command = command("sh", path, "-c");
+        let ran = command.arg(script).output().unwrap();
+        let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(1), "{message}");
+        assert!(!path.join("o.fq").exists());
+        message
+    };
+    let told = limited(4_000_000, "/dev/zero");
+    assert!(
+        told.contains("record 0, line 1: the line is longer than 256 MiB"),
+        "{told}"
+    );
+    // With less memory than that, there is an error as well.
+    for input in ["/dev/zero -A", "/dev/zero"] {
+        let told = limited(200_000, input);
+        assert!(told.contains("memory"), "{told}");
+    }
+}
+
+/// A split output may have more files than the program may have open.
+#[cfg(unix)]
+#[test]
+fn more_files_than_descriptors() {
+    let folder = folder();
+    let script = format!("ulimit -n 24; exec {BLITZ} -i ../1.fq -o o.fq -s 100 -A");
+    let here = folder.path().join("here");
+    fs::create_dir(&here).unwrap();
+    let ran = ran(
+        command("sh", &here, "-c").arg(script).output().unwrap(),
+        &here,
+    );
+    assert_eq!(
+        (ran.code, ran.files.len()),
+        (Some(0), 100),
+        "{}",
+        ran.stderr
+    );
+}
