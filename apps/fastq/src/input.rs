@@ -7,6 +7,7 @@ use blitz_io::pipeline::gzip::MemberReader;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many bytes the inflater reads at a time.
@@ -20,6 +21,8 @@ pub struct InputFile {
     name: String,
     /// What cannot be opened twice: a pipe, a device or standard input.
     stream: Option<Arc<Mutex<Stream>>>,
+    /// How many bytes of the file were read for the last time.
+    bytes_read: Arc<AtomicU64>,
 }
 
 /// A stream, and the bytes that were read ahead.
@@ -45,6 +48,7 @@ impl InputFile {
         Ok(Self {
             name: name.to_owned(),
             stream: stream.map(|stream| Arc::new(Mutex::new(stream))),
+            bytes_read: Arc::default(),
         })
     }
 
@@ -64,7 +68,7 @@ impl InputFile {
                 stream: stream.clone(),
                 at: 0,
             })),
-            None => self.file(),
+            None => Ok(self.content(self.file()?)),
         }
     }
 
@@ -75,14 +79,27 @@ impl InputFile {
                 ahead: Cursor::new(mem::take(&mut lock(stream).ahead)),
                 stream: stream.clone(),
             })),
-            None => self.file(),
+            None => Ok(self.content(Counted {
+                file: self.file()?,
+                bytes: self.bytes_read.clone(),
+            })),
         }
     }
 
-    fn file(&self) -> Result<Content, Failure> {
+    fn file(&self) -> Result<File, Failure> {
         let file = File::open(path(&self.name));
-        let file = file.map_err(|error| Failure::file(&self.name, "open it", &error))?;
-        Ok(self.content(file))
+        file.map_err(|error| Failure::file(&self.name, "open it", &error))
+    }
+
+    /// Returns the size of the file, compressed as it is; that of a stream is not known.
+    pub fn size(&self) -> Option<u64> {
+        let known = fs::metadata(path(&self.name)).ok()?;
+        (!self.is_stream()).then(|| known.len())
+    }
+
+    /// Returns how many of these bytes were read for the last time.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
     }
 
     fn content(&self, bytes: impl Read + Send + 'static) -> Content {
@@ -140,6 +157,20 @@ impl Read for Last {
             }
             read => Ok(read),
         }
+    }
+}
+
+/// A file of which the bytes that are read are counted.
+struct Counted {
+    file: File,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
     }
 }
 

@@ -132,7 +132,7 @@ fn names(options: &Options) -> [(Stream, &str); STREAMS] {
 
 /// All files of a run.
 pub struct Outputs {
-    options: std::sync::Arc<Options>,
+    options: Options,
     streams: [Option<Output>; STREAMS],
     /// Complete files of a split output, which get their names together. They are closed, as
     /// there may be more than a process may have open.
@@ -142,7 +142,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    pub fn create(options: &std::sync::Arc<Options>) -> Result<Self, Failure> {
+    /// Creates the files, before the input is examined.
+    pub fn create(options: &Options) -> Result<Self, Failure> {
         let mut outputs = Self {
             options: options.clone(),
             streams: [const { None }; STREAMS],
@@ -168,6 +169,11 @@ impl Outputs {
             outputs.streams[stream as usize] = Some(Output::stdout()?);
         }
         Ok(outputs)
+    }
+
+    /// Sets how many records each file has when the output is split.
+    pub fn set_split_size(&mut self, records: i64) {
+        self.options.split_size = records;
     }
 
     /// Writes the results of the next batch.

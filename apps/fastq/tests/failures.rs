@@ -288,10 +288,24 @@ fn options_that_make_no_sense() {
         ("-i ../1.fq -a ACGX", 255),
         ("-i ../1.fq -S 1001", 255),
         ("-i ../1.fq -o ../2.fq --dont_overwrite", 255),
+        ("../1.fq -o o.fq", 1),
+        ("-i ../1.fq ../2.fq -o o.fq", 1),
+        ("-i ../1.fq -I ../2.fq -c --overlap_len_require=-5", 255),
+        ("-i ../1.fq -I ../2.fq --overlap_diff_limit=-1", 255),
+        ("-i ../1.fq -x --poly_x_min_len=-1", 255),
+        ("-i ../1.fq -g --poly_g_min_len=0", 255),
     ] {
         fails(path, arguments, code);
     }
-    assert_eq!(run(BLITZ, path, "--help").code, Some(0));
+    // The message is not above all options.
+    let message = run(BLITZ, path, "--no_such_option").stderr;
+    assert!(
+        message.contains("--no_such_option") && message.lines().count() < 4,
+        "{message}"
+    );
+    let help = run(BLITZ, path, "--help");
+    assert_eq!((help.code, &help.stderr[..]), (Some(0), ""));
+    assert!(help.stdout.starts_with(b"usage: "));
     assert_eq!(run(BLITZ, path, "").code, Some(0));
 }
 
@@ -463,4 +477,58 @@ fn more_files_than_descriptors() {
         "{}",
         ran.stderr
     );
+}
+
+/// An output that cannot be created is reported before the input is examined.
+#[test]
+fn outputs_are_created_first() {
+    let folder = folder();
+    fs::write(folder.path().join("blocked"), "").unwrap();
+    let ran = run(BLITZ, folder.path(), "-i ../1.fq -o ../blocked/o.fq");
+    assert_eq!(ran.code, Some(1));
+    assert!(!ran.stderr.contains("Detecting"), "{}", ran.stderr);
+    let full = run(BLITZ, folder.path(), "-i ../1.fq -o o.fq -j /dev/null/j");
+    assert_eq!(full.code, Some(1));
+    assert!(!full.stderr.contains("Detecting"), "{}", full.stderr);
+}
+
+#[test]
+fn bytes_that_are_no_qualities() {
+    let folder = folder();
+    fs::write(folder.path().join("bad.fq"), b"@a\nAC\n+\nI\xff\n").unwrap();
+    let message = fails(folder.path(), "-i ../bad.fq -o o.fq", 1);
+    assert!(
+        message.starts_with("../bad.fq: record 1, line 4: quality 2 is '\\xff'"),
+        "{message}"
+    );
+}
+
+#[test]
+fn names_of_pairs_need_not_be_the_same() {
+    let folder = folder();
+    let path = folder.path();
+    let other = text(path, "2.fq").replace("@M:", "@other:");
+    fs::write(path.join("other.fq"), other).unwrap();
+    let arguments = "-i ../1.fq -I ../other.fq -o o1.fq -O o2.fq";
+    fails(path, arguments, 1);
+    let ran = run(BLITZ, path, &format!("{arguments} --dont_check_pair_names"));
+    assert_eq!((ran.code, ran.files.len()), (Some(0), 2));
+}
+
+/// A name is used as it was given, even if it is not UTF-8.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_utf8() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = folder();
+    let path = folder.path();
+    let [input, output] = [&b"in\xff.fq"[..], b"out\xc3(.fq"].map(OsStr::from_bytes);
+    fs::rename(path.join("1.fq"), path.join(input)).unwrap();
+    let mut command = command(BLITZ, path, "-s 2 -i");
+    let ran = command.arg(input).arg("-o").arg(output).output().unwrap();
+    assert_eq!(ran.status.code(), Some(0));
+    for file in [&b"0001.out\xc3(.fq"[..], b"0002.out\xc3(.fq"] {
+        assert!(path.join(OsStr::from_bytes(file)).exists());
+    }
 }
