@@ -94,7 +94,7 @@ impl InputFile {
     /// Returns the size of the file, compressed as it is; that of a stream is not known.
     pub fn size(&self) -> Option<u64> {
         let known = fs::metadata(path(&self.name)).ok()?;
-        (!self.is_stream()).then(|| known.len())
+        (!self.is_stream()).then_some(known.len())
     }
 
     /// Returns how many of these bytes were read for the last time.

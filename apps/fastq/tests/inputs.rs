@@ -69,7 +69,7 @@ fn pipes_are_read_once() {
         fs::write(path.join(format!("{name}.gz")), bgzf(text.as_bytes())).unwrap();
     }
     for (arguments, packed) in [
-        ("-i ../1.fq -o o1.fq -w 2", ""),
+        ("-i ../1.fq -o o1.fq -w 2", ".gz"),
         (
             "-i ../1.fq -I ../2.fq -o o1.fq -O o2.fq -D --dup_calc_accuracy 1 -w 1",
             "",
