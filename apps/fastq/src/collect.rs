@@ -78,9 +78,7 @@ impl Collector {
     /// Takes the results of the next batch.
     pub fn add(&mut self, done: &Done) {
         if let Some(seen) = &mut self.seen {
-            for &place in &done.places {
-                seen.add(place);
-            }
+            seen.add(&done.places, |_| {});
         }
         self.add_adapters(&done.adapters);
         for which in 0..2 {
@@ -98,8 +96,8 @@ impl Collector {
         while let Some((of, bases)) = adapters.next() {
             self.trimmed_bases += bases.len() as u64;
             if of != Of::Pair {
-                self.trimmed_reads += 1;
-                self.adapters[(of == Of::Read2) as usize].add(bases);
+                self.trimmed_reads += matches!(of, Of::Read1 | Of::Read2) as u64;
+                self.adapters[matches!(of, Of::Read2 | Of::Read2Again) as usize].add(bases);
                 continue;
             }
             let second = adapters.next().map_or(&b""[..], |(_, bases)| bases);

@@ -44,15 +44,19 @@ pub fn read_length(file: &InputFile) -> Result<usize, Failure> {
     Ok(longest)
 }
 
+/// How the names of reads start that come from machines with two colours: iSeq, MiniSeq,
+/// NextSeq and NovaSeq.
+const TWO_COLOURS: [&[u8]; 11] = [
+    b"@FS", b"@MN", b"@SH", b"@NS", b"@NB", b"@NDX", b"@VL", b"@VH", b"@A", b"@NA", b"@LH",
+];
+
 /// Whether the machine takes a missing signal for G, according to the name of the first
 /// read.
 pub fn two_colours(file: &InputFile) -> Result<bool, Failure> {
     let mut found = false;
     each_read(file, |block, at| {
         let name = block.get(at).name;
-        found = [&b"@NS"[..], b"@NB", b"@NDX", b"@A0"]
-            .iter()
-            .any(|start| name.starts_with(start));
+        found = TWO_COLOURS.iter().any(|start| name.starts_with(start));
         false
     })?;
     Ok(found)
@@ -119,6 +123,8 @@ pub fn look(options: &mut Options, files: &[InputFile]) -> Result<[Vec<Vec<u8>>;
         }
         eprintln!("Detecting adapter sequence for read{}...", which + 1);
         let (reads, found) = adapter(file, options.trim[0].tail)?;
+        // fastp means to shorten a longer one, but drops it.
+        let found = found.filter(|found| found.len() <= LONGEST);
         number = reads;
         match &found {
             Some(found) => eprintln!("{found}\n"),
@@ -150,6 +156,8 @@ const SEED: usize = 10;
 const SEEDS: usize = 1 << (2 * SEED);
 /// The places of a read from this one on can be in an adapter.
 const FIRST_PLACE: usize = 20;
+/// An adapter is put together from seeds before this place.
+const LAST_PLACE: usize = 500;
 /// How many times as frequent as the mean a seed must be.
 const FOLD: i64 = 20;
 
@@ -273,7 +281,7 @@ fn grow(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Option<String> {
     let (mut after, mut before) = (Tree::default(), Tree::default());
     for read in reads {
         each_seed(read, tail, |found, at| {
-            if found == seed {
+            if found == seed && at < LAST_PLACE {
                 let len = (read.len() - SEED - tail - at).min(read.len() - at - SEED);
                 after.add(read[at + SEED..at + SEED + len].iter().copied());
                 before.add(read[..at].iter().rev().copied());

@@ -1,23 +1,20 @@
 //! How many reads occurred before.
 //!
-//! fastp keeps a Bloom filter of one to 24 gigabytes: a few bit arrays and as many sums
-//! over the bases, each of which selects a bit. Of the arrays' answers, version 0.23.2
-//! keeps only that of the last one, so a read counts as seen before if that array alone has
-//! its bit. This module keeps the set bits instead, in a hash set that grows with the data,
-//! until a bit array takes no more memory than the hash set.
+//! fastp keeps a Bloom filter of one to 32 gigabytes: a few bit arrays and as many sums
+//! over the bases, each of which selects a bit of its array. A read counts as seen before if
+//! every array has its bit. This module keeps the set bits instead, for each array in a hash
+//! set that grows with the data, until a bit array takes no more memory than the hash set.
 
 use crate::record::Read4;
 
 /// How many primes each array has.
 const PRIMES: usize = 1 << 9;
 
-/// After this many bases, the primes of the last array repeat, for each number of arrays.
-const PERIOD: usize = 4 * PRIMES;
-
-/// Determines which bit a read sets.
+/// Determines which bits a read sets.
 pub struct Places {
-    /// The factor of each base by its position.
+    /// The factors of the bases by their positions: for each position, one for each array.
     factors: Vec<u32>,
+    arrays: usize,
     bits: u64,
 }
 
@@ -30,43 +27,53 @@ impl Places {
             3 => (1, 4),
             4 => (2, 4),
             5 => (3, 4),
-            _ => (3, 6),
+            _ => (3, 8),
         };
-        let primes = primes(arrays * PRIMES);
-        // With six arrays this is not a power of two less one, but fastp uses it as a mask
-        // all the same.
-        let mask = PRIMES * arrays - 1;
         Self {
-            factors: (0..PERIOD)
-                .map(|at| primes[(at * arrays + arrays - 1) & mask])
-                .collect(),
+            factors: primes(arrays * PRIMES),
+            arrays,
             bits: 1 << (32 + shift),
         }
     }
 
-    /// Returns the bit of a read or a pair.
-    pub fn of(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>) -> u64 {
-        let mut sum = self.sum(0, read1.seq);
-        if let Some(read2) = read2 {
-            sum = sum.wrapping_add(self.sum(read1.len(), read2.seq));
+    /// Appends the bits of a read or a pair to `out`, one for each array.
+    pub fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, out: &mut Vec<u64>) {
+        match self.arrays {
+            2 => self.note_all::<2>(read1, read2, out),
+            4 => self.note_all::<4>(read1, read2, out),
+            _ => self.note_all::<8>(read1, read2, out),
         }
-        sum & (self.bits - 1)
     }
 
-    /// Returns the sum over bases of which the first is at `from`.
-    fn sum(&self, mut from: usize, mut seq: &[u8]) -> u64 {
-        let mut sum = 0u64;
+    fn note_all<const N: usize>(
+        &self,
+        read1: &Read4<'_>,
+        read2: Option<&Read4<'_>>,
+        out: &mut Vec<u64>,
+    ) {
+        let mut sums = [0u64; N];
+        self.add(0, read1.seq, &mut sums);
+        if let Some(read2) = read2 {
+            self.add(read1.len(), read2.seq, &mut sums);
+        }
+        out.extend(sums.map(|sum| sum & (self.bits - 1)));
+    }
+
+    /// Adds the bases, of which the first is at `from`, to the sums.
+    fn add<const N: usize>(&self, mut from: usize, mut seq: &[u8], sums: &mut [u64; N]) {
+        let (factors, _) = self.factors.as_chunks::<N>();
         while !seq.is_empty() {
-            let factors = &self.factors[from % PERIOD..];
+            let factors = &factors[from % PRIMES..];
             let (now, later) = seq.split_at(seq.len().min(factors.len()));
-            for (at, (&base, &factor)) in now.iter().zip(factors).enumerate() {
+            for (at, (&base, factors)) in now.iter().zip(factors).enumerate() {
                 let value = VALUES[base as usize] + (from + at) as u32;
-                sum = sum.wrapping_add(factor as u64 * value as u64);
+                for (sum, &factor) in sums.iter_mut().zip(factors) {
+                    *sum = sum.wrapping_add(factor as u64 * value as u64);
+                }
             }
             from += now.len();
             seq = later;
         }
-        sum
     }
 }
 
@@ -83,7 +90,7 @@ static VALUES: [u32; 256] = {
 fn primes(count: usize) -> Vec<u32> {
     // The square of the last is above all numbers that are tested.
     let mut small: Vec<u32> = vec![];
-    for number in 2..6000 {
+    for number in 2..7000 {
         if is_prime(number, &small) {
             small.push(number);
         }
@@ -110,7 +117,7 @@ fn is_prime(number: u32, small: &[u32]) -> bool {
 
 /// The reads that were seen.
 pub struct Seen {
-    bits: Bits,
+    arrays: Vec<Bits>,
     reads: u64,
     duplicates: u64,
 }
@@ -118,18 +125,25 @@ pub struct Seen {
 impl Seen {
     pub fn new(places: &Places) -> Self {
         Self {
-            bits: Bits::new(places.bits),
+            arrays: (0..places.arrays).map(|_| Bits::new(places.bits)).collect(),
             reads: 0,
             duplicates: 0,
         }
     }
 
-    /// Counts a read by its bit. Returns whether it occurred before.
-    pub fn add(&mut self, place: u64) -> bool {
-        let known = self.bits.set(place);
-        self.reads += 1;
-        self.duplicates += known as u64;
-        known
+    /// Counts the reads with these bits, and calls `each` with whether each occurred before.
+    pub fn add(&mut self, places: &[u64], mut each: impl FnMut(bool)) {
+        for places in places.chunks_exact(self.arrays.len()) {
+            // Every array must get its bit, even after one that has not had it.
+            let known = self
+                .arrays
+                .iter_mut()
+                .zip(places)
+                .fold(true, |known, (bits, &place)| bits.set(place) & known);
+            self.reads += 1;
+            self.duplicates += known as u64;
+            each(known);
+        }
     }
 
     /// Returns the share of the reads that occurred before.
@@ -261,30 +275,47 @@ mod tests {
 
     #[test]
     fn copies_are_duplicates() {
-        let places = Places::new(1);
-        let mut seen = Seen::new(&places);
-        let known = [&b"ACGT"[..], b"ACGA", b"ACGT", b"ACG", b"ACGT"]
-            .map(|seq| seen.add(places.of(&read(seq), None)));
-        assert_eq!(known, [false, false, true, false, true]);
-        assert_eq!(seen.rate(), 0.4);
+        for level in 1..=6 {
+            let places = Places::new(level);
+            let mut seen = Seen::new(&places);
+            let mut noted = vec![];
+            for seq in [&b"ACGT"[..], b"ACGA", b"ACGT", b"ACG", b"ACGT"] {
+                places.note(&read(seq), None, &mut noted);
+            }
+            let mut known = vec![];
+            seen.add(&noted, |before| known.push(before));
+            assert_eq!(known, [false, false, true, false, true]);
+            assert_eq!(seen.rate(), 0.4);
+        }
     }
 
-    /// A long pair has the sum that fastp's loop over all arrays computes for the last one.
     #[test]
-    fn the_last_array_counts() {
+    fn a_duplicate_has_its_bit_in_every_array() {
+        let mut seen = Seen::new(&Places::new(1));
+        let mut known = vec![];
+        seen.add(&[1, 2, 1, 3, 4, 2, 1, 2, 4, 3], |before| known.push(before));
+        // The last one has its bits from two others.
+        assert_eq!(known, [false, false, false, true, true]);
+    }
+
+    /// A long pair has the sums that fastp's loop over all arrays computes.
+    #[test]
+    fn the_sums_are_those_of_fastp() {
         let bases: Vec<u8> = (0..9000).map(|at| b"ACGTN"[at * at % 7 % 5]).collect();
-        for (level, arrays, bits) in [(1, 2, 32), (3, 4, 33), (6, 6, 35)] {
+        for (level, arrays, bits) in [(1, 2, 32), (3, 4, 33), (6, 8, 35)] {
             let primes = primes(arrays * 512);
-            let mut sums = [0u64; 6];
+            let mut sums = vec![0u64; arrays];
             for (at, &base) in bases.iter().enumerate() {
-                for (array, sum) in sums[..arrays].iter_mut().enumerate() {
+                for (array, sum) in sums.iter_mut().enumerate() {
                     let prime = primes[(at * arrays + array) & (512 * arrays - 1)] as u64;
                     *sum += prime * (VALUES[base as usize] as u64 + at as u64);
                 }
             }
             let (first, second) = bases.split_at(2500);
-            let place = Places::new(level).of(&read(first), Some(&read(second)));
-            assert_eq!(place, sums[arrays - 1] % (1 << bits), "level {level}");
+            let mut noted = vec![];
+            Places::new(level).note(&read(first), Some(&read(second)), &mut noted);
+            let expected: Vec<u64> = sums.iter().map(|sum| sum % (1 << bits)).collect();
+            assert_eq!(noted, expected, "level {level}");
         }
     }
 }

@@ -13,10 +13,11 @@ pub enum Verdict {
     TooLong,
     Quality,
     Complexity,
+    Dimer,
 }
 
 /// How many verdicts there are.
-pub const VERDICTS: usize = Verdict::Complexity as usize + 1;
+pub const VERDICTS: usize = Verdict::Dimer as usize + 1;
 
 impl Verdict {
     /// Returns the text that `--failed_out` has after the name.
@@ -28,6 +29,7 @@ impl Verdict {
             Self::TooLong => b"failed_too_long",
             Self::Quality => b"failed_quality_filter",
             Self::Complexity => b"failed_low_complexity",
+            Self::Dimer => b"failed_adapter_dimer",
         }
     }
 }

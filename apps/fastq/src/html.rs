@@ -93,33 +93,38 @@ fn row(out: &mut String, cells: &[&str]) {
     let _ = writeln!(out, "<tr>{}</tr>", cells.concat());
 }
 
-/// Reads, bases, bases of quality 20 and of 30, G and C.
-type Sums = (u64, u64, u64, u64, u64);
+/// Sums over the reads of a pair.
+struct Sums {
+    reads: u64,
+    bases: u64,
+    /// Bases of quality 20, 30 and 40.
+    qualities: [u64; 3],
+    gc: u64,
+}
 
 fn summary(out: &mut String, report: &Report) {
     out.push_str("<h2>Summary</h2>\n<table><tr><th></th><th>before filtering</th><th>after filtering</th></tr>\n");
     let sums = [&report.before, &report.after].map(|stats| {
         let sum = |field: fn(&Summary) -> u64| stats.iter().map(field).sum::<u64>();
-        (
-            sum(|s| s.reads),
-            sum(|s| s.bases),
-            sum(|s| s.q20),
-            sum(|s| s.q30),
-            sum(|s| s.gc),
-        )
+        Sums {
+            reads: sum(|s| s.reads),
+            bases: sum(|s| s.bases),
+            qualities: [sum(|s| s.q20), sum(|s| s.q30), sum(|s| s.q40)],
+            gc: sum(|s| s.gc),
+        }
     });
     let mut both = |name: &str, show: &dyn Fn(&Sums) -> String| {
         row(out, &[name, &show(&sums[0]), &show(&sums[1])]);
     };
-    both("reads", &|s| count(s.0));
-    both("bases", &|s| count(s.1));
-    both("bases of quality 20 and more", &|s| {
-        format!("{} ({})", count(s.2), percent(s.2, s.1))
-    });
-    both("bases of quality 30 and more", &|s| {
-        format!("{} ({})", count(s.3), percent(s.3, s.1))
-    });
-    both("G and C", &|s| percent(s.4, s.1));
+    both("reads", &|s| count(s.reads));
+    both("bases", &|s| count(s.bases));
+    for (at, least) in [20, 30, 40].into_iter().enumerate() {
+        both(&format!("bases of quality {least} and more"), &|s| {
+            let bases = s.qualities[at];
+            format!("{} ({})", count(bases), percent(bases, s.bases))
+        });
+    }
+    both("G and C", &|s| percent(s.gc, s.bases));
     for which in 0..report.before.len() {
         let after = if report.merge && which == 1 {
             String::new()
@@ -155,6 +160,9 @@ fn filters(out: &mut String, report: &Report) {
     line("too long", report.too_long);
     if let Some(reads) = report.low_complexity {
         line("low complexity", reads);
+    }
+    if let Some(reads) = report.dimers {
+        line("adapter dimer", reads);
     }
     if let Some((reads, _)) = report.corrected {
         line("corrected in the overlap", reads);

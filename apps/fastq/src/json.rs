@@ -84,7 +84,11 @@ pub fn write(report: &Report) -> String {
 }
 
 fn summary(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "\t\"summary\": {{\n\t\t\"fastp_version\": \"0.23.2\",");
+    let _ = writeln!(
+        out,
+        "\t\"summary\": {{\n\t\t\"fastp_version\": \"{}\",",
+        crate::FASTP
+    );
     let _ = writeln!(out, "\t\t\"sequencing\": \"{}\",", report.sequencing());
     for (name, stats, merged, end) in [
         ("before", &report.before, false, ","),
@@ -125,6 +129,7 @@ fn filtering(out: &mut String, report: &Report) {
             .low_complexity
             .map(|reads| ("low_complexity_reads", reads)),
     );
+    lines.extend(report.dimers.map(|reads| ("adapter_dimer_reads", reads)));
     lines.extend([
         ("too_short_reads", report.too_short),
         ("too_long_reads", report.too_long),
@@ -219,6 +224,7 @@ fn section(out: &mut String, name: &str, stats: &Summary, sequences: &[(String, 
         ("total_bases", stats.bases),
         ("q20_bases", stats.q20),
         ("q30_bases", stats.q30),
+        ("q40_bases", stats.q40),
         ("total_cycles", stats.cycles as u64),
     ];
     let _ = writeln!(out, "{},", lines.map_lines("\t\t"));

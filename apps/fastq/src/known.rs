@@ -25,10 +25,11 @@ pub fn find(reads: &[Box<[u8]>]) -> Option<String> {
     const MOST_READS: usize = 100_000;
     const MOST_BASES: usize = MOST_READS * 1000;
     const MOST_HITS: usize = 1000;
+    const CERTAIN: usize = 20;
     let mut search = Search::new(all().collect());
     let mut hits = vec![(0usize, 0usize); search.adapters.len()];
     let (mut checked, mut bases, mut most) = (0, 0, 0);
-    for read in reads.iter().filter(|read| !read.is_empty()) {
+    for read in reads {
         checked += 1;
         bases += read.len();
         if checked > MOST_READS || bases > MOST_BASES || most > MOST_HITS {
@@ -36,6 +37,10 @@ pub fn find(reads: &[Box<[u8]>]) -> Option<String> {
         }
         for &(adapter, Hit { differ, .. }) in search.hits(read) {
             let (count, mismatches) = &mut hits[adapter];
+            // An adapter that falls far behind is no longer looked for.
+            if most > CERTAIN && *count < most / 10 {
+                continue;
+            }
             *count += 1;
             *mismatches += differ;
             most = most.max(*count);
@@ -96,7 +101,7 @@ impl Search {
         }
     }
 
-    /// Returns the adapters that the read has, each with its first place.
+    /// Returns the adapters that the read has, in their order, each with its first place.
     fn hits(&mut self, read: &[u8]) -> &[(usize, Hit)] {
         let Self {
             adapters,
@@ -123,6 +128,7 @@ impl Search {
                 }
             }
         });
+        hits.sort_unstable_by_key(|&(which, _)| which);
         hits
     }
 }
@@ -199,8 +205,7 @@ mod tests {
                     hit.map(|hit| (which, hit))
                 })
                 .collect();
-            let mut hits = search.hits(&read).to_vec();
-            hits.sort_unstable_by_key(|&(which, _)| which);
+            let hits = search.hits(&read).to_vec();
             assert_eq!(hits, expected, "{}", String::from_utf8_lossy(&read));
             found += hits.len();
         }

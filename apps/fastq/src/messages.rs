@@ -8,6 +8,9 @@ use std::io::Write;
 /// It replaces the macro of the standard library in this program: that one panics if
 /// standard error is closed or full, and a message must never cost the results of a run.
 macro_rules! eprintln {
+    () => {
+        eprintln!("")
+    };
     ($($message:tt)*) => {
         $crate::messages::print_line(format_args!($($message)*))
     };

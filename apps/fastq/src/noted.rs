@@ -12,9 +12,23 @@ pub struct Adapters {
 pub enum Of {
     Read1,
     Read2,
+    /// From read 1 or 2, of which an adapter was already trimmed: the read is not counted
+    /// again.
+    Read1Again,
+    Read2Again,
     /// From read 1 of a pair of which both reads were trimmed; the next entry is that of
     /// read 2.
     Pair,
+}
+
+impl Of {
+    /// Returns the kind of a further adapter of the same read.
+    pub fn again(self) -> Self {
+        match self {
+            Self::Read2 | Self::Read2Again => Self::Read2Again,
+            Self::Read1 | Self::Read1Again | Self::Pair => Self::Read1Again,
+        }
+    }
 }
 
 impl Adapters {

@@ -20,6 +20,7 @@ pub struct Umi {
     pub place: UmiPlace,
     pub length: usize,
     pub prefix: String,
+    pub delimiter: String,
     pub skip: usize,
 }
 
@@ -76,6 +77,10 @@ pub struct Options {
     pub adapter2: String,
     pub fasta: Vec<Vec<u8>>,
     pub detect_for_pairs: bool,
+    /// Whether the overlap by which adapters are trimmed may have a gap.
+    pub overlap_gap: bool,
+    /// The longest read that adapter trimming can leave of an adapter dimer.
+    pub dimer_max_len: i64,
     pub trim: [Trim; 2],
     pub dedup: bool,
     pub duplication: bool,
@@ -228,6 +233,8 @@ impl Options {
             adapter2,
             fasta: crate::lists::adapters(&text("adapter_fasta"))?,
             detect_for_pairs,
+            overlap_gap: given.has("allow_gap_overlap_trimming"),
+            dimer_max_len: number("dimer_max_len"),
             trim,
             dedup,
             duplication: dedup || !given.has("dont_eval_duplication"),
@@ -370,6 +377,7 @@ fn umi(given: &Arguments, paired: bool) -> Result<Option<Umi>, Failure> {
         place,
         length: length as usize,
         prefix,
+        delimiter: given.text("umi_delim"),
         skip: skip as usize,
     }))
 }

@@ -9,6 +9,8 @@ pub struct Overlap {
     pub offset: i64,
     pub len: usize,
     pub differences: usize,
+    /// Whether one base of either read is left out.
+    pub gap: bool,
 }
 
 /// The limits of an overlap.
@@ -17,6 +19,13 @@ pub struct Limits {
     pub required: i64,
     pub differences: i64,
     pub share: f64,
+}
+
+impl Limits {
+    /// Returns how many bases of an overlap of this length may differ.
+    fn allowed(&self, len: usize) -> i64 {
+        self.differences.min((len as f64 * self.share) as i64)
+    }
 }
 
 const COMPLEMENTS: [u8; 256] = {
@@ -60,6 +69,7 @@ pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
                 offset,
                 len,
                 differences,
+                gap: false,
             });
         }
     }
@@ -70,10 +80,45 @@ pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
                 offset: -shift,
                 len,
                 differences,
+                gap: false,
             });
         }
     }
     None
+}
+
+/// Finds the overlap, and if there is none, an overlap with one gap.
+pub fn find_with_gap(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
+    if let Some(found) = find(seq1, rc2, limits) {
+        return Some(found);
+    }
+    let (len1, len2) = (seq1.len() as i64, rc2.len() as i64);
+    let found = |offset: i64, len: i64| {
+        let allowed = limits.allowed(len as usize);
+        let a = seq1.get(offset.max(0) as usize..)?;
+        let b = rc2.get((-offset).max(0) as usize..)?;
+        let differences = differences_with_gap(a, b, len as usize)?;
+        (differences as i64 <= allowed).then_some(Overlap {
+            offset,
+            len: len as usize,
+            differences,
+            gap: true,
+        })
+    };
+    let forward =
+        (0..len1 - limits.required).find_map(|offset| found(offset, len2.min(len1 - offset)));
+    forward.or_else(|| {
+        (0..len2 - limits.required).find_map(|shift| found(-shift, len1.min(len2 - shift)))
+    })
+}
+
+/// Returns how many of the first `len` bases of both differ if one has a gap. fastp gives up
+/// unless a gap near the end is good enough, so only a gap before the last base counts.
+fn differences_with_gap(a: &[u8], b: &[u8], len: usize) -> Option<usize> {
+    let before = len.checked_sub(2).filter(|&before| before > 0)?;
+    let same = count::differences(&a[..before], &b[..before]);
+    let last = |a: &[u8], b: &[u8]| (a[before + 1] != b[before]) as usize;
+    Some(same + last(a, b).min(last(b, a)))
 }
 
 /// Returns how many of the first `len` bases differ, unless there are too many. For most
@@ -93,9 +138,7 @@ fn compare(a: &[u8], b: &[u8], len: usize, limits: Limits) -> Option<usize> {
 
 #[inline(never)]
 fn compare_all(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
-    let allowed = limits
-        .differences
-        .min((a.len() as f64 * limits.share) as i64);
+    let allowed = limits.allowed(a.len());
     let head = a.len().min(COMPARED);
     let differences = count::differences(&a[..head], &b[..head]);
     if differences as i64 > allowed {
@@ -196,6 +239,9 @@ pub fn merge<'a>(
     set(&mut out.name, read1.name);
     out.name.extend_from_slice(tail.as_bytes());
     set(&mut out.strand, read1.strand);
+    if read1.strand != b"+" {
+        out.strand.extend_from_slice(tail.as_bytes());
+    }
     set(&mut out.seq, &read1.seq[..len1.min(read1.len())]);
     set(&mut out.qual, &read1.qual[..len1.min(read1.len())]);
     if len2 > 0 {
@@ -235,7 +281,8 @@ mod tests {
             Some(Overlap {
                 offset: 39,
                 len: 31,
-                differences: 0
+                differences: 0,
+                gap: false
             })
         );
     }
@@ -250,7 +297,8 @@ mod tests {
             Some(Overlap {
                 offset: 0,
                 len: 100,
-                differences: 50
+                differences: 50,
+                gap: false
             })
         );
         one[44..].fill(b'C');

@@ -2,7 +2,6 @@
 //! on the order of all reads, it only notes, for the
 //! [`Collector`](crate::collect::Collector).
 
-use crate::adapter;
 use crate::counts::{Counts, LONGEST_INSERT};
 use crate::duplicates::Places;
 use crate::filter::{self, Verdict};
@@ -10,6 +9,7 @@ use crate::noted::{Adapters, Bases, Of};
 use crate::options::{Options, Umi};
 use crate::overlap::{self, Corrected, Limits, Merged, Overlap};
 use crate::record::{Block, Read4};
+use crate::trim;
 use crate::umi;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub struct Done {
     pub reads: u64,
     pub passed: u64,
     pub out: [Vec<u8>; STREAMS],
-    /// The bit of each read or pair, for the duplication estimate.
+    /// The bits of each read or pair, for the duplication estimate.
     pub places: Vec<u64>,
     pub adapters: Adapters,
     /// The bases of the reads that passed, for each of the two statistics after the
@@ -96,11 +96,6 @@ pub struct Worker {
     places: Option<Arc<Places>>,
     pub counts: Counts,
     scratch: Scratch,
-}
-
-/// Returns the adapter of a read, if it is known.
-fn known(adapter: &str) -> Option<&[u8]> {
-    (!adapter.is_empty() && adapter != "auto").then_some(adapter.as_bytes())
 }
 
 impl Worker {
@@ -159,7 +154,7 @@ impl Worker {
     fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, done: &mut Done) {
         done.reads += 1;
         if let Some(places) = &self.places {
-            done.places.push(places.of(read1, read2));
+            places.note(read1, read2, &mut done.places);
         }
         if self.options.overrepresented {
             done.all_bases[0].push(read1.seq);
@@ -195,23 +190,30 @@ impl Worker {
             read.name = name(umi, &found, read.name, named);
         }
         let trim = options.trim[0];
+        let mut dimer = false;
         let left = filter::trim_and_cut(options, &mut read, trim.front, trim.tail).is_some();
         if left {
             if options.poly_g {
                 filter::trim_poly_g(&mut read, options.poly_g_min);
             }
             if options.adapters {
-                if let Some(adapter) = known(&options.adapter1) {
-                    trim_adapter(&mut read, adapter, Of::Read1, done);
-                }
-                trim_all(options, &mut read);
+                let mut trimmed =
+                    trim::known(&mut read, &options.adapter1, Of::Read1, &mut done.adapters);
+                trim::all(
+                    options,
+                    &mut read,
+                    Of::Read1,
+                    &mut trimmed,
+                    &mut done.adapters,
+                );
+                dimer = trimmed && trim::is_short(options, &read);
             }
             self.poly_x(options, &mut read);
             if trim.max_len > 0 {
                 read.truncate(trim.max_len);
             }
         }
-        let verdict = filter::judge(options, left.then_some(&read));
+        let verdict = judge(options, dimer, left.then_some(&read));
         self.counts.verdicts[verdict as usize] += 1;
         let passes = verdict == Verdict::Pass && !duplicate;
         self.count(0, &original, passes.then_some(&read), done);
@@ -323,6 +325,7 @@ impl Worker {
         }
         let left = [fronts[0].is_some(), fronts[1].is_some()];
         let mut overlapping = None;
+        let mut dimer = false;
         if let [Some(front1), Some(front2)] = fronts {
             if options.poly_g {
                 reads
@@ -330,13 +333,26 @@ impl Worker {
                     .for_each(|read| filter::trim_poly_g(read, options.poly_g_min));
             }
             overlap::reverse_complement(reads[1].seq, rc);
-            let found = overlap::find(reads[0].seq, rc, self.limits);
+            let found = if options.overlap_gap && (options.adapters || options.correction) {
+                overlap::find_with_gap(reads[0].seq, rc, self.limits)
+            } else {
+                overlap::find(reads[0].seq, rc, self.limits)
+            };
             self.insert_size(&reads, found, front1 + front2);
-            if let (true, Some(found)) = (options.correction, found) {
+            if options.correction
+                && let Some(found) = found.filter(|found| !found.gap)
+            {
                 self.correct(&mut reads, found, corrected);
             }
             if options.adapters {
-                trim_pair(options, &mut reads, found, [front1, front2], done);
+                let trimmed = trim::pair(
+                    options,
+                    &mut reads,
+                    found,
+                    [front1, front2],
+                    &mut done.adapters,
+                );
+                dimer = trimmed && reads.iter().all(|read| trim::is_short(options, read));
             }
             self.overlapped(&reads, rc, done);
             for (which, read) in reads.iter_mut().enumerate() {
@@ -357,11 +373,13 @@ impl Worker {
                 return;
             }
             if options.include_unmerged {
-                self.unmerged(options, &original, &reads, duplicate, done);
+                self.unmerged(options, &original, &reads, dimer, duplicate, done);
                 return;
             }
         }
-        self.finish(options, &original, &reads, left, duplicate, done);
+        let verdicts =
+            [0, 1].map(|which| judge(options, dimer, left[which].then_some(&reads[which])));
+        self.finish(options, &original, &reads, verdicts, duplicate, done);
     }
 
     fn insert_size(&mut self, reads: &[Read4<'_>; 2], found: Option<Overlap>, fronts: usize) {
@@ -438,11 +456,12 @@ impl Worker {
         options: &Options,
         original: &[Read4<'_>; 2],
         reads: &[Read4<'_>; 2],
+        dimer: bool,
         duplicate: bool,
         done: &mut Done,
     ) {
         for (which, (original, read)) in original.iter().zip(reads).enumerate() {
-            let verdict = filter::judge(options, Some(read));
+            let verdict = judge(options, dimer, Some(read));
             self.counts.verdicts[verdict as usize] += 1;
             self.count(which, original, None, done);
             if verdict == Verdict::Pass && !duplicate {
@@ -459,12 +478,10 @@ impl Worker {
         options: &Options,
         original: &[Read4<'_>; 2],
         reads: &[Read4<'_>; 2],
-        left: [bool; 2],
+        verdicts: [Verdict; 2],
         duplicate: bool,
         done: &mut Done,
     ) {
-        let judge = |which: usize| filter::judge(options, left[which].then_some(&reads[which]));
-        let verdicts = [judge(0), judge(1)];
         self.counts.verdicts[verdicts[0].max(verdicts[1]) as usize] += 2;
         let pass = verdicts.map(|verdict| verdict == Verdict::Pass);
         let both = pass == [true, true] && !duplicate;
@@ -543,60 +560,11 @@ fn name<'a>(umi: &Umi, found: &[u8], name: &'a [u8], out: &'a mut Vec<u8>) -> &'
     umi::add(umi, found, name, out)
 }
 
-/// Trims one adapter and notes it.
-fn trim_adapter(read: &mut Read4<'_>, adapter: &[u8], of: Of, done: &mut Done) {
-    let seq = read.seq;
-    if let Some(at) = adapter::trim(read, adapter, adapter::REQUIRED) {
-        let bases = if at < 0 {
-            adapter::before(adapter, at)
-        } else {
-            &seq[at as usize..]
-        };
-        if !bases.is_empty() {
-            done.adapters.push(of, bases);
-        }
+/// Decides whether a read passes. Of an adapter dimer nothing else matters.
+fn judge(options: &Options, dimer: bool, read: Option<&Read4<'_>>) -> Verdict {
+    if dimer {
+        Verdict::Dimer
+    } else {
+        filter::judge(options, read)
     }
-}
-
-/// Trims the adapters of the FASTA file. fastp does not count them.
-fn trim_all(options: &Options, read: &mut Read4<'_>) {
-    let required = adapter::required_of(options.fasta.len());
-    for adapter in &options.fasta {
-        adapter::trim(read, adapter, required);
-    }
-}
-
-/// Trims the adapters of a pair, by its overlap or else by their sequences.
-fn trim_pair(
-    options: &Options,
-    reads: &mut [Read4<'_>; 2],
-    found: Option<Overlap>,
-    fronts: [usize; 2],
-    done: &mut Done,
-) {
-    match found {
-        Some(found) if found.offset < 0 => {
-            let kept = [found.len + fronts[1], found.len + fronts[0]];
-            for (which, read) in reads.iter_mut().enumerate() {
-                let len = read.len().min(kept[which]);
-                done.adapters.push(
-                    if which == 0 { Of::Pair } else { Of::Read2 },
-                    &read.seq[len..],
-                );
-                read.truncate(len);
-            }
-        }
-        _ => {
-            let adapters = [
-                (&options.adapter1, Of::Read1),
-                (&options.adapter2, Of::Read2),
-            ];
-            for (read, (adapter, of)) in reads.iter_mut().zip(adapters) {
-                if let Some(adapter) = known(adapter) {
-                    trim_adapter(read, adapter, of, done);
-                }
-            }
-        }
-    }
-    reads.iter_mut().for_each(|read| trim_all(options, read));
 }

@@ -37,6 +37,8 @@ pub struct Report {
     pub too_short: u64,
     pub too_long: u64,
     pub low_complexity: Option<u64>,
+    /// Shown if adapters are trimmed.
+    pub dimers: Option<u64>,
     /// How many reads and bases a correction has changed.
     pub corrected: Option<(u64, u64)>,
     pub poly_x: Option<([u64; 4], [u64; 4])>,
@@ -119,6 +121,7 @@ impl Report {
             too_short: verdict(Verdict::TooShort),
             too_long: verdict(Verdict::TooLong),
             low_complexity: options.complexity.map(|_| verdict(Verdict::Complexity)),
+            dimers: options.adapters.then(|| verdict(Verdict::Dimer)),
             corrected: options
                 .correction
                 .then_some((counts.corrected_reads, counts.corrected_bases)),
@@ -216,16 +219,13 @@ impl Report {
                 "{name}:\ntotal reads: {}\ntotal bases: {}",
                 stats.reads, stats.bases
             );
-            eprintln!(
-                "Q20 bases: {}({}%)",
-                stats.q20,
-                percent(stats.q20, stats.bases)
-            );
-            eprintln!(
-                "Q30 bases: {}({}%)\n",
-                stats.q30,
-                percent(stats.q30, stats.bases)
-            );
+            for (quality, bases) in [(20, stats.q20), (30, stats.q30), (40, stats.q40)] {
+                eprintln!(
+                    "Q{quality} bases: {bases}({}%)",
+                    percent(bases, stats.bases)
+                );
+            }
+            eprintln!();
         }
         eprintln!("Filtering result:\nreads passed filter: {}", self.passed);
         eprintln!("reads failed due to low quality: {}", self.low_quality);
@@ -238,6 +238,9 @@ impl Report {
         }
         if let Some(reads) = self.low_complexity {
             eprintln!("reads failed due to low complexity: {reads}");
+        }
+        if let Some(reads) = self.dimers {
+            eprintln!("reads failed due to adapter dimer: {reads}");
         }
         if let Some((reads, bases)) = self.trimmed {
             eprintln!(

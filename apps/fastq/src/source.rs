@@ -132,11 +132,13 @@ impl One {
             }
         }
         if let Some((places, seen)) = &mut self.dedup {
+            let mut noted = vec![];
             for at in 0..batch.len(&self.options) {
                 let (read1, read2) = batch.get(&self.options, at);
-                let place = places.of(&read1, read2.as_ref());
-                batch.duplicate.push(seen.add(place));
+                places.note(&read1, read2.as_ref(), &mut noted);
             }
+            let duplicate = &mut batch.duplicate;
+            seen.add(&noted, |known| duplicate.push(known));
         }
         Ok(Some(batch))
     }

@@ -1,6 +1,6 @@
 //! What the reports say about the bases and qualities of reads.
 //!
-//! A base adds to four sums for its cycle (how many, how many of quality 20 and of 30, sum
+//! A base adds to five sums for its cycle (how many, how many of quality 20, 30 and 40, sum
 //! of qualities). They are fields of one 64-bit word, so that a base costs one addition; a
 //! cycle's eight words are one cache line. Before a field can overflow, the words are added
 //! to wide sums.
@@ -8,12 +8,15 @@
 use crate::bins;
 use std::ops::Range;
 
-/// How many reads a field of 13 bits can count.
-const PENDING: u32 = (1 << 13) - 1;
+/// How many bits a field has that counts bases; the sum of qualities has eight more.
+const FIELD: u32 = 11;
+/// How many reads such a field can count.
+const PENDING: u32 = (1 << FIELD) - 1;
 const ONE: u64 = 1;
-const Q20: u64 = 1 << 13;
-const Q30: u64 = 1 << 26;
-const QUALITY: u32 = 39;
+const Q20: u64 = 1 << FIELD;
+const Q30: u64 = 1 << (2 * FIELD);
+const Q40: u64 = 1 << (3 * FIELD);
+const QUALITY: u32 = 4 * FIELD;
 /// Makes every quality byte, which is signed as in fastp, a number from 0 on.
 const BIAS: i64 = 128;
 
@@ -29,6 +32,9 @@ static WORDS: [u64; 256] = {
         }
         if quality >= b'?' as i8 {
             word += Q30;
+        }
+        if quality >= b'I' as i8 {
+            word += Q40;
         }
         words[at] = word;
         at += 1;
@@ -55,6 +61,7 @@ struct Cell {
     bases: u64,
     q20: u64,
     q30: u64,
+    q40: u64,
     quality: i64,
 }
 
@@ -63,6 +70,7 @@ impl Cell {
         self.bases += other.bases;
         self.q20 += other.q20;
         self.q30 += other.q30;
+        self.q40 += other.q40;
         self.quality += other.quality;
     }
 }
@@ -173,13 +181,14 @@ impl Stats {
         for (words, cells) in words.zip(&mut self.cells[bins]) {
             for (word, cell) in words.iter_mut().zip(cells) {
                 let word = std::mem::take(word);
-                let field = |shift: u32| word >> shift & PENDING as u64;
+                let field = |which: u32| word >> (which * FIELD) & PENDING as u64;
                 let bases = field(0);
                 let quality = (word >> QUALITY) as i64 - (BIAS + 33) * bases as i64;
                 cell.add(&Cell {
                     bases,
-                    q20: field(13),
-                    q30: field(26),
+                    q20: field(1),
+                    q30: field(2),
+                    q40: field(3),
                     quality,
                 });
             }
@@ -296,6 +305,7 @@ impl Stats {
             bases: all.bases,
             q20: all.q20,
             q30: all.q30,
+            q40: all.q40,
             gc: by_base[(b'G' & 7) as usize] + by_base[(b'C' & 7) as usize],
             by_base: BASES.map(|(_, base)| by_base[(base & 7) as usize]),
             cycles: self.longest,
@@ -323,6 +333,7 @@ pub struct Summary {
     pub bases: u64,
     pub q20: u64,
     pub q30: u64,
+    pub q40: u64,
     pub gc: u64,
     pub by_base: [u64; 5],
     pub cycles: usize,
@@ -365,6 +376,11 @@ mod tests {
         let (one, both) = (one.summary(), first.summary());
         assert_eq!((one.reads, one.bases, one.cycles), (20_000, 60_000, 3));
         assert_eq!((one.q20, one.q30, one.gc), (both.q20, both.q30, both.gc));
+        let of_quality = |least: u32| (0..20_000).filter(|at| at % 90 >= least).count() as u64;
+        // The second base has quality 20 and the third 30.
+        assert_eq!(one.q20, of_quality(20) + 40_000);
+        assert_eq!(one.q30, of_quality(30) + 20_000);
+        assert_eq!((one.q40, both.q40), (of_quality(40), of_quality(40)));
         assert_eq!(one.qualities[4].1, both.qualities[4].1);
         let expected = (0..20_000).map(|at| at % 90).sum::<i64>() as f64 / 20_000.0;
         assert_eq!(one.qualities[4].1, [expected, 20.0, 30.0]);

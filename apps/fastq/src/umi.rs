@@ -100,7 +100,7 @@ pub fn add<'a>(umi: &Umi, found: &[u8], name: &[u8], out: &'a mut Vec<u8>) -> &'
         .unwrap_or(name.len());
     out.clear();
     out.extend_from_slice(&name[..space]);
-    out.push(b':');
+    out.extend_from_slice(umi.delimiter.as_bytes());
     if !umi.prefix.is_empty() {
         out.extend_from_slice(umi.prefix.as_bytes());
         out.push(b'_');
@@ -132,6 +132,7 @@ mod tests {
             place: UmiPlace::Read1,
             length: 4,
             prefix: "U".to_owned(),
+            delimiter: "_".to_owned(),
             skip: 1,
         };
         let mut read = Read4 {
@@ -142,7 +143,7 @@ mod tests {
         };
         let found = take(&umi, &mut read, None);
         assert_eq!((&found[..], read.seq), (&b"ACGT"[..], &b"CGT"[..]));
-        assert_eq!(add(&umi, &found, read.name, &mut vec![]), b"@a:U_ACGT 1");
+        assert_eq!(add(&umi, &found, read.name, &mut vec![]), b"@a_U_ACGT 1");
         assert_eq!(fix_mgi(b"@V3/1", &mut vec![]), b"@V3 /1");
         assert_eq!(fix_mgi(b"1", &mut vec![]), b"1");
     }

@@ -1,10 +1,16 @@
 //! Runs fastp 0.23.2 and `blitz-fastq` on the same input: both must write the same reads
 //! and the same figures. fastp runs with one thread, because with several it takes the
 //! insert sizes and its samples from some reads only.
+//!
+//! `blitz-fastq` has the results of fastp 1.3.6, which no package has for these tests (the
+//! test `golden` compares with results that were recorded). So these tests leave out what
+//! the two versions do differently: pairs with adapters that are given by their sequence,
+//! and duplicates that only look alike. They also undo three differences: adapter dimers,
+//! Q40 bases, and the third line of merged reads.
 
 mod common;
 
-use common::{ADAPTER1, ADAPTER2, BLITZ, Random, pairs, run};
+use common::{ADAPTER1, BLITZ, Random, pairs, run};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -56,10 +62,37 @@ fn folder(seed: u64, reads: usize, odd: bool) -> TempDir {
     folder
 }
 
+/// Returns a JSON report without what version 1.3.6 has and 0.23.2 has not.
+fn as_before_1_3(json: &str) -> String {
+    json.replace("\"1.3.6\"", "\"0.23.2\"")
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("\"q40_bases\"") && !line.contains("\"adapter_dimer_reads\""))
+        .collect()
+}
+
+/// Returns merged reads with the third lines that version 0.23.2 writes: those of read 1.
+fn without_merged_strands(reads: &[u8]) -> Vec<u8> {
+    let text = std::str::from_utf8(reads).unwrap();
+    let lines = text.lines().map(|line| match line.split_once(' ') {
+        Some((strand @ "+strand", _)) => format!("{strand}\n"),
+        _ => format!("{line}\n"),
+    });
+    lines.collect::<String>().into_bytes()
+}
+
 /// Runs both programs and returns how they differ.
 fn difference(folder: &Path, arguments: &str) -> Option<String> {
     let theirs = run("fastp", folder, &format!("{arguments} -w 1"));
-    let ours = run(BLITZ, folder, &format!("{arguments} -w 2"));
+    // No read is so short that it is an adapter dimer.
+    let mut ours = run(
+        BLITZ,
+        folder,
+        &format!("{arguments} -w 2 --dimer_max_len -1"),
+    );
+    if let Some(merged) = ours.files.get_mut("m.fq") {
+        *merged = without_merged_strands(merged);
+    }
+    ours.stdout = without_merged_strands(&ours.stdout);
     let differ = |what: &str, theirs: &[u8], ours: &[u8]| {
         let lines = |bytes: &[u8]| {
             String::from_utf8_lossy(bytes)
@@ -109,7 +142,8 @@ fn difference(folder: &Path, arguments: &str) -> Option<String> {
             return Some(differ(name, bytes, &ours.files[name]));
         }
     }
-    (theirs.json != ours.json).then(|| differ("JSON", theirs.json.as_bytes(), ours.json.as_bytes()))
+    let json = as_before_1_3(&ours.json);
+    (theirs.json != json).then(|| differ("JSON", theirs.json.as_bytes(), json.as_bytes()))
 }
 
 fn assert_same(folder: &Path, all: impl IntoIterator<Item = String>) {
@@ -122,8 +156,8 @@ fn assert_same(folder: &Path, all: impl IntoIterator<Item = String>) {
 
 /// Options for single reads and pairs.
 fn options() -> Vec<String> {
-    let mut all: Vec<String> = "
-        -A| --adapter_fasta ../adapters.fa| -f 3| -t 5| -f 2 -t 3| -b 50| -g| -G| -x| -x --poly_x_min_len 5|
+    "
+        -A| -f 3| -t 5| -f 2 -t 3| -b 50| -g| -G| -x| -x --poly_x_min_len 5|
         -g --poly_g_min_len 4| -5| -3| -r| -5 -3| -5 -r| -5 -3 -W 8 -M 25| -3 -f 5 -t 2| -r -W 1 -M 28|
         --cut_by_quality3| --cut_by_quality5| --cut_by_quality_aggressive| -Q| -q 20 -u 30| -n 0| -e 25| -L|
         -l 60| --length_limit 90| -y| -y -Y 60| --filter_by_index1 ../index1|
@@ -133,15 +167,21 @@ fn options() -> Vec<String> {
         --failed_out f.fq| --failed_out f.fq -A -f 4 -3| --fix_mgi_id| -p -P 3| -p"
         .split('|')
         .map(|one| one.trim().to_owned())
-        .collect();
-    all.push(format!("-a {ADAPTER1}"));
-    all.push(format!("-a {ADAPTER1} --adapter_fasta ../adapters.fa"));
-    all
+        .collect()
+}
+
+/// Options for single reads only, here: fastp 1.3.6 takes some of the pairs for reads with
+/// adapters that have a gap.
+fn sequences() -> [String; 2] {
+    [
+        format!("-a {ADAPTER1}"),
+        "--adapter_fasta ../adapters.fa".to_owned(),
+    ]
 }
 
 /// Options for pairs only.
 fn pair_options() -> Vec<String> {
-    let mut all: Vec<String> = "
+    "
         -c| -c -3| --unpaired1 u.fq| --unpaired1 u1.fq --unpaired2 u2.fq| --unpaired2 u2.fq|
         --unpaired1 u1.fq --unpaired2 u2.fq --failed_out f.fq| --unpaired1 u1.fq --failed_out f.fq|
         --overlapped_out v.fq| -m --merged_out m.fq| -m --merged_out m.fq --include_unmerged|
@@ -151,9 +191,7 @@ fn pair_options() -> Vec<String> {
         -c --overlap_diff_limit 12| -A -c"
         .split('|')
         .map(|one| one.trim().to_owned())
-        .collect();
-    all.push(format!("--adapter_sequence_r2 {ADAPTER2}"));
-    all
+        .collect()
 }
 
 const SINGLE: &str = "-i ../1.fq -o o1.fq --dont_eval_duplication";
@@ -167,6 +205,7 @@ fn single_reads() {
     let folder = folder(1, 1500, true);
     let all = options()
         .into_iter()
+        .chain(sequences())
         .map(|option| format!("{SINGLE} {option}"));
     assert_same(folder.path(), all.chain([SINGLE.to_owned()]));
 }
@@ -272,53 +311,32 @@ fn duplicates() {
     assert_same(folder.path(), all.map(str::to_owned));
 }
 
-/// Short reads of which some set the same bit of fastp's filter although they differ.
-#[test]
-fn reads_that_look_like_duplicates() {
-    if !fastp() {
-        return;
-    }
-    let folder = TempDir::new().unwrap();
-    let mut random = Random(12);
-    let mut different = std::collections::HashSet::new();
-    let mut text = String::new();
-    const READS: usize = 40_000;
-    for at in 0..READS {
-        let len = 11 + random.below(4);
-        let seq: String = (0..len).map(|_| random.of(b"ACGT") as char).collect();
-        text += &format!("@r{at}\n{seq}\n+\n{}\n", "I".repeat(len));
-        different.insert(seq);
-    }
-    fs::write(folder.path().join("1.fq"), text).unwrap();
-    let arguments = "-i ../1.fq -o o1.fq -A -L";
-    assert_same(
-        folder.path(),
-        [format!("{arguments} -D --dup_calc_accuracy 1")],
-    );
-    let ran = run(BLITZ, folder.path(), arguments);
-    let rate = ran.json.split("\"rate\": ").nth(1).unwrap();
-    let rate: f64 = rate.lines().next().unwrap().parse().unwrap();
-    let copies = (READS - different.len()) as f64;
-    assert!(
-        (rate * READS as f64) > copies + 0.5,
-        "no two of the reads look alike: {rate} of {READS}, {copies}"
-    );
-}
-
-/// The adapter is detected in inputs of ten thousand reads or more.
+/// The adapter is detected in inputs of ten thousand reads or more. fastp 1.3.6 looks for
+/// the ones it knows first; these are among them.
 #[test]
 fn detected_adapters() {
     if !fastp() {
         return;
     }
     let folder = folder(8, 11_000, false);
-    assert_same(
-        folder.path(),
-        [
-            SINGLE.to_owned(),
-            format!("{PAIRED} --detect_adapter_for_pe"),
-        ],
-    );
+    let adapters = |program: &str, arguments: &str| -> Vec<String> {
+        let ran = run(program, folder.path(), arguments);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let lines = ran.json.lines();
+        lines
+            .filter(|line| line.contains("_adapter_sequence\""))
+            .map(str::to_owned)
+            .collect()
+    };
+    for (arguments, number) in [
+        (SINGLE.to_owned(), 1),
+        (format!("{PAIRED} --detect_adapter_for_pe"), 2),
+    ] {
+        let theirs = adapters("fastp", &arguments);
+        assert_eq!(theirs.len(), number);
+        assert!(theirs.iter().all(|line| !line.contains("unspecified")));
+        assert_eq!(adapters(BLITZ, &arguments), theirs);
+    }
 }
 
 /// Where Debian's bowtie2-examples has the genome of a virus, and reads of it.
@@ -351,7 +369,7 @@ const MEANT_FOR_REAL_READS: [&str; 6] = [
     "-c -5 -3",
     "-r -q 20 -u 30 -l 50",
     "-m --merged_out m.fq",
-    "--detect_adapter_for_pe -g -x",
+    "-g -x",
     "-y -U --umi_loc read1 --umi_len 8",
 ];
 

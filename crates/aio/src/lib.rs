@@ -36,6 +36,9 @@
 //! implementation for all types at once: neither the trait nor the type would be local.)
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
 mod async_buf_read;
 mod async_read;
 mod async_seek;

@@ -17,6 +17,9 @@ pub struct Waits(Histogram<u64>);
 pub struct Latency {
     /// Half of all waits were no longer than this.
     pub p50_ns: f64,
+    /// Nine of ten waits were no longer than this. Older documents lack it, and get zero.
+    #[serde(default)]
+    pub p90_ns: f64,
     /// 99 of 100 waits were no longer than this.
     pub p99_ns: f64,
     /// 999 of 1000 waits were no longer than this.
@@ -64,6 +67,7 @@ impl Waits {
         let at = |quantile| self.0.value_at_quantile(quantile).max(1) as f64;
         Latency {
             p50_ns: at(0.5),
+            p90_ns: at(0.9),
             p99_ns: at(0.99),
             p99_9_ns: at(0.999),
             max_ns: self.0.max().max(1) as f64,
@@ -92,6 +96,13 @@ mod tests {
         ours.merge(&theirs);
         assert_eq!(ours.count(), 1000);
         assert_eq!(ours.latency().p50_ns, 500.0);
+    }
+
+    #[test]
+    fn percentiles_of_older_documents_are_read() {
+        let old = r#"{"p50_ns": 1.0, "p99_ns": 3.0, "p99_9_ns": 4.0, "max_ns": 5.0}"#;
+        let read: Latency = serde_json::from_str(old).unwrap();
+        assert_eq!((read.p50_ns, read.p90_ns, read.p99_ns), (1.0, 0.0, 3.0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::alloc::Memory;
 use crate::latency::Waits;
-use crate::report::figure;
+use crate::report::{duration, figure};
 use crate::settings::Settings;
 use crate::threads::Span;
 use crate::work::Work;
@@ -52,20 +52,21 @@ pub enum Compares {
 }
 
 impl Compares {
-    /// Formats a figure of this kind with its unit, and its name where that is not obvious.
+    /// Formats a figure of this kind with a unit that fits it, and its name where that is not
+    /// obvious.
     ///
     /// ```
     /// use blitz_bench::scenario::Compares;
     /// assert_eq!(Compares::P99Ns.text(84.61), "p99 84.6 ns");
+    /// assert_eq!(Compares::NsPerOp.text(1_336_700.0), "1.34 ms");
     /// assert_eq!(Compares::BytesPerOp.text(128.0), "128 B");
     /// ```
     pub fn text(self, value: f64) -> String {
-        let value = figure(value);
         match self {
-            Compares::NsPerOp => format!("{value} ns"),
-            Compares::P99Ns => format!("p99 {value} ns"),
-            Compares::P50Ns => format!("p50 {value} ns"),
-            Compares::BytesPerOp => format!("{value} B"),
+            Compares::NsPerOp => duration(value),
+            Compares::P99Ns => format!("p99 {}", duration(value)),
+            Compares::P50Ns => format!("p50 {}", duration(value)),
+            Compares::BytesPerOp => format!("{} B", figure(value)),
         }
     }
 }

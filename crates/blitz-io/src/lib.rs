@@ -279,8 +279,9 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `full` | `rt`, `macros`, `io-util`, `fs`, `io-std`, `process`, `signal`, and the other names of Tokio's `full` that exist here |
+//! | `full` | everything that needs neither the traits of other packages nor a library in C: `fs`, `io-std`, `io-util`, `ipc`, `macros`, `net`, `pipeline`, `pool`, `process`, `rt`, `signal`, and the other names of Tokio's `full` |
 //! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
+//! | `net` | `net`: sockets; on Unix `io::unix::AsyncFd` (with `rt` and `io-util`) |
 //! | `fs` | `fs`: files and directories (with `rt` and `io-util`) |
 //! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
 //! | `process`, `signal` | `process`, `signal`: child processes and signals, on Unix and Windows |
@@ -288,14 +289,15 @@
 //! | `macros` | `select!`, `join!`, `try_join!`; with `rt` also `#[main]` and `#[test]` |
 //! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
 //! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
-//! | `tracing` | a span of `tracing` for each task |
+//! | `tracing` | a span of `tracing` for each task, and `task::Builder` and `JoinSet::build_task`, which name tasks |
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
 //! | `tokio`, `futures-io` | the traits of those packages on this crate's streams, and the other way round; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
 //! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
 //! | `pipeline-atomic-output` | `pipeline::atomic_output`: files that get their names when they are complete |
 //! | `pipeline-gzip` | `pipeline::gzip`: blocks of gzip and BGZF, compressed in parallel |
-//! | `ipc` | `ipc`: routes, channels and queues between processes |
+//! | `ipc` | `ipc`: routes, channels and queues between processes; with `net` tasks can wait for them |
+//! | `bytemuck`, `zerocopy` | values of types that those packages know to be plain bytes can be sent by `ipc` |
 //! | `stream` | `Stream` for the receivers of channels, and `stream::wrappers` |
 //! | `sink` | `Sink` for senders |
 //! | `serde` | the locks of [`thread`] can be serialised |

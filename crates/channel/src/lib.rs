@@ -30,7 +30,7 @@
 //! thread.join().unwrap();
 //! ```
 //!
-//! What holds for all of them:
+//! All of them guarantee:
 //!
 //! * Values of one sender arrive in the order in which it sent them.
 //! * A value that cannot be sent comes back in the error. One that will never
@@ -45,6 +45,9 @@
 //!
 //! `stream`: receivers are `Stream`s. `sink`: senders of [`mpmc`] can be `Sink`s. `time`:
 //! [`mpsc`] has `Sender::send_timeout`, for which a task needs the runtime of this project.
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 pub mod broadcast;
 mod macros;

@@ -1,7 +1,7 @@
-//! What the code under test has to know of the model checker.
+//! The state of the model checker, for the code under test.
 
-/// Whether this thread unwinds because a model has failed: the model checker is not to be used
-/// any more then, and what the model leaves behind may not be touched. Outside of it, never.
+/// Whether this thread unwinds because a model has failed. Then nothing may use the model
+/// checker, or the objects that the model leaves behind. Without the model checker, never.
 #[inline(always)]
 pub(crate) fn model_has_failed() -> bool {
     cfg!(loom) && std::thread::panicking()

@@ -8,21 +8,19 @@
 //! * There is one free list for each of a few sizes ([`SIZES`]), so channels of
 //!   different types share them. A block lies in a free list as a node of a list that
 //!   runs through the blocks themselves.
-//! * A free list holds no more than [`MOST`] blocks; what does not fit goes back to the
-//!   allocator. So does everything when the thread ends. Thus a thread keeps at
-//!   most 124 KiB, and as a rule, less than one.
-//! * A block may be freed by another thread than the one that allocated it, and then
-//!   lies on *that* thread's list. A pair of threads of which one only allocates and
-//!   the other only frees has no use of the free lists: both fall back to the allocator,
-//!   which is built for this.
-//! * What is larger, or wants to be aligned more than [`ALIGN`], comes from the
-//!   allocator, and what has no size has no block.
-//! * When the thread's free lists are gone already, because the thread is ending,
-//!   blocks come from the allocator and go there.
+//! * A free list holds no more than [`MOST`] blocks; further ones go back to the allocator. So do
+//!   all blocks when the thread ends. Thus a thread keeps at most 124 KiB, and as a rule, less
+//!   than one.
+//! * A thread that frees a block puts it on its own list, also if another thread allocated it. A
+//!   pair of threads of which one only allocates and the other only frees has no use of the free
+//!   lists: both fall back to the allocator, which is built for this.
+//! * Types that are larger, or have a greater alignment than [`ALIGN`], use the allocator. Types
+//!   without a size have no block.
+//! * A thread that is ending may have destroyed its free lists. Then blocks come from the
+//!   allocator and go back to it.
 //!
-//! Everything here belongs to one thread at a time, so nothing is atomic. No
-//! code of users runs in it, but a global allocator's, and that only while
-//! the free lists are in order.
+//! Everything here belongs to exactly one thread, so nothing is atomic. No code of users runs in
+//! it, except a global allocator's, and that only while the free lists are in order.
 //!
 //! The idea is that of the magazines in Bonwick and Adams' "Magazines and Vmem",
 //! without the depot.
@@ -48,7 +46,7 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
     Class::of::<T>().take().cast()
 }
 
-/// Gives a block back. What is in it is not dropped.
+/// Gives a block back. Its contents are not dropped.
 ///
 /// # Safety
 ///
@@ -124,8 +122,8 @@ impl Class {
             }
             Self::System(layout) => layout,
         };
-        // SAFETY: it was allocated with this layout: every block of a free list was,
-        // whatever lay in it since.
+        // SAFETY: every block of a free list was allocated with this layout; later uses do not
+        // change that.
         unsafe { dealloc(block.as_ptr(), layout) };
     }
 }
@@ -240,11 +238,11 @@ mod tests {
         unsafe { free(first) };
         let second = allocate([1_u8; 40]);
         assert_eq!(first.cast(), second);
-        // SAFETY: as above.
+        // SAFETY: it is ours, and not used any more.
         unsafe { free(second) };
         let larger = allocate([1_u8; 65]);
         assert_ne!(first.cast(), larger);
-        // SAFETY: as above.
+        // SAFETY: it is ours, and not used any more.
         unsafe { free(larger) };
     }
 
@@ -291,7 +289,7 @@ mod tests {
         struct AtTheEnd;
         impl Drop for AtTheEnd {
             fn drop(&mut self) {
-                // On most systems the free lists are gone here.
+                // On most systems the free lists have been destroyed here.
                 let block = allocate(5_u64);
                 // SAFETY: it is ours.
                 unsafe {
@@ -304,7 +302,8 @@ mod tests {
             static LATER: AtTheEnd = const { AtTheEnd };
         }
         thread::spawn(|| {
-            // What is used first is destroyed last, on most systems.
+            // On most systems, thread-locals are destroyed in the opposite order of their first
+            // use.
             LATER.with(|_| ());
             let block = allocate(1_u64);
             // SAFETY: it is ours, and not used any more.

@@ -1,5 +1,4 @@
-//! Waiting in a queue, as a task or as a thread, for an event of which all that wait for it
-//! are told.
+//! Waiting in a queue, as a task or as a thread, for an event that wakes all waiters.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,19 +13,14 @@ use crate::model::model_has_failed;
 pub(crate) trait Event {
     type Output;
 
-    /// The queue in which waiters are told of it.
+    /// The queue in which waiters wait for the event.
     fn queue(&self) -> &WaitQueue;
 
-    /// Returns what came of the event, if it has happened.
+    /// Returns the event's result, if it has happened.
     fn look(&mut self) -> Option<Self::Output>;
 
     /// Whether it has to be waited for. To be called under the lock of the queue.
     fn must_wait(&self) -> bool;
-
-    /// A deliberate mistake: whether a waiter looks before it takes the lock, and not after.
-    fn looks_early(&self) -> bool {
-        false
-    }
 }
 
 /// Links the node into the queue, if the event has to be waited for; whether it does.
@@ -35,13 +29,12 @@ pub(crate) trait Event {
 ///
 /// The node is not linked, and stays where it is until it has been chosen or has left.
 unsafe fn join<E: Event>(event: &E, node: &Node) -> bool {
-    let early = event.looks_early().then(|| event.must_wait());
     event.queue().locked(|list| {
-        // What the event changes is changed before this lock is taken to tell the waiters of
-        // it: either we see the change, or we are told.
-        let waits = early.unwrap_or_else(|| event.must_wait());
+        // The event's change comes before the notifier takes this lock to wake the waiters. So
+        // either this waiter sees the change, or the notifier finds its node.
+        let waits = event.must_wait();
         if waits {
-            // SAFETY: as the caller says.
+            // SAFETY: by this function's contract, the node is not linked and stays where it is.
             unsafe { list.push(node) };
         }
         waits
@@ -84,7 +77,8 @@ impl<E: Event> Future for Wait<E> {
             }
             // SAFETY: the node is not linked, and is ours.
             unsafe { node.arm(cx.waker()) };
-            // SAFETY: as above; the future is pinned, and its drop takes the node out.
+            // SAFETY: the node is not linked, the future is pinned, and its drop unlinks the
+            // node.
             this.is_linked = unsafe { join(event, node) };
             if this.is_linked {
                 return Poll::Pending;
@@ -94,7 +88,7 @@ impl<E: Event> Future for Wait<E> {
 }
 
 impl<E: Event> Drop for Wait<E> {
-    /// A chosen waiter that leaves takes nothing away from the others: all are told.
+    /// A chosen waiter that leaves takes nothing away from the others: the event wakes all.
     fn drop(&mut self) {
         if self.is_linked && !model_has_failed() {
             self.event.queue().leave(&self.node);

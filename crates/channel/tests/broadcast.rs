@@ -1,4 +1,4 @@
-//! What our broadcast channel has beyond Tokio's, and what it does under load.
+//! The parts of our broadcast channel that Tokio's lacks, and its behaviour under load.
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -272,12 +272,12 @@ fn a_waker_may_drop_the_sender() {
     assert_eq!(rx.blocking_recv(), Err(RecvError::Closed));
 }
 
-/// A value that says who sent it, and whether it is whole.
+/// A value that names its sender, and shows whether it is whole.
 #[derive(Clone)]
 struct Parcel {
     sender: usize,
     number: u64,
-    /// On the heap, so that the sanitizers see what is used too late.
+    /// On the heap, so that the sanitizers see a use after the drop.
     check: Box<u64>,
 }
 
@@ -301,7 +301,7 @@ fn send_all(tx: &Sender<Parcel>, sender: usize) {
     }
 }
 
-/// Receives until the end. What came and what was missed must be all there was, and
+/// Receives until the end. The received and the missed values must be all that were sent, and
 /// each sender's values come in its order.
 fn receive_all(
     mut rx: Receiver<Parcel>,
@@ -417,7 +417,7 @@ fn a_clone_may_overwrite_its_own_value() {
         for round in 0..100 {
             assert!(tx.send(Pushy(tx.clone(), round, counted.clone())).is_ok());
             assert_eq!(first.try_recv().map(|value| value.1).ok(), Some(round));
-            // What was overwritten is dropped at once: one value is left.
+            // Overwritten values are dropped at once: one value is left.
             assert_eq!(Arc::strong_count(&counted), 2 + 1);
             assert_eq!((tx.len(), first.len(), second.len()), (1, 2, 3));
             // Only the clones overwrite something, and the last one gets the value itself.

@@ -1,4 +1,4 @@
-//! What tasks do with channels takes from their budget, as in Tokio.
+//! Operations of tasks on channels take from their budget, as in Tokio.
 #![cfg(not(loom))]
 
 use std::future::Future;

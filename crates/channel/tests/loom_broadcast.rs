@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::Poll;
 
 use blitz_channel::broadcast::error::{RecvError, TryRecvError};
-use blitz_channel::broadcast::mutant::{self, Mutant};
 use blitz_channel::broadcast::{self, Receiver, Sender};
 use loom::thread;
 use model::{End, block_on, model as model_with_late_stores, model_in_order as model, soon};
@@ -129,7 +128,7 @@ fn a_value_is_overwritten_while_it_is_taken() {
     });
 }
 
-/// What can be received has been counted.
+/// A value that can be received has been counted.
 fn a_receiver_is_never_ahead() {
     model(3, || {
         let (tx, mut rx) = channel(1);
@@ -260,7 +259,7 @@ fn two_overwrite_while_a_value_is_taken() {
     });
 }
 
-/// Two receivers, one slot: each is told how much it missed.
+/// Two receivers, one slot: each learns how much it missed.
 fn two_receivers_of_one_slot() {
     model(1, || {
         let (tx, mut first) = channel(1);
@@ -457,55 +456,4 @@ models! {
     a_time_out_loses_nothing: a_time_out,
     the_end_of_the_last_receiver_reaches_the_sender: a_sender_waits_for_the_last_receiver,
     a_weak_sender_sends_or_is_too_late: upgrading,
-}
-
-// The checks are checked: each of these steps is needed.
-
-macro_rules! mistakes {
-    ($($name:ident: $mutant:ident, $model:ident, $text:literal;)*) => {
-        $(
-            #[test]
-            #[should_panic(expected = $text)]
-            fn $name() {
-                mutant::with(Mutant::$mutant, $model);
-            }
-        )*
-    };
-}
-
-mistakes! {
-    the_count_of_unread_must_be_a_release:
-        RelaxedUnread, a_slot_is_filled_again, "Causality violation";
-    the_stamp_must_be_a_release:
-        RelaxedStamp, a_receiver_waits, "Causality violation";
-    the_stamp_must_be_looked_at_again:
-        TrustsFirstLook, an_unread_value_is_overwritten, "Ok(1)";
-    overwriting_needs_the_cells_lock:
-        OverwritesUnlocked, an_unread_value_is_overwritten, "Causality violation";
-    overwriting_must_look_at_the_tail_again:
-        TrustsOldTail, two_overwrite, "left == right";
-    lag_must_be_announced_with_a_fence:
-        LagsWithoutFence, a_value_is_overwritten_while_it_is_taken, "Causality violation";
-    the_fence_comes_before_lag_is_known:
-        KnowsBeforeFence, two_overwrite_while_a_value_is_taken, "Causality violation";
-    whoever_used_a_cell_must_look_whether_it_was_replaced:
-        ForgetsReplaced, a_value_is_overwritten_while_it_is_cloned, "left == right";
-    the_look_whether_a_cell_was_replaced_needs_a_fence:
-        LooksWithoutFence, two_overwrite_and_leave_nothing, "left == right";
-    overwriting_must_leave_a_value_to_its_taker:
-        IgnoresTaker, a_value_is_overwritten_while_it_is_taken, "Causality violation";
-    where_values_are_overwritten_all_need_the_lock:
-        TakesInSpiteOfLag, a_value_is_overwritten_while_it_is_taken, "matches!(first";
-    the_tail_must_be_moved_before_the_stamp:
-        StampsFirst, a_receiver_is_never_ahead, "left == right";
-    nothing_is_taken_out_for_nobody:
-        EvictsForNobody, the_last_receiver_goes, "left == right";
-    joining_must_look_at_the_tail_again:
-        JoinsBlindly, a_receiver_waits, "deadlock";
-    who_goes_must_give_up_what_it_has_not_got:
-        KeepsUnread, a_receiver_goes, "tx.is_empty()";
-    the_last_sender_must_wake:
-        SilentClose, waiting_ends_with_the_last_sender, "deadlock";
-    a_waiting_sender_must_look_in_the_queue:
-        LooksForReceiversFirst, a_sender_waits_for_the_last_receiver, "deadlock";
 }

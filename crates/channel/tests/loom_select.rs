@@ -3,7 +3,6 @@
 
 use crate::model;
 
-use blitz_channel::mpmc::mutant::{self, Mutant};
 use blitz_channel::mpmc::{self, Select};
 use loom::thread;
 use model::{End, model_in_order as model, soon};
@@ -77,7 +76,7 @@ fn selections_meet() {
     });
 }
 
-/// A thread that just receives, from a selection that has yet to say what it sends.
+/// A thread that just receives, from a selection whose value comes later.
 fn a_receiver_meets_a_selection() {
     model(2, || {
         let (one, first) = channel(0);
@@ -157,7 +156,7 @@ fn a_channel_is_closed() {
     });
 }
 
-/// One who only wants to know.
+/// A selection that only observes.
 fn readiness(capacity: usize) {
     model(2, move || {
         let (one, first) = channel(capacity);
@@ -215,38 +214,6 @@ fn who_observes_is_told() {
     readiness(1);
 }
 
-// The checks are checked: each of these steps is needed.
-
-#[test]
-#[should_panic]
-fn a_selection_must_be_claimed_once() {
-    mutant::with(Mutant::SelectTakenTwice, || both_become_ready(1));
-}
-
-#[test]
-#[should_panic]
-fn what_is_reserved_must_be_left_alone() {
-    mutant::with(Mutant::SelectKeepsNothing, || beside_another(1));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_selection_must_look_under_the_lock_that_it_joins_under() {
-    mutant::with(Mutant::SelectJoinsBlindly, || both_become_ready(1));
-}
-
-#[test]
-#[should_panic(expected = "left: 0")]
-fn a_time_out_must_ask_whether_a_channel_was_quicker() {
-    mutant::with(Mutant::SelectTimesOutBlindly, a_selection_times_out);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_broken_promise_must_release_the_receiver() {
-    mutant::with(Mutant::KeepsOverdue, || a_promise_is_broken(false));
-}
-
 /// A value is in the second channel until one is in the first.
 fn a_value_moves_to_a_channel_looked_at_before() {
     model(2, || {
@@ -276,13 +243,4 @@ fn a_value_moves_to_a_channel_looked_at_before() {
 #[test]
 fn an_attempt_finds_what_is_there_all_the_time() {
     a_value_moves_to_a_channel_looked_at_before();
-}
-
-#[test]
-#[should_panic(expected = "a value is there all the time")]
-fn an_attempt_must_join_the_lists() {
-    mutant::with(
-        Mutant::GivesUpUnregistered,
-        a_value_moves_to_a_channel_looked_at_before,
-    );
 }

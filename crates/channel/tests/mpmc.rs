@@ -24,7 +24,7 @@ fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     capacity.map_or_else(unbounded, bounded)
 }
 
-/// What a sender sent: the number of the sender, and that of the value.
+/// A sent value: the number of the sender, and that of the value.
 type Stamped = (usize, usize);
 
 /// Checks that the values of each sender came in order, and how many came.
@@ -472,9 +472,12 @@ fn a_waker_that_panics_keeps_the_end_from_nobody() {
             assert!(poll_once(send.as_mut(), waker).is_pending());
         }
         let mut last = Some(receiver);
-        let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match drops {
-            true => drop(last.take()),
-            false => assert!(last.as_ref().is_some_and(Receiver::close)),
+        let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            if drops {
+                drop(last.take());
+            } else {
+                assert!(last.as_ref().is_some_and(Receiver::close));
+            }
         }));
         assert!(panics.is_err());
         assert_eq!(wakings.count(), 39);

@@ -44,7 +44,7 @@ fn a_stream_that_goes_keeps_nothing() {
     assert_eq!(other.try_recv(), Ok(1));
 }
 
-/// Somebody polls a stream once and then receives in another way, or lets others.
+/// A task polls a stream once and then receives in another way, or lets others receive.
 #[test]
 fn a_stream_that_is_left_alone_takes_nothing() {
     for capacity in [1, 2, 1000] {

@@ -49,7 +49,7 @@ fn steady_use_allocates_nothing() {
             futures_util::join!(sends, receives);
         });
     });
-    // What `block_on` allocates: its waker.
+    // `block_on` allocates its waker.
     assert!(waits <= 1, "{waits}");
 
     // A channel for a million values is made of a channel and a block.

@@ -1,5 +1,5 @@
-//! `mpsc`: what a thread sends arrives in the order in which it was sent, also where
-//! somebody else sends it.
+//! `mpsc`: the values of a thread arrive in the order in which it sent them, also where another
+//! thread sends one for it.
 #![cfg(not(loom))]
 
 use std::sync::Barrier;
@@ -32,7 +32,7 @@ fn in_turns(senders: usize, capacity: usize, at_once: usize) {
             });
         }
         drop(tx);
-        // Gone when a check fails, so that no sender waits for ever.
+        // Dropped when a check fails, so that no sender waits forever.
         let mut rx = rx;
         let mut next = vec![0; senders];
         let mut buffer = Vec::new();

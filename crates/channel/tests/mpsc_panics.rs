@@ -1,4 +1,4 @@
-//! `mpsc`: a waker that panics keeps nobody else from what is due to it.
+//! `mpsc`: a waker that panics keeps no other waiter from its value, permit or wake.
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,8 +38,8 @@ fn all_are_served() {
     assert_eq!(got, [1, 2, 3]);
 }
 
-/// The value of a thread that waits is sent for it, by the one who drops the permits. It tries
-/// again if the thread was too late for that.
+/// The thread that drops the permits sends the value of a waiting thread. It tries again if the
+/// waiting thread was too late for that.
 #[test]
 fn a_receiver_whose_waker_panics_keeps_nobody_waiting() {
     let served = |patience| {

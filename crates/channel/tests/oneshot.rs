@@ -196,7 +196,7 @@ fn a_value_is_dropped_once_whatever_happens() {
         },
     ];
     for scenario in scenarios {
-        // With nobody waiting, with the receiver, with the sender, with both.
+        // No end waits, the receiver does, the sender does, both do.
         for waiting in 0..4 {
             let drops = Drops::new();
             let wakers = Drops::new();

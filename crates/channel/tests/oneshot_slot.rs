@@ -73,8 +73,8 @@ fn the_ends_behave_as_those_on_the_heap() {
     assert!(rx.blocking_recv().is_err());
 }
 
-/// Forgetting an end is safe code. What it leaves behind is dropped once, by the
-/// next use or with the slot.
+/// Forgetting an end is safe code. Its value or waker is dropped once, by the next use or with
+/// the slot.
 #[test]
 fn what_forgotten_ends_leave_behind_is_dropped_once() {
     let (values, wakers) = (Drops::new(), Drops::new());
@@ -84,13 +84,13 @@ fn what_forgotten_ends_leave_behind_is_dropped_once() {
     };
     let mut slot = Slot::new();
 
-    // A value that nobody took.
+    // A value that no end took.
     let (tx, rx) = slot.channel();
     tx.send(values.counted(())).unwrap();
     std::mem::forget(rx);
     assert_eq!(values.count(), 0);
 
-    // Wakers that nobody woke.
+    // Wakers that no end woke.
     let (mut tx, mut rx) = slot.channel();
     assert_eq!(values.count(), 1);
     assert!(poll_once(pin!(tx.closed()), &waker()).is_pending());
@@ -139,7 +139,7 @@ fn neither_receiver_blocks_where_a_task_is_polled() {
         (*panic.downcast::<String>().unwrap()).clone()
     }
 
-    // The value is there, so a receiver that does not refuse ends all the same.
+    // The value has been sent, so a receiver that does not refuse still ends.
     let mut slot = Slot::new();
     let (tx, in_slot) = slot.channel();
     tx.send(1).unwrap();

@@ -229,9 +229,10 @@ fn a_selection_does_not_meet_itself() {
             let mut select = Select::new();
             let (sends, _) = (select.send(&sender), select.recv(&receiver));
             let operation = select.select_timeout(LONG).unwrap();
-            match operation.index() == sends {
-                true => operation.send(&sender, 1).unwrap(),
-                false => assert_eq!(operation.recv(&receiver), Ok(1)),
+            if operation.index() == sends {
+                operation.send(&sender, 1).unwrap();
+            } else {
+                assert_eq!(operation.recv(&receiver), Ok(1));
             }
         });
         let operation = select.select_timeout(LONG).unwrap();
@@ -316,7 +317,7 @@ fn completing_with_another_end_panics() {
     let _ = select.select().recv(&other);
 }
 
-/// The right goes back to the channel: nothing is lost and nobody hangs.
+/// The right goes back to the channel: nothing is lost and no thread hangs.
 #[test]
 fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
     fn abandon(select: &mut Select<'_>) {
@@ -335,7 +336,7 @@ fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
     abandon(&mut select);
     assert_eq!(receiver.try_recv(), Ok(1));
 
-    // A receiver that was promised a value by one that gave up gets another one.
+    // A receiver whose promised value does not come, as the selection gave up, gets another one.
     let (sender, receiver) = bounded(0);
     let thread = thread::spawn(move || receiver.recv_timeout(LONG));
     let mut select = Select::new();
@@ -345,7 +346,7 @@ fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
     assert_eq!(thread.join().unwrap(), Ok(2));
 }
 
-/// A receiver whose time is up stays for a value that is promised to it, and goes when the
+/// A receiver whose time is up stays for a value that is promised to it. It leaves when the
 /// promise is broken, or when another receiver has come that can take the value.
 #[test]
 fn a_receiver_that_is_overdue_goes_with_the_promise() {
@@ -395,18 +396,20 @@ fn a_pair_that_gives_up_leaves_nothing_behind() {
                 select.recv(&receiver);
                 let operation = select.select_timeout(LONG).unwrap();
                 thread::sleep(ms(20));
-                match gives_up {
-                    true => give_up(operation),
-                    false => assert_eq!(operation.recv(&receiver), Ok(7)),
+                if gives_up {
+                    give_up(operation);
+                } else {
+                    assert_eq!(operation.recv(&receiver), Ok(7));
                 }
             });
             let mut select = Select::new();
             select.send(&sender);
             let operation = select.select_timeout(LONG).unwrap();
             thread::sleep(ms(pause));
-            match gives_up {
-                true => give_up(operation),
-                false => operation.send(&sender, 7).unwrap(),
+            if gives_up {
+                give_up(operation);
+            } else {
+                operation.send(&sender, 7).unwrap();
             }
             thread.join().unwrap();
         });
@@ -428,7 +431,7 @@ fn a_waker_that_panics_loses_no_right() {
     assert!(sender.try_send(8).is_err());
 }
 
-/// A receiver is promised a value. One that comes back in between is older.
+/// A receiver is promised a value. A value that comes back in between is older.
 #[test]
 fn a_promise_does_not_overtake_what_comes_back() {
     let waker = std::task::Waker::noop();

@@ -136,7 +136,7 @@ fn a_moment_comes_once_and_not_early() {
 
     let when = Instant::now() + SHORT;
     assert!(pollster::block_on(at(when).recv()).unwrap() >= when);
-    // What is over is there at once.
+    // A moment in the past comes at once.
     assert!(at(start).try_recv().is_ok());
     assert!(after(Duration::ZERO).try_recv().is_ok());
     assert!(after(Duration::MAX).try_recv().is_err());

@@ -1,11 +1,14 @@
 //! The `blitz` command.
 
 mod bench;
+#[cfg(test)]
+mod command_lines;
 mod completions;
 mod doctor;
 mod exit;
 mod ipc;
 mod line;
+mod migrate;
 mod output;
 mod pipe;
 mod report;
@@ -43,6 +46,8 @@ enum Command {
     Ipc(ipc::Arguments),
     /// Compresses, decompresses or hashes files and streams on all processors.
     Pipe(pipe::Arguments),
+    /// Puts blitz-io in the place of Tokio, rayon-core and parking_lot in the tree of a program.
+    Migrate(migrate::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
     /// Keeps a processor busy, for `bench --hog`.
@@ -62,6 +67,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Pipe(arguments) => pipe::run(&arguments),
+        Command::Migrate(arguments) => migrate::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),
     };

@@ -38,6 +38,9 @@
 //! # fn main() {}
 //! ```
 
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
 #[cfg(all(unix, not(loom)))]
 mod async_fd;
 pub mod bits;
@@ -68,7 +71,7 @@ pub mod io_uring {
     pub use io_uring::{opcode, squeue::Entry, types};
 
     pub use crate::completion::Finish;
-    pub use crate::ring::{InFlight, Operation, probe};
+    pub use crate::ring::{InFlight, Operation, is_given_up, probe, to_result};
 }
 
 #[cfg(all(unix, not(loom)))]

@@ -320,3 +320,43 @@ fn a_driver_that_may_not_have_a_ring_refuses() {
     assert!(driver.start(open).is_err());
     assert!(!driver.has_sources());
 }
+
+/// Receives from a socket, unless that would have to wait.
+struct Receive(std::os::unix::net::UnixStream, Box<[u8; 64]>);
+
+impl Finish for Receive {
+    type Output = i32;
+
+    fn finish(self, result: i32) -> i32 {
+        result
+    }
+}
+
+// SAFETY: the buffer is on the heap.
+unsafe impl Operation for Receive {
+    fn entry(&mut self) -> Entry {
+        let from = types::Fd(self.0.as_raw_fd());
+        opcode::Recv::new(from, self.1.as_mut_ptr(), 64)
+            .flags(libc::MSG_DONTWAIT)
+            .build()
+    }
+}
+
+#[test]
+fn an_operation_that_must_not_wait_is_returned() {
+    let Some(test) = Test::new() else { return };
+    let (from, mut to) = std::os::unix::net::UnixStream::pair().unwrap();
+    let receive = Receive(from, Box::new([0; 64]));
+    let (count, waker) = Count::new();
+    let mut in_flight = test.driver.start(receive).ok().unwrap();
+    assert!(poll(&mut in_flight, &waker).is_pending());
+    park_until(&test.driver, || count.get() == 1);
+    let Poll::Ready(Err(receive)) = poll(&mut in_flight, &waker) else {
+        panic!("the kernel has carried it out");
+    };
+    to.write_all(b"ping").unwrap();
+    let mut in_flight = test.driver.start(receive).ok().unwrap();
+    assert!(poll(&mut in_flight, &waker).is_pending());
+    park_until(&test.driver, || count.get() == 2);
+    assert!(matches!(poll(&mut in_flight, &waker), Poll::Ready(Ok(4))));
+}

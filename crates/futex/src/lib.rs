@@ -1,15 +1,14 @@
 //! Puts threads to sleep on a 32-bit word until it changes, and wakes them.
 //!
-//! A *futex* is a word of memory that threads can sleep on. A thread says "put me to sleep
-//! as long as this word holds 7"; the system compares the word and puts the thread to sleep
-//! in one step, so a change that is followed by a wake cannot slip in between. Every
-//! blocking lock, event or queue can be built on this: the fast path is a handful of atomic
-//! instructions, and the system is called only when a thread really has to sleep or to be
-//! woken.
+//! A *futex* is a word of memory that threads can sleep on. A thread says "put me to sleep as
+//! long as this word holds 7". The system compares the word and puts the thread to sleep in one
+//! step, so a change that is followed by a wake cannot slip in between. Every blocking lock,
+//! event or queue can be built on this. The fast path is a handful of atomic instructions. A
+//! thread calls the system only when it really has to sleep, or has to wake another.
 //!
-//! This crate provides that one operation on every system. It has one small file per
-//! operating system, a table of sleepers for systems without a futex, and the same table on
-//! [loom]'s types, so that code built on this crate can be model-checked unchanged.
+//! This crate provides that one operation on every system. It has one small file per operating
+//! system, and a table of sleepers for systems without a futex. The same table on [loom]'s types
+//! lets code that is built on this crate be model-checked unchanged.
 //!
 //! ```
 //! use blitz_io::futex::atomic::{AtomicU32, Ordering};
@@ -33,9 +32,9 @@
 //!   [`block_until_different`] does that for you.
 //! * **Change the word first, wake afterwards.** A wake that comes before the
 //!   change is lost.
-//! * **A wait orders no memory.** The comparison is a plain relaxed read. Load the word
-//!   with [`Acquire`](atomic::Ordering::Acquire) after the wait if you depend on what was
-//!   written before the change.
+//! * **A wait orders no memory.** The comparison is a plain relaxed read. If you depend on the
+//!   writes before the change, load the word with [`Acquire`](atomic::Ordering::Acquire) after
+//!   the wait.
 //! * **A wake never reads its word.** It takes a raw address, and the word may have been
 //!   freed by then: a thread that saw the new value is allowed to free the memory before
 //!   the wake arrives.
@@ -44,11 +43,14 @@
 //!
 //! # Systems
 //!
-//! See [`system`] for what the running system offers, and the crate's README for a table of
-//! all systems.
+//! [`system`] tells the features of the running system, and the crate's README has a table of all
+//! systems.
 //!
 //! [loom]: https://docs.rs/loom
 #![doc(html_root_url = "https://docs.rs/blitz-futex/0.1.0")]
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 pub mod atomic;
 #[cfg(loom)]

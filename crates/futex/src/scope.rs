@@ -6,7 +6,7 @@ use crate::atomic::AtomicU32;
 use crate::wait_any::{self, WaitAny, WaitAnyError};
 use crate::{WaitResult, sys, wait};
 
-/// Tells what shares the word: the threads of one process, or several processes.
+/// The users of a word: the threads of one process, or several processes.
 ///
 /// Waits and wakes meet only when they name the same scope. The free functions
 /// of this crate are those of [`Scope::Private`].
@@ -126,9 +126,9 @@ impl Scope {
     /// Sleeps until one of several words changes; see
     /// [`wait_any`](crate::wait_any()).
     ///
-    /// Where the system cannot wait on many words by itself, this scope's `wait_any` sleeps
-    /// on the first word and compares the others every few milliseconds. There, a wake of
-    /// one of the others that comes without a change of the word is not noticed.
+    /// Where the system cannot wait on many words, this scope's `wait_any` sleeps on the first
+    /// word and compares the others every few milliseconds. There, it does not notice a wake of
+    /// one of the others that comes without a change of the word.
     ///
     /// # Errors
     ///

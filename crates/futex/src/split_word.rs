@@ -8,26 +8,30 @@
 //!
 //! # Comparing bytes without the system's help
 //!
-//! The table of the portable back end and of the model checker compares in this process,
-//! and must do it byte by byte, under the lock of the table. A wake takes that lock too, so
-//! a single byte behaves like a whole word: a change whose wake came before the comparison
-//! is seen by the comparison, and a wake that comes later finds the sleeper in the table.
+//! The table of the portable back end and of the model checker compares in this process, and must
+//! do it byte by byte, under the lock of the table. A wake takes that lock too, so a single byte
+//! behaves like a whole word. The comparison sees a change whose wake came before it, and a wake
+//! that comes later finds the sleeper in the table.
 //!
-//! The four reads are no snapshot, though. Consider two bytes, `locked` and `waiters`, and
-//! an owner that wakes only if it sees `waiters` set. A thread reads `locked` as set; the
-//! lock is released without a wake, as `waiters` is clear; another thread sets `waiters`;
-//! the first thread reads that as set, too, and sleeps on a state that never existed,
-//! perhaps forever. Therefore all bytes are read *twice*, in the same order, by loads that
-//! cannot be reordered (acquire), and protocols keep one rule: *at most one byte may leave
-//! its expected value and come back without a wake*. A lock whose `waiters` byte is cleared
-//! only by a thread that then wakes keeps this rule: `locked` is that one byte.
+//! The four reads are no snapshot, though. Consider two bytes, `locked` and `waiters`, and an
+//! owner that wakes only if it sees `waiters` set:
 //!
-//! Why this is enough: consider the moment of the second read of that byte. It has its
-//! expected value then. Each of the others was seen with its expected value before that
-//! moment, with the table locked. If they all still have it, the system, comparing at that
-//! moment, would have put the thread to sleep too. If one of them has left its value
-//! meanwhile, a wake follows, and it finds the sleeper, because the wake has to wait for
-//! the lock.
+//! 1. A thread reads `locked` as set.
+//! 2. The owner releases the lock without a wake, as `waiters` is clear.
+//! 3. Another thread sets `waiters`.
+//! 4. The first thread reads that as set, too, and sleeps on a state that never existed, perhaps
+//!    forever.
+//!
+//! Therefore all bytes are read *twice*, in the same order, by loads that cannot be reordered
+//! (acquire). And protocols keep one rule: *at most one byte may leave its expected value and
+//! come back without a wake*. A lock whose `waiters` byte is cleared only by a thread that then
+//! wakes keeps this rule: `locked` is that one byte.
+//!
+//! Why this is enough: consider the moment of the second read of that byte. It has its expected
+//! value then. Each of the others was seen with its expected value before that moment, with the
+//! table locked. If they all still have it, the system, comparing at that moment, would have put
+//! the thread to sleep too. If one of them has left its value since, a wake follows, and it finds
+//! the sleeper, because the wake has to wait for the lock.
 
 use std::time::Instant;
 
@@ -58,10 +62,10 @@ pub enum Group {
 /// A thread sleeps as long as all four bytes hold their expected values. All
 /// operations have [`Scope::Private`].
 ///
-/// Keep one rule, for back ends that cannot compare the four bytes in one instant (the
-/// portable table, and loom): at most one of the bytes may leave its expected value and
-/// come back without a wake in between. A usual byte that says "a thread sleeps", cleared
-/// only by a thread that then wakes, leaves that freedom to one other byte.
+/// Keep one rule, for back ends that cannot compare the four bytes in one instant (the portable
+/// table, and loom). At most one of the bytes may leave its expected value and come back without
+/// a wake in between. A usual byte that says "a thread sleeps", cleared only by a thread that
+/// then wakes, leaves that freedom to one other byte.
 ///
 /// ```
 /// use blitz_io::futex::SplitWord;
@@ -150,8 +154,8 @@ impl SplitWord {
         sys::wake_group(this.cast(), n, group)
     }
 
-    /// Wakes one thread that sleeps on the word at `this`, which may be gone;
-    /// see [`wake_one`](crate::wake_one).
+    /// Wakes one thread that sleeps on the word at `this`, which may have been freed; see
+    /// [`wake_one`](crate::wake_one).
     #[inline]
     pub fn wake_one(this: *const Self) -> usize {
         Self::wake_n(this, 1)
@@ -164,8 +168,8 @@ impl SplitWord {
         sys::wake(this.cast(), n, Scope::Private)
     }
 
-    /// Wakes all threads that sleep on the word at `this`, which may be gone;
-    /// see [`wake_all`](crate::wake_all).
+    /// Wakes all threads that sleep on the word at `this`, which may have been freed; see
+    /// [`wake_all`](crate::wake_all).
     #[inline]
     pub fn wake_all(this: *const Self) -> usize {
         Self::wake_n(this, usize::MAX)

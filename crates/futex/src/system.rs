@@ -1,4 +1,4 @@
-//! Tells what the running system offers.
+//! Features of the running system.
 
 use crate::sys;
 

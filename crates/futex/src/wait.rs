@@ -5,9 +5,9 @@ use crate::{Scope, WaitResult, sys};
 
 /// Sleeps while `word` holds `expected`.
 ///
-/// The comparison and falling asleep are one step: a wake that follows a change of the word
-/// is never lost. Returns at once if the word holds another value. May return spuriously. A
-/// signal handler that runs meanwhile does not end the wait.
+/// The comparison and falling asleep are one step: a wake that follows a change of the word is
+/// never lost. Returns at once if the word holds another value. May return spuriously. A signal
+/// handler that runs in between does not end the wait.
 ///
 /// ```
 /// use blitz_io::futex::atomic::{AtomicU32, Ordering};
@@ -59,8 +59,8 @@ pub fn wait_until(
 /// Wakes one thread that sleeps on `word`, and returns how many threads are known to have
 /// been woken.
 ///
-/// Only the address is used; the word is never read and may be gone. Waking a word on which
-/// no thread sleeps does nothing and is not remembered.
+/// Only the address is used: the word is never read, and may have been freed. Waking a word on
+/// which no thread sleeps does nothing and is not remembered.
 ///
 /// The returned count is exact on Linux, Android, OpenBSD and with the portable table.
 /// Windows, FreeBSD and Apple's systems do not report it: there the count is a lower bound

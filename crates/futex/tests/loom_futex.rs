@@ -1,9 +1,9 @@
 //! Models of the wait and wake protocol itself. Run with
-//! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --test loom_futex`.
+//! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --features loom --test loom_futex`.
 #![cfg(loom)]
 
-// loom's `Arc` cannot be dropped after a deadlock was found, and its counting is not what
-// these models are about.
+// loom's `Arc` cannot be dropped after a deadlock was found, and these models are not about its
+// counting.
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: `with` gives the value to one thread at a time.
+// SAFETY: `with` calls its closure under the lock.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {

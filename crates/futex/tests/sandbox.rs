@@ -1,5 +1,5 @@
-//! A sandbox that forbids `futex_waitv` after its first use. What the library learns about
-//! the call holds for the whole process, so this is a separate program.
+//! A sandbox that forbids `futex_waitv` after its first use. The library caches its knowledge of
+//! the call for the whole process, so this is a separate program.
 #![cfg(all(
     not(loom),
     not(feature = "portable"),

@@ -46,7 +46,7 @@ struct Mapping(*mut libc::c_void);
 
 // SAFETY: a mapping belongs to the process, and its words are atomics.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: a mapping belongs to the process, and its words are atomics.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {

@@ -60,7 +60,7 @@ fn it_times_out_and_not_early() {
         let result = wait_any(&all_at_zero(&words), deadline);
         assert_eq!(result, Ok(WaitAny::TimedOut));
         assert!(Instant::now() >= deadline);
-        // Once more with that deadline in the past.
+        // Again, with that deadline in the past.
         let result = wait_any(&all_at_zero(&words), deadline);
         assert_eq!(result, Ok(WaitAny::TimedOut));
     }

@@ -49,7 +49,7 @@ fn a_sleeper_is_woken() {
             wait_until(&word, 0, in_forever())
         });
         bedroom.wait_until_asleep();
-        // The value stays the same: this test is not about what the sleeper sees.
+        // The value stays the same: this test is about wakes, not about the comparison.
         let mut woken = 0;
         eventually(|| {
             woken += wake_one(&word);

@@ -48,7 +48,8 @@ impl Builder {
         settings.layout()?;
         let io = |error| Error::from_io("make", unnamed(), error);
         let file = SegmentFile::anonymous().map_err(io)?;
-        let segment = Segment::fill(file, None, &settings, None)?;
+        // No participant will have its locks in this description.
+        let segment = Segment::fill(file, None, None, &settings)?;
         segment.file.seal().map_err(io)?;
         let fd = segment.file.descriptor().try_clone_to_owned();
         Ok(Anonymous {
@@ -73,11 +74,13 @@ impl Anonymous {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]. Whether the descriptor is that of a segment is checked when it is
-    /// joined.
+    /// [`Error::Io`], also if there is not exactly one descriptor in the message, and
+    /// [`Error::Foreign`] if its size is not sealed. Whether it is that of a segment is
+    /// checked when it is joined.
     pub fn receive_from(socket: &UnixStream) -> Result<Self, Error> {
         let fd = socket::receive(socket.as_fd())
             .map_err(|error| Error::from_io("receive the descriptor", unnamed(), error))?;
+        check_sealed(fd.as_fd())?;
         Ok(Self::from(fd))
     }
 
@@ -110,6 +113,7 @@ impl Anonymous {
 
     fn join(&self, role: Role) -> Result<Endpoint, Error> {
         sys::supported()?;
+        check_sealed(self.fd.as_fd())?;
         let open = || {
             SegmentFile::reopen(self.fd.as_fd())
                 .map_err(|error| Error::from_io("open once more", unnamed(), error))
@@ -117,13 +121,7 @@ impl Anonymous {
         // It needs locks of its own: joining may wait for the membership lock.
         let file = open()?;
         let _membership = Membership::wait(&file, crate::segment::JOIN_PATIENCE)?;
-        if !file.is_sealed() {
-            return Err(Error::Foreign {
-                path: unnamed().to_owned(),
-                reason: "its size is not sealed".to_owned(),
-            });
-        }
-        let segment = Segment::map_existing(open()?, None)?;
+        let segment = Segment::map_existing(open()?, &open()?, None)?;
         if !segment.settings.kind.has_messages() {
             return Err(Error::Foreign {
                 path: unnamed().to_owned(),
@@ -132,6 +130,18 @@ impl Anonymous {
         }
         Endpoint::join(segment, role)
     }
+}
+
+/// Refuses a descriptor that is not of a file of memory with a sealed size. Until this is
+/// known, the file must not be opened: on a device or a pipe that alone has an effect.
+fn check_sealed(fd: BorrowedFd<'_>) -> Result<(), Error> {
+    if sys::is_sealed(fd) {
+        return Ok(());
+    }
+    Err(Error::Foreign {
+        path: unnamed().to_owned(),
+        reason: "its size is not sealed".to_owned(),
+    })
 }
 
 fn unnamed() -> &'static Path {

@@ -162,7 +162,7 @@ impl Receiver {
             other => return other,
         }
         let registered = self.endpoint.registered();
-        let doorbell = registered.map_err(|error| RecvError::Io(error.kind()))?;
+        let doorbell = registered.map_err(|error| RecvError::Io(error.into()))?;
         let found = self.find_when(&mut || rung(&doorbell)).await;
         if matches!(found, Err(RecvError::Io(_))) {
             self.endpoint.doorbell.deregister();
@@ -182,18 +182,25 @@ impl Receiver {
                 other => return other,
             }
             let woken = readable().await;
-            woken.map_err(|error| RecvError::Io(error.kind()))?;
+            woken.map_err(|error| RecvError::Io(error.into()))?;
         }
     }
 
     fn find_or_arm(&mut self) -> Result<(), RecvError> {
-        match self.find_or_look() {
-            Err(RecvError::Empty) => {}
-            other => return other,
+        loop {
+            match self.find_or_look() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
+            let awaited = self.awaited();
+            let armed = self.endpoint.arm(awaited);
+            armed.map_err(|error| RecvError::Io(error.into()))?;
+            match self.find_or_look() {
+                // The last sender has left, or a new one has joined.
+                Err(RecvError::Empty) if self.awaited() != awaited => {}
+                other => return other,
+            }
         }
-        let armed = self.endpoint.arm(Awaited::Published);
-        armed.map_err(|error| RecvError::Io(error.kind()))?;
-        self.find_or_look()
     }
 }
 
@@ -316,7 +323,7 @@ impl Sender {
             other => return other,
         }
         let registered = self.endpoint.registered();
-        let doorbell = registered.map_err(|error| SendError::Io(error.kind()))?;
+        let doorbell = registered.map_err(|error| SendError::Io(error.into()))?;
         let claimed = self.claim_when(len, &mut || rung(&doorbell)).await;
         if matches!(claimed, Err(SendError::Io(_))) {
             self.endpoint.doorbell.deregister();
@@ -337,7 +344,7 @@ impl Sender {
                 other => return other,
             }
             let woken = readable().await;
-            woken.map_err(|error| SendError::Io(error.kind()))?;
+            woken.map_err(|error| SendError::Io(error.into()))?;
         }
     }
 
@@ -347,7 +354,7 @@ impl Sender {
             other => return other,
         }
         let armed = self.endpoint.arm(Awaited::Room);
-        armed.map_err(|error| SendError::Io(error.kind()))?;
+        armed.map_err(|error| SendError::Io(error.into()))?;
         self.claim_now(len)
     }
 }

@@ -2,8 +2,9 @@ use std::path::{Path, PathBuf};
 
 use crate::endpoint::{Endpoint, Role};
 use crate::error::Error;
-use crate::segment::{Missing, Segment};
+use crate::segment::{self, Missing, Segment};
 use crate::settings::{Kind, Settings, WhenFull};
+use crate::trust::Trust;
 use crate::{Receiver, Sender, sys};
 
 /// Builds or opens a segment: its settings.
@@ -37,6 +38,7 @@ pub struct Builder {
     senders: Option<usize>,
     receivers: Option<usize>,
     mode: u32,
+    owner: Option<u32>,
     directory: Option<PathBuf>,
     history: bool,
     must_exist: bool,
@@ -84,6 +86,7 @@ impl Builder {
             senders: None,
             receivers: None,
             mode: DEFAULT_MODE,
+            owner: None,
             directory: None,
             history: false,
             must_exist: false,
@@ -151,10 +154,39 @@ impl Builder {
 
     /// Sets the permissions of the segment's file, if this builder makes it. The default is
     /// `0o600`: only the same user. Other users also need access to the
-    /// [directory](Self::directory).
+    /// [directory](Self::directory), which must be sticky (as `/tmp` is) if they may write
+    /// to it, and they must name the owner: see [`allow_owner`](Self::allow_owner).
+    ///
+    /// A segment that exists, and that more users may write to, is refused. A user that may
+    /// write to a segment can change its messages, and can end all of its participants by
+    /// making the file shorter.
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
         self.mode = mode & 0o777;
+        self
+    }
+
+    /// Allows that the segment belongs to the user with this number. By default only a
+    /// segment of the user on whose behalf the process runs is joined. If this is called
+    /// several times, the last call counts.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::Channel;
+    /// # let directory = std::env::temp_dir();
+    /// # let name = &format!("shared-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let (directory, name) = ("/tmp", "shared");
+    /// # "#;
+    /// // User 1000 makes it with this mode; user 1001 joins it.
+    /// let shared = Channel::builder().directory(directory).mode(0o666);
+    /// let sender = shared.clone().allow_owner(1000).sender(name)?;
+    /// # }
+    /// # Ok::<(), blitz_io::ipc::Error>(())
+    /// ```
+    #[must_use]
+    pub fn allow_owner(mut self, user: u32) -> Self {
+        self.owner = Some(user);
         self
     }
 
@@ -203,15 +235,64 @@ impl Builder {
         Ok(Receiver::new(endpoint, self.history))
     }
 
+    /// Joins the segment `name` of a route or channel as a receiver for which no sender
+    /// waits. It copies each message, and [`RecvError::Lagged`](crate::RecvError::Lagged)
+    /// tells it how many it has missed. It counts as one of the receivers.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::{RecvError, Route};
+    /// # let name = &format!("observed-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "observed";
+    /// # "#;
+    /// let route = Route::builder().capacity(2);
+    /// let (mut observer, mut sender) = (route.observer(name)?, route.sender(name)?);
+    /// for number in 0..5_u8 {
+    ///     sender.send(&[number])?; // there is always room
+    /// }
+    /// assert_eq!(observer.recv().unwrap_err(), RecvError::Lagged(3));
+    /// assert_eq!(*observer.recv()?, [3]);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`receiver`](Self::receiver), and [`Error::Setting`] for a queue, each of whose
+    /// messages goes to one receiver only.
+    pub fn observer(&self, name: &str) -> Result<Receiver, Error> {
+        if self.kind == Kind::Queue {
+            return Err(Error::Setting {
+                setting: "observer",
+                reason: "a queue has none: a message that one receiver sees is gone for the \
+                         others"
+                    .to_owned(),
+            });
+        }
+        let endpoint = self.join(name, Role::Receiver)?;
+        Ok(Receiver::observer(endpoint, self.history))
+    }
+
     pub(crate) fn join(&self, name: &str, role: Role) -> Result<Endpoint, Error> {
         let settings = self.settings();
         settings.layout()?;
+        if self.mode & 0o600 != 0o600 {
+            return Err(Error::Setting {
+                setting: "mode",
+                reason: "must let the owner read and write".to_owned(),
+            });
+        }
         let path = self.path(name)?;
         let missing = match self.must_exist {
             true => Missing::Report,
             false => Missing::Make(&settings, self.mode),
         };
-        Segment::open(&path, missing, |segment| {
+        let trust = Trust {
+            mode: self.mode,
+            owner: self.owner,
+        };
+        Segment::open(&path, missing, trust, |segment| {
             self.check(&segment.settings)?;
             Endpoint::join(segment, role)
         })
@@ -221,11 +302,10 @@ impl Builder {
     pub(crate) fn path(&self, name: &str) -> Result<PathBuf, Error> {
         check_name(name)?;
         sys::supported()?;
-        let directory = match &self.directory {
-            Some(path) => sys::check_directory(path).map(|()| path.clone())?,
-            None => sys::user_directory()?,
-        };
-        Ok(path_in(&directory, name))
+        match &self.directory {
+            Some(directory) => sys::check_directory(directory).map(|()| path_in(directory, name)),
+            None => find(name, &sys::user_directory()?),
+        }
     }
 
     pub(crate) fn settings(&self) -> Settings {
@@ -274,6 +354,20 @@ impl Builder {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) fn wants_history(&self) -> bool {
         self.history
+    }
+}
+
+/// Returns where the segment `name` is, or will be, if no directory was set.
+fn find(name: &str, directory: &Path) -> Result<PathBuf, Error> {
+    let path = path_in(directory, name);
+    if path.exists() {
+        return Ok(path);
+    }
+    let others = sys::other_directories(directory);
+    let mut paths = others.iter().map(|other| path_in(other, name));
+    match paths.find(|other| segment::is_in_use(other)) {
+        Some(found) => Err(Error::Elsewhere { path, found }),
+        None => Ok(path),
     }
 }
 

@@ -140,10 +140,7 @@ impl OwnDoorbell {
             self.get(segment, me)?.0.set.start_timer(LOOK_EVERY)?;
             self.timer_until = Some(now + LOOK_EVERY);
         }
-        let event_count = match what {
-            Awaited::Published => segment.ring.published(),
-            Awaited::Room => segment.ring.room(),
-        };
+        let event_count = segment.event_count(what);
         event_count.prepare(crate::event_count::DOORBELL);
         Ok(())
     }

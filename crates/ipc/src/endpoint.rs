@@ -43,7 +43,8 @@ pub(crate) enum Role {
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// For which event a participant waits.
+/// For which event a participant waits: a receiver for `Published`, and for `Room` once no
+/// sender is left; a sender for `Room`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Awaited {
     Published = 1,
@@ -99,7 +100,12 @@ impl Endpoint {
                 }
             }
         }
-        Err(Error::Occupied { role: name, limit })
+        Err(Error::Occupied {
+            role: name,
+            limit,
+            kind: settings.kind,
+            path: segment.path.unwrap_or_default(),
+        })
     }
 
     /// Whether this process is not the one that joined, but a fork of it.
@@ -113,6 +119,17 @@ impl Endpoint {
     #[cold]
     pub(crate) fn look_if_due(&mut self) -> bool {
         let due = self.patience.is_over();
+        if due {
+            self.look();
+        }
+        due
+    }
+
+    /// As [`look_if_due`](Self::look_if_due), for a participant that polls, maybe without a
+    /// pause: reads a clock that costs less and is less exact.
+    #[cold]
+    pub(crate) fn look_if_polls_are_due(&mut self) -> bool {
+        let due = self.patience.is_over_for_polls();
         if due {
             self.look();
         }
@@ -165,6 +182,18 @@ impl Segment {
             memory.header(crate::memory::header::SENDERS_SEEN).add(1);
         }
         memory.record(me, record::ROLE).swap(role as u64);
+        // Receivers that waited without a sender wait for its messages from now on.
+        if role == Role::Sender && self.ring.room().notify() {
+            self.ring_doorbells(Awaited::Room);
+        }
+    }
+
+    /// The word on which participants sleep that wait for `what`.
+    pub(crate) fn event_count(&self, what: Awaited) -> EventCount<'_> {
+        match what {
+            Awaited::Published => self.ring.published(),
+            Awaited::Room => self.ring.room(),
+        }
     }
 
     /// Whether a participant, dead or alive, has joined with this record and has not left.
@@ -271,12 +300,16 @@ impl Segment {
         crate::doorbell::ring(self, what);
     }
 
-    /// Whether there is a sender, as far as this is known without asking the kernel.
-    pub(crate) fn has_senders(&self) -> bool {
-        (0..self.settings.senders).any(|participant| {
-            let role = self.ring.memory.record(participant, record::ROLE);
-            role.load(Ordering::Acquire) != 0
-        })
+    /// Whether this record is that of a sender, as far as this is known without asking the
+    /// kernel.
+    fn is_sender(&self, participant: usize) -> bool {
+        let role = self.ring.memory.record(participant, record::ROLE);
+        participant < self.settings.senders && role.load(Ordering::Acquire) != 0
+    }
+
+    /// Returns the first sender, if there is one.
+    fn find_sender(&self) -> Option<usize> {
+        (0..self.settings.senders).find(|&participant| self.is_sender(participant))
     }
 
     /// Returns how many senders there have been.
@@ -290,20 +323,33 @@ impl Segment {
 pub(crate) struct Senders {
     had_one: bool,
     seen_at_join: u64,
+    /// The sender that was found last, which is probably still there.
+    last: usize,
 }
 
 impl Senders {
     pub(crate) fn new(segment: &Segment) -> Self {
         let seen_at_join = segment.senders_seen();
+        let found = segment.find_sender();
         Self {
-            had_one: segment.has_senders(),
+            had_one: found.is_some(),
             seen_at_join,
+            last: found.unwrap_or(0),
         }
     }
 
     pub(crate) fn are_gone(&mut self, segment: &Segment) -> bool {
         self.had_one = self.had_one || segment.senders_seen() != self.seen_at_join;
-        self.had_one && !segment.has_senders()
+        if !self.had_one || segment.is_sender(self.last) {
+            return false;
+        }
+        match segment.find_sender() {
+            Some(found) => {
+                self.last = found;
+                false
+            }
+            None => true,
+        }
     }
 }
 
@@ -315,6 +361,8 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// When to look at the others again, and whether to spin before a sleep.
 pub(crate) struct Patience {
     next_look: Instant,
+    /// The same, for polls, by the clock of `sys::coarse_time`.
+    next_look_of_polls: Duration,
     /// Whether spinning would have saved the last sleep.
     spins: bool,
 }
@@ -323,6 +371,7 @@ impl Patience {
     fn new() -> Self {
         Self {
             next_look: Instant::now() + LOOK_EVERY,
+            next_look_of_polls: sys::coarse_time() + LOOK_EVERY,
             spins: true,
         }
     }
@@ -348,6 +397,15 @@ impl Patience {
         let over = now >= self.next_look;
         if over {
             self.next_look = now + LOOK_EVERY;
+        }
+        over
+    }
+
+    fn is_over_for_polls(&mut self) -> bool {
+        let now = sys::coarse_time();
+        let over = now >= self.next_look_of_polls;
+        if over {
+            self.next_look_of_polls = now + LOOK_EVERY;
         }
         over
     }

@@ -34,6 +34,23 @@ pub enum Error {
         /// Why it cannot be trusted.
         reason: &'static str,
     },
+    /// The file cannot be trusted: it belongs to another user, other users may write to it,
+    /// or it has a second name. See [`Builder::allow_owner`](crate::Builder::allow_owner)
+    /// and [`Builder::mode`](crate::Builder::mode).
+    Untrusted {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be trusted.
+        reason: String,
+    },
+    /// The segment does not exist where this process would make it, but in another
+    /// directory of the same user: `XDG_RUNTIME_DIR` differs between the processes.
+    Elsewhere {
+        /// Where this process would make it.
+        path: PathBuf,
+        /// Where it exists.
+        found: PathBuf,
+    },
     /// No permission for a file or directory.
     Permission {
         /// The file or directory.
@@ -64,6 +81,8 @@ pub enum Error {
     NotFound {
         /// The name.
         name: String,
+        /// Where it was looked for.
+        path: PathBuf,
     },
     /// The segment has its largest number of senders or receivers.
     Occupied {
@@ -71,6 +90,10 @@ pub enum Error {
         role: &'static str,
         /// The largest number.
         limit: usize,
+        /// The kind of the segment. A route never has more than one sender.
+        kind: Kind,
+        /// The file; empty if it has no name.
+        path: PathBuf,
     },
     /// Another process has been joining or leaving for a long time; it is probably stopped.
     Busy,
@@ -111,6 +134,16 @@ impl fmt::Display for Error {
             Self::Directory { path, reason } => {
                 write!(f, "cannot trust {}: {reason}", path.display())
             }
+            Self::Untrusted { path, reason } => {
+                write!(f, "cannot trust {}: {reason}", path.display())
+            }
+            Self::Elsewhere { path, found } => write!(
+                f,
+                "the segment exists at {}, and this process looks for it at {}; set \
+                 XDG_RUNTIME_DIR to the same in all processes, or the directory",
+                found.display(),
+                path.display()
+            ),
             Self::Permission { path } => write!(
                 f,
                 "no permission for {}; its owner can make it with another mode",
@@ -119,7 +152,8 @@ impl fmt::Display for Error {
             Self::NoSpace { needed } => write!(
                 f,
                 "not enough shared memory for {needed} bytes; make capacity or max_len smaller, \
-                 or the file system larger"
+                 or the limit of the file system \
+                 or of the process larger"
             ),
             Self::Foreign { path, reason } => write!(
                 f,
@@ -141,12 +175,29 @@ impl fmt::Display for Error {
                     _ => "ask for the same, or leave the setting out to take what there is",
                 }
             ),
-            Self::NotFound { name } => {
-                write!(f, "there is no segment {name:?}; is its maker running?")
-            }
-            Self::Occupied { role, limit } => write!(
+            Self::NotFound { name, path } => write!(
                 f,
-                "the segment has {limit} {role}s already; make it with a larger limit"
+                "there is no segment {name:?}: {} does not exist; is its maker running?",
+                path.display()
+            ),
+            Self::Occupied {
+                role: "sender",
+                kind: Kind::Route,
+                path,
+                ..
+            } => write!(
+                f,
+                "{} has its sender already, and a route has only one; for several, use a \
+                 channel",
+                Place(path)
+            ),
+            Self::Occupied {
+                role, limit, path, ..
+            } => write!(
+                f,
+                "{} has its {limit} {role}{} already; make it with a larger limit",
+                Place(path),
+                if *limit == 1 { "" } else { "s" }
             ),
             Self::Busy => f.write_str(
                 "another process has not finished joining or leaving the segment; it may be \
@@ -197,6 +248,59 @@ impl std::error::Error for Error {
     }
 }
 
+/// An error of the system as its kind and its number, which can be copied and compared.
+///
+/// ```
+/// use blitz_io::ipc::IoError;
+///
+/// let error = IoError::from(std::io::Error::from_raw_os_error(24));
+/// assert_eq!(error.raw_os_error(), Some(24));
+/// assert_eq!(std::io::Error::from(error).raw_os_error(), Some(24));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IoError {
+    kind: ErrorKind,
+    code: Option<i32>,
+}
+
+impl IoError {
+    /// Returns the kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the system's number of the error, if it is an error of the system.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.code
+    }
+}
+
+impl From<io::Error> for IoError {
+    fn from(error: io::Error) -> Self {
+        Self {
+            kind: error.kind(),
+            code: error.raw_os_error(),
+        }
+    }
+}
+
+impl From<IoError> for io::Error {
+    fn from(error: IoError) -> Self {
+        match error.code {
+            Some(code) => Self::from_raw_os_error(code),
+            None => error.kind.into(),
+        }
+    }
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        io::Error::from(*self).fmt(f)
+    }
+}
+
+impl std::error::Error for IoError {}
+
 /// The error returned when a message was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -213,7 +317,7 @@ pub enum SendError {
     /// The deadline passed while the ring was full.
     TimedOut,
     /// The descriptor to wait on could not be made, or waiting for it failed.
-    Io(io::ErrorKind),
+    Io(IoError),
     /// The sender was made before a fork and is used in the child.
     Forked,
     /// The segment holds a value that this library never writes: a participant has
@@ -246,8 +350,9 @@ pub enum RecvError {
     Empty,
     /// No message came until the deadline.
     TimedOut,
-    /// All messages have been received and every sender has left or died. A later receive
-    /// finds the messages of a new sender.
+    /// All messages have been received and every sender has left or died; in a queue, every
+    /// message is also consumed, so that none can come back. A later receive finds the
+    /// messages of a new sender.
     Disconnected,
     /// This many messages were dropped because the ring was full.
     Lagged(u64),
@@ -264,7 +369,7 @@ pub enum RecvError {
         expected: usize,
     },
     /// The descriptor to wait on could not be made, or waiting for it failed.
-    Io(io::ErrorKind),
+    Io(IoError),
     /// The receiver was made before a fork and is used in the child.
     Forked,
     /// The segment holds a value that this library never writes: a participant has
@@ -308,7 +413,7 @@ pub enum WaitError {
     /// Barriers: a participant has died.
     Broken,
     /// The descriptor to wait on could not be made, or waiting for it failed.
-    Io(io::ErrorKind),
+    Io(IoError),
     /// This end was opened before a fork and is used in the child.
     Forked,
     /// The segment holds a value that this library never writes: a participant has

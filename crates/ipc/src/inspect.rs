@@ -5,14 +5,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use blitz_futex::atomic::Ordering;
-
 use crate::builder::ENDING;
 use crate::error::Error;
-use crate::memory::record;
-use crate::ring::{Delivery, INACTIVE};
-use crate::segment::{self, Segment};
-use crate::settings::{Kind, WhenFull};
+use crate::memory::{Snapshot, record};
+use crate::ring::{Delivery, INACTIVE, OBSERVER};
+use crate::segment::{self, FIRST_PARTICIPANT};
+use crate::settings::{Kind, Settings, WhenFull};
 use crate::sys::{self, SegmentFile};
 
 /// Returns whether segments can be shared between processes on this system.
@@ -43,6 +41,10 @@ pub struct SegmentInfo {
     pub max_receivers: usize,
     /// Bytes of shared memory.
     pub size: u64,
+    /// The number of the user to whom it belongs.
+    pub owner: u32,
+    /// The permissions of its file.
+    pub mode: u32,
     /// How many positions were claimed since the segment was made; the difference between
     /// two calls gives the rate.
     pub messages: u64,
@@ -60,7 +62,8 @@ pub struct Participant {
     pub pid: u32,
     /// Whether it is alive, according to the kernel.
     pub alive: bool,
-    /// How many messages it has not received yet, for receivers of routes and channels.
+    /// How many messages it has not received yet, for receivers of routes and channels, but
+    /// not for observers.
     pub depth: Option<u64>,
 }
 
@@ -96,6 +99,7 @@ pub fn list_in(directory: &Path) -> Result<Vec<SegmentInfo>, Error> {
 }
 
 /// Removes this user's segments that have no living participant, and returns their names.
+/// Files of other users stay.
 ///
 /// This is not necessary: opening a segment with the same name does the same.
 ///
@@ -157,16 +161,25 @@ fn name_of(path: &Path) -> String {
 
 fn info(path: &Path) -> Result<SegmentInfo, Error> {
     let file = SegmentFile::open(path, None).map_err(|e| Error::from_io("open", path, e))?;
-    let size = file
-        .size()
+    let settings = segment::read_settings(&file, Some(path))?;
+    let layout = settings.layout()?;
+    let access = file
+        .access()
         .map_err(|error| Error::from_io("look at", path, error))?;
-    let segment = Segment::map_existing(file, Some(path))?;
-    let settings = segment.settings;
+    // It is read and not mapped: another user may make the file shorter at any time.
+    let mut head = vec![0; layout.head()];
+    file.read_at(&mut head, 0)
+        .map_err(|error| Error::from_io("read", path, error))?;
+    let head = Snapshot::new(head);
     let (capacity, max_len) = match settings.kind.has_messages() {
         true => (settings.capacity, settings.max_len),
         false => (settings.entries(), 0),
     };
-    let used = (0..settings.participants()).filter(|&who| segment.is_in_use(who));
+    let participants = (0..settings.participants())
+        .filter(|&who| {
+            head.record(who, record::ROLE) != 0 || head.record(who, record::CURSOR) != INACTIVE
+        })
+        .map(|who| participant(&file, &settings, &head, who));
     Ok(SegmentInfo {
         name: name_of(path),
         path: path.to_owned(),
@@ -176,21 +189,27 @@ fn info(path: &Path) -> Result<SegmentInfo, Error> {
         when_full: settings.when_full,
         max_senders: settings.senders,
         max_receivers: settings.receivers,
-        size,
-        messages: segment.ring.memory.tail().load(Ordering::Relaxed),
-        participants: used.map(|who| participant(&segment, who)).collect(),
+        size: layout.size() as u64,
+        owner: access.user,
+        mode: access.mode,
+        messages: head.tail(),
+        participants: participants.collect(),
     })
 }
 
-fn participant(segment: &Segment, who: usize) -> Participant {
-    let memory = &segment.ring.memory;
-    let pid = memory.record(who, record::PID).load(Ordering::Relaxed);
-    let cursor = memory.cursor(who).load(Ordering::Acquire);
-    let reads = cursor != INACTIVE && segment.settings.kind.delivery() == Delivery::Every;
+fn participant(
+    file: &SegmentFile,
+    settings: &Settings,
+    head: &Snapshot,
+    who: usize,
+) -> Participant {
+    let cursor = head.record(who, record::CURSOR);
+    let reads = cursor < OBSERVER && settings.kind.delivery() == Delivery::Every;
+    let behind = head.tail().saturating_sub(cursor);
     Participant {
-        sends: who < segment.settings.senders,
-        pid: u32::try_from(pid).unwrap_or(0),
-        alive: segment.is_alive(who),
-        depth: reads.then(|| segment.ring.depth(cursor)),
+        sends: who < settings.senders,
+        pid: u32::try_from(head.record(who, record::PID)).unwrap_or(0),
+        alive: file.is_locked(FIRST_PARTICIPANT + who, 1).unwrap_or(true),
+        depth: reads.then(|| behind.min(settings.capacity as u64)),
     }
 }

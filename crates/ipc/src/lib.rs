@@ -47,7 +47,8 @@
 //!   sent arrives;
 //! * senders stop waiting for a killed receiver, and receivers for a killed sender, after a
 //!   twentieth of a second at the latest;
-//! * a message that it had taken from a queue goes to another receiver;
+//! * a message that it had taken from a queue goes to another receiver, also if no sender is
+//!   left;
 //! * its permits come back, and a barrier in which it takes part is reported as broken;
 //! * its place among the participants can be used again, and what a killed group has left
 //!   behind is removed by the next participant that opens the segment, or by [`clean`].
@@ -57,10 +58,16 @@
 //!
 //! # Permissions and trust
 //!
-//! By default only processes of the same user can take part: see [`Builder::mode`]. A
-//! participant can write anything to the segment. The others check what they read: they
+//! By default only processes of the same user can take part: see [`Builder::mode`] and
+//! [`Builder::allow_owner`]. A user that may write to the file of a segment with a name can end
+//! all processes that take part, by making it shorter; the size of a segment without a name
+//! is sealed. A participant can write anything to the segment. The others check what they read: they
 //! report [`Corrupt`](RecvError::Corrupt), and never read outside of the segment. They
 //! cannot check whether the bytes of a message are those that a sender meant.
+//!
+//! A receiver that may be overtaken (with [`WhenFull::DropOldest`], with history, or as an
+//! [observer](Builder::observer)) copies messages by atomic words, and throws a copy away if
+//! it is not whole.
 //!
 //! After a `fork`, the child cannot use what its parent has opened, and gets an error.
 //!
@@ -71,9 +78,15 @@
 //! | Linux, Android | yes | yes | yes |
 //! | macOS, FreeBSD | yes | no | yes |
 //!
+//! On Linux an awaited end is woken at once by participants in the same network namespace;
+//! for others it looks again every twentieth of a second.
+//!
 //! On other systems every attempt returns [`Error::Unsupported`]; see [`is_supported`]. The
 //! code for macOS and FreeBSD is compiled against their libraries, but has not run there.
 #![doc(html_root_url = "https://docs.rs/blitz-ipc/0.1.0")]
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod anonymous;
@@ -128,6 +141,8 @@ pub mod step;
 #[cfg(not(loom))]
 mod sys;
 #[cfg(not(loom))]
+mod trust;
+#[cfg(not(loom))]
 mod waiting;
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
@@ -141,7 +156,7 @@ pub use builder::Builder;
 #[cfg(all(not(loom), unix))]
 pub use doorbell::Doorbell;
 #[cfg(not(loom))]
-pub use error::{Error, NotifyError, RecvError, SendError, WaitError};
+pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
 #[cfg(not(loom))]
 pub use event::{Event, Listener, Notification, Notifier};
 #[cfg(not(loom))]

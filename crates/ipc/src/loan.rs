@@ -12,15 +12,19 @@ pub struct Loan<'a> {
     sender: &'a mut Sender,
     position: u64,
     len: usize,
+    /// Whether it is written in the segment, and not in the sender's buffer.
+    in_place: bool,
     sent: bool,
 }
 
 impl<'a> Loan<'a> {
-    pub(crate) fn new(sender: &'a mut Sender, position: u64, len: usize) -> Self {
+    /// If it is not written `in_place`, the sender's buffer has `len` bytes.
+    pub(crate) fn new(sender: &'a mut Sender, position: u64, len: usize, in_place: bool) -> Self {
         Self {
             sender,
             position,
             len,
+            in_place,
             sent: false,
         }
     }
@@ -32,9 +36,12 @@ impl<'a> Loan<'a> {
     /// [`SendError::Forked`] and [`SendError::Corrupt`].
     pub fn send(mut self) -> Result<(), SendError> {
         self.sent = true;
-        match self.sender.is_forked() {
-            true => Err(SendError::Forked),
-            false => self.sender.publish(self.position, self.len),
+        if self.sender.is_forked() {
+            Err(SendError::Forked)
+        } else if self.in_place {
+            self.sender.publish(self.position, self.len)
+        } else {
+            self.sender.publish_buffer(self.position, self.len)
         }
     }
 
@@ -48,15 +55,21 @@ impl Deref for Loan<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
+        if !self.in_place {
+            return &self.sender.buffer()[..self.len];
+        }
         let bytes = self.sender.bytes(self.position);
-        // SAFETY: the place has `max_len` bytes, `len` is not more, and the claim keeps
-        // away every participant that keeps the protocol.
+        // SAFETY: the place has `max_len` bytes, `len` is not more, and the sender has the
+        // place for itself (`ring/exclusive.rs`).
         unsafe { std::slice::from_raw_parts(bytes.as_ptr(), self.len) }
     }
 }
 
 impl DerefMut for Loan<'_> {
     fn deref_mut(&mut self) -> &mut [u8] {
+        if !self.in_place {
+            return &mut self.sender.buffer_mut()[..self.len];
+        }
         let bytes = self.sender.bytes(self.position);
         // SAFETY: as in `deref`; the sender is borrowed, so this is the only slice.
         unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), self.len) }

@@ -4,12 +4,25 @@ use crate::memory::Memory;
 use crate::protocol::barrier::{Arrival, Parties, Standing};
 use crate::protocol::event::{self, Seen};
 use crate::protocol::semaphore::Permits;
-use crate::ring::{Claim, Delivery, Look, Ring, Take};
+use crate::ring::{Claim, Delivery, Exclusive, Look, Ring, Take};
 
+use crate::mutant;
 pub use crate::mutant::{Mutant, with};
+use blitz_futex::atomic::Ordering;
 
 /// A listener's memory.
 pub struct Listen(Seen);
+
+/// What a sender knows of receivers with history.
+pub struct Known(Exclusive);
+
+impl Known {
+    /// A new sender knows of none.
+    #[allow(clippy::new_without_default, reason = "only for models")]
+    pub fn new() -> Self {
+        Self(Exclusive::new())
+    }
+}
 
 /// How a meeting at a barrier has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -141,6 +154,37 @@ impl Model {
         }
     }
 
+    /// Sends, if there is room, and writes plain bytes if no receiver may copy them.
+    pub fn overwrite(&self, me: usize, limit: &mut u64, known: &mut Known, value: u64) -> bool {
+        let Some(position) = self.claim(me, limit) else {
+            return false;
+        };
+        let index = self.ring.index(position);
+        if self.ring.is_exclusive(position, &mut known.0) {
+            self.ring.memory.write_plain(index, value);
+        } else {
+            self.ring.memory.write(index, value);
+        }
+        self.publish(me, position);
+        true
+    }
+
+    /// Becomes a receiver with history, and copies the messages that it holds.
+    pub fn join_and_copy(&self, me: usize) -> Vec<[u64; 2]> {
+        let cursor = self.ring.join(me, true);
+        let mut copied = Vec::new();
+        for position in cursor.first..cursor.safe {
+            if self.ring.look(position) == Look::Ready {
+                let message = self.ring.memory.copy(self.ring.index(position));
+                if self.ring.is_still_ready(position) {
+                    copied.push(message);
+                }
+            }
+            self.ring.set_cursor(me, position + 1);
+        }
+        copied
+    }
+
     /// Takes a message of a queue and stops there.
     pub fn take(&self, me: usize, searched: &mut u64) -> Option<(u64, [u64; 2])> {
         match self.ring.try_take(me, searched) {
@@ -174,6 +218,51 @@ impl Model {
                 return message;
             }
             self.ring.published().sleep(key, None);
+        }
+    }
+
+    /// Joins as the only sender.
+    pub fn join_sender(&self) {
+        self.ring.memory.role().swap(1);
+        if !mutant::active(Mutant::JoinsSilently) {
+            self.ring.room().notify();
+        }
+    }
+
+    /// Leaves as the only sender.
+    pub fn leave_sender(&self) {
+        self.ring.memory.role().swap(0);
+        self.ring.published().notify_waiters();
+        self.ring.room().notify_waiters();
+    }
+
+    /// Takes a message, and sleeps until there is one. Returns `None` if there was a sender,
+    /// none is left, and no message will come.
+    pub fn take_or_end(&self, me: usize, searched: &mut u64) -> Option<(u64, [u64; 2])> {
+        let mut ends = false;
+        loop {
+            let event_count = if ends && !mutant::active(Mutant::WaitsForNoSender) {
+                self.ring.room()
+            } else {
+                self.ring.published()
+            };
+            let key = event_count.prepare(crate::event_count::SLEEPER);
+            if let Some(taken) = self.take(me, searched) {
+                return Some(taken);
+            }
+            let ended = self.ring.memory.role().load(Ordering::Acquire) == 0;
+            if ended {
+                if let Some(taken) = self.take(me, searched) {
+                    return Some(taken);
+                }
+                if self.ring.is_drained() {
+                    return None;
+                }
+            }
+            if ended == ends {
+                event_count.sleep(key, None);
+            }
+            ends = ended;
         }
     }
 

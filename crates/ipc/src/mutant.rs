@@ -28,6 +28,16 @@ blitz_sync::mutants! {
     NoSecondLook,
     /// A receiver takes a message of a queue without a compare-and-swap.
     TakesByStore,
+    /// A queue counts as drained while a receiver has a message of it.
+    EndsWhileTaken,
+    /// A receiver without senders sleeps until there is a message.
+    WaitsForNoSender,
+    /// A sender that joins wakes no receiver.
+    JoinsSilently,
+    /// A sender writes plain bytes while a receiver may copy them.
+    IgnoresCopiers,
+    /// A receiver with history is counted before its cursor is there.
+    CountsBeforeCursor,
     /// A publisher looks for receivers whose cursors are one further.
     WakesOneTooEarly,
     /// A receiver wakes senders only if they wait for the next place.

@@ -47,6 +47,14 @@ impl<T: Primitive> PrimitiveBuilder<T> {
         self
     }
 
+    /// Allows that it belongs to another user: see
+    /// [`Builder::allow_owner`](crate::Builder::allow_owner).
+    #[must_use]
+    pub fn allow_owner(mut self, user: u32) -> Self {
+        self.builder = self.builder.allow_owner(user);
+        self
+    }
+
     /// Sets the directory of its file: see
     /// [`Builder::directory`](crate::Builder::directory).
     #[must_use]

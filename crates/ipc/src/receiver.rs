@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{EventSpin, deadline};
 
-use crate::endpoint::{Endpoint, Senders};
+use crate::endpoint::{Awaited, Endpoint, Senders};
 use crate::error::RecvError;
 use crate::event_count::SLEEPER;
 use crate::message::Message;
@@ -26,13 +26,15 @@ pub struct Receiver {
     safe: u64,
     /// Queue: see `ring::take`.
     searched: u64,
+    /// Route and channel: no sender waits for this receiver.
+    observes: bool,
     /// The message that was received and not released.
     held: Option<Held>,
     /// The copy of a message that may be overwritten.
     buffer: Vec<u8>,
-    /// How often in a row there was no message.
-    empties: u32,
     senders: Senders,
+    /// The event for which this receiver waits: see `nothing`.
+    awaited: Awaited,
 }
 
 /// A message that was received.
@@ -44,15 +46,21 @@ struct Held {
     copied: bool,
 }
 
-/// How often `try_recv` finds nothing before it asks again whether there is a sender, so
-/// that asking is the smaller part of its cost. It also asks the first time.
-const ASK_EVERY: u32 = 32;
-
 impl Receiver {
     pub(crate) fn new(endpoint: Endpoint, history: bool) -> Self {
+        Self::begin(endpoint, history, false)
+    }
+
+    /// An observer of a route or channel.
+    pub(crate) fn observer(endpoint: Endpoint, history: bool) -> Self {
+        Self::begin(endpoint, history, true)
+    }
+
+    fn begin(endpoint: Endpoint, history: bool, observes: bool) -> Self {
         let segment = &endpoint.segment;
         let senders = Senders::new(segment);
         let Cursor { first, safe } = match segment.settings.kind.delivery() {
+            Delivery::Every if observes => segment.ring.observe(endpoint.me, history),
             Delivery::Every => {
                 let cursor = segment.ring.join(endpoint.me, history);
                 // Its first cursor may have made senders wait.
@@ -65,10 +73,11 @@ impl Receiver {
             cursor: first,
             safe,
             searched: 0,
+            observes,
             held: None,
             buffer: Vec::new(),
-            empties: 0,
             senders,
+            awaited: Awaited::Published,
             endpoint,
         }
     }
@@ -79,7 +88,9 @@ impl Receiver {
     ///
     /// [`RecvError::Disconnected`] when every message has been received and every sender
     /// that there was has left or died; before the first sender has joined, it waits, and so
-    /// does a receiver that joins after the last one has left.
+    /// does a receiver that joins after the last one has left. The receiver of a queue also
+    /// waits while another receiver has a message, which it gets if that one dies; so a
+    /// thread must not wait here while it keeps a message of the same queue.
     /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`]. [`RecvError::Forked`],
     /// [`RecvError::Corrupt`].
     #[inline]
@@ -123,6 +134,11 @@ impl Receiver {
 
     /// Receives the next message into `buffer` and returns its length, blocking until there
     /// is one.
+    ///
+    /// The message is released before this returns. So a queue's message is delivered at
+    /// most once like this: if the process dies before it has done the work, no other
+    /// receiver gets the message. Keep a [`Message`] until the work is done where that
+    /// matters.
     ///
     /// # Errors
     ///
@@ -211,7 +227,7 @@ impl Receiver {
     #[inline]
     fn try_find_or_disconnected(&mut self) -> Result<(), RecvError> {
         match self.try_find() {
-            Err(RecvError::Empty) => self.nothing(),
+            Err(RecvError::Empty) => self.try_find_or_nothing(),
             other => other,
         }
     }
@@ -258,6 +274,7 @@ impl Receiver {
     #[inline]
     fn may_be_overwritten(&self) -> bool {
         self.cursor < self.safe
+            || self.observes
             || (self.drops_oldest() && self.kind().delivery() == Delivery::Every)
     }
 
@@ -275,9 +292,7 @@ impl Receiver {
         let oldest = ring.oldest().max(self.cursor + 1);
         let left = self.cursor;
         let missed = oldest - left;
-        self.cursor = oldest;
-        ring.set_cursor(self.endpoint.me, oldest);
-        self.endpoint.segment.notify_room(left);
+        self.move_to(oldest);
         match history {
             true => Ok(()),
             false => Err(RecvError::Lagged(missed)),
@@ -312,7 +327,6 @@ impl Receiver {
             len: len as usize,
             copied: false,
         });
-        self.empties = 0;
         Ok(())
     }
 
@@ -379,25 +393,33 @@ impl Receiver {
 
     #[inline]
     fn move_on(&mut self) {
+        self.move_to(self.cursor + 1);
+    }
+
+    #[inline]
+    fn move_to(&mut self, cursor: u64) {
         let left = self.cursor;
-        self.cursor += 1;
+        self.cursor = cursor;
+        if self.observes {
+            return;
+        }
         let ring = &self.endpoint.segment.ring;
-        ring.set_cursor(self.endpoint.me, self.cursor);
+        ring.set_cursor(self.endpoint.me, cursor);
         self.endpoint.segment.notify_room(left);
     }
 
-    /// Decides what `try_recv` returns when it found nothing: whether there is a sender.
+    /// Decides what `try_recv` returns when it found nothing.
     #[cold]
-    fn nothing(&mut self) -> Result<(), RecvError> {
-        self.empties = self.empties.wrapping_add(1);
-        if self.empties % ASK_EVERY != 1 {
-            return Err(RecvError::Empty);
+    fn try_find_or_nothing(&mut self) -> Result<(), RecvError> {
+        if self.endpoint.look_if_polls_are_due() {
+            self.repair();
+            // The look may have put a message back.
+            match self.try_find() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
         }
-        self.endpoint.look_if_due();
-        match self.is_disconnected() {
-            true => self.last_look(),
-            false => Err(RecvError::Empty),
-        }
+        self.nothing()
     }
 
     /// As `try_find`, for a task that is about to wait: also looks at the other
@@ -410,29 +432,45 @@ impl Receiver {
         }
         if self.endpoint.look_if_due() {
             self.repair();
+            match self.try_find() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
         }
-        match self.is_disconnected() {
-            true => self.last_look(),
-            // The look may have put a message back.
-            false => self.try_find(),
-        }
+        self.nothing()
     }
 
-    fn is_disconnected(&mut self) -> bool {
-        self.senders.are_gone(&self.endpoint.segment)
-    }
-
-    /// Searches again: there is no sender, but the last one may have sent before it left.
-    fn last_look(&mut self) -> Result<(), RecvError> {
+    /// Decides what it means that there is no message: `Disconnected`, or `Empty`, and then
+    /// for which event to wait. See the head of `ring/mod.rs`.
+    fn nothing(&mut self) -> Result<(), RecvError> {
+        self.awaited = Awaited::Published;
+        if !self.senders.are_gone(&self.endpoint.segment) {
+            return Err(RecvError::Empty);
+        }
+        // The last sender may have sent before it left.
         match self.try_find() {
-            Err(RecvError::Empty) => Err(RecvError::Disconnected),
-            other => other,
+            Err(RecvError::Empty) => {}
+            other => return other,
         }
+        let ring = &self.endpoint.segment.ring;
+        if self.kind().delivery() == Delivery::One && !ring.is_drained() {
+            self.awaited = Awaited::Room;
+            return Err(RecvError::Empty);
+        }
+        Err(RecvError::Disconnected)
+    }
+
+    /// The event for which to wait after [`find_or_look`](Self::find_or_look) has found
+    /// nothing.
+    #[cfg(unix)]
+    pub(crate) fn awaited(&self) -> Awaited {
+        self.awaited
     }
 
     #[cold]
     fn wait(&mut self, until: Option<Instant>) -> Result<(), RecvError> {
         let mut spin = EventSpin::new();
+        self.awaited = Awaited::Published;
         loop {
             match self.try_find() {
                 Err(RecvError::Empty) => {}
@@ -441,7 +479,8 @@ impl Receiver {
             if self.endpoint.patience.turn(&mut spin) {
                 continue;
             }
-            let key = self.endpoint.segment.ring.published().prepare(SLEEPER);
+            let awaited = self.awaited;
+            let key = self.endpoint.segment.event_count(awaited).prepare(SLEEPER);
             match self.try_find() {
                 Err(RecvError::Empty) => {}
                 other => return other,
@@ -450,8 +489,11 @@ impl Receiver {
                 self.repair();
                 continue;
             }
-            if self.is_disconnected() {
-                return self.last_look();
+            match self.nothing() {
+                Err(RecvError::Empty) if self.awaited == awaited => {}
+                // The last sender has left, or a new one has joined.
+                Err(RecvError::Empty) => continue,
+                other => return other,
             }
             if deadline::is_past(until) {
                 return Err(RecvError::TimedOut);
@@ -459,14 +501,14 @@ impl Receiver {
             let Endpoint {
                 segment, patience, ..
             } = &mut self.endpoint;
-            patience.sleep(segment.ring.published(), key, until);
+            patience.sleep(segment.event_count(awaited), key, until);
         }
     }
 
     /// Restores this receiver's cursor, in case another participant has overwritten it and
     /// made senders wait.
     fn repair(&self) {
-        if self.kind().delivery() == Delivery::Every {
+        if self.kind().delivery() == Delivery::Every && !self.observes {
             let ring = &self.endpoint.segment.ring;
             ring.set_cursor(self.endpoint.me, self.cursor);
             self.endpoint.segment.notify_room(0);

@@ -9,25 +9,30 @@
 //! * *No other participant alive* (no lock on any participant's byte): what the file holds
 //!   was left by the dead, or by a maker that was killed. The file is removed and made
 //!   anew, unless it is not a segment at all. So a group that was killed leaves nothing
-//!   behind that stops the next.
+//!   behind that stops the next. A maker writes the magic number before anything else, so
+//!   what it leaves is empty, all zeros, or begins with that number.
 //! * *Leave.* A participant gives its own byte back, and then, if no other is alive,
 //!   removes the name. A process that is killed does not; the next one that opens the
 //!   segment does, or [`clean`](crate::clean).
 //!
 //! The memory of a file is reserved when it is made, so no later access can fail for want
-//! of it.
+//! of it. A file that other users may change is refused (`trust.rs`).
+//!
+//! A participant opens the file twice: one description has its locks, the other is mapped
+//! and closed, since a forked child inherits the mapping (`sys/unix/forks.rs`).
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{Ordering, fence};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::memory::{Layout, Memory, header};
+use crate::memory::{Layout, Memory, header, word_at};
 use crate::ring::{MAX_PARTICIPANTS, Phase, Ring, Stamp};
-use crate::settings::{Settings, WhenFull};
+use crate::settings::{MAGIC, Settings, WhenFull};
 use crate::sys::{self, Mapping, SegmentFile};
+use crate::trust::Trust;
 
 /// The membership lock.
 pub(crate) const MEMBERSHIP: usize = 0;
@@ -69,24 +74,19 @@ impl Segment {
     pub(crate) fn open<R>(
         path: &Path,
         missing: Missing<'_>,
+        trust: Trust,
         join: impl FnOnce(Self) -> Result<R, Error>,
     ) -> Result<R, Error> {
         for _ in 0..OPEN_ATTEMPTS {
-            let mode = match missing {
-                Missing::Make(_, mode) => Some(mode),
-                Missing::Report => None,
-            };
-            let file = SegmentFile::open(path, mode).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => not_found(path),
-                _ => Error::from_io("open", path, error),
-            })?;
+            let file = open_or_make(path, missing)?;
+            trust.check(&file, path)?;
             let _membership = Membership::wait(&file, JOIN_PATIENCE)?;
             if !file.is_at(path) {
                 continue;
             }
             let io = |error| Error::from_io("look at", path, error);
             let size = file.size().map_err(io)?;
-            if !is_anyone_alive(&file).map_err(io)? && size != 0 {
+            if size != 0 && !is_anyone_alive(&file).map_err(io)? {
                 refuse_foreign(&file, size, path)?;
                 remove(path)?;
                 continue;
@@ -94,42 +94,52 @@ impl Segment {
             if size == 0 {
                 return match missing {
                     Missing::Make(settings, mode) => {
-                        let made = Self::make(reopen_for(&file, path)?, path, settings, mode);
-                        join(made.inspect_err(|_| _ = remove(path))?)
+                        let made = Self::make(&file, path, settings, mode).and_then(join);
+                        made.inspect_err(|_| _ = remove(path))
                     }
                     Missing::Report => Err(not_found(path)),
                 };
             }
-            return join(Self::map_existing(reopen_for(&file, path)?, Some(path))?);
+            let own = reopen_for(&file, path)?;
+            let mapped = reopen_for(&file, path)?;
+            return join(Self::map_existing(own, &mapped, Some(path))?);
         }
         Err(Error::Busy)
     }
 
-    fn make(file: SegmentFile, path: &Path, settings: &Settings, mode: u32) -> Result<Self, Error> {
-        Self::fill(file, Some(path), settings, Some(mode))
+    /// Makes the empty file at `path` into a segment.
+    fn make(
+        file: &SegmentFile,
+        path: &Path,
+        settings: &Settings,
+        mode: u32,
+    ) -> Result<Self, Error> {
+        // First: the process's mask may have taken away what is needed to open it again.
+        file.set_mode(mode)
+            .map_err(|error| Error::from_io("set the permissions of", path, error))?;
+        let own = reopen_for(file, path)?;
+        let mapped = reopen_for(file, path)?;
+        Self::fill(own, Some(&mapped), Some(path), settings)
     }
 
-    /// Makes a new file into an empty segment.
+    /// Makes a new file into an empty segment. See [`map`](Self::map) for `mapped`.
     pub(crate) fn fill(
         file: SegmentFile,
+        mapped: Option<&SegmentFile>,
         path: Option<&Path>,
         settings: &Settings,
-        mode: Option<u32>,
     ) -> Result<Self, Error> {
         let layout = settings.layout()?;
         let place = path.unwrap_or(Path::new(""));
-        file.allocate(layout.size(), mode)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::OutOfMemory => Error::NoSpace {
-                    needed: layout.size(),
-                },
-                io::ErrorKind::FileTooLarge | io::ErrorKind::QuotaExceeded => Error::NoSpace {
-                    needed: layout.size(),
-                },
-                _ => Error::from_io("reserve memory for", place, error),
-            })?;
-        let segment = Self::map(file, path, *settings, layout)?;
+        file.allocate(layout.size()).map_err(|error| {
+            no_space(&error, &layout)
+                .unwrap_or_else(|| Error::from_io("reserve memory for", place, error))
+        })?;
+        let segment = Self::map(file, mapped, path, *settings, layout)?;
         let memory = segment.ring.memory;
+        // If this process is killed from here on, others see what it was making.
+        memory.header(header::MAGIC).store(MAGIC, Ordering::Relaxed);
+        fence(Ordering::Release);
         for index in 0..settings.capacity as u64 {
             let free = Stamp::new(index, Phase::Free, 0).0;
             memory.stamp(index).store(free, Ordering::Relaxed);
@@ -142,29 +152,29 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Maps a segment that is complete.
-    pub(crate) fn map_existing(file: SegmentFile, path: Option<&Path>) -> Result<Self, Error> {
-        let place = path.unwrap_or(Path::new(""));
-        let size = file
-            .size()
-            .map_err(|error| Error::from_io("look at", place, error))?;
-        let foreign = |reason| Error::Foreign {
-            path: place.to_owned(),
-            reason,
-        };
-        let settings = read_header(&file, size, place)?.map_err(foreign)?;
+    /// Maps a segment that is complete. See [`map`](Self::map) for `mapped`.
+    pub(crate) fn map_existing(
+        file: SegmentFile,
+        mapped: &SegmentFile,
+        path: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let settings = read_settings(&file, path)?;
         let layout = settings.layout()?;
-        Self::map(file, path, settings, layout)
+        Self::map(file, Some(mapped), path, settings, layout)
     }
 
+    /// `file` is the participant's own, and has its locks. `mapped` is the same file, opened
+    /// separately. It may be left out if no participant will have its locks in `file`.
     fn map(
         file: SegmentFile,
+        mapped: Option<&SegmentFile>,
         path: Option<&Path>,
         settings: Settings,
         layout: Layout,
     ) -> Result<Self, Error> {
         let place = path.unwrap_or(Path::new(""));
-        let mapping = file
+        let mapping = mapped
+            .unwrap_or(&file)
             .map(layout.size())
             .map_err(|error| Error::from_io("map", place, error))?;
         // SAFETY: the mapping has the layout's size, and lives as long as the segment.
@@ -207,14 +217,18 @@ impl Segment {
     }
 }
 
-/// Removes the segment at `path` if no participant is alive. Returns `true` if it did.
+/// Removes the segment at `path` if it is this user's and no participant is alive. Returns
+/// `true` if it did.
 pub(crate) fn remove_dead(path: &Path) -> Result<bool, Error> {
     let file = match SegmentFile::open(path, None) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         other => other.map_err(|error| Error::from_io("open", path, error))?,
     };
-    let _membership = Membership::wait(&file, JOIN_PATIENCE)?;
     let io = |error| Error::from_io("look at", path, error);
+    if file.access().map_err(io)?.user != sys::user() {
+        return Ok(false);
+    }
+    let _membership = Membership::wait(&file, JOIN_PATIENCE)?;
     if !file.is_at(path) || is_anyone_alive(&file).map_err(io)? {
         return Ok(false);
     }
@@ -222,9 +236,39 @@ pub(crate) fn remove_dead(path: &Path) -> Result<bool, Error> {
     remove(path).map(|()| true)
 }
 
-/// Opens the file again, to get a description of the participant's own, apart from the one
-/// that holds the membership lock. It is the same file: the lock keeps others from
-/// replacing it.
+/// Whether there is a segment of this user at `path` that has a participant.
+pub(crate) fn is_in_use(path: &Path) -> bool {
+    let Ok(file) = SegmentFile::open(path, None) else {
+        return false;
+    };
+    let is_ours = file.access().is_ok_and(|found| found.user == sys::user());
+    is_ours && is_anyone_alive(&file).unwrap_or(false)
+}
+
+fn open_or_make(path: &Path, missing: Missing<'_>) -> Result<SegmentFile, Error> {
+    let (mode, layout) = match missing {
+        Missing::Make(settings, mode) => (Some(mode), Some(settings.layout()?)),
+        Missing::Report => (None, None),
+    };
+    SegmentFile::open(path, mode).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => not_found(path),
+        _ => layout
+            .and_then(|layout| no_space(&error, &layout))
+            .unwrap_or_else(|| Error::from_io("open", path, error)),
+    })
+}
+
+fn no_space(error: &io::Error, layout: &Layout) -> Option<Error> {
+    use io::ErrorKind::{FileTooLarge, OutOfMemory, QuotaExceeded, StorageFull};
+    let kinds = [StorageFull, OutOfMemory, FileTooLarge, QuotaExceeded];
+    let needed = layout.size();
+    kinds
+        .contains(&error.kind())
+        .then_some(Error::NoSpace { needed })
+}
+
+/// Opens the file again, to get a description apart from the one that holds the membership
+/// lock. It is the same file: the lock keeps others from replacing it.
 fn reopen_for(file: &SegmentFile, path: &Path) -> Result<SegmentFile, Error> {
     let again = SegmentFile::open(path, None).map_err(|e| Error::from_io("open", path, e))?;
     match file.is_at(path) {
@@ -234,7 +278,7 @@ fn reopen_for(file: &SegmentFile, path: &Path) -> Result<SegmentFile, Error> {
 }
 
 /// Refuses a file that is not a segment, which must not be removed. A maker that was killed
-/// leaves zeros.
+/// leaves zeros, or a file that begins with the magic number.
 fn refuse_foreign(file: &SegmentFile, size: u64, path: &Path) -> Result<(), Error> {
     let foreign = |reason: &str| {
         Err(Error::Foreign {
@@ -248,39 +292,63 @@ fn refuse_foreign(file: &SegmentFile, size: u64, path: &Path) -> Result<(), Erro
     if size < header::LEN as u64 {
         return foreign("it is too short");
     }
-    let words = HeaderWords::map(file, path)?;
-    match words.load(header::MAGIC) {
-        0 => Ok(()),
-        magic if magic == u64::from_le_bytes(*b"blitzipc") => Ok(()),
-        _ => foreign("it does not begin with the magic number"),
+    let io = |error| Error::from_io("read", path, error);
+    let is_ours = match Header::read(file).map_err(io)?.load(header::MAGIC) {
+        MAGIC => true,
+        0 => is_zero(file, size).map_err(io)?,
+        _ => false,
+    };
+    if is_ours {
+        return Ok(());
     }
+    foreign("it does not begin with the magic number")
 }
 
-type Header = Result<Settings, String>;
+fn is_zero(file: &SegmentFile, size: u64) -> io::Result<bool> {
+    let mut part = vec![0; 1 << 16];
+    let mut at = 0;
+    while at < size {
+        let len = part.len().min((size - at) as usize);
+        file.read_at(&mut part[..len], at)?;
+        if part[..len].iter().any(|&byte| byte != 0) {
+            return Ok(false);
+        }
+        at += len as u64;
+    }
+    Ok(true)
+}
 
-fn read_header(file: &SegmentFile, size: u64, path: &Path) -> Result<Header, Error> {
+/// Returns the settings of a segment.
+pub(crate) fn read_settings(file: &SegmentFile, path: Option<&Path>) -> Result<Settings, Error> {
+    let place = path.unwrap_or(Path::new(""));
+    let size = file
+        .size()
+        .map_err(|error| Error::from_io("look at", place, error))?;
+    let foreign = |reason| Error::Foreign {
+        path: place.to_owned(),
+        reason,
+    };
     if size < header::LEN as u64 {
-        return Ok(Err(format!("it has only {size} bytes")));
+        return Err(foreign(format!("it has only {size} bytes")));
     }
-    let words = HeaderWords::map(file, path)?;
-    Ok(Settings::read(|offset| words.load(offset), size))
+    let words = Header::read(file).map_err(|error| Error::from_io("read", place, error))?;
+    Settings::read(|offset| words.load(offset), size).map_err(foreign)
 }
 
-/// The header of a file whose layout is not known yet.
-struct HeaderWords(Mapping);
+/// A copy of the header of a file whose layout is not known yet.
+struct Header([u8; header::LEN]);
 
-impl HeaderWords {
-    /// The file has at least `header::LEN` bytes.
-    fn map(file: &SegmentFile, path: &Path) -> Result<Self, Error> {
-        let mapping = file.map(header::LEN);
-        Ok(Self(mapping.map_err(|e| Error::from_io("map", path, e))?))
+impl Header {
+    /// The file has at least `header::LEN` bytes. It is read and not mapped: see
+    /// `sys/unix/forks.rs`.
+    fn read(file: &SegmentFile) -> io::Result<Self> {
+        let mut bytes = [0; header::LEN];
+        file.read_at(&mut bytes, 0)?;
+        Ok(Self(bytes))
     }
 
     fn load(&self, offset: usize) -> u64 {
-        assert!(offset < header::LEN && offset % 8 == 0);
-        // SAFETY: an aligned word within the mapping, which is accessed only atomically.
-        let word = unsafe { self.0.base().add(offset).cast::<AtomicU64>().as_ref() };
-        word.load(Ordering::Acquire)
+        word_at(&self.0, offset)
     }
 }
 
@@ -299,7 +367,10 @@ fn remove(path: &Path) -> Result<(), Error> {
 
 fn not_found(path: &Path) -> Error {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    Error::NotFound { name: name.into() }
+    Error::NotFound {
+        name: name.into(),
+        path: path.to_owned(),
+    }
 }
 
 /// The membership lock, while it is held.

@@ -8,7 +8,7 @@ use crate::endpoint::Endpoint;
 use crate::error::SendError;
 use crate::event_count::SLEEPER;
 use crate::loan::Loan;
-use crate::ring::{Claim, Corrupt};
+use crate::ring::{Claim, Corrupt, Exclusive};
 use crate::settings::{Kind, WhenFull};
 
 /// The sending end of a [`Route`](crate::Route), [`Channel`](crate::Channel) or
@@ -22,6 +22,9 @@ pub struct Sender {
     /// See `ring`: the first position that must not be claimed without a look at the
     /// cursors.
     limit: u64,
+    exclusive: Exclusive,
+    /// The bytes of a loan that must not be written in place.
+    buffer: Vec<u8>,
     /// A claim whose loan was forgotten.
     claimed: Option<u64>,
 }
@@ -38,6 +41,8 @@ impl Sender {
         Self {
             endpoint,
             limit: 0,
+            exclusive: Exclusive::new(),
+            buffer: Vec::new(),
             claimed: None,
         }
     }
@@ -93,6 +98,11 @@ impl Sender {
     ///
     /// Messages that are sent after this, also by other senders, wait behind it until the
     /// loan is sent or dropped; so fill it soon.
+    ///
+    /// While receivers may copy the place, the loan is a private buffer, which is copied when
+    /// it is sent: in a route or channel with [`WhenFull::DropOldest`], while there is an
+    /// [observer](crate::Builder::observer), and while a receiver that joined with history
+    /// is reading it.
     ///
     /// ```
     /// # if blitz_io::ipc::is_supported() {
@@ -191,7 +201,9 @@ impl Sender {
         message: &[u8],
     ) -> Result<(), SendError> {
         let ring = &self.endpoint.segment.ring;
-        ring.memory.write(ring.index(position), message);
+        let exclusive = ring.is_exclusive(position, &mut self.exclusive);
+        let index = ring.index(position);
+        ring.memory.write(index, message, exclusive);
         self.publish(position, message.len())
     }
 
@@ -202,7 +214,28 @@ impl Sender {
 
     pub(crate) fn lend(&mut self, position: u64, len: usize) -> Loan<'_> {
         self.claimed = Some(position);
-        Loan::new(self, position, len)
+        let ring = &self.endpoint.segment.ring;
+        let in_place = ring.is_exclusive(position, &mut self.exclusive);
+        if !in_place {
+            self.buffer.resize(len, 0);
+        }
+        Loan::new(self, position, len, in_place)
+    }
+
+    /// Sends the first `len` bytes of a loan that was written into the buffer.
+    pub(crate) fn publish_buffer(&mut self, position: u64, len: usize) -> Result<(), SendError> {
+        let ring = &self.endpoint.segment.ring;
+        let index = ring.index(position);
+        ring.memory.write(index, &self.buffer[..len], false);
+        self.publish(position, len)
+    }
+
+    pub(crate) fn buffer(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    pub(crate) fn buffer_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer
     }
 
     /// Claims the next position if there is room.

@@ -80,7 +80,7 @@ pub(crate) struct Settings {
 }
 
 /// "blitzipc", as a word.
-const MAGIC: u64 = u64::from_le_bytes(*b"blitzipc");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"blitzipc");
 /// The version of the layout and of the protocol.
 const VERSION: u64 = 1;
 
@@ -106,7 +106,7 @@ impl Settings {
         if !self.capacity.is_power_of_two() || self.capacity > 1 << 30 {
             return fault("capacity", "must be a power of two up to 2^30");
         }
-        if self.max_len == 0 || self.max_len > 1 << 40 {
+        if self.max_len == 0 || self.max_len as u64 > 1 << 40 {
             return fault("max_len", "must be from 1 byte to 2^40");
         }
         if !self.kind.has_messages() && (self.capacity != 1 || self.entries() == 0) {
@@ -136,7 +136,8 @@ impl Settings {
         }
     }
 
-    /// Writes the header of a new segment. No participant uses it before `READY` is set.
+    /// Writes the header of a new segment, except the magic number, which is there already.
+    /// No participant uses it before `READY` is set.
     pub(crate) fn write(&self, memory: &Memory, size: usize) {
         use blitz_futex::atomic::Ordering::{Relaxed, Release};
         for (offset, value) in self.words() {
@@ -145,7 +146,6 @@ impl Settings {
         memory.header(header::VERSION).store(VERSION, Relaxed);
         memory.header(header::LAYOUT).store(self.hash(), Relaxed);
         memory.header(header::SIZE).store(size as u64, Relaxed);
-        memory.header(header::MAGIC).store(MAGIC, Relaxed);
         memory.header(header::READY).store(1, Release);
     }
 

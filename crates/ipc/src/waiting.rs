@@ -117,12 +117,12 @@ impl Endpoint {
             }
             self.look_if_due();
             let armed = self.arm(Awaited::Published);
-            armed.map_err(|error| WaitError::Io(error.kind()))?;
+            armed.map_err(|error| WaitError::Io(error.into()))?;
             if let Some(result) = attempt(self)? {
                 return Ok(result);
             }
             let woken = readable().await;
-            woken.map_err(|error| WaitError::Io(error.kind()))?;
+            woken.map_err(|error| WaitError::Io(error.into()))?;
         }
     }
 
@@ -145,7 +145,7 @@ impl Endpoint {
             return Ok(result);
         }
         let registered = self.registered();
-        let doorbell = registered.map_err(|error| WaitError::Io(error.kind()))?;
+        let doorbell = registered.map_err(|error| WaitError::Io(error.into()))?;
         let mut readable = || crate::doorbell::rung(&doorbell);
         let result = self.attempt_when(&mut attempt, &mut readable).await;
         if matches!(result, Err(WaitError::Io(_))) {

@@ -9,5 +9,8 @@ mod basics;
 mod crash;
 mod fork;
 mod hostile;
+mod limits;
 mod opening;
 mod primitives;
+mod queue_end;
+mod trust;

@@ -244,6 +244,89 @@ fn history_is_for_every_late_receiver_of_a_channel() {
 }
 
 #[test]
+fn an_observer_holds_no_sender_up() {
+    let place = Place::new();
+    for builder in [Route::builder(), Channel::builder()] {
+        let builder = small(&place, builder);
+        let mut receiver = builder.receiver("o").unwrap();
+        let mut observer = builder.observer("o").unwrap();
+        let mut sender = builder.sender("o").unwrap();
+        for number in 0..20_u8 {
+            sender.try_send(&[number]).unwrap();
+            assert_eq!(*receiver.recv().unwrap(), [number]);
+        }
+        assert_eq!(observer.recv().unwrap_err(), RecvError::Lagged(12));
+        for number in 12..20 {
+            assert_eq!(*observer.recv().unwrap(), [number]);
+        }
+        assert_eq!(observer.try_recv().unwrap_err(), RecvError::Empty);
+        let mut historian = builder.clone().with_history(true).observer("o").unwrap();
+        for number in 12..20 {
+            assert_eq!(*historian.recv().unwrap(), [number]);
+        }
+        let listed = blitz_ipc::list_in(place.path()).unwrap();
+        let depths = listed[0].participants.iter().map(|one| one.depth);
+        assert_eq!(depths.flatten().collect::<Vec<_>>(), [0]);
+        let waiting = thread::spawn(move || {
+            let seen = observer.recv_timeout(LONG).map(|message| message[0]);
+            (seen, observer.recv_timeout(LONG).map(drop))
+        });
+        sender.send(&[20]).unwrap();
+        drop(sender);
+        let (seen, end) = waiting.join().unwrap();
+        assert_eq!((seen, end), (Ok(20), Err(RecvError::Disconnected)));
+    }
+    let error = small(&place, Queue::builder()).observer("q").unwrap_err();
+    assert!(matches!(error, blitz_ipc::Error::Setting { .. }), "{error}");
+    assert_eq!(place.segments(), 0);
+}
+
+/// They are private buffers.
+#[test]
+fn loans_that_receivers_may_copy_arrive_whole() {
+    let place = Place::new();
+    let observed = small(&place, Route::builder());
+    let dropping = small(&place, Channel::builder()).when_full(WhenFull::DropOldest);
+    for builder in [observed, dropping] {
+        let receivers = [
+            builder.receiver("l").unwrap(),
+            builder.observer("l").unwrap(),
+        ];
+        let mut sender = builder.sender("l").unwrap();
+        let receivers = receivers.map(|mut receiver| {
+            thread::spawn(move || {
+                let mut next = 0;
+                loop {
+                    match receiver.recv_timeout(LONG) {
+                        Ok(bytes) => {
+                            let (_, number) = check(&bytes, 256);
+                            assert!(number >= next, "{number} after {next}");
+                            next = number + 1;
+                        }
+                        Err(RecvError::Lagged(_)) => {}
+                        Err(RecvError::Disconnected) => return next,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            })
+        });
+        for number in 0..5000 {
+            let text = message(1, number, 256);
+            // Its position is not used for a message.
+            drop(sender.loan(3).unwrap());
+            let mut loan = sender.loan_timeout(256, LONG).unwrap();
+            loan[..text.len()].copy_from_slice(&text);
+            loan.truncate(text.len());
+            loan.send().unwrap();
+        }
+        drop(sender);
+        for receiver in receivers {
+            assert_eq!(receiver.join().unwrap(), 5000);
+        }
+    }
+}
+
+#[test]
 fn a_message_that_does_not_fit_is_kept_and_a_too_long_one_refused() {
     let place = Place::new();
     for builder in [Route::builder(), Queue::builder()] {

@@ -4,7 +4,7 @@ use blitz_ipc::{
     Barrier, Error, Event, NotifyError, Queue, RecvError, Route, Semaphore, SendError, WaitError,
 };
 
-use crate::common::Place;
+use crate::common::{LONG, Log, Place, Process, directory_of, role};
 
 /// Runs `child` in a forked child, which ends without running this process's destructors.
 fn in_child(child: impl FnOnce() -> bool) -> i32 {
@@ -138,9 +138,54 @@ fn a_child_can_open_again() {
     let child = in_child(|| {
         let taken = matches!(route.sender("a"), Err(Error::Occupied { .. }));
         let mut receiver = route.clone().with_history(true).receiver("a").unwrap();
-        taken && *receiver.recv_timeout(crate::common::LONG).unwrap() == *b"both"
+        taken && *receiver.recv_timeout(LONG).unwrap() == *b"both"
     });
     sender.send(b"both").unwrap();
     assert_eq!(*receiver.recv().unwrap(), *b"both");
     assert_eq!(exit_code(child), 0);
+}
+
+/// In a child: joins with both ends, forks a child of its own that stays, and waits to be
+/// killed. In the parent: does nothing.
+#[test]
+fn child() {
+    let Some(arguments) = role() else { return };
+    let directory = directory_of(&arguments);
+    let route = Route::builder().capacity(4).max_len(16);
+    let route = route.directory(&directory);
+    let _sender = route.sender("k").unwrap();
+    let _receiver = route.receiver("k").unwrap();
+    let mut log = Log::create(&directory.join("log"));
+    let grandchild = in_child(|| {
+        std::thread::sleep(LONG);
+        true
+    });
+    log.push([grandchild as u64, 0]);
+    std::thread::sleep(LONG);
+}
+
+/// The memory that a child has inherited does not keep its parent's locks.
+#[test]
+fn a_killed_process_is_dead_although_its_forked_child_lives() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder().capacity(4).max_len(16));
+    let mut receiver = route.receiver("k").unwrap();
+    let directory = place.path().display().to_string();
+    let child = Process::start("fork::child", &["fork".to_owned(), directory]);
+    let log = place.path().join("log");
+    while Log::read(&log).is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let grandchild = Log::read(&log)[0] as i32;
+    child.kill();
+    let listed = blitz_ipc::list_in(place.path()).unwrap();
+    let alive = listed[0].participants.iter().filter(|one| one.alive);
+    let alive = alive.count();
+    let ended = receiver.recv_timeout(LONG).map(drop);
+    let next = route.sender("k").map(drop);
+    // SAFETY: the grandchild sleeps until it is killed here, so its number is its own.
+    assert_eq!(unsafe { libc::kill(grandchild, libc::SIGKILL) }, 0);
+    assert_eq!(alive, 1);
+    assert_eq!(ended, Err(RecvError::Disconnected));
+    next.unwrap();
 }

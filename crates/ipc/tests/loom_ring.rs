@@ -1,9 +1,10 @@
 //! Models of the ring, with participants that are killed in the middle of a step.
 #![cfg(loom)]
 
-use blitz_ipc::model::{Model, Mutant, with};
+use blitz_ipc::model::{Known, Model, Mutant, with};
 use loom::thread::{self, JoinHandle};
 // loom's `Arc` cannot be dropped after a deadlock was found.
+use loom::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 pub fn spawn<R: 'static>(
@@ -128,9 +129,11 @@ fn late_joiner() {
         let model = Arc::new(Model::broadcast(1, 2));
         let sender = spawn(&model, |model| {
             let mut limit = 0;
-            (1..4)
-                .filter(|&value| model.try_send(0, &mut limit, value))
-                .count()
+            // Each value is one more than the last one that was sent.
+            let mut value = 1;
+            for _ in 0..3 {
+                value += u64::from(model.try_send(0, &mut limit, value));
+            }
         });
         let mut cursor = model.join(1);
         let first = model.try_recv(1, &mut cursor).map(whole);
@@ -165,6 +168,35 @@ fn copies() {
 fn a_copy_is_whole() {
     copies();
     fails(Mutant::NoSecondLook, copies);
+}
+
+/// A receiver with history copies while a sender that did not see it overwrites: no plain
+/// write races with a copy, and each copy is whole.
+fn history() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(2, 2));
+        let (mut limit, mut known) = (0, Known::new());
+        // The third makes the sender look at the cursors, so it may send a fourth.
+        for value in [1, 2, 3] {
+            assert!(model.overwrite(0, &mut limit, &mut known, value));
+        }
+        let sender = spawn(&model, move |model| {
+            for value in [4, 5] {
+                model.overwrite(0, &mut limit, &mut known, value);
+            }
+        });
+        let copied = model.join_and_copy(1);
+        let copied: Vec<_> = copied.into_iter().map(whole).collect();
+        assert!(copied.is_sorted(), "{copied:?}");
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn no_plain_write_races_with_a_copy() {
+    history();
+    fails(Mutant::IgnoresCopiers, history);
+    fails(Mutant::CountsBeforeCursor, history);
 }
 
 /// Two senders race for the places.
@@ -223,4 +255,82 @@ fn what_a_dead_receiver_had_taken_is_received() {
     dead_take();
     fails(Mutant::DeadTakeConsumed, dead_take);
     fails(Mutant::RestoredSilently, dead_take);
+}
+
+/// A receiver has the only message; the sender leaves. Another receiver waits until the
+/// message is consumed, and only then for no more.
+fn queue_end() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 3));
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 5));
+        let (position, _) = model.take(1, &mut 0).expect("it was sent");
+        let consumed = Arc::new(AtomicBool::new(false));
+        let has_consumed = consumed.clone();
+        let receiver = spawn(&model, move |model| {
+            assert!(model.take_or_end(2, &mut 0).is_none());
+            assert!(consumed.load(Ordering::SeqCst), "ended too early");
+        });
+        let sender = spawn(&model, |model| model.leave_sender());
+        has_consumed.store(true, Ordering::SeqCst);
+        model.consume(1, position);
+        sender.join().unwrap();
+        receiver.join().unwrap();
+    });
+}
+
+#[test]
+fn a_queue_ends_when_its_last_message_is_consumed() {
+    queue_end();
+    fails(Mutant::EndsWhileTaken, queue_end);
+    fails(Mutant::WaitsForNoSender, queue_end);
+}
+
+/// The receiver with the only message is killed after the sender has left.
+fn dead_take_at_the_end() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 3));
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 5));
+        assert!(model.take(1, &mut 0).is_some());
+        let receiver = spawn(&model, |model| {
+            let (position, message) = model.take_or_end(2, &mut 0).expect("it comes back");
+            assert_eq!(whole(message), 5);
+            model.consume(2, position);
+        });
+        model.leave_sender();
+        model.reap(1);
+        receiver.join().unwrap();
+    });
+}
+
+#[test]
+fn what_a_dead_receiver_had_taken_is_received_without_a_sender() {
+    dead_take_at_the_end();
+    fails(Mutant::EndsWhileTaken, dead_take_at_the_end);
+    fails(Mutant::DeadTakeConsumed, dead_take_at_the_end);
+}
+
+/// A sender joins while a receiver waits for the message of another one.
+fn late_sender() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(2, 3));
+        assert!(model.try_send(0, &mut 0, 5));
+        assert!(model.take(1, &mut 0).is_some());
+        let receiver = spawn(&model, |model| {
+            let taken = model
+                .take_or_end(2, &mut 0)
+                .expect("the first is not consumed");
+            assert_eq!(whole(taken.1), 6);
+        });
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 6));
+        receiver.join().unwrap();
+    });
+}
+
+#[test]
+fn a_receiver_that_waits_for_others_sees_a_new_sender() {
+    late_sender();
+    fails(Mutant::JoinsSilently, late_sender);
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 use blitz_ipc::{Channel, Error, Queue, RecvError, Route, clean_in, list_in};
 
-use crate::common::Place;
+use crate::common::{Place, give_up_rights};
 
 #[test]
 fn names_that_are_no_names_are_refused() {
@@ -23,7 +23,7 @@ fn names_that_are_no_names_are_refused() {
 fn settings_out_of_range_are_refused() {
     let place = Place::new();
     let bad = [
-        Route::builder().capacity(1 << 40),
+        Route::builder().capacity((1 << 30) + 1),
         Route::builder().capacity(usize::MAX),
         Route::builder().max_len(0),
         Route::builder().max_len(usize::MAX),
@@ -99,7 +99,8 @@ fn too_many_are_told_so() {
         error,
         Error::Occupied {
             role: "sender",
-            limit: 1
+            limit: 1,
+            ..
         }
     ));
     let _receivers = [route.receiver("o").unwrap(), route.receiver("o").unwrap()];
@@ -108,7 +109,8 @@ fn too_many_are_told_so() {
         error,
         Error::Occupied {
             role: "receiver",
-            limit: 2
+            limit: 2,
+            ..
         }
     ));
 }
@@ -180,6 +182,8 @@ fn a_truncated_segment_is_reported() {
     KEPT.lock().unwrap().push(sender);
 }
 
+// With 32 bits, more than there is memory is more than there are addresses.
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn no_space_is_said_in_bytes() {
     let place = Place::new();
@@ -206,11 +210,31 @@ fn only_the_user_may_join_unless_said_otherwise() {
         .sender("s")
         .unwrap();
     assert_eq!(mode("s"), 0o666);
-    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let error = place.in_it(Route::builder()).sender("x").unwrap_err();
-    assert!(matches!(error, Error::Directory { .. }), "{error}");
+    for open in [0o777, 0o770, 0o775] {
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(open)).unwrap();
+        let error = place.in_it(Route::builder()).sender("x").unwrap_err();
+        assert!(matches!(error, Error::Directory { .. }), "{error}");
+    }
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    drop(place.in_it(Route::builder()).sender("x").unwrap());
     let nowhere = Route::builder().directory("/dev/shm/there/is/no/such");
     assert!(nowhere.sender("x").is_err());
+}
+
+/// A killed maker leaves nothing but zeros before the magic number.
+#[test]
+fn a_file_that_begins_with_zeros_but_is_no_segment_is_kept() {
+    let place = Place::new();
+    let file = place.path().join("z.ring");
+    for at in [100, 8191] {
+        let mut text = vec![0; 8192];
+        text[at] = b'x';
+        fs::write(&file, &text).unwrap();
+        let error = place.in_it(Route::builder()).sender("z").unwrap_err();
+        assert!(matches!(error, Error::Foreign { .. }), "{error}");
+        assert!(clean_in(place.path()).unwrap().is_empty());
+        assert_eq!(fs::read(&file).unwrap(), text);
+    }
 }
 
 #[test]
@@ -272,16 +296,6 @@ fn many_join_and_leave_at_once() {
     assert_eq!(place.segments(), 0);
 }
 
-/// Makes this thread, and no other, a user without rights, so that files belong to another
-/// user. If such a user starts the test, it has only its own files, and takes its rights
-/// away.
-fn give_up_rights() -> bool {
-    const NOBODY: libc::uid_t = 65534;
-    const SAME: libc::uid_t = libc::uid_t::MAX;
-    // SAFETY: the system call, unlike the function of the C library, is for one thread.
-    unsafe { libc::syscall(libc::SYS_setresuid, SAME, NOBODY, SAME) == 0 }
-}
-
 #[test]
 fn without_permission_it_says_for_what() {
     let place = Place::new();
@@ -312,6 +326,27 @@ fn without_permission_it_says_for_what() {
     assert!(join.to_string().contains("another mode"), "{join}");
     assert!(matches!(make, Error::Permission { .. }), "{make}");
     assert_eq!(place.segments(), 1);
+}
+
+#[test]
+fn a_second_sender_of_a_route_is_told_to_use_a_channel() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder());
+    let _route = route.sender("r").unwrap();
+    let text = route.sender("r").unwrap_err().to_string();
+    assert!(
+        text.contains("r.ring") && text.contains("use a channel"),
+        "{text}"
+    );
+    let channel = place.in_it(Channel::builder().max_senders(1));
+    let _channel = channel.sender("c").unwrap();
+    let text = channel.sender("c").unwrap_err().to_string();
+    assert!(
+        text.contains("1 sender already") && text.contains("larger limit"),
+        "{text}"
+    );
+    let missing = route.must_exist(true).sender("m").unwrap_err().to_string();
+    assert!(missing.contains("m.ring"), "{missing}");
 }
 
 #[test]
@@ -369,6 +404,76 @@ mod with_record_locks {
         let file = tempfile::tempfile().unwrap();
         let foreign = Anonymous::from(std::os::fd::OwnedFd::from(file));
         assert!(matches!(foreign.sender(), Err(Error::Foreign { .. })));
+    }
+
+    /// Sends `fds` with one byte.
+    fn send_all(socket: &UnixStream, fds: &[i32]) {
+        #[repr(align(8))]
+        struct Control([u8; 64]);
+        let mut control = Control([0; 64]);
+        let mut data = [b'B'];
+        let mut vector = libc::iovec {
+            iov_base: data.as_mut_ptr().cast(),
+            iov_len: 1,
+        };
+        let len = std::mem::size_of_val(fds) as u32;
+        // SAFETY: the message, its buffers and their lengths are those above.
+        unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = &mut vector;
+            message.msg_iovlen = 1;
+            message.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_SPACE(len) as _;
+            let header = libc::CMSG_FIRSTHDR(&message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(len) as _;
+            let place = libc::CMSG_DATA(header);
+            std::ptr::copy_nonoverlapping(fds.as_ptr().cast(), place, len as usize);
+            assert_eq!(libc::sendmsg(socket.as_raw_fd(), &message, 0), 1);
+        }
+    }
+
+    /// A pipe ends when every descriptor of its other end is closed.
+    #[test]
+    fn descriptors_that_were_not_asked_for_are_closed() {
+        use std::io::Read;
+
+        for count in 1..=6 {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            send_all(&ours, &vec![writer.as_raw_fd(); count]);
+            drop(writer);
+            let error = Anonymous::receive_from(&theirs).unwrap_err();
+            let expected = if count == 1 {
+                "not sealed"
+            } else {
+                "more than one"
+            };
+            assert!(error.to_string().contains(expected), "{count}: {error}");
+            assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+        }
+    }
+
+    /// A descriptor from outside may be that of a device, where opening has an effect.
+    #[test]
+    fn what_is_not_sealed_is_not_opened() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let name = std::ffi::CString::new(file.path().to_str().unwrap()).unwrap();
+        // SAFETY: it makes a descriptor.
+        let watch = unsafe { libc::inotify_init1(libc::IN_NONBLOCK | libc::IN_CLOEXEC) };
+        // SAFETY: an open descriptor and a C string.
+        let added = unsafe { libc::inotify_add_watch(watch, name.as_ptr(), libc::IN_OPEN) };
+        assert!(watch >= 0 && added >= 0);
+        let copy = std::os::fd::OwnedFd::from(file.as_file().try_clone().unwrap());
+        let error = Anonymous::from(copy).receiver().unwrap_err();
+        assert!(matches!(error, Error::Foreign { .. }), "{error}");
+        let mut event = [0_u8; 256];
+        // SAFETY: room for an event.
+        let seen = unsafe { libc::read(watch, event.as_mut_ptr().cast(), event.len()) };
+        // SAFETY: it is open and used no more.
+        unsafe { libc::close(watch) };
+        assert_eq!(seen, -1, "it was opened");
     }
 
     /// As if a process had been stopped while it joined.

@@ -213,8 +213,19 @@ fn sources_of_a_runtime_that_has_ended_are_an_error() {
     );
 }
 
+/// In a process of its own, in which no runtime with I/O has been built.
 #[test]
 fn without_io_it_is_said_so() {
+    if std::env::var_os("BLITZ_TEST_ALONE").is_none() {
+        let test = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "bad_days::without_io_it_is_said_so"])
+            .env("BLITZ_TEST_ALONE", "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&test.stdout);
+        assert!(test.status.success() && text.contains("1 passed"), "{text}");
+        return;
+    }
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     let bind = std::panic::AssertUnwindSafe(|| runtime.block_on(TcpListener::bind("127.0.0.1:0")));
     let panic = std::panic::catch_unwind(bind).unwrap_err();

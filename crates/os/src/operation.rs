@@ -1,27 +1,32 @@
 //! Operations of the kernel: in the ring of the worker's driver, or on a thread of the pool.
 //!
-//! On Linux a runtime with I/O has a ring of completions for each worker, if the system
-//! permits it. Where there is no ring, where it is full, or where the thread that submitted
-//! the operation has ended, the pool carries the operation out: it moves from one to the
-//! other as a whole.
+//! On Linux the drivers of a runtime with I/O have rings of completions, if the system
+//! permits them. Where there is no ring, where it is full, or where the kernel gives the
+//! operation up, the pool carries it out: the operation moves from one to the other as a
+//! whole.
+//!
+//! # On which threads
+//!
+//! An operation goes to the ring of the worker that the caller runs on, in a multi-thread
+//! runtime: other threads poll its driver while it is busy, so the operation makes progress
+//! and can be awaited from anywhere. No thread attends the driver of a current-thread
+//! runtime between two calls of `block_on`. There, and on threads that are no workers, the
+//! pool is used.
 
 use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(io_uring)]
-use blitz_driver::{current::try_driver, io_uring};
+use blitz_driver::{Driver, io_uring};
+#[cfg(io_uring)]
+use blitz_runtime::internals::own_driver;
 use blitz_runtime::task::spawn_blocking;
 
 use crate::blocking::lost;
 
-/// An operation that the kernel carries out, with everything that it needs.
-///
-/// # Safety
-///
-/// Everything that the entry points to must stay valid, and must not be used, while the
-/// operation is neither moved nor dropped.
-pub(crate) unsafe trait Operation: Sized + Send + 'static {
+/// An operation that a thread can carry out.
+pub(crate) trait Blocking: Sized + Send + 'static {
     type Output: Send + 'static;
 
     /// Carries out the operation. It blocks.
@@ -29,18 +34,23 @@ pub(crate) unsafe trait Operation: Sized + Send + 'static {
 
     /// Returns the output of an operation that has not been carried out, and will not be.
     fn fail(self, error: io::Error) -> Self::Output;
-
-    /// Returns the entry for the kernel.
-    #[cfg(io_uring)]
-    fn entry(&mut self) -> io_uring::Entry;
-
-    /// Converts the kernel's result into the output.
-    #[cfg(io_uring)]
-    fn finish(self, result: io::Result<usize>) -> Self::Output;
 }
 
+/// An operation that a thread and, where there are rings, a ring can carry out.
+#[cfg(io_uring)]
+pub(crate) trait Operation:
+    Blocking + io_uring::Operation<Output = <Self as Blocking>::Output>
+{
+}
+
+#[cfg(io_uring)]
+impl<O> Operation for O where O: Blocking + io_uring::Operation<Output = <O as Blocking>::Output> {}
+
+#[cfg(not(io_uring))]
+pub(crate) use Blocking as Operation;
+
 /// Carries out the operation without blocking the thread.
-pub(crate) async fn run<O: Operation>(operation: O) -> O::Output {
+pub(crate) async fn run<O: Operation>(operation: O) -> <O as Blocking>::Output {
     #[cfg(io_uring)]
     let operation = match in_ring(operation).await {
         Ok(output) => return output,
@@ -49,7 +59,8 @@ pub(crate) async fn run<O: Operation>(operation: O) -> O::Output {
     on_pool(operation).await
 }
 
-async fn on_pool<O: Operation>(operation: O) -> O::Output {
+/// Carries out the operation on a thread of the pool.
+pub(crate) async fn on_pool<O: Blocking>(operation: O) -> O::Output {
     // The operation is not lost if a runtime that ends no longer runs the job.
     let cell = Arc::new(Mutex::new(Some(operation)));
     let take = |cell: &Mutex<Option<O>>| {
@@ -66,34 +77,17 @@ async fn on_pool<O: Operation>(operation: O) -> O::Output {
     }
 }
 
+/// Returns the driver in whose ring this thread may start operations on files, if there is
+/// one: see the head of this file.
 #[cfg(io_uring)]
-async fn in_ring<O: Operation>(operation: O) -> Result<O::Output, O> {
-    let Ok(driver) = try_driver() else {
-        return Err(operation);
-    };
-    match driver.start(InRing(operation)) {
-        Ok(in_flight) => in_flight.await.map_err(|operation| operation.0),
-        Err(operation) => Err(operation.0),
-    }
+pub(crate) fn driver_with_ring() -> Option<Arc<Driver>> {
+    own_driver().filter(|driver| driver.has_ring())
 }
 
 #[cfg(io_uring)]
-struct InRing<O>(O);
-
-#[cfg(io_uring)]
-impl<O: Operation> io_uring::Finish for InRing<O> {
-    type Output = O::Output;
-
-    fn finish(self, result: i32) -> O::Output {
-        let error = |_| io::Error::from_raw_os_error(-result);
-        self.0.finish(usize::try_from(result).map_err(error))
-    }
-}
-
-#[cfg(io_uring)]
-// SAFETY: the contract of this crate's `Operation` demands the same.
-unsafe impl<O: Operation> io_uring::Operation for InRing<O> {
-    fn entry(&mut self) -> io_uring::Entry {
-        self.0.entry()
+async fn in_ring<O: Operation>(operation: O) -> Result<<O as Blocking>::Output, O> {
+    match driver_with_ring() {
+        Some(driver) => driver.start(operation)?.await,
+        None => Err(operation),
     }
 }

@@ -315,3 +315,41 @@ fn reads_that_do_not_wait_yield() {
         other.await.unwrap();
     });
 }
+
+/// A write has failed, and no operation has reported that yet. Then an operation is dropped
+/// while a thread carries it out: the next one waits for that thread, too.
+#[test]
+fn an_operation_waits_for_a_dropped_one_after_a_failed_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    // A read of this length does not end on the calling thread.
+    let bytes = vec![7; 300_000];
+    std::fs::write(&path, &bytes).unwrap();
+    let mut builder = Builder::new_current_thread();
+    let runtime = builder.max_blocking_threads(1).build().unwrap();
+    for is_read in [true, false] {
+        runtime.block_on(async {
+            let mut file = File::open(&path).await.unwrap();
+            file.write_all(b"no").await.unwrap();
+            // Waits for the write. On some systems it needs write access itself.
+            _ = file.sync_all().await;
+            // The only thread of the pool is busy.
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            blitz_io::task::spawn_blocking(move || released.recv());
+            let is_pending = if is_read {
+                poll_once(pin!(file.read(&mut vec![0; 300_000])), Waker::noop()).is_pending()
+            } else {
+                poll_once(pin!(file.seek(SeekFrom::End(0))), Waker::noop()).is_pending()
+            };
+            assert!(is_pending, "{is_read}");
+            drop(release);
+            assert!(file.set_len(1).await.is_err(), "{is_read}");
+            assert!(file.flush().await.is_err(), "{is_read}");
+            file.flush().await.unwrap();
+            file.rewind().await.unwrap();
+            let mut read = Vec::new();
+            file.read_to_end(&mut read).await.unwrap();
+            assert!(read == bytes, "{is_read}");
+        });
+    }
+}

@@ -483,3 +483,88 @@ fn accepted_writes_are_written_whatever_is_dropped() {
         }
     }
 }
+
+/// No thread attends the driver of a current-thread runtime between two calls of its
+/// `block_on`. Another thread's operations on files end nevertheless.
+#[test]
+fn files_of_a_runtime_whose_thread_does_something_else() {
+    let runtime = runtime(0, true);
+    let handle = runtime.handle().clone();
+    let files = async {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = File::options();
+        options.read(true).write(true).create(true);
+        let file = options.open(folder.path().join("file")).await.unwrap();
+        // More than a read takes from memory on the calling thread.
+        let bytes = vec![7; 1 << 20];
+        let (result, bytes) = file.write_at(bytes, 0).await;
+        assert_eq!(result.unwrap(), bytes.len());
+        file.sync_data().await.unwrap();
+        file.sync_all().await.unwrap();
+        let (result, read) = file.read_at(Vec::with_capacity(bytes.len()), 0).await;
+        assert_eq!(result.unwrap(), bytes.len());
+        assert!(read == bytes);
+    };
+    let other = std::thread::spawn(move || handle.block_on(files));
+    other.join().unwrap();
+}
+
+/// The system's calls with a position refuse files that have none. A ring does not.
+#[test]
+fn a_fifo_has_no_positions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fifo");
+    let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: the name is a C string.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    for (ring, flags) in [(true, 0), (true, libc::O_NONBLOCK), (false, 0)] {
+        let path = path.clone();
+        let files = async move {
+            let mut options = File::options();
+            options.read(true).write(true).custom_flags(flags);
+            let file = options.open(path).await.unwrap();
+            let copy = file.try_clone().await.unwrap();
+            let owned = File::from_std(file.try_clone().await.unwrap().into_std().await);
+            for file in [file, copy, owned] {
+                let error = file.read_at(vec![0; 9], 0).await.0.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotSeekable, "{ring} {flags}");
+                let error = file.write_at(String::from("x"), 0).await.0.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotSeekable, "{ring} {flags}");
+            }
+        };
+        runtime(1, ring).block_on(async { blitz_io::spawn(files).await.unwrap() });
+    }
+}
+
+/// Regular files whose file system cannot tell whether an operation would wait: the system's
+/// calls ignore that they are in non-blocking mode, but a ring gives the operations up.
+#[test]
+fn a_file_in_non_blocking_mode_is_read_and_written() {
+    let path = "/proc/self/coredump_filter";
+    if !std::path::Path::new(path).exists() {
+        println!("such a file cannot be had here");
+        return;
+    }
+    for ring in [true, false] {
+        let files = async move {
+            let mut options = File::options();
+            options
+                .read(true)
+                .write(true)
+                .custom_flags(libc::O_NONBLOCK);
+            let mut file = options.open(path).await.unwrap();
+            let (result, _) = file.write_at(String::from("0x11"), 0).await;
+            assert_eq!(result.unwrap(), 4, "{ring}");
+            let (result, read) = file.read_at(vec![0; 9], 0).await;
+            assert_eq!((result.unwrap(), &*read), (9, &b"00000011\n"[..]), "{ring}");
+            file.write_all(b"0x22").await.unwrap();
+            file.flush().await.unwrap();
+            assert_eq!(std::fs::read(path).unwrap(), b"00000022\n", "{ring}");
+            // A write for which no task waits.
+            file.write_all(b"0x33").await.unwrap();
+        };
+        runtime(1, ring).block_on(async { blitz_io::spawn(files).await.unwrap() });
+        // The runtime has ended.
+        assert_eq!(std::fs::read(path).unwrap(), b"00000033\n", "{ring}");
+    }
+}

@@ -83,9 +83,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
         self.cores = self.pin.cores().map_err(ThreadPoolBuildError::io)?;
-        // Asks the system now for what is asked only once: later, the threads may be bound
-        // to a processor each, and preparing the fences takes the system milliseconds if
-        // there are many threads.
+        // Makes the cached queries of the system now. Later, each thread may be bound to one
+        // processor. And with many threads, preparing the fences takes the system milliseconds.
         let _ = processors();
         fences::light();
         let registry = Arc::new(Registry::new(threads, self.take_handlers()));
@@ -186,7 +185,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets what each thread calls, with its index, before it runs anything.
+    /// Sets a function that each thread calls, with its index, before it runs anything.
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -195,7 +194,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets what each thread calls, with its index, when it ends.
+    /// Sets a function that each thread calls, with its index, when it ends.
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -375,7 +374,7 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// What starts a pool's threads.
+/// A way to start a pool's threads.
 pub(crate) trait ThreadSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! What a closure is told about where it runs.
+//! The context of a closure: whether it runs in another thread than its caller.
 
 use std::marker::PhantomData;
 
@@ -19,7 +19,7 @@ impl FnContext {
         }
     }
 
-    /// Returns whether the closure runs in a different thread than the one that called.
+    /// Returns whether the closure runs in another thread than its caller.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

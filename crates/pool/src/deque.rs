@@ -31,10 +31,9 @@ use blitz_futex::atomic::{AtomicPtr, AtomicUsize};
 use blitz_sync::internals::BiasedLock;
 
 use crate::job_ref::{Header, JobRef};
-use crate::mutant::{Mutant, active};
 
-/// How many forks can be outstanding in one thread. A `join` beyond that runs both closures
-/// in turn; a tree of recursion gets this deep only if it degenerates to a list.
+/// How many forks can be outstanding in one thread. A `join` beyond that runs one closure after
+/// the other; a tree of recursion gets this deep only if it degenerates to a list.
 #[cfg(not(loom))]
 const CAPACITY: usize = 4096;
 #[cfg(loom)]
@@ -57,14 +56,14 @@ fn ring() -> Box<[AtomicPtr<Header>; CAPACITY]> {
     ring.try_into().expect("the length is right")
 }
 
-/// What a thief saw of a deque's oldest fork.
+/// A thief's view of a deque's oldest fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sight {
     top: usize,
     emptied: usize,
 }
 
-/// What the owner was running before it began a foreign job.
+/// The owner's state before it began a foreign job.
 pub struct InProgress {
     tag: usize,
     base: usize,
@@ -203,7 +202,7 @@ impl Deque {
         self.top.load(Relaxed) == self.bottom.load(Relaxed)
     }
 
-    /// What a thief sees of the oldest job, if there seems to be one.
+    /// Returns a thief's view of the oldest job, if there seems to be one.
     pub fn sight(&self) -> Option<Sight> {
         let top = self.top.load(Relaxed);
         (top != self.bottom.load(Relaxed)).then(|| Sight {
@@ -219,7 +218,7 @@ impl Deque {
             .try_lock_remote(|| {
                 if let Some(tag) = tag {
                     let above = self.top.load(Relaxed).wrapping_sub(self.base.load(Relaxed));
-                    let older = (above as isize) < 0 && !active(Mutant::HelpsWithAnything);
+                    let older = (above as isize) < 0;
                     if self.tag.load(Relaxed) != tag || older {
                         return None;
                     }

@@ -1,22 +1,22 @@
 //! How fine the recursion is that a worker runs, and when it need not fork.
 //!
-//! A fork costs a few nanoseconds even if it is not stolen, about as much as a small call.
-//! A recursion whose calls are that small does not need most of its forks: only the oldest
-//! ones are large enough to be stolen. So a worker that has [`ENOUGH_FORKS`] calls both
-//! closures in turn, if it knows that this `join` is fine. As soon as one of its forks is
-//! stolen, the next `join` forks again.
+//! A fork costs a few nanoseconds even if it is not stolen, about as much as a small call. A
+//! recursion whose calls are that small does not need most of its forks: only the oldest ones are
+//! large enough to be stolen. So a worker that has [`ENOUGH_FORKS`] calls one closure after the
+//! other, if it knows that this `join` is fine. As soon as one of its forks is stolen, the next
+//! `join` forks again.
 //!
 //! A closure that is not forked cannot be stolen later, so a coarse `join` must never count
 //! as fine. Hence:
 //!
 //! * The evidence is time. A worker measures how long [`WINDOW`] joins take, and counts
-//!   only those whose first closure has ended. A descent, however fast, is no evidence.
+//!   only those whose first closure has ended. Only completed joins count.
 //! * It holds for one place in the program, identified by the closure's type: that one
 //!   recursion is fine says nothing about another.
 //! * It holds until a window takes longer.
 //!
-//! A theft ends it, too. A thief cannot take a fork before the victim next uses its deque,
-//! or is interrupted; and a worker that calls both closures in turn does not use its deque.
+//! A theft ends it, too. A thief cannot take a fork before the victim next uses its deque, or is
+//! interrupted. A worker that does not fork does not use its deque.
 //!
 //! Correctness does not depend on any of this: a `join` may fork or not.
 
@@ -61,7 +61,7 @@ impl FineSite {
     }
 }
 
-/// What a worker has measured about its joins.
+/// A worker's measurements of its joins.
 #[derive(Debug)]
 pub(crate) struct Grain {
     /// Joins until the end of the window.

@@ -1,4 +1,4 @@
-//! What a worker can run: a header that holds a function, followed by a closure.
+//! Jobs that a worker can run: a header that holds a function, followed by a closure.
 //!
 //! A queue knows only the header of a job. A [`StackJob`] lives in the frame that waits for
 //! it; a [`HeapJob`] frees itself.
@@ -111,7 +111,7 @@ where
 #[repr(C)]
 pub(crate) struct HeapJob<F> {
     header: Header,
-    /// What the job belongs to: a scope's address, or 0.
+    /// The owner of the job: a scope's address, or 0.
     tag: usize,
     func: F,
 }
@@ -119,7 +119,7 @@ pub(crate) struct HeapJob<F> {
 impl<F: FnOnce(&Worker) + Send> HeapJob<F> {
     /// # Safety
     ///
-    /// What `func` borrows lives until it has run, and the job does run.
+    /// The borrows of `func` live until it has run, and the job does run.
     pub(crate) unsafe fn into_ref(tag: usize, func: F) -> JobRef {
         let job = Box::new(Self {
             header: Header::new(Self::execute),
@@ -156,7 +156,7 @@ impl<F: Fn(&Worker) + Send + Sync> ArcJob<F> {
 
     /// # Safety
     ///
-    /// What `func` borrows lives until it has run, and the job does run.
+    /// The borrows of `func` live until it has run, and the job does run.
     pub(crate) unsafe fn as_ref(this: &Arc<Self>) -> JobRef {
         // SAFETY: a job begins with its header.
         unsafe { JobRef::from_ptr(Arc::into_raw(this.clone()).cast()) }

@@ -5,8 +5,8 @@
 //! worker takes it back, again without a read-modify-write, and runs it as an ordinary
 //! call. Only a fork that is old enough to be worth stealing is stolen at all.
 //!
-//! A recursion that is known to be [fine](crate::grain), and that already has forks for
-//! other workers to steal, does not fork: it costs only what the calls cost.
+//! A recursion that is known to be [fine](crate::grain), and that already has forks for other
+//! workers to steal, does not fork: it costs as much as the calls alone.
 
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
@@ -21,9 +21,9 @@ use crate::worker::Worker;
 /// Runs both closures, potentially in parallel, and returns both results.
 ///
 /// Another worker may steal `oper_b` while this one runs `oper_a`; otherwise it runs here
-/// afterwards. A worker that waits for a stolen closure runs only descendants of that
-/// closure: if a lock is held across `join`, none of those can take it unless they could do
-/// so without a pool.
+/// afterwards. A worker that waits for a stolen closure runs only descendants of that closure. So
+/// if a lock is held across `join`, none of those can take it unless they could do so without a
+/// pool.
 ///
 /// In a thread that belongs to no pool, both closures run in the global pool, and this
 /// thread blocks.
@@ -59,8 +59,8 @@ where
     join_here(|_, _| oper_a(), |_, _| oper_b())
 }
 
-/// Does the same as [`join`], with a context that tells each closure whether it runs in a
-/// different thread than the one that called.
+/// Does the same as [`join`], with a context that tells each closure whether it runs in another
+/// thread than its caller.
 ///
 /// # Panics
 ///
@@ -247,7 +247,7 @@ where
     std::mem::forget(unwinding);
     if worker.take_back(position) || get_back(worker, &job, position) {
         worker.joined(StackJob::<JoinLatch, B, RB>::site());
-        // SAFETY: it was taken back, so no other thread has it.
+        // SAFETY: this worker has taken it back, so no other thread has it.
         (result_a, unsafe { job.run_inline(worker, injected) })
     } else {
         (result_a, ManuallyDrop::into_inner(job).into_result())
@@ -274,8 +274,7 @@ where
     }
 }
 
-/// Runs the second closure and drops its panic: the first closure's panic is the one that
-/// goes on.
+/// Runs the second closure and drops its panic: the first closure's panic goes on.
 #[cold]
 #[inline(never)]
 fn run_quietly<B, R>(worker: &Worker, b: &ManuallyDrop<B>)
@@ -342,8 +341,8 @@ where
     R: Send,
 {
     if worker.take_back(position) || get_back(worker, job, position) {
-        // SAFETY: it was taken back, so no other thread has it; its panic is kept in the
-        // job.
+        // SAFETY: this worker has taken it back, so no other thread has it; the job keeps its
+        // panic.
         unsafe { job.as_ref().execute() };
     }
     job.discard_result();

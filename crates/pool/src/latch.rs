@@ -6,8 +6,8 @@
 //! | [`ThreadLatch`] | any thread, in the futex | one job |
 //! | [`CountLatch`] | either | many jobs |
 //!
-//! A latch may be freed as soon as it is set: what the setter needs after that, it reads
-//! before. A wake-up takes an address and reads nothing.
+//! A latch may be freed as soon as it is set, so the setter reads all that it needs before. A
+//! wake-up takes an address and reads nothing.
 //!
 //! A worker that waits sleeps on its own word ([`Sleeper`](crate::sleep)), because it may
 //! also be woken to help. It announces the sleep in the latch (`SLEEPING`). Either the
@@ -19,22 +19,21 @@
 //! then looks at the announcement, with a fence between. So at least one of them sees the
 //! other.
 //!
-//! What a job has written is visible to the waiter: the swap releases it. For a count,
-//! every end releases what came before it, and the last one acquires that.
+//! The waiter sees the writes of a job: the swap releases them. For a count, every end releases
+//! the writes before it, and the last one acquires them.
 
 use std::sync::Arc;
 
 use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, fence};
 
-use crate::mutant::{Mutant, active};
 use crate::sleep::{Sleep, Sleeper};
 
 const PENDING: u32 = 0;
 const SLEEPING: u32 = 1;
 const SET: u32 = 2;
 
-/// What a job sets when it has run.
+/// The latch of a job, which the job sets when it has run.
 pub trait Latch {
     /// # Safety
     ///
@@ -42,9 +41,9 @@ pub trait Latch {
     unsafe fn set(this: *const Self);
 }
 
-/// What a worker can wait for.
+/// A condition for which a worker can wait.
 pub trait Probe {
-    /// Returns whether it is set. What the setter did before is visible then.
+    /// Returns whether it is set. If so, the work of the setter is visible.
     fn is_set(&self) -> bool;
     /// Announces that the worker is about to sleep. Returns whether it may sleep.
     fn announce(&self) -> bool;
@@ -66,9 +65,6 @@ impl State {
     }
 
     fn announce(&self) -> bool {
-        if active(Mutant::SleepsUnannounced) {
-            return !self.is_set();
-        }
         let announced = self.0.compare_exchange(PENDING, SLEEPING, AcqRel, Acquire);
         fence(SeqCst);
         announced.is_ok()
@@ -83,7 +79,7 @@ impl State {
     /// `this` is alive until it is set. Returns whether the waiter sleeps.
     unsafe fn set(this: *const Self) -> bool {
         // SAFETY: as the caller promises.
-        unsafe { (*this).0.swap(SET, AcqRel) == SLEEPING && !active(Mutant::SetsSilently) }
+        unsafe { (*this).0.swap(SET, AcqRel) == SLEEPING }
     }
 }
 
@@ -133,9 +129,8 @@ impl Probe for JoinLatch {
     }
 }
 
-/// For a worker that waits for a job in another pool: it runs jobs of its own pool
-/// meanwhile, and sleeps as an idle worker does. (In a [`CountLatch`], it waits like a
-/// join.)
+/// For a worker that waits for a job in another pool. It runs jobs of its own pool while it
+/// waits, and sleeps as an idle worker does. (In a [`CountLatch`], it waits like a join.)
 pub struct CrossLatch {
     state: State,
     owner: usize,
@@ -220,7 +215,7 @@ enum Waiter {
     Thread(ThreadLatch),
 }
 
-/// A latch that is set when as many jobs have ended as were begun.
+/// A latch that is set when all jobs that were started have ended.
 pub struct CountLatch {
     count: AtomicUsize,
     waiter: Waiter,
@@ -251,7 +246,7 @@ impl CountLatch {
     pub fn wake_for_job(&self) {
         if let Waiter::Worker(latch) = &self.waiter {
             fence(SeqCst);
-            if latch.state.0.load(Relaxed) == SLEEPING && !active(Mutant::AddsSilently) {
+            if latch.state.0.load(Relaxed) == SLEEPING {
                 latch.sleep.worker(latch.owner).wake();
             }
         }
@@ -259,16 +254,12 @@ impl CountLatch {
 
     /// # Safety
     ///
-    /// Called once for each job that was begun. `this` is alive until the last of them.
+    /// Called once for each started job. `this` is alive until the last of them.
     pub unsafe fn end(this: *const Self) {
         // SAFETY: `this` is alive until the count is zero and, for the thread that makes it
         // so, until that thread has set the waiter's latch.
         unsafe {
-            let order = match active(Mutant::EndsRelaxed) {
-                true => Relaxed,
-                false => AcqRel,
-            };
-            if (*this).count.fetch_sub(1, order) != 1 {
+            if (*this).count.fetch_sub(1, AcqRel) != 1 {
                 return;
             }
             match &(*this).waiter {

@@ -17,9 +17,9 @@
 //! ```
 //!
 //! Two things differ from rayon. A worker that waits in [`join()`] or [`scope()`] runs only
-//! descendants of what it waits for, so a lock that is held across the wait cannot deadlock
-//! on an unrelated job. A loop also runs in the calling thread, even if that thread is in
-//! no pool.
+//! descendants of the closures that it waits for. So a lock that is held across the wait cannot
+//! deadlock on an unrelated job. A loop also runs in the calling thread, even if that thread is
+//! in no pool.
 
 #![cfg_attr(
     loom,
@@ -29,6 +29,9 @@
         reason = "models see what users do not"
     )
 )]
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 mod broadcast;
 mod builder;
@@ -47,10 +50,6 @@ mod join;
 mod latch;
 mod loop_slot;
 mod loops;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod pin;
 mod pool_loops;
 mod registry;
@@ -83,7 +82,7 @@ pub use thread_pool::{
 };
 pub use worker::Yield;
 
-/// What the models in `tests/` use.
+/// Internals for the models in `tests/`.
 #[cfg(loom)]
 pub mod model {
     pub use crate::deque::Deque;

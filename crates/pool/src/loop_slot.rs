@@ -1,4 +1,4 @@
-//! The loop in progress: one at a time for each pool, published in one word.
+//! The loop in progress: at most one for each pool, published in one word.
 //!
 //! # The protocol
 //!
@@ -18,15 +18,14 @@
 //! has not taken part. So a worker that wakes late finds the loop closed and delays no
 //! other thread: the caller waits only for workers that are in the middle of a piece.
 //!
-//! **`work` is alive while a worker uses it.** The worker entered before the loop was
-//! closed, so the caller counts it, and does not return before it has left. The worker
-//! reads `work` after it has entered (acquire), so it reads the one that belongs to the
-//! generation.
+//! **`work` is alive while a worker uses it.** The worker entered before the loop was closed, so
+//! the caller counts it, and does not return before it has left. The worker reads `work` after it
+//! has entered (acquire), so it reads the `work` of its generation.
 //!
-//! **The caller's wake-up is not lost.** It sets `SLEEPS` in `left` with a compare-exchange
-//! and sleeps while `left` holds what it wrote. A worker leaves by adding one: either its
-//! addition returns `SLEEPS`, and it wakes the caller, or it comes before the exchange, and
-//! the exchange fails.
+//! **The caller's wake-up is not lost.** It sets `SLEEPS` in `left` with a compare-exchange and
+//! sleeps while `left` holds the value that it wrote. A worker leaves by adding one. Either its
+//! addition returns `SLEEPS`, and it wakes the caller, or it comes before the exchange, and the
+//! exchange fails.
 
 use std::cell::Cell;
 use std::hint;
@@ -39,8 +38,6 @@ use blitz_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsi
 
 use blitz_sync::internals::this_processor;
 
-use crate::mutant::{Mutant, active};
-
 const CLOSED: u64 = 1 << 31;
 const ENTERED: u64 = CLOSED - 1;
 const GENERATION: u64 = 1 << 32;
@@ -52,7 +49,7 @@ const ANYWHERE: u32 = u32::MAX;
 /// takes about as long as a sleep would.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 200 };
 
-/// What participants run; the argument is the participant's number.
+/// The work of the participants; the argument is the participant's number.
 pub type Work<'a> = dyn Fn(usize) + Sync + 'a;
 
 pub struct LoopSlot {
@@ -120,8 +117,7 @@ impl LoopSlot {
     fn enter(&self, last: &Cell<u64>) -> bool {
         let mut state = self.state.load(Acquire);
         loop {
-            let open = state & CLOSED == 0 || active(Mutant::EntersClosedLoop);
-            if !open || state / GENERATION == last.get() {
+            if state & CLOSED != 0 || state / GENERATION == last.get() {
                 return false;
             }
             match self
@@ -142,7 +138,7 @@ impl LoopSlot {
         let work = unsafe { *work };
         work(participant);
         let before = self.left.fetch_add(1, AcqRel);
-        if before & SLEEPS != 0 && !active(Mutant::LeavesSilently) {
+        if before & SLEEPS != 0 {
             blitz_futex::wake_one(&*self.left);
         }
         true
@@ -164,9 +160,10 @@ impl Reserved<'_> {
         }
         // In a model of a mistake, late workers must find work that asserts, not freed
         // memory.
-        let pointer: *const &Work<'_> = match cfg!(loom) {
-            true => Box::leak(Box::new(work)),
-            false => &raw const work,
+        let pointer: *const &Work<'_> = if cfg!(loom) {
+            Box::leak(Box::new(work))
+        } else {
+            &raw const work
         };
         let processor = this_processor().unwrap_or(ANYWHERE);
         slot.caller.store(processor, Relaxed);
@@ -177,9 +174,7 @@ impl Reserved<'_> {
         publish();
         work(0);
         let entered = slot.state.fetch_or(CLOSED, AcqRel) & ENTERED;
-        if !active(Mutant::DoesNotWaitForOthers) {
-            slot.wait_for(entered as u32);
-        }
+        slot.wait_for(entered as u32);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Loops over a range of numbers, without iterators and without an allocation.
 //!
-//! A loop is cut into pieces of `grain` items. Each participant has a share of the pieces
-//! and a counter of how many of them are taken. It takes the pieces of its own share, then
-//! what is left of the others'. So no thread waits for a worker that comes late, and items
-//! that take longer than others do no harm. The first participant is the thread that
-//! requests the loop, whether it is a worker or not.
+//! A loop is cut into pieces of `grain` items. Each participant has a share of the pieces and a
+//! counter of how many of them are taken. It takes the pieces of its own share, then the
+//! remaining pieces of the others. So no thread waits for a worker that comes late, and items
+//! that take longer than others do no harm. The first participant is the thread that requests the
+//! loop, whether it is a worker or not.
 //!
 //! If a loop is already in progress in the pool, because two threads request one or because
 //! loops are nested, the second one is cut in halves with [`join`](crate::join()) instead.
@@ -25,9 +25,9 @@ use crate::registry::Registry;
 use crate::slots::Slots;
 use crate::worker::Worker;
 
-/// What a participant does.
+/// The work of a participant.
 trait Body: Sync {
-    /// What a participant keeps between pieces.
+    /// The state that a participant keeps between pieces.
     type State;
     fn begin(&self) -> Self::State;
     /// Runs piece `piece`, which has the items `items`.
@@ -105,9 +105,10 @@ impl<B: Body> Run<'_, B> {
         if let Some(payload) = self.panic.get_mut().take() {
             panic::resume_unwind(payload);
         }
-        match self.stop.into_inner() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if self.stop.into_inner() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }

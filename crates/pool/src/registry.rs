@@ -1,5 +1,5 @@
-//! What the threads of a pool share: the workers' deques, the jobs from outside, which
-//! workers sleep, the loop in progress, and how long the pool lives.
+//! State shared by the threads of a pool: the workers' deques, injected jobs, sleepers, the loop
+//! in progress, and the pool's lifetime.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};

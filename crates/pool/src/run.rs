@@ -46,7 +46,7 @@ impl<R> Future for Run<R> {
 /// Runs `f` in the pool of this thread, or the global one, and returns a future of its
 /// result, for a task of any runtime. `f` begins even if the future is not polled.
 ///
-/// A worker of the pool that blocks on the future runs nothing meanwhile: call
+/// A worker of the pool that blocks on the future runs no jobs while it waits: call
 /// [`join`](crate::join()) or [`scope`] there.
 ///
 /// # Panics
@@ -113,8 +113,8 @@ fn run_in<R: Send + 'static>(
         if sender.is_closed() {
             return;
         }
-        // If the task is gone, the result is not delivered, and is dropped here. If that
-        // panics, the pool's handler gets the panic.
+        // If the task has been dropped, the result is dropped here. If that panics, the pool's
+        // handler gets the panic.
         let _ = sender.send(panic::catch_unwind(AssertUnwindSafe(f)));
     });
     Run { result }

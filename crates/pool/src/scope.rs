@@ -37,7 +37,7 @@ pub struct ScopeFifo<'scope> {
     marker: Invariant<'scope>,
 }
 
-/// What both kinds of scope have in common.
+/// The state that both kinds of scope share.
 struct Base {
     registry: Arc<Registry>,
     latch: CountLatch,
@@ -47,9 +47,9 @@ struct Base {
 /// A scope's address, for jobs that run while the scope waits for them.
 struct Pointer<T>(*const T);
 
-// SAFETY: what it points to is shared between threads.
+// SAFETY: a `Pointer` gives shared access to its target, and no more.
 unsafe impl<T: Sync> Send for Pointer<T> {}
-// SAFETY: as above.
+// SAFETY: a `Pointer` gives shared access to its target, and no more.
 unsafe impl<T: Sync> Sync for Pointer<T> {}
 
 impl<T> Pointer<T> {
@@ -109,7 +109,7 @@ impl Base {
 
     /// # Safety
     ///
-    /// What `job` borrows outlives the scope.
+    /// The borrows of `job` outlive the scope.
     unsafe fn heap_job(&self, job: impl FnOnce() + Send) -> JobRef {
         self.latch.begin();
         let base = Pointer(self);
@@ -124,7 +124,7 @@ impl Base {
 
     /// # Safety
     ///
-    /// What `job` borrows outlives the scope.
+    /// The borrows of `job` outlive the scope.
     unsafe fn broadcast(&self, job: impl Fn(BroadcastContext<'_>) + Send + Sync) {
         let base = Pointer(self);
         let job = ArcJob::new(move |worker: &Worker| {
@@ -199,7 +199,7 @@ impl<'scope> Scope<'scope> {
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         let scope = Pointer(self);
-        // SAFETY: as in `spawn`.
+        // SAFETY: `'scope` outlives the scope, which waits for the jobs.
         unsafe {
             self.base.broadcast(move |context| {
                 let scope = &scope;
@@ -252,7 +252,7 @@ impl<'scope> ScopeFifo<'scope> {
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         let scope = Pointer(self);
-        // SAFETY: as in `spawn_fifo`.
+        // SAFETY: `'scope` outlives the scope, which waits for the jobs.
         unsafe {
             self.base.broadcast(move |context| {
                 let scope = &scope;
@@ -276,7 +276,7 @@ impl fmt::Debug for ScopeFifo<'_> {
 
 /// Runs `op` with a scope, in the pool, and returns after all jobs of the scope have ended.
 ///
-/// Jobs may borrow what outlives the call. Jobs that are not stolen run last in, first out.
+/// Jobs may borrow data that outlives the call. Jobs that are not stolen run last in, first out.
 ///
 /// # Panics
 ///

@@ -2,33 +2,32 @@
 //!
 //! # Idle workers
 //!
-//! A worker that has nothing to run sleeps on `epoch`, which all idle workers share. It
+//! A worker that has nothing to run sleeps on `epoch`, which all idle workers share:
 //!
-//! 1. reads the epoch and counts itself in `idle` (sequentially consistent),
-//! 2. asks every worker to announce its next fork (`asked`),
-//! 3. makes every thread pass a fence, if another worker runs a job,
-//! 4. looks for work everywhere once more, and
-//! 5. sleeps while the epoch has the value that it read.
+//! 1. It reads the epoch and counts itself in `idle` (sequentially consistent).
+//! 2. It asks every worker to announce its next fork (`asked`).
+//! 3. It makes every thread pass a fence, if another worker runs a job.
+//! 4. It looks for work everywhere again.
+//! 5. It sleeps while the epoch has the value that it read.
 //!
-//! A thread that has *injected* work (a job, a loop, a broadcast, the end of the pool)
-//! passes a fence and reads `idle` and `resting`. If either is not zero, it advances the
-//! epoch and wakes one worker, or all. Either the look in step 4 finds the work, or the
-//! injecting thread reads the count of step 1 and advances an epoch that the worker has
-//! read before: then the sleep ends or does not begin. So injected work is never left
-//! waiting while every worker sleeps.
+//! A thread that has *injected* work (a job, a loop, a broadcast, the end of the pool) passes a
+//! fence and reads `idle` and `resting`. If either is not zero, it advances the epoch and wakes
+//! one worker, or all. Either the look in step 4 finds the work, or the injecting thread reads
+//! the count of step 1. Then it advances an epoch that the worker has read before, so the sleep
+//! ends or does not begin. So injected work never waits while every worker sleeps.
 //!
-//! A worker that has *forked* passes only the light fence and reads its own `asked`. If
-//! that is set, it clears it and wakes one idle worker, unless one is already waking up
-//! (`waking`). A worker that is waking up sees what was forked meanwhile, and when it has
-//! found a job and there are more forks, it [wakes another](Sleep::pass_on). A fork is
-//! never lost, since its owner takes back what was not stolen. So all that is at stake here
-//! is that the other workers do not sleep while there are long forks to run, and the same
-//! two fences ensure that.
+//! A worker that has *forked* passes only the light fence and reads its own `asked`. If that is
+//! set, it clears it and wakes one idle worker, unless one is already waking up (`waking`). A
+//! worker that is waking up sees the forks that were made until then. When it has found a job and
+//! there are more forks, it [wakes another](Sleep::pass_on). A fork is never lost, since its
+//! owner takes back the forks that no thief took. So the protocol only has to ensure that the
+//! other workers do not sleep while there are long forks to run, and the same two fences ensure
+//! that.
 //!
-//! A worker that *rests* while others have forks does the same without steps 2 and 3: it is
-//! woken for injected work, and looks for forks again after a while. So it counts itself in
-//! `resting` and not in `idle`. If it is woken in place of a worker that asked for forks,
-//! it searches in place of that worker.
+//! A worker that *rests* while others have forks does the same without steps 2 and 3: injected
+//! work wakes it, and it looks for forks again after a while. So it counts itself in `resting`
+//! and not in `idle`. If it gets the wake-up of a worker that asked for forks, it searches
+//! instead of that worker.
 //!
 //! A worker [announces](Sleeper::begins) that it runs a job, and passes a full fence,
 //! before it can fork. A worker that is not seen to run a job in step 3 has not made the
@@ -41,11 +40,10 @@
 //!
 //! # Workers that wait for a job
 //!
-//! Such a worker sleeps on a word of its own (`own`), which holds the number of the worker
-//! that it may help. It is woken by the end of the job ([`latch`](crate::latch)), or by a
-//! fork of that worker. (A worker that leaves the processors to a loop's participants also
-//! sleeps on this word, for a moment.) The order is the same as above: the word, `asked`,
-//! the fence, the last look.
+//! Such a worker sleeps on a word of its own (`own`), which holds the number of the worker that
+//! it may help. The end of the job wakes it ([`latch`](crate::latch)), or a fork of that worker.
+//! The order is the same as above: the word, `asked`, the fence, the last look. A worker that
+//! leaves the processors to a loop's participants also sleeps on this word, for a moment.
 
 use std::time::{Duration, Instant};
 
@@ -54,8 +52,6 @@ use crossbeam_utils::CachePadded;
 use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_futex::atomic::{AtomicBool, AtomicU32, fence};
 use blitz_sync::internals::fences;
-
-use crate::mutant::{Mutant, active};
 
 /// The worker runs.
 const AWAKE: u32 = 0;
@@ -77,7 +73,7 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Whether the worker, which has just forked, was asked to announce that.
+    /// Whether another worker requested a wake-up on this worker's next fork.
     #[inline(always)]
     pub fn is_asked(&self) -> bool {
         fences::light();
@@ -87,9 +83,7 @@ impl Sleeper {
     /// Announces that the worker is about to run a job.
     pub fn begins(&self) {
         self.runs.store(true, Relaxed);
-        if !active(Mutant::BeginsWithoutFence) {
-            fence(SeqCst);
-        }
+        fence(SeqCst);
     }
 
     /// Marks the worker as idle: it runs no job, and no suspended job will go on in it.
@@ -132,13 +126,12 @@ impl Sleep {
     /// moment.
     #[cold]
     pub fn sleep_idle(&self, me: usize, has_work: impl FnOnce() -> bool) {
-        let counted = !active(Mutant::IdleIsNotCounted);
-        self.sleep_on_epoch(&self.idle, counted, None, || {
+        self.sleep_on_epoch(&self.idle, None, || {
             self.waking.store(false, SeqCst);
             if self.ask_for_forks(me) {
                 fences::heavy();
             }
-            !active(Mutant::NoLastLook) && has_work()
+            has_work()
         });
     }
 
@@ -146,8 +139,7 @@ impl Sleep {
     /// returns true at the last moment. It does not ask for forks.
     #[cold]
     pub fn rest(&self, time: Duration, has_work: impl FnOnce() -> bool) {
-        let counted = !active(Mutant::RestsUncounted);
-        self.sleep_on_epoch(&self.resting, counted, Some(time), has_work);
+        self.sleep_on_epoch(&self.resting, Some(time), has_work);
     }
 
     /// A worker that counts itself in `count` sleeps until the epoch advances, and no
@@ -155,19 +147,17 @@ impl Sleep {
     fn sleep_on_epoch(
         &self,
         count: &AtomicU32,
-        counted: bool,
         time: Option<Duration>,
         must_stay: impl FnOnce() -> bool,
     ) {
         let epoch = self.epoch.load(Acquire);
-        let one = u32::from(counted);
-        count.fetch_add(one, SeqCst);
+        count.fetch_add(1, SeqCst);
         fence(SeqCst);
         if !must_stay() {
             let deadline = time.map(|time| Instant::now() + time);
             blitz_futex::wait_until(&self.epoch, epoch, deadline);
         }
-        count.fetch_sub(one, SeqCst);
+        count.fetch_sub(1, SeqCst);
         self.waking.store(false, SeqCst);
         fence(SeqCst);
     }
@@ -206,17 +196,15 @@ impl Sleep {
 
     #[cold]
     fn wake_idle(&self, n: usize) {
-        if !active(Mutant::EpochStays) {
-            self.epoch.fetch_add(1, AcqRel);
-        }
+        self.epoch.fetch_add(1, AcqRel);
         blitz_futex::wake_n(&*self.epoch, n);
     }
 
-    /// Wakes another worker: one that was woken has found a job, and there seem to be more
-    /// forks.
+    /// Wakes another worker. For a worker that was woken and has found a job, if there seem to be
+    /// more forks.
     pub fn pass_on(&self) {
         fence(SeqCst);
-        let others = self.idle.load(SeqCst) != 0 && !active(Mutant::FindsSilently);
+        let others = self.idle.load(SeqCst) != 0;
         if others && !self.waking.swap(true, SeqCst) {
             self.wake_idle(1);
         }
@@ -227,8 +215,8 @@ impl Sleep {
         &self.workers[index]
     }
 
-    /// Worker `me`, which has forked and [was asked](Sleeper::is_asked) to announce it,
-    /// wakes a sleeper.
+    /// Worker `me`, which has forked and [has a request](Sleeper::is_asked) to announce it, wakes
+    /// a sleeper.
     pub fn answer(&self, me: usize) {
         // A worker that asked has cleared `waking` before.
         fence(SeqCst);
@@ -265,7 +253,7 @@ impl Sleep {
         let own = &self.workers[me].own;
         let sleeping = target.map_or(WAITS, |target| HELPS + target as u32);
         own.store(sleeping, SeqCst);
-        if let Some(target) = target.filter(|_| !active(Mutant::AsksTooLate)) {
+        if let Some(target) = target {
             self.workers[target].asked.store(true, SeqCst);
             fences::heavy();
         }

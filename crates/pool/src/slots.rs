@@ -14,7 +14,7 @@ impl<R> Slots<R> {
 
     /// # Safety
     ///
-    /// No other thread touches slot `index` meanwhile.
+    /// No other thread touches slot `index` during the call.
     pub(crate) unsafe fn set(&self, index: usize, value: R) {
         // SAFETY: as the caller promises.
         unsafe { *self.0[index].get() = Some(value) }

@@ -36,9 +36,9 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// Runs `op` in a worker of this pool and returns its result. What `op` forks runs in
-    /// this pool. The calling thread blocks until then; if it is a worker of another pool,
-    /// it runs jobs of that pool meanwhile.
+    /// Runs `op` in a worker of this pool and returns its result. Forks of `op` run in this pool.
+    /// The calling thread blocks until then; if it is a worker of another pool, it runs jobs of
+    /// that pool while it waits.
     ///
     /// # Panics
     ///
@@ -237,9 +237,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a thread cannot be started (those that were started end again),
-    /// if the current thread is to be used and is a worker already, or if
-    /// [`pin`](Self::pin) names a core that this process may not use.
+    /// Returns an error if:
+    ///
+    /// - a thread cannot be started (those that were started end again),
+    /// - the current thread is to be used and is a worker already, or
+    /// - [`pin`](Self::pin) names a core that this process may not use.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         self.start().map(|registry| ThreadPool { registry })
     }
@@ -278,8 +280,8 @@ pub fn current_num_threads() -> usize {
     }
 }
 
-/// Runs one job of any kind of this worker's pool, or returns `None` in a thread of no
-/// pool. It is meant for a worker that polls something in a loop.
+/// Runs one job of any kind of this worker's pool, or returns `None` in a thread of no pool. For
+/// a worker that polls something in a loop.
 ///
 /// # Examples
 ///

@@ -1,6 +1,6 @@
-//! A worker as its own thread sees it: what it runs next, and what it does while it waits.
+//! A worker in its own thread: which job it runs next, and which jobs it runs while it waits.
 //!
-//! There are three kinds of waiting, ordered by how much a worker runs meanwhile:
+//! There are three kinds of waiting, ordered by how many jobs a worker may run while it waits:
 //!
 //! * idle, at the bottom of the thread's stack: it runs anything
 //!   ([`Worker::run_until_end`]);
@@ -31,7 +31,7 @@ std::thread_local! {
     static ADOPTED: Cell<Option<Box<Worker>>> = const { Cell::new(None) };
 }
 
-/// What a yield did.
+/// The result of a yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job was run.
@@ -172,19 +172,19 @@ impl Worker {
     /// Takes a fork back if it is still the last one.
     #[inline(always)]
     pub(crate) fn take_back(&self, position: usize) -> bool {
-        // SAFETY: as above.
+        // SAFETY: a `Worker` is used by its own thread only, which owns the deque.
         !self.breadth_first && unsafe { self.deque().take_back(position) }
     }
 
     /// Returns how many forks lie below a wait that begins now.
     pub(crate) fn base(&self) -> usize {
-        // SAFETY: as above.
+        // SAFETY: a `Worker` is used by its own thread only, which owns the deque.
         unsafe { self.deque().bottom() }
     }
 
     /// Takes one of this worker's own forks, but none below `base`.
     pub(crate) fn take_local(&self, base: usize) -> Option<JobRef> {
-        // SAFETY: as above.
+        // SAFETY: a `Worker` is used by its own thread only, which owns the deque.
         unsafe {
             if self.breadth_first {
                 return self.deque().pop_oldest();
@@ -196,10 +196,11 @@ impl Worker {
         }
     }
 
-    /// Runs a foreign job. A thread that waits for `tag` may help with what the job forks.
+    /// Runs a foreign job. A thread that waits for `tag` may help with the job's forks.
     #[inline]
     pub(crate) fn run_stolen<R>(&self, tag: usize, job: impl FnOnce() -> R) -> R {
-        // SAFETY: as above. `job` catches its panics; if it did not, the pool would abort.
+        // SAFETY: a `Worker` is used by its own thread only, which owns the deque. `job` catches
+        // its panics; if it did not, the pool would abort.
         unsafe {
             let before = self.deque().begin(tag);
             let result = job();
@@ -261,7 +262,7 @@ impl Worker {
         if self.deque().looks_empty() {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: a `Worker` is used by its own thread only, which owns the deque.
         unsafe {
             if self.breadth_first {
                 self.deque().pop_oldest()
@@ -271,7 +272,7 @@ impl Worker {
         }
     }
 
-    /// Steals a fork that is worth it; with a `tag`, one that descends from that job.
+    /// Steals a fork that is worth it; with a `tag`, only a fork that descends from that job.
     fn steal(&self, tag: Option<usize>) -> Option<JobRef> {
         if self.registry.num_threads() == 1 {
             return None;
@@ -383,7 +384,7 @@ impl Worker {
         rests
     }
 
-    /// This worker was woken and has found a job. The wake-up may have been meant for
+    /// To be called by a worker that was woken and has found a job: there may be work for
     /// several.
     fn pass_on(&self) {
         if self.has_forks() {
@@ -391,7 +392,7 @@ impl Worker {
         }
     }
 
-    /// Waits until `latch` is set, running anything of this pool meanwhile.
+    /// Waits until `latch` is set, running any jobs of this pool.
     pub(crate) fn serve_until<P: Probe>(&self, latch: &P) {
         self.patience().begin();
         let mut slept = false;

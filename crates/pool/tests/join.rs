@@ -1,4 +1,4 @@
-//! `join`: results, panics, contexts, and what a waiting worker may run.
+//! `join`: results, panics, contexts, and the jobs that a waiting worker may run.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

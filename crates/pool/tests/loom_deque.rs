@@ -1,11 +1,10 @@
-//! Models of a worker's deque: every fork is taken once, by its owner or by a thief, and a
-//! thief that waits for a job gets only what descends from it.
+//! Models of a worker's deque: every fork is taken once, by its owner or by a thief, and a thief
+//! that waits for a job gets only descendants of it.
 #![cfg(loom)]
 
 use std::sync::Arc;
 
 use blitz_pool::model::{Deque, JobRef};
-use blitz_sync::mutant::{self as lock_mutant, Mutant as LockMutant};
 use loom::thread;
 
 use crate::model;
@@ -52,7 +51,7 @@ fn two_thieves() {
     let mine = deque.steal(None);
     let theirs = thief.join().unwrap();
     assert!(mine.is_none() || mine != theirs, "both have {mine:?}");
-    // SAFETY: as above.
+    // SAFETY: this thread is the owner.
     let left = std::iter::from_fn(|| unsafe { deque.pop() }).count();
     assert_eq!(
         left + usize::from(mine.is_some()) + usize::from(theirs.is_some()),
@@ -68,7 +67,7 @@ fn a_helper_gets_descendants_only() {
         let deque = deque.clone();
         thread::spawn(move || deque.steal(Some(7)))
     };
-    // SAFETY: as above.
+    // SAFETY: this thread is the owner.
     unsafe {
         let before = deque.begin(7);
         deque.push(job(2)).unwrap();
@@ -96,28 +95,4 @@ fn thieves_do_not_take_the_same_fork() {
 #[test]
 fn who_waits_for_a_job_gets_no_older_fork() {
     model(a_helper_gets_descendants_only);
-}
-
-#[test]
-#[should_panic]
-fn mutant_owner_unannounced() {
-    lock_mutant::with(LockMutant::BiasedLockOwnerUnannounced, || {
-        model(owner_and_thief)
-    });
-}
-
-#[test]
-#[should_panic]
-fn mutant_ignores_busy_owner() {
-    lock_mutant::with(LockMutant::BiasedLockIgnoresBusyOwner, || {
-        model(owner_and_thief)
-    });
-}
-
-#[test]
-#[should_panic]
-fn mutant_helps_with_anything() {
-    blitz_pool::mutant::with(blitz_pool::mutant::Mutant::HelpsWithAnything, || {
-        model(a_helper_gets_descendants_only);
-    });
 }

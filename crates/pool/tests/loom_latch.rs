@@ -1,18 +1,17 @@
-//! Models of latches: a thread that waits for a job is woken by its end, and sees what it
-//! wrote.
+//! Models of latches: the end of a job wakes the thread that waits for it, and this sees the
+//! job's writes.
 #![cfg(loom)]
 
 use std::sync::Arc;
 
 use blitz_pool::model::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, ThreadLatch};
-use blitz_pool::mutant::{self, Mutant};
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
 use loom::thread;
 
 use crate::model;
 
-/// A latch, and what the job writes before it sets it.
+/// A latch, and the job's write before it sets the latch.
 struct Job<L> {
     latch: L,
     result: AtomicUsize,
@@ -75,7 +74,7 @@ fn a_worker_waits_for_another_pool() {
     });
 }
 
-/// A scope with two jobs, the body among them, and what they write.
+/// A scope with two jobs, the body among them, and their writes.
 struct Scope {
     latch: CountLatch,
     jobs: AtomicUsize,
@@ -103,7 +102,7 @@ impl Scope {
         assert!(self.results.iter().all(|result| result.load(Relaxed) == 1));
     }
 
-    /// Waits as worker 0 does, and runs what was added meanwhile.
+    /// Waits as worker 0 does, and runs the jobs that were added.
     fn wait_as_worker(&self, sleep: &Sleep) {
         self.latch.wait(|latch| {
             while !latch.is_set() {
@@ -177,38 +176,4 @@ fn whoever_waits_for_many_jobs_is_woken_by_the_last() {
 #[test]
 fn a_waiting_worker_finds_a_job_that_is_added() {
     model(a_worker_is_given_a_job_while_it_waits);
-}
-
-#[test]
-#[should_panic]
-fn mutant_sleeps_unannounced() {
-    mutant::with(Mutant::SleepsUnannounced, || model(a_worker_waits));
-}
-
-#[test]
-#[should_panic]
-fn mutant_sets_silently() {
-    mutant::with(Mutant::SetsSilently, || model(a_thread_waits));
-}
-
-#[test]
-#[should_panic]
-fn mutant_sets_silently_for_another_pool() {
-    mutant::with(Mutant::SetsSilently, || {
-        model(a_worker_waits_for_another_pool)
-    });
-}
-
-#[test]
-#[should_panic]
-fn mutant_adds_silently() {
-    mutant::with(Mutant::AddsSilently, || {
-        model(a_worker_is_given_a_job_while_it_waits);
-    });
-}
-
-#[test]
-#[should_panic]
-fn mutant_ends_relaxed() {
-    mutant::with(Mutant::EndsRelaxed, || model(a_thread_waits_for_two_jobs));
 }

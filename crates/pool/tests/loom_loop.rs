@@ -1,12 +1,10 @@
-//! Models of the loop in progress: which workers enter and leave, and what the caller waits
-//! for.
+//! Models of the loop in progress: which workers enter and leave, and the caller's wait.
 #![cfg(loom)]
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use blitz_pool::model::LoopSlot;
-use blitz_pool::mutant::{self, Mutant};
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
@@ -66,24 +64,4 @@ fn a_worker_sees_each_loop_only_while_it_runs() {
 #[test]
 fn the_caller_waits_for_both_workers_and_is_woken() {
     model(one_loop_and_two_workers);
-}
-
-#[test]
-#[should_panic]
-fn mutant_enters_closed_loop() {
-    mutant::with(Mutant::EntersClosedLoop, || model(two_loops_and_a_worker));
-}
-
-#[test]
-#[should_panic]
-fn mutant_does_not_wait_for_others() {
-    mutant::with(Mutant::DoesNotWaitForOthers, || {
-        model(one_loop_and_two_workers)
-    });
-}
-
-#[test]
-#[should_panic]
-fn mutant_leaves_silently() {
-    mutant::with(Mutant::LeavesSilently, || model(one_loop_and_two_workers));
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blitz_pool::model::Sleep;
-use blitz_pool::mutant::{self, Mutant};
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
@@ -116,15 +115,9 @@ fn one_wake_up_for_two_forks_is_passed_on() {
     model(two_forks);
 }
 
-#[test]
-#[should_panic]
-fn mutant_finds_silently() {
-    mutant::with(Mutant::FindsSilently, || model(two_forks));
-}
-
-/// A worker that was idle begins a job and forks, without a fence of its own between the
-/// fork and the check whether it was asked. A worker that asks it at the same time either
-/// sees that it runs, or sees the fork, or its request is seen.
+/// A worker that was idle begins a job and forks. It passes no fence of its own between the fork
+/// and its look at the request. A worker that asks it at the same time either sees that it runs,
+/// or sees the fork, or its request is seen.
 fn a_fork_of_one_that_was_idle() {
     let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
     pool.0.worker(0).ends();
@@ -142,23 +135,9 @@ fn a_fork_of_one_that_was_idle() {
     assert!(idle.join().unwrap() || asked);
 }
 
-fn without_light_fences(model: impl FnOnce()) {
-    blitz_sync::mutant::with(blitz_sync::mutant::Mutant::NoLightFence, model);
-}
-
 #[test]
 fn a_fork_of_one_that_was_idle_is_not_missed() {
-    without_light_fences(|| model(a_fork_of_one_that_was_idle));
-}
-
-#[test]
-#[should_panic]
-fn mutant_begins_without_fence() {
-    without_light_fences(|| {
-        mutant::with(Mutant::BeginsWithoutFence, || {
-            model(a_fork_of_one_that_was_idle);
-        });
-    });
+    blitz_sync::mutant::without_light_fences(|| model(a_fork_of_one_that_was_idle));
 }
 
 /// A worker waits for a job, which another one ends or forks for.
@@ -204,34 +183,4 @@ fn one_worker_rests_while_the_other_sleeps() {
 #[test]
 fn a_fork_wakes_whoever_waits_to_help() {
     model(a_waiting_worker_is_woken);
-}
-
-#[test]
-#[should_panic]
-fn mutant_idle_is_not_counted() {
-    mutant::with(Mutant::IdleIsNotCounted, || model(workers(1)));
-}
-
-#[test]
-#[should_panic]
-fn mutant_rests_uncounted() {
-    mutant::with(Mutant::RestsUncounted, || model(resting(1)));
-}
-
-#[test]
-#[should_panic]
-fn mutant_no_last_look() {
-    mutant::with(Mutant::NoLastLook, || model(workers(1)));
-}
-
-#[test]
-#[should_panic]
-fn mutant_epoch_stays() {
-    mutant::with(Mutant::EpochStays, || model(workers(1)));
-}
-
-#[test]
-#[should_panic]
-fn mutant_asks_too_late() {
-    mutant::with(Mutant::AsksTooLate, || model(a_waiting_worker_is_woken));
 }

@@ -55,7 +55,7 @@ fn a_pool_can_be_dropped_inside_itself() {
 #[test]
 fn pools_install_into_each_other() {
     let (a, b) = (pool(1), pool(1));
-    // The only worker of each pool waits for the other, in turn.
+    // The only workers of both pools wait for each other, nested.
     let deep = a.install(|| b.install(|| a.install(|| b.install(|| 7))));
     assert_eq!(deep, 7);
     let indices = a.install(|| (a.current_thread_index(), b.current_thread_index()));

@@ -35,10 +35,11 @@ impl Drivers {
     ///
     /// The system's, as when no more descriptors may be opened.
     pub(crate) fn new(config: &Config) -> io::Result<Option<Self>> {
+        // Also without I/O: a source that is registered nevertheless learns why it cannot be.
+        current::install(current);
         if !config.enable_io {
             return Ok(None);
         }
-        current::install(current);
         let driver = |_| {
             let driver = Driver::new(config.io_events, config.io_events_busy)?;
             driver.allow_ring(config.enable_io_uring && !is_ring_forbidden());

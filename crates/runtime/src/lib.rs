@@ -25,6 +25,9 @@
 // The model checker sees only the parts that have models, and they leave much unused.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
 #[cfg(not(loom))]
 mod blocking;
 #[cfg(not(loom))]

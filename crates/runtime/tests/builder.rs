@@ -73,7 +73,12 @@ fn names_of_threads() {
                 .unwrap();
             runtime.block_on(async { task::spawn(async { thread_name() }).await.unwrap() })
         };
-        assert_eq!(names().as_deref(), Some("tokio-rt-worker"));
+        let expected = if cfg!(feature = "_tokio_names") {
+            "tokio-rt-worker"
+        } else {
+            "blitz-worker"
+        };
+        assert_eq!(names().as_deref(), Some(expected));
         let runtime = builder
             .worker_threads(1)
             .thread_name("mine")

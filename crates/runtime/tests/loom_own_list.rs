@@ -10,7 +10,6 @@ use std::pin::Pin;
 use std::sync::Arc as Witness;
 use std::task::{Context, Poll};
 
-use blitz_runtime::model::biased_lock::mutant::{self, Mutant};
 use blitz_runtime::model::task::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, id};
 use blitz_runtime::task::JoinHandle;
 use loom::sync::{Arc, Mutex};
@@ -162,22 +161,4 @@ fn a_worker_closes_the_lists_of_others() {
 #[test]
 fn a_worker_frees_what_was_others() {
     freed_by_another();
-}
-
-#[test]
-#[should_panic]
-fn remote_use_without_a_fence_is_found() {
-    mutant::with(Mutant::BiasedLockRevokesWithoutFence, closed_by_another);
-}
-
-#[test]
-#[should_panic]
-fn remote_use_beside_a_busy_owner_is_found() {
-    mutant::with(Mutant::BiasedLockIgnoresBusyOwner, closed_by_another);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn an_owner_that_wakes_no_revoker_is_found() {
-    mutant::with(Mutant::BiasedLockReleasesSilently, closed_by_another);
 }

@@ -5,7 +5,6 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_runtime::model::biased_lock::mutant::{self as biased_lock, Mutant as Mistake};
 use blitz_runtime::model::scheduler::lifo_slot::LifoSlot;
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_runtime::model::scheduler::queue::Ring;
@@ -384,40 +383,6 @@ fn taking_must_compare() {
 #[should_panic]
 fn claiming_must_compare() {
     mutant::with(Mutant::TakesWithoutComparing, batch_and_thief);
-}
-
-#[test]
-#[should_panic]
-fn a_reclaimer_must_make_the_owner_pass_a_fence() {
-    biased_lock::with(Mistake::BiasedLockRevokesWithoutFence, || {
-        with_late_stores(slot)
-    });
-}
-
-#[test]
-#[should_panic]
-fn a_reclaimer_of_the_batch_must_make_the_owner_pass_a_fence() {
-    biased_lock::with(Mistake::BiasedLockRevokesWithoutFence, || {
-        with_late_stores(batch)
-    });
-}
-
-#[test]
-#[should_panic]
-fn a_reclaimer_must_leave_a_busy_owner_alone() {
-    biased_lock::with(Mistake::BiasedLockIgnoresBusyOwner, slot);
-}
-
-#[test]
-#[should_panic]
-fn the_owner_must_say_that_it_is_busy() {
-    biased_lock::with(Mistake::BiasedLockOwnerUnannounced, slot);
-}
-
-#[test]
-#[should_panic]
-fn the_owner_of_the_batch_must_say_that_it_is_busy() {
-    biased_lock::with(Mistake::BiasedLockOwnerUnannounced, batch);
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Exponential backoff of attempts: which ones to skip after some have failed.
 //!
-//! An attempt costs something and helps only under conditions that last for a while, such as
-//! that the peer runs on another processor. After each one that fails twice as many are
-//! skipped as after the one before, up to [`MOST_SKIPPED`]; after one that succeeds the next
-//! is made.
+//! An attempt costs something and helps only under conditions that last for a while, such as that
+//! the peer runs on another processor. After each failure twice as many attempts are skipped as
+//! after the one before, up to [`MOST_SKIPPED`]. After a success the next attempt is made.
 
 /// How many attempts are skipped at most before another one is made: few enough to notice
 /// soon that the conditions have changed.
@@ -14,7 +13,7 @@ const MOST_SKIPPED: u8 = 63;
 pub struct Attempts {
     /// How many are still to be skipped.
     skip: u8,
-    /// How many will be skipped after the next one that fails.
+    /// How many attempts will be skipped after the next failure.
     next: u8,
 }
 

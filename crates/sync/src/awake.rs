@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(awake(), 0);
         // SAFETY: they live to the end of this function.
         let (first, second) = unsafe { (register(&one), register(&other)) };
-        // Both have no size, and may have one address: each is counted all the same.
+        // // Both have no size, so they may share an address. The count must still be two.
         assert_eq!(awake(), 6);
         drop(first);
         assert_eq!(awake(), 3);

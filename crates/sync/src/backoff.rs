@@ -1,12 +1,11 @@
 //! Exponential backoff for a contended atomic.
 //!
-//! A thread that has the word in its cache changes it quickly; each move to another
-//! processor costs both sides far more than that. So the loser of a race leaves the word
-//! alone: first for a short pause, then for twice as long each time, up to a limit. From
-//! the second time on it also yields, as with more threads than processors one of those
-//! may be what the winner's work is waiting for (a channel's receiver, a preempted
-//! owner). [`is_completed`](Backoff::is_completed) says when it is time to wait in another
-//! way.
+//! A thread that has the word in its cache changes it quickly; each move to another processor
+//! costs both sides far more than that. So the loser of a race leaves the word alone: first for a
+//! short pause, then for twice as long each time, up to a limit. From the second time on it also
+//! yields: with more threads than processors, the winner's work may be waiting for one of those
+//! (a channel's receiver, a preempted owner). [`is_completed`](Backoff::is_completed) says when
+//! it is time to wait in another way.
 
 use crate::spin::yield_to_peers;
 

@@ -1,10 +1,9 @@
 //! A lock that costs its owner no read-modify-write.
 //!
 //! One thread, the *owner*, takes the lock millions of times a second. Another thread, a
-//! *revoker*, takes it rarely: when it steals, when the owner's thread is blocked and others
-//! have to take what is the owner's, or when everything ends. Biased locks guard what belongs
-//! to one worker of the runtime (its LIFO slot, its claimed tasks, its list of tasks) or of
-//! the fork-join pool (its forks).
+//! *revoker*, takes it rarely: to steal, to take over the data of an owner whose thread is
+//! blocked, or at shutdown. A biased lock guards data of one worker of the runtime (its LIFO
+//! slot, its claimed tasks, its list of tasks) or of the fork-join pool (its forks).
 //!
 //! # Protocol
 //!
@@ -19,22 +18,27 @@
 //! milliseconds. An owner that uses the lock in the meantime makes it superfluous. So
 //! `try_lock_remote` first waits for an answer, for about as long as the last fences took.
 //!
-//! **Mutual exclusion.** After its fence the revoker sees that the owner is busy, or the
-//! owner will see `revoking`: that is what the asymmetric fences promise. In the
-//! second case both use the mutex. What one did is visible to the other through `busy`
-//! (release and acquire) or the mutex. An owner that reads the `revoking` that a revoker has
-//! cleared acquires what that one did.
+//! **Mutual exclusion.** After the revoker's fence, the revoker sees that the owner is busy, or
+//! the owner will see `revoking`. The asymmetric fences promise this. In the second case both use
+//! the mutex. `busy` (release and acquire) or the mutex makes the work of one visible to the
+//! other. An owner that reads the `revoking` that a revoker has cleared acquires the work of that
+//! revoker.
 //!
-//! An answer is as good as the fence. The revoker changes `releases` after it has set
-//! `revoking`, and the owner answers by changing what it reads there: whatever made it do so,
-//! it sees `revoking` from then on, and it was not busy.
+//! An answer is as good as the fence:
 //!
-//! **No lost wake-up.** A waiting revoker sleeps on `releases`, whose value it read before it
-//! found `busy` set. The owner clears `busy` in the same way as it sets it: it publishes, and
-//! then reads `revoking`. As the revoker's fence came before its look at `busy`, an owner that
-//! was busy at that look will see `revoking` when it is no longer, and then changes `releases`
-//! and wakes the revoker. An owner that has to wait sleeps in the mutex. So both ends of every
-//! wait sleep, and neither can keep a thread of lower priority from running.
+//! 1. The revoker sets `revoking`, then changes `releases`.
+//! 2. The owner answers by changing the value of `releases` that the revoker wrote.
+//! 3. So the owner was not busy at its answer, and it sees `revoking` from then on.
+//!
+//! **No lost wake-up.**
+//!
+//! 1. A waiting revoker sleeps on `releases`. It read that value before it found `busy` set.
+//! 2. The owner clears `busy` as it sets it: it publishes the change, then reads `revoking`.
+//! 3. The revoker's fence came before its look at `busy`. So an owner that was busy at that look
+//!    sees `revoking` after it has cleared `busy`, changes `releases` and wakes the revoker.
+//!
+//! An owner that has to wait sleeps in the mutex. So both ends of every wait sleep, and neither
+//! can keep a thread of lower priority from running.
 //!
 //! This is how the reservations of biased locks are revoked (Kawachiya, Koseki and Onodera,
 //! "Lock Reservation", 2002).
@@ -44,7 +48,6 @@ use std::time::{Duration, Instant};
 
 use crate::fences;
 use crate::lock::ListLock;
-use crate::mutant::{Mutant, active};
 use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
 use blitz_futex::{wait, wake_one};
 
@@ -78,10 +81,11 @@ impl BiasedLock {
     ///
     /// # Safety
     ///
-    /// The caller is the owner: one thread at a time, and former owners are ordered before it.
+    /// The caller is the owner. Only one thread is the owner, and each former owner's calls are
+    /// ordered before it.
     #[inline(always)]
     pub unsafe fn lock<R>(&self, work: impl FnOnce() -> R) -> R {
-        if !active(Mutant::BiasedLockOwnerUnannounced) && self.publish_busy(YES) {
+        if self.publish_busy(YES) {
             return self.lock_contended(work);
         }
         let result = work();
@@ -106,24 +110,20 @@ impl BiasedLock {
 
     #[cold]
     fn wake_revoker(&self) {
-        if active(Mutant::BiasedLockReleasesSilently) {
-            return;
-        }
         self.releases.fetch_add(1, Ordering::AcqRel);
         wake_one(&raw const self.releases);
     }
 
     fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Acquire) != NO && !active(Mutant::BiasedLockIgnoresBusyOwner)
+        self.busy.load(Ordering::Acquire) != NO
     }
 
     /// Runs `work`, which must not panic, with the lock, unless the owner holds it.
     #[cold]
     pub fn try_lock_remote<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         self.mutex.locked(|| {
-            let early = active(Mutant::BiasedLockAsksTooEarly).then(|| self.ask());
             self.revoking.store(YES, Ordering::SeqCst);
-            let asked = early.unwrap_or_else(|| self.ask());
+            let asked = self.ask();
             if !self.is_answered(asked) {
                 fence();
             }
@@ -154,8 +154,8 @@ impl BiasedLock {
         true
     }
 
-    /// Runs `work`, which must not panic, with each of these locks in turn. It gets what they
-    /// are given with. All owners pass one fence.
+    /// Acquires these locks one after the other, and runs `work` with the value beside each.
+    /// `work` must not panic. One fence serves for all owners.
     ///
     /// # Safety
     ///
@@ -198,9 +198,7 @@ impl BiasedLock {
 }
 
 fn fence() {
-    if !active(Mutant::BiasedLockRevokesWithoutFence) {
-        FENCES.measure(fences::heavy);
-    }
+    FENCES.measure(fences::heavy);
 }
 
 static FENCES: FenceTime = FenceTime(std::sync::atomic::AtomicU32::new(0));

@@ -7,13 +7,13 @@
 //! again behind the others. In [`unconstrained`] there is no limit. The semantics are
 //! Tokio's.
 //!
-//! Other runtimes' tasks, and futures that are polled by hand, have no scheduler of ours.
-//! There an operation that completes takes a unit as well. A task that uses up [`BUDGET`]
-//! of them twice, with no other task doing so in between and no operation that had to
-//! wait, is turned away once: the operation returns `Pending` and wakes the task. So a
-//! task that always finds something lets the others of its thread run, and a timeout
-//! around it fires. A waker that does nothing, such as [`Waker::noop`], belongs to no task that
-//! would be polled again, so it is not turned away.
+//! Other runtimes' tasks, and futures that are polled by hand, have no scheduler of ours. There,
+//! too, an operation that completes takes a unit. A task is turned away if it uses up [`BUDGET`]
+//! units twice, no other task does so in between, and none of its operations had to wait. Then
+//! one operation returns `Pending` and wakes the task. So a task that always finds a value lets
+//! the other tasks of its thread run, and a timeout around it fires. A waker that does nothing,
+//! such as [`Waker::noop`], belongs to no task that would be polled again, so that waker is never
+//! turned away.
 //!
 //! All of it is one number for each thread, without a destructor, so a look at it
 //! is a load. Its lower half counts:
@@ -22,9 +22,12 @@
 //! * [`SPENT`]: nothing is left, and no operation has been turned away for it yet;
 //! * [`REFUSED`]: nothing is left, and that has been counted.
 //!
-//! Its upper half says what the units are of: a poll by one of our schedulers ([`POLL`]),
-//! a thread outside of those ([`OUTSIDE`]), or no limit at all ([`UNLIMITED`]), where they
-//! are counted all the same, as that is cheaper than to ask, and refilled.
+//! Its upper half says who grants the units:
+//!
+//! * [`POLL`]: a poll by one of our schedulers;
+//! * [`OUTSIDE`]: a thread outside of those;
+//! * [`UNLIMITED`]: there is no limit. Such a budget also counts down and is refilled, which is
+//!   cheaper than a branch.
 
 use std::cell::Cell;
 use std::fmt;
@@ -49,8 +52,8 @@ const OUTSIDE: u64 = 1 << 32;
 /// There is no limit.
 const UNLIMITED: u64 = 2 << 32;
 
-/// What a thread begins with. All executions of a model are to be alike, so there is no
-/// limit there.
+/// The initial budget of a thread. All executions of a model must be alike, so a model has no
+/// limit.
 const AT_FIRST: u64 = if cfg!(loom) { UNLIMITED } else { OUTSIDE };
 
 thread_local! {
@@ -81,14 +84,14 @@ const fn is_spent(left: u64) -> bool {
     left & COUNT <= SPENT
 }
 
-/// What is left for a thread to do, while it is kept elsewhere.
+/// A thread's remaining budget, saved outside of the thread-local.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Budget(u64);
 
 impl Budget {
     /// No limit.
     pub const UNCONSTRAINED: Self = Self(UNLIMITED | full(UNLIMITED));
-    /// What a task gets for one poll.
+    /// The budget of one poll of a task.
     pub const FULL: Self = Self(POLL | full(POLL));
 }
 
@@ -106,7 +109,7 @@ impl fmt::Debug for Budget {
 /// has to wait costs nothing.
 #[must_use]
 pub struct RestoreOnPending {
-    /// What was left before; `REFUSED` if that is not to be restored.
+    /// The budget before the operation; `REFUSED` if it is not to be restored.
     before: Cell<u64>,
     /// It is this thread's.
     _not_send: PhantomData<*mut ()>,
@@ -168,9 +171,10 @@ pub fn poll_with<R>(
     }
     let left = LEFT.get();
     let result = operation(context);
-    match result.is_ready() {
-        true => LEFT.set(left - 1),
-        false => waited(left),
+    if result.is_ready() {
+        LEFT.set(left - 1);
+    } else {
+        waited(left);
     }
     result
 }
@@ -188,7 +192,7 @@ pub fn attempt<R>(operation: impl FnOnce() -> Option<R>) -> Option<R> {
 ///
 /// # Errors
 ///
-/// What was given, if there was no unit left, or the operation has to wait.
+/// The input, if no unit was left or the operation has to wait.
 #[inline(always)]
 pub fn attempt_with<T, R>(input: T, operation: impl FnOnce(T) -> Result<R, T>) -> Result<R, T> {
     let left = LEFT.get();
@@ -220,8 +224,8 @@ impl<F: Future> Future for Coop<F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: the future is as pinned as what is around it: it is never moved
-        // out, `Coop` has no `drop` of its own and is `Unpin` only if the future is.
+        // SAFETY: the future is pinned with its wrapper: it is never moved out, `Coop` has no
+        // `drop` of its own and is `Unpin` only if the future is.
         let fut = unsafe { self.map_unchecked_mut(|this| &mut this.fut) };
         let unit = ready!(poll_proceed(context));
         let result = fut.poll(context);
@@ -279,8 +283,8 @@ pub fn forced_yields() -> u64 {
     FORCED_YIELDS.get()
 }
 
-/// Runs `run` with a full budget: for a scheduler that polls a task. What was left
-/// before is there again afterwards, also after a panic.
+/// Runs `run` with a full budget, for a scheduler that polls a task. Afterwards, also after a
+/// panic, the previous budget is restored.
 #[inline(always)]
 pub fn budget<R>(run: impl FnOnce() -> R) -> R {
     with(Budget::FULL, run)
@@ -305,26 +309,26 @@ fn with<R>(budget: Budget, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Sets what is left: for a scheduler that goes on with a task elsewhere.
+/// Sets the budget, for a scheduler that goes on with a task elsewhere.
 #[inline(always)]
 pub fn set(budget: Budget) {
     LEFT.set(budget.0);
 }
 
-/// Lifts the limit, for code that blocks the thread. What was left, for
-/// [`set`] to restore.
+/// Lifts the limit, for code that blocks the thread. Returns the budget before, for [`set`] to
+/// restore.
 #[inline(always)]
 pub fn stop() -> Budget {
     Budget(LEFT.replace(Budget::UNCONSTRAINED.0))
 }
 
-/// What Tokio says, because people search for it.
+/// Tokio's message, because people search for it.
 const MAY_NOT_BLOCK: &str = "Cannot block the current thread from within a runtime. This happens because a \
      function attempted to block the current thread while the thread is being used to drive \
      asynchronous tasks.";
 
-/// For what is about to block its thread. Where there is a limit, a scheduler polls a
-/// task, which must not block.
+/// Checks that the caller may block its thread. A task that a scheduler polls within a limit must
+/// not.
 ///
 /// # Panics
 ///
@@ -356,7 +360,7 @@ mod tests {
         true
     }
 
-    /// A waker that is not the one that does nothing.
+    /// A waker other than the no-op waker.
     fn some_waker() -> Waker {
         struct Ignore;
         impl std::task::Wake for Ignore {
@@ -380,9 +384,12 @@ mod tests {
     fn outside_tasks_that_take_turns_or_wait_are_not_turned_away() {
         let wakers = [some_waker(), some_waker()];
         let poll = |n: usize, ready| {
-            let operation = |_: &mut Context<'_>| match ready {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            let operation = |_: &mut Context<'_>| {
+                if ready {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
             };
             poll_with(&mut Context::from_waker(&wakers[n]), operation).is_ready()
         };

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use crate::spin::EventSpin;
 
-/// The moment `timeout` from now, or `None`, which means for ever, when that
-/// lies beyond what an [`Instant`] can hold.
+/// The moment `timeout` from now. `None`, which means forever, when that lies beyond the range of
+/// an [`Instant`].
 pub fn after(timeout: Duration) -> Option<Instant> {
     Instant::now().checked_add(timeout)
 }
 
-/// Whether `deadline` has passed. `None`, for ever, never has.
+/// Whether `deadline` has passed. `None`, forever, never has.
 pub fn is_past(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| now() >= deadline)
 }
@@ -34,8 +34,8 @@ pub fn spin_until(
     false
 }
 
-/// This moment. The model checker must see the same run twice, so there time
-/// does not pass; deadlines pass when the model says so.
+/// This moment. The model checker must see the same run twice, so there time does not pass;
+/// deadlines pass when the model makes them.
 #[cfg(not(loom))]
 pub fn now() -> Instant {
     Instant::now()

@@ -1,13 +1,13 @@
 //! Primitives for threads and tasks that wait, on one small futex core.
 //!
-//! [`task`] has those that a task awaits, with Tokio's names; [`thread`](mod@thread) has those
-//! that block a thread, with the names of parking_lot, std and crossbeam. Both wait
-//! in the same queue of waiters, and what is in `task` can also block a thread.
+//! [`task`] has the primitives that a task awaits, with Tokio's names. [`thread`](mod@thread) has
+//! those that block a thread, with the names of parking_lot, std and crossbeam. Both use the same
+//! queue of waiters, and the primitives in `task` can also block a thread.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use blitz_io::{sync, thread}; // `sync` has what is in `task` here
+//! use blitz_io::{sync, thread}; // `sync` has the contents of `task` here
 //!
 //! let permits = Arc::new(sync::Semaphore::new(1));
 //! let total = Arc::new(thread::Mutex::new(0));
@@ -24,6 +24,9 @@
 //! worker.join().unwrap();
 //! assert_eq!(*total.lock(), 2);
 //! ```
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
 mod affinity;
@@ -93,10 +96,11 @@ pub mod internals {
     pub use crate::watched::Watched;
 }
 
-/// Returns how a lock's release is kept in order before its look for waiters: `"membarrier"`
-/// where waiters make the system run the fence, and the release is a plain store; `"fence"` where
-/// that could be, but the system refuses it; `"sequentially consistent store"` on other systems
-/// and processors.
+/// Returns how a lock's release is kept in order before its look for waiters:
+///
+/// - `"membarrier"`: waiters make the system run the fence, and the release is a plain store.
+/// - `"fence"`: the same would be possible, but the system refuses the call.
+/// - `"sequentially consistent store"`: other systems and processors.
 pub fn release_fence() -> &'static str {
     fences::mechanism()
 }

@@ -1,10 +1,10 @@
-//! `Lock`: the small lock around what the primitives, channels and schedulers keep.
+//! `Lock`: the small lock around the state of primitives, channels and schedulers.
 //!
-//! It is our own mutex, which has models of its own. In the models of what is built on this
-//! lock, loom's mutex stands for it, which takes one step where ours takes ten, so that more
-//! of the orders that matter can be tried.
+//! It is our own mutex, which has models of its own. In the models of code above this lock,
+//! loom's mutex replaces it. That takes one step where ours takes ten, so a model can try more of
+//! the orders that matter.
 //!
-//! It is meant for sections of a few instructions, in which no user code runs.
+//! Critical sections have a few instructions and run no user code.
 
 use crate::macros::const_unless_loom;
 
@@ -51,8 +51,8 @@ mod real {
             self.0.try_lock()
         }
 
-        /// Acquires the lock where many threads come again and again: one that finds it
-        /// taken backs off before it waits in turn, unless others wait in turn already.
+        /// Acquires a busy lock. A thread that finds it taken backs off before it joins the
+        /// waiters, unless the lock already has waiters.
         #[inline(always)]
         pub fn lock_with_backoff(&self) -> LockGuard<'_, T> {
             self.try_lock().unwrap_or_else(|| self.back_off())
@@ -130,7 +130,7 @@ mod model {
     }
 }
 
-/// A [`Lock`] without data, for what keeps its data beside the lock.
+/// A [`Lock`] without data, for a type that keeps its data beside the lock.
 #[derive(Debug, Default)]
 pub struct ListLock(Lock);
 

@@ -43,7 +43,7 @@ macro_rules! debug_is_name {
     };
 }
 
-/// Implements what a cell that is written once has by its `new`, `get` and `From<T>`.
+/// Implements the traits of a write-once cell on top of its `new`, `get` and `From<T>`.
 macro_rules! cell_traits {
     ($cell:ident) => {
         $crate::macros::default_is_new!($cell<T>);

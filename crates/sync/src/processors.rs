@@ -8,9 +8,10 @@ use crate::affinity::Affinity;
 
 /// Returns on how many processors this process's threads may run.
 ///
-/// The system is asked once. It answers for the calling thread, so "one" may only mean that
-/// this one is bound to a processor: on Linux, the others are looked at then. "One" is asked
-/// about again, ever more seldom: threads may have been bound, or started, since.
+/// The answer of the system is cached. The system answers for the calling thread, so "one" may
+/// only mean that this thread is bound to a processor. On Linux, this function then looks at the
+/// other threads. It checks "one" again, ever more seldom, as threads may have been bound or
+/// started since.
 #[cfg(not(loom))]
 #[inline]
 pub fn processors() -> usize {

@@ -1,5 +1,4 @@
-//! What the semaphores of threads and those of tasks have in common: how their errors are
-//! shown, and what their permits can do, which go back when they are dropped.
+//! Error and permit implementations that the semaphores of threads and of tasks share.
 
 /// Implements `Display` and `Error` for the two errors of a semaphore.
 macro_rules! errors {
@@ -24,8 +23,8 @@ macro_rules! errors {
     };
 }
 
-/// Implements what all permits can do for a type that has a pointer to its semaphore, and a
-/// number of `permits`.
+/// Implements the methods of permits for a type that has a pointer to its semaphore, and a number
+/// of `permits`.
 macro_rules! permits {
     (
         $permit:ident $(<$lifetime:lifetime>)?, $semaphore:ident: $pointer:ty;

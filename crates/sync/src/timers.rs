@@ -1,7 +1,7 @@
-//! Timers, which are a runtime's: where a channel finds them.
+//! A runtime's timers, for the channels.
 //!
-//! A runtime depends on the channels, and not the other way round. So a runtime that has
-//! timers says so here, and a channel that needs one asks here.
+//! A runtime depends on the channels, and not the other way round. So a runtime that has timers
+//! installs them here, and a channel that needs one finds it here.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -26,8 +26,8 @@ pub trait Timers: Sync {
 
 static INSTALLED: OnceLock<&'static dyn Timers> = OnceLock::new();
 
-/// What a thread without a runtime is told: what Tokio says, because people search for it,
-/// and what that means here.
+/// The panic message for a thread without a runtime: Tokio's, because people search for it, and
+/// then its meaning here.
 pub const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime \
      (blitz-io: `blitz_io::runtime::Runtime` and `#[blitz_io::main]` start one; if this thread is \
      in a Tokio runtime: that is not blitz-io's)";

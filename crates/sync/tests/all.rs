@@ -1,6 +1,6 @@
-//! The tests of this crate that can share a process, in one program: it is linked
-//! once, not once a file, for every system and sanitizer. What needs a process of
-//! its own has a line in Cargo.toml instead.
+//! The tests of this crate that can share a process, in one program: it is linked once, not once
+//! a file, for every system and sanitizer. A test that needs a process of its own has a line in
+//! Cargo.toml instead.
 
 #![cfg(not(loom))]
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use blitz_sync::thread::{Barrier, BarrierTimedOut, BarrierWaitResult, SpinBarrier};
 use lock_help::{A_WHILE, Random, Watchdog, is_stuck, sleeping, work};
 
-/// What the two kinds have in common. The result: whether the thread leads.
+/// The common interface of both kinds. `meet` returns whether the thread leads.
 trait Meet: Sync {
     fn with(threads: usize) -> Self;
     fn meet(&self) -> bool;
@@ -174,9 +174,8 @@ fn sleepers_are_woken_in_every_round() {
     assert_eq!(leaders.into_inner(), ROUNDS);
 }
 
-/// More threads than it is for: any `size` of them make a round. With a number
-/// of visits that can be divided by the size nobody is left waiting, if the
-/// visits go round among the threads as they come.
+/// More threads than it is for: any `size` of them make a round. The number of visits is a
+/// multiple of the size, so no thread is left waiting if any thread may make the next visit.
 fn turns<B: Meet>(threads: usize, size: usize, visits: usize) {
     let _watchdog = Watchdog::new("turns");
     assert_eq!(visits % size, 0);

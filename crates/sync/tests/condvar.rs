@@ -1,5 +1,5 @@
-//! `Condvar`: what users of `parking_lot`'s expect, and that waits end neither
-//! without a reason nor out of turn.
+//! `Condvar`: the behaviour that users of `parking_lot`'s expect; waits end neither without a
+//! reason nor out of turn.
 #![cfg(not(loom))]
 
 use crate::lock_help;
@@ -343,7 +343,7 @@ fn ping_pong() {
     assert!(*turn.lock() >= TURNS);
 }
 
-/// Notified by several threads at once, nobody is forgotten.
+/// Several threads notify at once, and no waiter is left behind.
 #[test]
 fn permits_are_handed_out() {
     const THREADS: usize = 4;

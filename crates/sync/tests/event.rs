@@ -1,4 +1,4 @@
-//! `Event`: what users of Windows, .NET and `rsevents` expect of the two kinds.
+//! `Event`: the semantics that users of Windows, .NET and `rsevents` expect of the two kinds.
 #![cfg(not(loom))]
 
 use crate::lock_help::sleeping;
@@ -300,8 +300,8 @@ fn producers_and_consumers_miss_nothing() {
     assert_eq!(sum.into_inner(), LAST * (LAST - 1) / 2);
 }
 
-/// A gate that opens and closes while eight threads pass it: one that waited
-/// when it opened is never left behind by the closing.
+/// A gate that opens and closes while eight threads pass it. A thread that waited when it opened
+/// is never left behind by the closing.
 #[test]
 fn manual_stress() {
     const ROUNDS: usize = 300;

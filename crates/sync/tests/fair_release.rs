@@ -1,5 +1,5 @@
-//! Fair releases hand the lock over, also to a thread that sleeps only since a
-//! moment ago. Elsewhere than on Linux nobody can tell whether it sleeps yet.
+//! Fair releases hand the lock over, also to a thread that sleeps only since a moment ago. Only
+//! Linux tells whether a thread sleeps yet.
 #![cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 
 use crate::lock_help;

@@ -1,6 +1,6 @@
-//! Which thread gets the lock, and after how long. Bounds are counted in turns of the
-//! other threads, not in time, where that is possible: a machine with other
-//! work to do makes everything late, but it does not make a lock unfair.
+//! Which thread gets the lock, and after how long. Where possible, the bounds are counted in
+//! turns of the other threads, not in time. A machine with other work to do makes everything
+//! late, but it does not make a lock unfair.
 #![cfg(not(loom))]
 
 use crate::lock_help;
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 /// One turn of a thread that does not want to let go.
 const TURN: Duration = Duration::from_micros(100);
 
-/// How many turns a waiter may have to watch, on average. About ten are
-/// expected, and a hundred or more where nobody cares for the starving; the rest
-/// is for a waiter that the system lets run late, as Wine does now and then.
+/// How many turns a waiter may have to watch, on average. About ten are expected, and a hundred
+/// or more from a lock that ignores starving threads. The rest is for a waiter that the system
+/// lets run late, as Wine does now and then.
 const MANY_TURNS: u64 = if cfg!(windows) { 150 } else { 60 };
 
-/// Six threads do `hog` for ever, without a pause. How many turns they get on
-/// average while `patient` waits for one of its own. If that is too many, it tries again:
-/// other programs may make a waiter late for a while, but an unfair lock does each time.
+/// Six threads run `hog` forever, without a pause. Returns how many turns they get on average
+/// while `patient` waits for one of its own. If that is too many, it tries again: other programs
+/// may make a waiter late for a while, but an unfair lock does each time.
 fn turns_against(hog: impl Fn() + Sync, patient: impl Fn()) -> u64 {
     const TRIES: usize = 10;
     let mut turns = turns_in_one_try(&hog, &patient);
@@ -121,8 +121,8 @@ fn writers_do_not_starve_a_reader() {
     assert!(turns < MANY_TURNS, "{turns} turns");
 }
 
-/// Eight threads want it all the time. Everybody gets it, and nobody waits for
-/// long; ordinarily that is about ten milliseconds.
+/// Eight threads want it all the time. Every thread gets it, ordinarily within about ten
+/// milliseconds.
 #[test]
 fn everybody_gets_a_share() {
     const THREADS: usize = 8;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Readers come and go so that there is always one inside. Those who arrive
-/// while the writer waits are behind it, however long it waits.
+/// Readers come and go so that there is always one inside. Readers that arrive while the writer
+/// waits are behind it, however long it waits.
 #[test]
 fn readers_do_not_starve_a_writer() {
     const READERS: u64 = 12;
@@ -40,8 +40,8 @@ fn readers_do_not_starve_a_writer() {
             let guard = lock.write();
             let waited_for = reads.load(Ordering::Relaxed) - before;
             drop(guard);
-            // Those who were inside, and a few that entered while the writer was
-            // on its way to the lock.
+            // The readers that were inside, and a few that entered while the writer was on its
+            // way to the lock.
             assert!(
                 waited_for <= 10 * READERS,
                 "{waited_for} readers went first"

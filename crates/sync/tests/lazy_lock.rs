@@ -1,4 +1,4 @@
-//! `LazyLock`: what the standard library promises for its own.
+//! `LazyLock`: the promises of the standard library's.
 #![cfg(not(loom))]
 
 use blitz_sync::thread::LazyLock;

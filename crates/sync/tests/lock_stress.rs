@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 const THREADS: u64 = 8;
 const RUN_FOR: Duration = Duration::from_millis(900);
 
-/// A value that shows when two threads worked on it at the same time, or one
-/// missed what another did.
+/// A value that shows when two threads worked on it at the same time, or one missed the work of
+/// another.
 #[derive(Default, Debug, PartialEq)]
 struct Checked {
     count: u64,
@@ -31,7 +31,7 @@ impl Checked {
         (self.count ^ self.sum.rotate_left(17)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// `amount` becomes part of the sum. What was added, for the caller's count.
+    /// Adds `amount` to the sum. Returns it, for the caller's count.
     fn add(&mut self, amount: u64) -> Added {
         self.look();
         self.count += 1;
@@ -52,7 +52,7 @@ impl Added {
     const NOTHING: Self = Self(0, 0);
 }
 
-/// Runs `act` in all threads until the time is up. What they added together.
+/// Runs `act` in all threads until the time is up. Returns the sum of all additions.
 fn stress(act: impl Fn(&mut Random) -> Added + Sync) -> Added {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -97,7 +97,7 @@ fn timeout(random: &mut Random) -> Duration {
     }
 }
 
-/// What is done with the lock held. Sometimes it takes long.
+/// The work under the lock. Sometimes it takes long.
 fn dawdle(random: &mut Random) {
     match random.below(400) {
         0 => thread::sleep(Duration::from_millis(1)),
@@ -303,7 +303,7 @@ fn rwlock_of_writers() {
     assert_adds_up(&lock.into_inner(), &added);
 }
 
-/// A bounded queue, with waits that run out of time: what goes in comes out.
+/// A bounded queue, with waits that run out of time: every value that goes in comes out.
 #[test]
 fn condvar() {
     const CAPACITY: usize = 4;

@@ -5,7 +5,6 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::core::{Ended, Exclusive, HELD, NotifyQueue};
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -139,12 +138,6 @@ fn all_are_notified() {
 #[test]
 fn all_who_are_notified_are_woken() {
     model(2, all_are_notified);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn a_thread_that_does_not_pass_the_wake_on_leaves_the_next_one_asleep() {
-    mutant::with(Mutant::CondvarKeepsWake, || model(2, all_are_notified));
 }
 
 /// The time of the first, or of the second, is up while both are notified at once.

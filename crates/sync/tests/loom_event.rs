@@ -3,7 +3,6 @@
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::model;
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::Event;
 use loom::cell::UnsafeCell;
 use loom::thread::{self, JoinHandle};
@@ -95,12 +94,6 @@ fn manual_set_and_reset() {
 #[test]
 fn manual_releases_a_waiter_though_a_reset_follows_at_once() {
     manual_set_and_reset();
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_generation_the_reset_leaves_the_waiter_behind() {
-    mutant::with(Mutant::ManualEventForgetsGeneration, manual_set_and_reset);
 }
 
 #[test]
@@ -216,12 +209,6 @@ fn auto_waiter_that_gives_up_leaves_the_set() {
     set_at_the_end_of_the_time();
 }
 
-#[test]
-#[should_panic(expected = "the set is lost")]
-fn a_waiter_that_takes_the_set_and_says_no_is_found() {
-    mutant::with(Mutant::AutoEventEatsRelease, set_at_the_end_of_the_time);
-}
-
 /// Two waiters, one of whom may give up before or after the set.
 fn impatient_and_patient(ends: [fn(&Event); 2]) {
     loom::model(move || {
@@ -250,14 +237,6 @@ fn auto_set_that_one_waiter_misses_reaches_the_other() {
 #[test]
 fn auto_set_before_the_end_of_the_time_reaches_one_of_two() {
     impatient_and_patient(SET_THEN_EXPIRE);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_waiter_that_takes_the_set_and_says_no_keeps_it_from_the_other() {
-    mutant::with(Mutant::AutoEventEatsRelease, || {
-        impatient_and_patient(SET_THEN_EXPIRE)
-    });
 }
 
 /// Two producers, each of whom makes something and sets the event; the consumer
@@ -291,10 +270,4 @@ fn two_producers() {
 #[test]
 fn auto_set_of_a_set_event_shows_what_was_done() {
     two_producers();
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_set_that_does_not_write_shows_nothing() {
-    mutant::with(Mutant::AutoEventLazySet, two_producers);
 }

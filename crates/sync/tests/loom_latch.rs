@@ -2,7 +2,6 @@
 #![cfg(loom)]
 
 use blitz_futex::model;
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::Latch;
 use loom::cell::UnsafeCell;
 use loom::thread::{self, JoinHandle};
@@ -13,7 +12,7 @@ use std::time::Duration;
 /// The value of a time-out means nothing in a model.
 const SOME_TIME: Duration = Duration::from_secs(1);
 
-/// A latch of two, and what the two threads do before they count down.
+/// A latch of two, and the work of the two threads before they count down.
 struct Shared {
     latch: Latch,
     done: [UnsafeCell<bool>; 2],
@@ -73,18 +72,6 @@ fn two_workers() {
 #[test]
 fn a_waiter_sees_what_all_have_done() {
     two_workers();
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn without_release_it_does_not() {
-    mutant::with(Mutant::CountdownRelaxed, two_workers);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_announcement_it_sleeps_for_ever() {
-    mutant::with(Mutant::CountdownSilentSleep, two_workers);
 }
 
 #[test]

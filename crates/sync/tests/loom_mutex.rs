@@ -5,7 +5,6 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::core::{Exclusive, HELD};
 use loom::cell::UnsafeCell;
 
@@ -210,30 +209,4 @@ fn a_hand_off_is_not_left_to_one_that_has_gone() {
 #[test]
 fn fair_releases_strand_nobody() {
     fair_release();
-}
-
-// The checks are checked: each of these steps is needed.
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_fence_in_release_a_wake_up_is_lost() {
-    mutant::with(Mutant::NoLightFence, three_threads);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_fence_in_announce_a_wake_up_is_lost() {
-    mutant::with(Mutant::NoHeavyFence, three_threads);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_fence_in_contended_mode_a_wake_up_is_lost() {
-    mutant::with(Mutant::NoFenceWhenContended, three_threads);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_woken_owner_must_remember_the_others() {
-    mutant::with(Mutant::ExclusiveForgetsOthers, three_threads);
 }

@@ -2,7 +2,6 @@
 #![cfg(loom)]
 
 use blitz_futex::model;
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::{LazyLock, Once, OnceLock};
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -66,24 +65,6 @@ fn of_two_calls_one_runs_and_both_see_it() {
 }
 
 #[test]
-#[should_panic(expected = "Causality violation")]
-fn without_release_the_other_call_does_not_see_it() {
-    mutant::with(Mutant::OnceRelaxedPublish, two_calls);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_light_fence_a_call_sleeps_for_ever() {
-    mutant::with(Mutant::NoLightFence, two_calls);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_heavy_fence_a_call_sleeps_for_ever() {
-    mutant::with(Mutant::NoHeavyFence, two_calls);
-}
-
-#[test]
 fn three_calls() {
     loom::model(|| {
         let guarded = Guarded::new();
@@ -119,18 +100,6 @@ fn waiter_and_call() {
 #[test]
 fn a_waiter_is_released_wherever_it_falls_asleep() {
     waiter_and_call();
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_light_fence_a_waiter_sleeps_for_ever() {
-    mutant::with(Mutant::NoLightFence, waiter_and_call);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_heavy_fence_a_waiter_sleeps_for_ever() {
-    mutant::with(Mutant::NoHeavyFence, waiter_and_call);
 }
 
 #[test]
@@ -191,18 +160,6 @@ fn failure_and_call() {
 #[test]
 fn a_call_takes_over_from_one_that_failed() {
     failure_and_call();
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_its_wake_a_failure_does_not_reach_the_call() {
-    mutant::with(Mutant::OnceSilentPoison, failure_and_call);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_light_fence_a_failure_does_not_reach_the_call() {
-    mutant::with(Mutant::NoLightFence, failure_and_call);
 }
 
 #[test]

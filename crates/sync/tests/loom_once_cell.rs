@@ -7,7 +7,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::task::{OnceCell, SetError, SetOnce};
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -25,7 +24,7 @@ impl Number {
     /// Written after it has been made, in the thread that makes the value.
     fn new(number: u32) -> Self {
         let result = Self(UnsafeCell::new(0));
-        // SAFETY: nobody else has it.
+        // SAFETY: no other thread has it yet.
         result.0.with_mut(|inner| unsafe { *inner = number });
         result
     }
@@ -78,10 +77,9 @@ fn two_initialise() {
     });
 }
 
-/// A value that somebody else sees is all there. (The one who looks is not the
-/// first thread: loom remembers one access of an atomic, the last, so a store
-/// that comes after a load by the same thread is not tried before earlier loads
-/// of others.)
+/// Another thread sees the whole value. (The thread that looks is not the first thread: loom
+/// remembers only the last access of an atomic. So it does not try a store that comes after a
+/// load by the same thread before earlier loads of others.)
 fn one_sets_one_looks() {
     model(3, || {
         let cell = Cell::default();
@@ -106,8 +104,7 @@ fn an_initialiser_is_cancelled() {
     });
 }
 
-/// One waits for the turn, and is dropped whatever has become of it, while
-/// another waits behind it.
+/// A task waits for the turn, and is dropped at any stage, while another waits behind it.
 fn the_next_is_cancelled_too() {
     model(2, || {
         let cell = Cell::default();
@@ -126,8 +123,7 @@ fn the_next_is_cancelled_too() {
     });
 }
 
-/// An initialiser gives up; one who only waits for a value must not get the
-/// turn.
+/// An initialiser gives up; a waiter that only wants the value must not get the turn.
 fn one_only_waits() {
     model(2, || {
         let cell = Cell::default();
@@ -202,7 +198,7 @@ fn some_wait_for_a_set() {
     });
 }
 
-/// One who waits is dropped while the value is set, and another one goes on.
+/// A waiter is dropped while the value is set, and another one goes on.
 fn one_is_dropped_before_the_set() {
     model(2, || {
         let cell = Arc::new(SetOnce::<Number>::new());
@@ -256,36 +252,4 @@ fn a_set_wakes_all() {
     a_task_waits_for_a_set();
     some_wait_for_a_set();
     one_is_dropped_before_the_set();
-}
-
-// The checks are checked: each of these steps is needed.
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn who_gives_up_must_let_the_next_try() {
-    mutant::with(Mutant::WriteOnceForgetsOthers, an_initialiser_is_cancelled);
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn the_value_must_be_published() {
-    mutant::with(Mutant::WriteOnceRelaxedPublish, one_sets_one_looks);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn who_joins_must_look_under_the_lock() {
-    mutant::with(Mutant::WriteOnceJoinsBlindly, a_task_waits_for_a_set);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_dropped_future_must_not_keep_the_turn() {
-    mutant::with(Mutant::WriteOnceKeepsTurn, the_next_is_cancelled_too);
-}
-
-#[test]
-#[should_panic(expected = "the turn went to a reader")]
-fn the_turn_must_go_to_one_who_wants_it() {
-    mutant::with(Mutant::WriteOnceGivesToAnybody, one_only_waits);
 }

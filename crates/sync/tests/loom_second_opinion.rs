@@ -1,11 +1,10 @@
-//! The patterns behind `docs/second-opinion.md`, each as small as it can be, each
-//! right and wrong. The wrong ones are expected to fail: a lost wake-up is a
-//! thread that sleeps for ever, which loom calls a deadlock.
+//! The patterns behind `docs/second-opinion.md`, each as small as it can be, each right and
+//! wrong. The wrong ones must fail: a lost wake-up is a thread that sleeps forever, which loom
+//! calls a deadlock.
 //!
-//! Nothing here is code that ships. The primitives of this crate have models of
-//! their own (`loom_*.rs`) and mistakes that can be switched on (`mutant.rs`).
-//! What these models sleep on is `blitz_futex::wait`: like the system's, it
-//! compares the word and puts the thread to sleep in one step.
+//! Nothing here is code that ships. The primitives of this crate have models of their own
+//! (`loom_*.rs`) and mutants (`mutants/`). These models sleep with `blitz_futex::wait`: like the
+//! system's, it compares the word and puts the thread to sleep in one step.
 //!
 //! **loom and `SeqCst`.** loom takes a sequentially consistent load, store or
 //! read-modify-write for one that only acquires and releases; it knows the total
@@ -152,9 +151,9 @@ fn loom_does_not_know_the_order_of_seqcst_accesses() {
     });
 }
 
-/// Condition and announcement in one word: whoever changes it second sees what
-/// the first one did, so no fence is needed at all. Our parker, semaphore, latch
-/// and draining writers are made like this.
+/// Condition and announcement in one word: the thread that changes it second sees the change of
+/// the first, so no fence is needed at all. Our parker, semaphore, latch and draining writers
+/// work like this.
 #[test]
 fn one_word_for_both_needs_no_fence() {
     const READY: u32 = 1;
@@ -190,7 +189,7 @@ enum Counts {
     AfterItPublished { fences: bool },
 }
 
-/// Permits, which threads sleep on, and the count of those who do.
+/// Permits, which threads sleep on, and the number of sleepers.
 struct Counted {
     permits: AtomicU32,
     waiters: AtomicU32,
@@ -312,7 +311,7 @@ fn waking_everybody_for_one_permit_is_right_and_slow() {
     different_amounts(usize::MAX);
 }
 
-/// The same scene with the semaphore that ships, which wakes who fits.
+/// The same scene with the semaphore that ships, which wakes the thread whose request fits.
 #[test]
 fn our_semaphore_wakes_one_that_it_is_enough_for() {
     model(2, || {
@@ -497,9 +496,8 @@ fn a_sleeper_that_counts_itself_before_it_looks_is_woken() {
     round_of_two(SleeperCounts::BeforeItLooks, true);
 }
 
-/// The system compares the generation once more, which is a look after the
-/// announcement: so this order of steps is right as well, but only because the
-/// word slept on is the condition itself.
+/// The system compares the generation again, which is a look after the announcement. So this
+/// order of steps is right as well, but only because the word slept on is the condition itself.
 #[test]
 fn a_sleeper_that_counts_itself_before_the_system_looks_is_woken() {
     round_of_two(SleeperCounts::BeforeTheSystemLooks, true);

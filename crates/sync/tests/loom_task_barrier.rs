@@ -6,13 +6,12 @@ use crate::model;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::task::Barrier;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, poll};
 
-/// A barrier of two, and what each of two has written before it.
+/// A barrier of two, and the number that each of two writes before it.
 struct Shared {
     barrier: Barrier,
     written: [UnsafeCell<u32>; 2],
@@ -32,12 +31,12 @@ impl Shared {
         })
     }
 
-    /// Writes, waits for the other, and reads what the other has written.
+    /// Writes, waits for the other, and reads the other's number.
     fn round(&self, me: usize, wait: fn(&Barrier) -> bool) -> bool {
         // SAFETY: the model checker finds out whether it is.
         self.written[me].with_mut(|number| unsafe { *number += 1 });
         let leads = wait(&self.barrier);
-        // SAFETY: as above.
+        // SAFETY: the other task wrote it before the barrier.
         self.written[1 - me].with(|number| assert_eq!(unsafe { *number }, 1));
         leads
     }
@@ -81,7 +80,7 @@ fn two_meet_twice() {
     });
 }
 
-/// Four make two rounds of two, whoever meets whom.
+/// Four tasks, in any pairs, make two rounds of two.
 fn four_take_turns() {
     model(1, || {
         let barrier = Arc::new(Barrier::new(2));
@@ -135,18 +134,4 @@ fn more_than_the_number_take_turns() {
 #[test]
 fn an_arrival_counts_when_its_future_is_dropped() {
     one_is_dropped();
-}
-
-// The checks are checked: each of these steps is needed.
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn counting_and_joining_must_be_one_step() {
-    mutant::with(Mutant::TaskBarrierCountsBeforeJoining, || two_meet(as_task));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn the_count_must_begin_anew_before_the_others_go() {
-    mutant::with(Mutant::TaskBarrierWakesBeforeNewRound, two_meet_twice);
 }

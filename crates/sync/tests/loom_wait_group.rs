@@ -3,7 +3,6 @@
 
 use blitz_futex::atomic::{AtomicBool, Ordering};
 use blitz_futex::model;
-use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::WaitGroup;
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -14,7 +13,7 @@ use std::time::Duration;
 /// The value of a time-out means nothing in a model.
 const SOME_TIME: Duration = Duration::from_secs(1);
 
-/// Set by one member before it leaves, read by those who have waited.
+/// Set by one member before it leaves, read by threads that have waited.
 struct LastWords(UnsafeCell<bool>);
 
 // SAFETY: the models are about whether the group orders the uses of the cell.
@@ -58,18 +57,6 @@ fn one_leaves_one_waits() {
 #[test]
 fn who_waits_sees_what_was_done_before_leaving() {
     one_leaves_one_waits();
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn without_release_it_does_not() {
-    mutant::with(Mutant::CountdownRelaxed, one_leaves_one_waits);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn without_the_announcement_it_sleeps_for_ever() {
-    mutant::with(Mutant::CountdownSilentSleep, one_leaves_one_waits);
 }
 
 #[test]
@@ -124,10 +111,4 @@ fn wait_at_the_end_of_the_time() {
 #[test]
 fn who_comes_back_does_so_before_anybody_is_told() {
     wait_at_the_end_of_the_time();
-}
-
-#[test]
-#[should_panic(expected = "told of an empty group")]
-fn who_comes_back_without_a_look_may_come_too_late() {
-    mutant::with(Mutant::WaitGroupRejoinsBlindly, wait_at_the_end_of_the_time);
 }

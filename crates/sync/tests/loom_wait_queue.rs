@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use blitz_sync::internals::{List, Node, WaitQueue};
-use blitz_sync::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, soon};
@@ -196,7 +195,7 @@ fn a_future_is_dropped(polls: usize) {
     });
 }
 
-/// One is dropped while another waits: what it was chosen for reaches the other.
+/// A waiter is dropped while another waits: its permit reaches the other.
 fn a_chosen_one_leaves() {
     model(3, || {
         let gate = Gate::new();
@@ -267,7 +266,7 @@ fn a_newcomer_comes_during_notify_all() {
     });
 }
 
-/// Two who wake everybody, and two who wait.
+/// Two threads that each wake all, and two that wait.
 fn everybody_twice() {
     model(3, || {
         let gate = Gate::new();
@@ -376,39 +375,4 @@ fn the_last_may_be_chosen_first() {
         assert!(poll(futures[1].as_mut(), Waker::noop()));
         assert!(choose(List::choose_last).is_none());
     });
-}
-
-// The checks are checked: each of these steps is needed.
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn a_node_must_be_left_alone_once_it_is_signalled() {
-    mutant::with(Mutant::QueueSignalFirst, || a_future_is_dropped(2));
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn the_signal_must_hand_the_node_over() {
-    mutant::with(Mutant::QueueRelaxedSignal, || a_future_is_dropped(2));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_poll_must_not_wait_for_what_it_has() {
-    mutant::with(Mutant::QueueChangesWakerBlindly, the_waker_changes);
-}
-
-#[test]
-#[should_panic(expected = "left: 0")]
-fn who_leaves_must_know_whether_he_was_chosen() {
-    mutant::with(Mutant::QueueLeavesBlindly, || a_future_is_dropped(1));
-}
-
-#[test]
-#[should_panic(expected = "left: 3")]
-fn newcomers_must_not_be_everybody() {
-    mutant::with(
-        Mutant::QueueAllIncludesNewcomers,
-        a_newcomer_comes_during_notify_all,
-    );
 }

@@ -1,4 +1,4 @@
-//! `Mutex`: what users of `parking_lot`'s expect.
+//! `Mutex`: the behaviour that users of `parking_lot`'s expect.
 #![cfg(not(loom))]
 
 use crate::lock_help;
@@ -365,8 +365,8 @@ fn a_timed_wait_ends_with_the_lock() {
     assert_eq!(mutex.into_inner(), 3);
 }
 
-/// The release wakes one thread. If that is one whose time is up, or is just
-/// running out, somebody else must be woken instead.
+/// The release wakes one thread. If its time is up at that moment, another thread must be woken
+/// instead.
 #[test]
 fn who_gives_up_passes_the_wake_up_on() {
     let _dog = Watchdog::new("who_gives_up_passes_the_wake_up_on");
@@ -383,7 +383,7 @@ fn who_gives_up_passes_the_wake_up_on() {
                 thread::yield_now();
             }
             drop(guard);
-            // Overtake whoever has been woken.
+            // Overtake the woken thread.
             drop(mutex.lock());
             patient.join().unwrap();
         });
@@ -396,11 +396,11 @@ fn forgotten_guards_can_be_released_by_hand() {
     let mutex = Mutex::new(1);
     std::mem::forget(mutex.lock());
     assert!(mutex.try_lock().is_none());
-    // SAFETY: this thread has the lock, and its guard is gone.
+    // SAFETY: this thread has the lock, and has forgotten its guard.
     unsafe { mutex.force_unlock() };
     assert!(mutex.try_lock().is_some());
     *MutexGuard::leak(mutex.lock()) = 2;
-    // SAFETY: as above; the leaked reference is not used any more.
+    // SAFETY: this thread has the lock, and does not use the leaked reference any more.
     unsafe { mutex.force_unlock_fair() };
     assert_eq!(*mutex.lock(), 2);
 }
@@ -409,7 +409,7 @@ fn forgotten_guards_can_be_released_by_hand() {
 fn forgotten_guards_can_be_made_again() {
     let mutex = Mutex::new(1);
     std::mem::forget(mutex.lock());
-    // SAFETY: this thread has the lock, and its guard is gone.
+    // SAFETY: this thread has the lock, and has forgotten its guard.
     let mut guard = unsafe { mutex.make_guard_unchecked() };
     *guard = 2;
     drop(guard);
@@ -426,8 +426,7 @@ fn a_mutex_in_a_mutex() {
     assert_eq!(*outer.lock().lock(), 2);
 }
 
-/// Whoever gets the lock sees all that earlier owners wrote, also where they
-/// got it by other ways.
+/// An owner sees all that earlier owners wrote, by whatever way they got the lock.
 #[test]
 fn every_way_to_lock_sees_what_was_written() {
     let _dog = Watchdog::new("every_way_to_lock_sees_what_was_written");

@@ -1,5 +1,4 @@
-//! Waiting allocates nothing: neither where nobody is in the way nor where
-//! threads sleep and are woken.
+//! Waiting allocates nothing, neither without contention nor where threads sleep and are woken.
 //!
 //! The allocations of the whole process are counted, so this file has one test.
 #![cfg(not(loom))]
@@ -20,8 +19,8 @@ use lock_help::Watchdog;
 
 const THREADS: usize = 4;
 const TURNS: usize = 200;
-/// How often the test tries to see no allocation at all: the test harness may
-/// make one of its own meanwhile.
+/// How often the test tries to see no allocation at all: the test harness may make one of its own
+/// at the same time.
 const ATTEMPTS: usize = 5;
 
 #[global_allocator]
@@ -36,7 +35,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Waits until all threads and the one that counts have come to `stage`.
+    /// Waits until all threads, and the counting one, have come to `stage`.
     fn reach(&self, stage: usize) {
         if self.here.fetch_add(1, Ordering::SeqCst) + 1 == stage * (THREADS + 1) {
             self.stage.store(stage, Ordering::SeqCst);
@@ -47,9 +46,9 @@ impl Stage {
     }
 }
 
-/// The fewest allocations that were seen while the threads ran `turn` with what
-/// `make` made. Each attempt runs it once before, uncounted: the first wait in
-/// a process, and in a thread, may have things to find out.
+/// The fewest allocations that were seen while the threads ran `turn` with the result of `make`.
+/// Each attempt runs it before, uncounted: the first wait in a process, and in a thread, may
+/// allocate.
 fn allocations<S: Sync>(make: impl Fn() -> S, turn: impl Fn(&S, usize) + Sync) -> usize {
     let attempt = || {
         let (warm_up, counted) = (make(), make());

@@ -162,9 +162,10 @@ fn the_first_is_notified_first_and_the_last_on_request() {
     }
     let mut order = Vec::new();
     for last in [false, true, true, false, false] {
-        match last {
-            false => notify.notify_one(),
-            true => notify.notify_last(),
+        if last {
+            notify.notify_last();
+        } else {
+            notify.notify_one();
         }
         let done = (0..5).find(|&i| !order.contains(&i) && poll(futures[i].as_mut()));
         order.extend(done);
@@ -208,7 +209,7 @@ fn a_future_that_was_never_polled_is_covered() {
     notify.notify_waiters();
     let late = notify.notified();
     assert!(poll(pin!(early)) && poll(pin!(early_owned)));
-    // They did not take what is stored.
+    // They did not take the stored notification.
     assert!(poll(pin!(late)) && !is_stored(&notify));
 }
 
@@ -260,9 +261,10 @@ fn a_waker_may_use_the_notify() {
     for all in [false, true] {
         let mut notified = pin!(notify.notified());
         assert!(poll_once(notified.as_mut(), &waker).is_pending());
-        match all {
-            false => notify.notify_one(),
-            true => notify.notify_waiters(),
+        if all {
+            notify.notify_waiters();
+        } else {
+            notify.notify_one();
         }
         assert!(poll(notified) && is_stored(&notify));
     }
@@ -361,8 +363,8 @@ fn notifications_are_neither_lost_nor_made() {
     assert!(!is_stored(&notify));
 }
 
-/// The waker changes between polls while another thread notifies: either a poll
-/// is told, or the newest waker is woken.
+/// The waker changes between polls while another thread notifies. Either a poll returns ready, or
+/// the newest waker is woken.
 #[test]
 fn a_waker_that_has_just_come_is_woken() {
     const TURNS: usize = 1_000;
@@ -429,7 +431,8 @@ fn it_shows_what_it_is() {
 
 #[test]
 fn it_is_small() {
-    let word = size_of::<usize>();
+    // Some fields have 64 bits on every system.
+    let word = size_of::<u64>();
     assert!(size_of::<Notify>() <= 8 * word);
     assert!(size_of_val(&Notify::new().notified()) <= 10 * word);
 }

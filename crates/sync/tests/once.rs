@@ -1,5 +1,5 @@
-//! `Once`: what the standard library and `parking_lot` promise for theirs, and
-//! what is particular to this one.
+//! `Once`: the promises of the standard library and `parking_lot` for theirs, and the particular
+//! features of this one.
 #![cfg(not(loom))]
 
 use blitz_sync::thread::{Once, OnceState};
@@ -96,8 +96,7 @@ fn small_and_usable_everywhere() {
 #[test]
 fn everybody_returns_after_the_one_that_ran() {
     struct Racy(UnsafeCell<usize>);
-    // SAFETY: the test is about exactly this: only the closure writes, and
-    // everybody reads after it.
+    // SAFETY: the test checks exactly this: only the closure writes, and all reads come after it.
     unsafe impl Sync for Racy {}
     static ONCE: Once = Once::new();
     static VALUE: Racy = Racy(UnsafeCell::new(0));
@@ -109,10 +108,10 @@ fn everybody_returns_after_the_one_that_ran() {
                 start.wait();
                 ONCE.call_once(|| {
                     thread::sleep(A_WHILE);
-                    // SAFETY: nobody else runs a closure.
+                    // SAFETY: no other thread runs a closure.
                     unsafe { *VALUE.0.get() += 1 };
                 });
-                // SAFETY: nobody writes after the one closure.
+                // SAFETY: the only write is in the closure, which has ended.
                 assert_eq!(unsafe { *VALUE.0.get() }, 1);
             });
         }

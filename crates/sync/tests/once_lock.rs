@@ -1,5 +1,4 @@
-//! `OnceLock`: what the standard library promises for its own, and the timed
-//! waits.
+//! `OnceLock`: the promises of the standard library's, and the timed waits.
 #![cfg(not(loom))]
 
 use blitz_sync::thread::OnceLock;

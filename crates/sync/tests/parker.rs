@@ -75,7 +75,7 @@ fn a_timed_park_lasts_as_long_as_it_says() {
         assert!(!parker.park_deadline(began + timeout));
         assert!(began.elapsed() >= timeout);
     }
-    // A time-out takes nothing away from what comes after it.
+    // A time-out takes no token from the next park.
     parker.unparker().unpark();
     parker.park();
 }
@@ -209,9 +209,8 @@ fn slow_ping_pong() {
     });
 }
 
-/// Eight threads count up and unpark; whichever waits for the sum parks until it
-/// sees it. Each token brings the news of its giver, also one that finds a
-/// token lying there.
+/// Eight threads count up and unpark; the waiting thread parks until it sees the sum. Each token
+/// brings the work of its giver, also a token that finds another one stored.
 #[test]
 fn every_token_brings_its_news() {
     const THREADS: usize = 8;
@@ -243,8 +242,8 @@ fn every_token_brings_its_news() {
 fn a_token_publishes_what_was_written_before() {
     let _watchdog = Watchdog::new("publication");
     struct Cell(std::cell::UnsafeCell<usize>);
-    // SAFETY: written before the token is given, read after it has been taken,
-    // and written again only after the answer. That is what is tested.
+    // SAFETY: it is written before the token is given, read after it has been taken, and written
+    // again only after the answer. The test checks that.
     unsafe impl Sync for Cell {}
 
     let (there, back) = (Parker::new(), Parker::new());

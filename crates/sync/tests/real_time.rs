@@ -1,6 +1,6 @@
-//! Threads of real-time priority, which never let an ordinary thread of their processor
-//! run by yielding to it: what waits for one has to sleep. Needs the right to use such
-//! priorities.
+//! Threads of real-time priority, which never let an ordinary thread of their processor run by
+//! yielding to it. So a thread that waits for an ordinary one has to sleep. Needs the right to
+//! use such priorities.
 #![cfg(all(not(loom), target_os = "linux"))]
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};

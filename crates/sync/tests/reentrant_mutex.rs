@@ -77,7 +77,7 @@ fn timed_waits() {
     });
 }
 
-/// Each thread goes down to its own depth and finds there what it has left.
+/// Each thread recurses to its own depth and finds its own value there.
 #[test]
 fn a_recursion_is_alone() {
     fn descend(mutex: &ReentrantMutex<RefCell<Vec<u64>>>, id: u64, depth: u64) {

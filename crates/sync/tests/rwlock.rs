@@ -88,7 +88,7 @@ fn a_waiting_writer_keeps_new_readers_out() {
         let writer = sleeping_writer(scope, &lock);
         assert!(lock.try_read().is_none());
         assert!(lock.try_read_for(Duration::ZERO).is_none());
-        // Whoever reads already may read again.
+        // A thread that reads already may read again.
         assert_eq!(*lock.read_recursive(), 1);
         assert_eq!(*lock.try_read_recursive().unwrap(), 1);
         assert!(lock.try_read_recursive_for(A_WHILE).is_some());

@@ -99,7 +99,7 @@ fn a_failed_upgrade_gives_the_guard_back() {
         panic!("a reader is inside");
     };
     assert!(began.elapsed() >= 2 * timeout);
-    // All is as before: readers may enter, nobody else.
+    // All is as before: only readers may enter.
     assert!(!lock.is_locked_exclusive() && lock.try_read().is_some());
     elsewhere(|| {
         assert_eq!(*lock.read(), 1);
@@ -271,8 +271,8 @@ fn guards_that_keep_the_lock_alive() {
     assert!(weak.upgrade().is_none());
 }
 
-/// One upgrades again and again with a time limit, others read: whatever the
-/// outcome, nobody is left behind.
+/// One upgrades again and again with a time limit, others read: whatever the outcome, no thread
+/// is left behind.
 #[test]
 fn hasty_upgrades_among_readers() {
     let _dog = Watchdog::new("hasty_upgrades_among_readers");

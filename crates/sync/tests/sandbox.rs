@@ -1,9 +1,8 @@
-//! A sandbox that forbids `membarrier`: from the beginning, or later, when the
-//! locks already rely on it, in all threads or only in some, together with what the locks
-//! do instead or without.
+//! A sandbox that forbids `membarrier`: from the beginning, or later, when the locks already rely
+//! on it, in all threads or only in some. With it, the replacements that the locks then use.
 //!
-//! A sandbox cannot be left again, so each test starts this program once more
-//! and enters the sandbox there.
+//! No process can leave a sandbox, so each test starts this program a second time and enters the
+//! sandbox there.
 #![cfg(all(not(loom), target_os = "linux", target_arch = "x86_64"))]
 
 mod lock_help;
@@ -21,7 +20,7 @@ use lock_help::{Random, Watchdog, work};
 const ROLE: &str = "BLITZ_TEST_SANDBOX";
 const LIGHT: &str = "membarrier";
 const STRONG: &str = "fence";
-/// What the child says when it has done all it should.
+/// The child's message after all checks have passed.
 const DONE: &str = "the sandboxed stress is done";
 
 /// Runs `child` in a process of its own. `test` is the name of the test that
@@ -100,8 +99,8 @@ fn forbid(calls: &[libc::c_long]) {
     assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
 }
 
-/// What the threads of a stress share. The two numbers of a pair are changed
-/// one after the other, so that a thread that gets in where it must not sees a difference.
+/// State shared by the threads of a stress. They change the two numbers of a pair one after the
+/// other, so that a thread that gets in where it must not sees a difference.
 #[derive(Default)]
 struct Shared {
     mutex: Mutex<(u64, u64)>,
@@ -173,7 +172,7 @@ fn contend_once() {
     assert_eq!(mutex.into_inner(), 2);
 }
 
-/// Whether the system has what the sandbox takes away.
+/// Whether the system has the call that the sandbox takes away.
 fn is_light() -> bool {
     let offered = membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED).is_ok();
     assert_eq!(release_fence(), if offered { LIGHT } else { STRONG });

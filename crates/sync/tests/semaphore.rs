@@ -223,7 +223,7 @@ fn adding_too_many_leaves_it_as_it_was() {
     });
 }
 
-/// Permits that come back to a semaphore that has been filled up meanwhile.
+/// Permits that come back to a semaphore that others have filled since.
 #[test]
 fn what_comes_back_always_fits() {
     let semaphore = Semaphore::new(MAX);
@@ -367,10 +367,9 @@ fn a_closed_one_gives_nothing_and_takes_all_back() {
     assert!(semaphore.is_closed());
 }
 
-/// Sleepers that want different amounts, in each order, and permits that come
-/// in portions of each size: when there are as many as all want together,
-/// nobody may be left sleeping. A release that wakes one sleeper for each
-/// permit, or always the first, leaves some.
+/// Sleepers that want different amounts, in each order, and permits that come in portions of each
+/// size. When there are as many as all want together, no thread may be left sleeping. A release
+/// that wakes one sleeper for each permit, or always the first, leaves some.
 #[test]
 fn sleepers_that_want_different_amounts() {
     let _watchdog = Watchdog::new("different amounts");
@@ -397,7 +396,7 @@ fn sleepers_that_want_different_amounts() {
     }
 }
 
-/// The same before anybody has lost patience, at random moments.
+/// The same before any thread has waited too long, at random moments.
 #[test]
 fn newcomers_that_want_different_amounts() {
     let _watchdog = Watchdog::new("newcomers");
@@ -441,8 +440,7 @@ fn giving_up_passes_the_permit_on() {
     }
 }
 
-/// One wants all there is, while others take and give back one at a time and
-/// never leave all of it there.
+/// One wants all permits, while others take and give back single ones and never leave all free.
 #[test]
 fn who_wants_much_is_not_starved() {
     const ALL: u32 = 4;
@@ -476,8 +474,8 @@ fn who_wants_much_is_not_starved() {
     assert_eq!(semaphore.available_permits(), ALL as usize);
 }
 
-/// After somebody has lost patience and left, in whatever way, newcomers may
-/// take permits past sleepers again.
+/// After a thread that has waited too long has left, in whatever way, newcomers may take permits
+/// past sleepers again.
 #[test]
 fn patience_comes_back() {
     let _watchdog = Watchdog::new("patience");
@@ -493,7 +491,7 @@ fn patience_comes_back() {
 
     thread::scope(|scope| {
         let sleeper = sleeping(scope, || drop(semaphore.acquire_many(2).unwrap()));
-        // When it has been waiting for too long, nobody gets past it.
+        // When it has been waiting for too long, no thread gets past it.
         let failed = Err(TryAcquireError::NoPermits);
         eventually(|| semaphore.try_acquire().map(drop) == failed);
         semaphore.add_permits(1);
@@ -502,7 +500,7 @@ fn patience_comes_back() {
     drop(semaphore.try_acquire_many(2).unwrap());
 }
 
-/// Those who have waited for long are served in the order in which they came.
+/// Threads that have waited for long are served in the order in which they came.
 #[test]
 fn the_late_are_served_in_turn() {
     let _watchdog = Watchdog::new("in turn");
@@ -532,7 +530,7 @@ fn the_late_are_served_in_turn() {
     });
 }
 
-/// What is done before a permit is given back is seen by who takes it.
+/// A thread that takes a permit sees the work before its return.
 #[test]
 fn permits_carry_news() {
     let _watchdog = Watchdog::new("news");

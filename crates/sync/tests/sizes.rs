@@ -20,12 +20,14 @@ fn locks_are_small() {
     assert_eq!(size_of::<Mutex<()>>(), 4);
     assert_eq!(size_of::<FairMutex<()>>(), 4);
     assert_eq!(size_of::<Mutex<u32>>(), 8);
-    assert_eq!(size_of::<Mutex<u64>>(), 16);
+    // A `u64` has an alignment of 4 on some systems with 32 bits.
+    assert_eq!(size_of::<Mutex<u64>>(), 8 + align_of::<u64>());
     assert_eq!(size_of::<RwLock<()>>(), 8);
     assert_eq!(size_of::<RwLock<u64>>(), 16);
     let word = size_of::<usize>();
     assert!(size_of::<ReentrantMutex<()>>() <= 3 * word);
-    assert!(size_of::<Condvar>() <= 5 * word);
+    // Some of its fields have 64 bits on every system.
+    assert!(size_of::<Condvar>() <= 5 * size_of::<u64>());
 }
 
 #[test]
@@ -99,7 +101,7 @@ fn where_locks_may_go() {
     // Readers share the value.
     assert_eq!(goes!(RwLock<Cell<u32>>), SEND_ONLY);
     assert_eq!(goes!(RwLock<Rc<u32>>), NEITHER);
-    // Its guards give shared access, but in one thread at a time.
+    // Its guards give shared access, but never in two threads.
     assert_eq!(goes!(ReentrantMutex<Cell<u32>>), BOTH);
     assert_eq!(goes!(ReentrantMutex<Rc<u32>>), NEITHER);
     assert_eq!(goes!(Condvar), BOTH);

@@ -105,14 +105,14 @@ fn permits_are_neither_lost_nor_doubled() {
         assert!(taken.into_inner() > 0);
         assert_eq!(counted.out.into_inner(), 0);
         assert_eq!(counted.semaphore.available_permits(), permits);
-        // Nobody is believed to be waiting: all can be had at once.
+        // No waiter is registered: all can be had at once.
         let all = counted.semaphore.try_acquire_many(permits as u32);
         assert_eq!(all.unwrap().num_permits(), permits);
     }
 }
 
-/// The same while the semaphore is closed under their hands: whoever has
-/// permits keeps them, nobody hangs, and all permits are there in the end.
+/// The same while another thread closes the semaphore: owners of permits keep them, no thread
+/// hangs, and all permits come back in the end.
 #[test]
 fn closing_under_load() {
     let _watchdog = Watchdog::new("closing under load");
@@ -137,12 +137,12 @@ fn closing_under_load() {
     }
 }
 
-/// A semaphore of one permit is a mutex, and a good one: a plain number under
-/// it is counted up by everybody.
+/// A semaphore of one permit is a mutex, and a good one: all threads count up a plain number
+/// under it.
 #[test]
 fn one_permit_excludes() {
     struct Number(UnsafeCell<usize>);
-    // SAFETY: it is used by the one who has the permit, which is tested.
+    // SAFETY: only the owner of the permit uses it, which the test checks.
     unsafe impl Sync for Number {}
 
     let _watchdog = Watchdog::new("one permit");
@@ -163,8 +163,7 @@ fn one_permit_excludes() {
     assert_eq!(number.0.into_inner(), THREADS * TURNS);
 }
 
-/// Permits that are given back by another thread than the one that took them,
-/// some of them added, some forgotten.
+/// Other threads than the owners give permits back; some permits are added, some forgotten.
 #[test]
 fn permits_travel() {
     let _watchdog = Watchdog::new("travelling permits");

@@ -1,4 +1,4 @@
-//! What tasks do with the primitives takes from their budget, as in Tokio.
+//! Operations of tasks on the primitives take from their budget, as in Tokio.
 #![cfg(not(loom))]
 
 use std::future::Future;
@@ -12,8 +12,8 @@ use blitz_testing::{Wakings, poll_once};
 
 const UNITS: usize = 128;
 
-/// How many of these futures, of which each is ready at once, can be done within
-/// one poll of a task. The one that could not has woken the task.
+/// How many of these futures, of which each is ready at once, can be done within one poll of a
+/// task. The first that has to wait has woken the task.
 fn done_within_budget<F: Future>(mut operation: impl FnMut() -> F) -> usize {
     let (wakings, waker) = Wakings::new();
     coop::budget(|| {
@@ -212,13 +212,13 @@ fn what_was_got_without_budget_goes_back() {
         });
         assert_eq!(semaphore.available_permits(), 0);
     };
-    // When nobody wants it any more.
+    // When no task wants it any more.
     {
         let mut task = pin!(async { semaphore.acquire().await.is_ok() });
         without_budget(task.as_mut());
     }
     assert_eq!(semaphore.available_permits(), 1);
-    // When all is closed meanwhile.
+    // When it is closed during the wait.
     let mut task = pin!(async { semaphore.acquire().await.is_ok() });
     without_budget(task.as_mut());
     semaphore.close();

@@ -1,6 +1,5 @@
-//! The mutex for tasks: beside the comparison with Tokio's
-//! (`task_parity_locks.rs`), what happens under several runtimes, what threads
-//! do in the same queue, and what wakers may do.
+//! The mutex for tasks, beyond the comparison with Tokio's (`task_parity_locks.rs`): several
+//! runtimes, threads in the same queue, and wakers that panic or use the lock.
 #![cfg(not(loom))]
 
 use crate::lock_help;

@@ -30,8 +30,8 @@ fn no_wait_allocates() {
     // The first thread that really waits has things to find out. On a slow machine a short
     // time may be over before it does.
     assert!(!Notify::new().notified().blocking_wait_timeout(ms(200)));
-    // What is used for the first time may set something up; on a busy machine that is not
-    // always in the first run, as a wait of a millisecond may end before it begins.
+    // The first use of a part may allocate. On a busy machine that is not always in the first
+    // run, as a wait of a millisecond may end before it begins.
     let count = || {
         allocations(|| {
             let notify = Notify::new();

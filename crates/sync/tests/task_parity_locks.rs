@@ -1,5 +1,5 @@
-//! `Semaphore`, `Mutex` and `RwLock` do what Tokio's do: the same scenarios are
-//! compiled with both, and what they saw is compared.
+//! `Semaphore`, `Mutex` and `RwLock` do what Tokio's do: the same scenarios are compiled with
+//! both, and the logs are compared.
 #![cfg(not(loom))]
 
 use blitz_testing::{implements, the_same, the_same_whatever_happens};

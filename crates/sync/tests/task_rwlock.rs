@@ -1,6 +1,5 @@
-//! The reader-writer lock for tasks: beside the comparison with Tokio's
-//! (`task_parity_locks.rs`), what happens under several runtimes, what threads
-//! do in the same queue, and what wakers may do.
+//! The reader-writer lock for tasks, beyond the comparison with Tokio's (`task_parity_locks.rs`):
+//! several runtimes, threads in the same queue, and wakers that panic or use the lock.
 #![cfg(not(loom))]
 
 use crate::lock_help;
@@ -147,7 +146,7 @@ fn a_waiting_writer_comes_before_later_readers() {
     assert!(lock.try_write().is_ok());
 }
 
-/// The cause of many a hang: a writer that is gone, and readers that wait for it.
+/// The cause of many a hang: a writer that has left, and readers that wait for it.
 #[test]
 fn a_writer_that_gives_up_lets_the_readers_behind_it_in() {
     let lock = RwLock::new(0);

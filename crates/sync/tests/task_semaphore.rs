@@ -1,6 +1,5 @@
-//! The semaphore for tasks: beside the comparison with Tokio's
-//! (`task_parity_locks.rs`), what happens under several runtimes, what threads
-//! do in the same queue, and what wakers may do.
+//! The semaphore for tasks, beyond the comparison with Tokio's (`task_parity_locks.rs`): several
+//! runtimes, threads in the same queue, and wakers that panic or use the semaphore.
 #![cfg(not(loom))]
 
 use crate::lock_help;
@@ -305,7 +304,7 @@ fn threads_are_served_in_turn_with_tasks() {
         let Poll::Ready(Ok(permit)) = poll_once(before.as_mut(), Waker::noop()) else {
             panic!("it came first")
         };
-        // One is left: too few for the thread, and not for who comes after it.
+        // One is left: too few for the thread, and reserved from later requests.
         assert_eq!(wakings.count(), 0);
         assert!(!thread.is_finished());
         semaphore.add_permits(1);
@@ -345,7 +344,7 @@ fn a_refused_addition_changes_nothing() {
     assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS);
 }
 
-/// As many as there is room for once those who wait have got theirs.
+/// As many as there is room for once the waiters have got theirs.
 #[test]
 fn an_addition_serves_the_queue_before_it_is_too_much() {
     let semaphore = Semaphore::new(5);
@@ -381,7 +380,7 @@ fn the_last_owner_may_be_a_permit() {
     elsewhere(move || drop(permit));
 }
 
-/// What the locks and those who wait for them take, where a pointer has 64 bits.
+/// The sizes of the locks and of their futures, where a pointer has 64 bits.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn sizes() {

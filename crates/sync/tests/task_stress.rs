@@ -200,8 +200,7 @@ fn rwlock() {
     }
 }
 
-/// Everybody ends when a semaphore is closed in the midst of it all, and all
-/// permits are there.
+/// A semaphore is closed while tasks use it: every task ends, and all permits come back.
 #[test]
 fn closing_in_the_midst() {
     let _watchdog = Watchdog::new("closing in the midst");

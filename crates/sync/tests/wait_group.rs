@@ -1,4 +1,4 @@
-//! `WaitGroup`: what crossbeam promises for its own, and the timed waits.
+//! `WaitGroup`: the promises of crossbeam's, and the timed waits.
 #![cfg(not(loom))]
 
 use blitz_sync::thread::WaitGroup;
@@ -112,7 +112,7 @@ fn a_wait_that_times_out_gives_the_membership_back() {
     let third = group.clone();
 
     thread::scope(|s| {
-        // The other one waits for the membership that was given back.
+        // The other one waits for the membership that has returned.
         let waiter = s.spawn(|| other.wait());
         let for_ever = s.spawn(|| third.wait_timeout(Duration::MAX).is_ok());
         thread::sleep(A_WHILE);
@@ -122,8 +122,8 @@ fn a_wait_that_times_out_gives_the_membership_back() {
     });
 }
 
-/// The last of the others leaves at about the moment at which the time is up.
-/// Whoever is told that all have left is told so by an empty group.
+/// The last of the others leaves at about the moment at which the time is up. A wait that reports
+/// that all have left does so for an empty group.
 #[test]
 fn the_last_moment() {
     const ROUNDS: u64 = 1_000;

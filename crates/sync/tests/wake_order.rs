@@ -1,5 +1,5 @@
-//! Whom a release wakes: one thread, and the one that waits longest. Only Linux
-//! tells whether a thread sleeps, and how often it did.
+//! The thread that a release wakes: exactly one, the one with the longest wait. Only Linux tells
+//! whether a thread sleeps, and how often it did.
 #![cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 
 mod lock_help;
@@ -10,8 +10,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Threads that have waited for long get the lock in the order in which they
-/// came, and nobody comes in between.
+/// Threads that have waited for long get the lock in the order in which they came, and no other
+/// thread gets it in between.
 #[test]
 fn in_the_order_of_arrival() {
     let _dog = Watchdog::new("in_the_order_of_arrival");
@@ -35,8 +35,8 @@ fn in_the_order_of_arrival() {
     assert!(guard.is_sorted(), "{guard:?}");
 }
 
-/// `threads` threads sleep in `enter`, while `hold` holds the lock. How often all
-/// of them together slept until everybody was through.
+/// `threads` threads sleep in `enter`, while `hold` holds the lock. Returns how often all of them
+/// together slept until every thread was through.
 fn sleeps_of(threads: usize, hold: impl FnOnce(&dyn Fn()), enter: impl Fn() + Sync) -> u64 {
     let (tell, told) = mpsc::channel();
     let (tell_sleeps, sleeps) = mpsc::channel();
@@ -60,13 +60,13 @@ fn sleeps_of(threads: usize, hold: impl FnOnce(&dyn Fn()), enter: impl Fn() + Sy
     sleeps.iter().sum()
 }
 
-/// Everybody sleeps, gets up when it begins to starve, and sleeps until it is woken: twice.
-/// A release that woke everybody would make each of `n` threads sleep `n / 2` times.
+/// Every thread sleeps, gets up when it begins to starve, and sleeps until it is woken: twice. A
+/// release that woke all would make each of `n` threads sleep `n / 2` times.
 #[test]
 fn a_release_does_not_wake_the_whole_herd() {
     /// As many as the lock counts as starving: more of them would get up now and then.
     const HERD: usize = 15;
-    /// Much longer than anybody tries without sleeping.
+    /// Much longer than any thread tries without sleeping.
     const TURN: Duration = Duration::from_millis(3);
     const MOST: u64 = 4 * HERD as u64;
     let _dog = Watchdog::new("a_release_does_not_wake_the_whole_herd");

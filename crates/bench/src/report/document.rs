@@ -54,6 +54,9 @@ pub struct Metadata {
     /// The load under which the run took place.
     #[serde(flatten)]
     pub load: Load,
+    /// How many processors others kept busy when the run began, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_at_start: Option<f64>,
     /// When the run ended, in UTC.
     #[serde(default)]
     pub measured_at: String,
@@ -123,6 +126,9 @@ pub struct Figures {
     pub samples: Vec<f64>,
 }
 
+/// From how many processors on, kept busy by others, figures are not to be trusted.
+pub const BUSY: f64 = 0.25;
+
 /// The value of `winner` for a tie.
 pub const TIE: &str = "tie";
 
@@ -181,6 +187,7 @@ impl Metadata {
             workers: settings.workers,
             machine: Machine::describe(),
             load: settings.load.clone(),
+            busy_at_start: None,
             measured_at: humantime::format_rfc3339_seconds(now).to_string(),
         }
     }
@@ -335,6 +342,7 @@ fn overall_latency(samples: &[Sample]) -> Option<Latency> {
     };
     Some(Latency {
         p50_ns: middle(|l| l.p50_ns),
+        p90_ns: middle(|l| l.p90_ns),
         p99_ns: middle(|l| l.p99_ns),
         p99_9_ns: middle(|l| l.p99_9_ns),
         max_ns: waits.iter().map(|l| l.max_ns).fold(0.0, f64::max),

@@ -1,7 +1,8 @@
 //! Tables that fit their terminal.
 //!
-//! A table that is too wide loses columns, the most expendable first. Only when all
-//! columns that may be left out are gone do cells break.
+//! A table that is too wide loses columns, the most expendable first. When all columns that may be
+//! left out are gone, the first column gets a line of its own above the rest of its row. Only
+//! when the rest is still too wide do cells break.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent};
@@ -43,10 +44,15 @@ impl<R> Column<R> {
     }
 }
 
+/// How far the rest of a row is indented below its first cell.
+const INDENT: usize = 2;
+/// The lines above the first row: the names of the columns, and a rule.
+const HEADER: usize = 2;
+
 /// Lays out `rows` as a table in this style.
-pub(super) fn table<R>(rows: &[R], mut columns: Vec<Column<R>>, style: Style) -> Table {
+pub(super) fn table<R>(rows: &[R], mut columns: Vec<Column<R>>, style: Style) -> String {
     let Some(width) = style.width else {
-        return build(rows, &columns, style);
+        return build(rows, &columns, style).to_string();
     };
     let uncoloured = Style {
         colour: false,
@@ -57,15 +63,50 @@ pub(super) fn table<R>(rows: &[R], mut columns: Vec<Column<R>>, style: Style) ->
         match most {
             Some((i, column)) if column.expendable > 0 => _ = columns.remove(i),
             _ => {
-                let mut table = build(rows, &columns, style);
-                table
-                    .set_content_arrangement(ContentArrangement::Dynamic)
-                    .set_width(u16::try_from(width).unwrap_or(u16::MAX));
-                return table;
+                return stacked(rows, &columns, style, width)
+                    .unwrap_or_else(|| broken(rows, &columns, style, width));
             }
         }
     }
-    build(rows, &columns, style)
+    build(rows, &columns, style).to_string()
+}
+
+/// Lays out `rows` with the first column on lines of its own, if that makes them fit.
+fn stacked<R>(rows: &[R], columns: &[Column<R>], style: Style, width: usize) -> Option<String> {
+    let (first, rest) = columns.split_first()?;
+    let uncoloured = Style {
+        colour: false,
+        ..style
+    };
+    if rest.is_empty() || width_of(&build(rows, rest, uncoloured)) + INDENT > width {
+        return None;
+    }
+    let table = build(rows, rest, style).to_string();
+    let indent = " ".repeat(INDENT);
+    // No cell is broken: below the names and their rule, each row has one line.
+    let mut lines = table.lines();
+    let mut text: Vec<String> = lines
+        .by_ref()
+        .take(HEADER)
+        .map(|line| format!("{indent}{line}"))
+        .collect();
+    for (row, line) in rows.iter().zip(lines) {
+        let name = (first.cell)(row, uncoloured).content();
+        if !name.is_empty() {
+            text.push(format!(" {name}"));
+        }
+        text.push(format!("{indent}{line}"));
+    }
+    Some(text.join("\n"))
+}
+
+/// Lays out `rows` with cells broken so that the table fits.
+fn broken<R>(rows: &[R], columns: &[Column<R>], style: Style, width: usize) -> String {
+    let mut table = build(rows, columns, style);
+    table
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.to_string()
 }
 
 fn build<R>(rows: &[R], columns: &[Column<R>], style: Style) -> Table {

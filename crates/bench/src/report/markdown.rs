@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::runs::{Against, Joined, Runs};
 use super::{duration, range, times, wrapped};
-use crate::scenario::{Compares, OURS};
+use crate::scenario::OURS;
 use crate::stats::Verdict;
 use crate::tier::numbered;
 
@@ -224,10 +224,10 @@ fn write_rows(text: &mut String, rows: &[Titled<'_>], all_columns: bool) -> fmt:
     });
     for (title, row) in rows {
         let peer = row.best.as_ref().map_or_else(String::new, |best| {
-            format!("{}, {}", shown(best.figure, row.compares), best.name)
+            format!("{}, {}", row.compares.text(best.figure), best.name)
         });
         let ratio = row.best.as_ref().map_or_else(String::new, judged);
-        let ours = shown(row.ours, row.compares);
+        let ours = row.compares.text(row.ours);
         write!(text, "| {title} | {ours} | {peer} | {ratio} |")?;
         if all_columns {
             let runs = row
@@ -255,32 +255,23 @@ fn judged(best: &Against) -> String {
     }
 }
 
-/// Formats a figure with a suitable unit.
-fn shown(value: f64, compares: Compares) -> String {
-    match compares {
-        Compares::NsPerOp => duration(value),
-        Compares::P99Ns => format!("p99 {}", duration(value)),
-        Compares::P50Ns => format!("p50 {}", duration(value)),
-        Compares::BytesPerOp => compares.text(value),
-    }
-}
-
 fn write_waits(page: &mut String, runs: &Runs) -> fmt::Result {
     if runs.rows.values().all(|row| row.waits.is_empty()) {
         return Ok(());
     }
     page.push_str(
         "## Waits of single operations\n\n\
-         | | contender | p50 | p99 | p99.9 | longest |\n|---|---|---|---|---|---|\n",
+         | | contender | p50 | p90 | p99 | p99.9 | longest |\n|---|---|---|---|---|---|---|\n",
     );
     for row in runs.rows.values() {
         let mut title = row.title.as_str();
         for (name, waits) in &row.waits {
             writeln!(
                 page,
-                "| {} | {name} | {} | {} | {} | {} |",
+                "| {} | {name} | {} | {} | {} | {} | {} |",
                 std::mem::take(&mut title),
                 duration(waits.p50_ns),
+                duration(waits.p90_ns),
                 duration(waits.p99_ns),
                 duration(waits.p99_9_ns),
                 duration(waits.max_ns),
@@ -305,10 +296,7 @@ fn write_lost(page: &mut String, runs: &Runs) -> fmt::Result {
         let Some(best) = &row.best else { continue };
         if best.range.verdict() == Verdict::Below {
             any = true;
-            let (ours, theirs) = (
-                shown(row.ours, row.compares),
-                shown(best.figure, row.compares),
-            );
+            let (ours, theirs) = (row.compares.text(row.ours), row.compares.text(best.figure));
             writeln!(
                 page,
                 "- {}: {} takes {theirs}, we take {ours}.",

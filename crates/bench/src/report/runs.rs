@@ -222,6 +222,7 @@ fn waits(rows: &[&Row]) -> Vec<(String, Latency)> {
         };
         Some(Latency {
             p50_ns: at(|l| l.p50_ns)?,
+            p90_ns: at(|l| l.p90_ns)?,
             p99_ns: at(|l| l.p99_ns)?,
             p99_9_ns: at(|l| l.p99_9_ns)?,
             max_ns: at(|l| l.max_ns)?,

@@ -1,10 +1,10 @@
 //! The table on the terminal.
 
-use comfy_table::{Attribute, Cell, Color, Table};
+use comfy_table::{Attribute, Cell, Color};
 
-use super::document::{Document, Figures, Row, TIE};
+use super::document::{BUSY, Document, Figures, Row, TIE};
 use super::grid::{self, Column};
-use super::{figure, range, times, wrapped};
+use super::{duration, range, times, wrapped};
 use crate::latency::Latency;
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered};
@@ -67,7 +67,7 @@ pub fn render(document: &Document, style: Style) -> String {
         }
     }
     if let Some(waits) = wait_table(document, style) {
-        text.push_str(&format!("Wait of a single operation, ns\n{waits}\n\n"));
+        text.push_str(&format!("Wait of a single operation\n{waits}\n\n"));
     }
     text.push_str(&wrapped(&summary(document), style.width));
     text
@@ -82,7 +82,7 @@ fn rows_of(document: &Document, tier: u8) -> impl Iterator<Item = (&str, &Row)> 
 /// A scenario's id and its row.
 type Entry<'a> = (&'a str, &'a Row);
 
-fn tier_table(rows: &[Entry<'_>], style: Style) -> Table {
+fn tier_table(rows: &[Entry<'_>], style: Style) -> String {
     type Of<'a> = Column<Entry<'a>>;
     let columns = vec![
         Of::text("scenario", |(id, _), _| Cell::new(id)),
@@ -134,7 +134,7 @@ struct Waits<'a> {
     latency: Latency,
 }
 
-fn wait_table(document: &Document, style: Style) -> Option<Table> {
+fn wait_table(document: &Document, style: Style) -> Option<String> {
     let mut rows = Vec::new();
     for (id, row) in &document.benchmarks {
         let mut scenario = id.as_str();
@@ -153,11 +153,12 @@ fn wait_table(document: &Document, style: Style) -> Option<Table> {
     let columns = vec![
         Of::text("scenario", |row, _| Cell::new(row.scenario)),
         Of::text("contender", |row, _| Cell::new(row.name)),
-        Of::number("ns/op", |row, _| Cell::new(figure(row.ns_per_op))).expendable(3),
-        Of::number("p50", |row, _| Cell::new(figure(row.latency.p50_ns))).expendable(2),
-        Of::number("p99", |row, _| Cell::new(figure(row.latency.p99_ns))),
-        Of::number("p99.9", |row, _| Cell::new(figure(row.latency.p99_9_ns))).expendable(1),
-        Of::number("longest", |row, _| Cell::new(figure(row.latency.max_ns))),
+        Of::number("time/op", |row, _| Cell::new(duration(row.ns_per_op))).expendable(3),
+        Of::number("p50", |row, _| Cell::new(duration(row.latency.p50_ns))).expendable(2),
+        Of::number("p90", |row, _| Cell::new(duration(row.latency.p90_ns))).expendable(2),
+        Of::number("p99", |row, _| Cell::new(duration(row.latency.p99_ns))),
+        Of::number("p99.9", |row, _| Cell::new(duration(row.latency.p99_9_ns))).expendable(1),
+        Of::number("longest", |row, _| Cell::new(duration(row.latency.max_ns))),
     ];
     (!rows.is_empty()).then(|| grid::table(&rows, columns, style))
 }
@@ -184,6 +185,11 @@ fn summary(document: &Document) -> String {
     ));
     if let Some(load) = meta.load.words() {
         text.push_str(&format!("Measured {load}.\n"));
+    }
+    if let Some(busy) = meta.busy_at_start.filter(|&busy| busy >= BUSY) {
+        text.push_str(&format!(
+            "Careful: other processes kept {busy:.1} processors busy when the run began, so the figures and the winners may be wrong.\n"
+        ));
     }
     if meta.iterations < 5 {
         text.push_str("With fewer than 5 iterations the interval is only the range that was seen; do not trust the winners.\n");
@@ -251,6 +257,73 @@ mod tests {
         assert!(width(narrow(45, false)) <= 45);
         let text = render(&document(), narrow(60, true));
         assert!(!text.contains("95 %") && text.contains("ratio"), "{text}");
+    }
+
+    #[test]
+    fn each_row_fits_into_60_columns_unbroken() {
+        // Every scenario, with figures as long as any, and each peer as the best one.
+        let slow = |name| samples(name, &[109_500_000], Some(109_500_000));
+        for scenario in crate::scenarios::registry() {
+            let contenders = std::iter::once(OURS).chain(scenario.peers());
+            let mut document = run(&scenario, contenders.map(slow).collect());
+            let row = document.benchmarks.values_mut().next().unwrap();
+            (row.compares, row.ratio) = (Compares::P99Ns, Some(0.001_23));
+            for peer in scenario.peers() {
+                let row = document.benchmarks.values_mut().next().unwrap();
+                row.best_peer = Some(peer.to_owned());
+                for (width, colour) in [(60, false), (60, true), (80, false)] {
+                    let style = Style {
+                        colour,
+                        width: Some(width),
+                    };
+                    let (plain, longest) = unstyled(&render(&document, style));
+                    assert!(longest <= width, "{width}:\n{plain}");
+                    for whole in [&scenario.id, peer, "0.00123×"] {
+                        assert!(plain.contains(whole), "{whole} is broken:\n{plain}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the text without colours, and the length of its longest line.
+    fn unstyled(text: &str) -> (String, usize) {
+        let mut plain = String::new();
+        for (i, part) in text.split('\u{1b}').enumerate() {
+            let shown = if i == 0 {
+                part
+            } else {
+                part.split_once('m').map_or("", |(_, rest)| rest)
+            };
+            plain.push_str(shown);
+        }
+        let longest = plain
+            .lines()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or(0);
+        (plain, longest)
+    }
+
+    #[test]
+    fn long_times_have_long_units() {
+        let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
+        let slow = samples(OURS, &[2_000_000; 5], Some(1_500_000_000));
+        let text = render(&run(&scenario, vec![slow]), Style::default());
+        for part in ["2.00 ms", "1.50 s"] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
+    }
+
+    #[test]
+    fn a_busy_machine_is_named() {
+        let mut document = document();
+        for (busy, is_named) in [(None, false), (Some(0.1), false), (Some(1.26), true)] {
+            document.metadata.busy_at_start = busy;
+            let text = render(&document, Style::default());
+            assert_eq!(text.contains("Careful"), is_named, "{text}");
+            assert_eq!(text.contains("1.3 processors"), is_named, "{text}");
+        }
     }
 
     #[test]

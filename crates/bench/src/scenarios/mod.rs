@@ -14,6 +14,8 @@ mod mutex;
 mod parker;
 mod pipeline;
 mod pool;
+#[cfg(target_os = "linux")]
+mod processes;
 mod runtime;
 mod rwlock;
 mod semaphore;

@@ -1,5 +1,4 @@
-//! A value, and how many receivers have yet to get it. What may be done with it when is said
-//! in `mod.rs`.
+//! A value, and how many receivers have yet to get it. `mod.rs` has the rules for its use.
 
 use std::any::Any;
 use std::mem::MaybeUninit;
@@ -8,10 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use blitz_futex::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use blitz_sync::internals::{Lock, LockGuard, Watched, fences};
 
-use super::mutant::{Mutant, active};
 use super::ring::{Lag, Ring};
 
-/// What a panic said.
+/// The payload of a panic.
 type Panic = Box<dyn Any + Send>;
 
 /// The stamp of a cell that holds no value for any receiver.
@@ -31,8 +29,8 @@ pub(super) struct ValueCell<T> {
     /// The last receiver takes the value out without the lock, or is about to:
     /// [`IDLE`] or [`TAKING`].
     taker: AtomicU8,
-    /// Another cell has taken its place in the ring. The thread that used this one
-    /// meanwhile retires it.
+    /// Another cell has taken its place in the ring. The last thread that uses this one retires
+    /// it.
     replaced: AtomicBool,
     value: Watched<MaybeUninit<T>>,
 }
@@ -67,11 +65,8 @@ impl<T> ValueCell<T> {
     /// Locks the cell, unless another thread uses it. That there is lag must have
     /// been announced.
     pub(super) fn try_lock(&self) -> Option<InUse<'_>> {
-        if self.taker.load(Ordering::SeqCst) != IDLE && !active(Mutant::IgnoresTaker) {
+        if self.taker.load(Ordering::SeqCst) != IDLE {
             return None;
-        }
-        if active(Mutant::OverwritesUnlocked) {
-            return Some(None);
         }
         self.lock.try_lock().map(Some)
     }
@@ -85,21 +80,19 @@ impl<T> ValueCell<T> {
     /// Whether the cell is to be retired. A thread that has unlocked it looks.
     #[inline]
     pub(super) fn is_replaced(&self) -> bool {
-        if !active(Mutant::LooksWithoutFence) {
-            fences::light();
-        }
-        self.replaced.load(Ordering::SeqCst) && !active(Mutant::ForgetsReplaced)
+        fences::light();
+        self.replaced.load(Ordering::SeqCst)
     }
 
-    /// Makes a replaced cell one that can be used again. Returns the value that
-    /// no receiver will get, if there is one; the outer `None` if another thread was first.
+    /// Makes a replaced cell free. Returns the value that no receiver will get, if there is one;
+    /// the outer `None` if another thread was first.
     ///
     /// # Safety
     ///
     /// The cell is locked.
     pub(super) unsafe fn retire(&self) -> Option<Option<T>> {
-        // Acquire: since the caller looked, the cell may have been retired, filled without
-        // its lock, and replaced once more. The lock does not order us after that fill.
+        // Acquire: since the caller looked, another thread may have retired the cell, filled it
+        // without its lock, and replaced it again. The lock does not order us after that fill.
         if !self.replaced.load(Ordering::Acquire) {
             return None;
         }
@@ -142,11 +135,7 @@ impl<T> ValueCell<T> {
     /// Lets receivers see the value that has been put in.
     #[inline]
     pub(super) fn announce(&self, position: u64) {
-        let order = match active(Mutant::RelaxedStamp) {
-            true => Ordering::Relaxed,
-            false => Ordering::Release,
-        };
-        self.stamp.store(position, order);
+        self.stamp.store(position, Ordering::Release);
     }
 
     /// Gets the value of this position for one of the receivers that have yet to
@@ -172,7 +161,7 @@ impl<T> ValueCell<T> {
     /// in this channel. The caller was the last that had yet to get it.
     #[inline]
     fn take(&self, lag: &Lag) -> Option<T> {
-        if !lag.is_unheard_of_after(&self.taker, TAKING) && !active(Mutant::TakesInSpiteOfLag) {
+        if !lag.is_unheard_of_after(&self.taker, TAKING) {
             self.taker.store(IDLE, Ordering::Release);
             return None;
         }
@@ -222,7 +211,8 @@ impl<T> ValueCell<T> {
     pub(super) fn renounce(&self, position: u64) -> Option<T> {
         let _lock = self.lock.lock();
         let unread = self.unread_of(position)?;
-        // SAFETY: as above.
+        // SAFETY: we hold the lock, the value is unread, and this is the last receiver entitled
+        // to it.
         let value = (unread == 1).then(|| unsafe { self.read_out() });
         self.leave(unread);
         value
@@ -235,7 +225,6 @@ impl<T> ValueCell<T> {
         // The lock orders us after a sender that overwrites an unread value. One
         // that fills a spent cell is seen by the stamp, which then is not ours.
         let same = self.stamp.load(Ordering::Relaxed) == position;
-        let same = same || active(Mutant::TrustsFirstLook);
         same.then(|| self.unread.load(Ordering::Relaxed))
     }
 
@@ -243,11 +232,7 @@ impl<T> ValueCell<T> {
     /// has said so, a sender may fill the cell without its lock.
     #[inline]
     fn leave(&self, unread: u32) {
-        let order = match active(Mutant::RelaxedUnread) {
-            true => Ordering::Relaxed,
-            false => Ordering::Release,
-        };
-        self.unread.store(unread - 1, order);
+        self.unread.store(unread - 1, Ordering::Release);
     }
 
     #[inline]
@@ -256,7 +241,7 @@ impl<T> ValueCell<T> {
         T: Clone,
     {
         self.value.with(|place| {
-            // SAFETY: it is unread, so it is there, and we hold the lock.
+            // SAFETY: it is unread, so it is initialised, and we hold the lock.
             let value = unsafe { (*place).assume_init_ref() };
             catch_unwind(AssertUnwindSafe(|| value.clone()))
         })
@@ -268,7 +253,8 @@ impl<T> ValueCell<T> {
     #[inline]
     unsafe fn read_out(&self) -> T {
         self.value.with_mut(|place| {
-            // SAFETY: see above.
+            // SAFETY: by this function's contract, the value is initialised, ours alone, and read
+            // once.
             unsafe { (*place).assume_init_read() }
         })
     }

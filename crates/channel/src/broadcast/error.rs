@@ -1,10 +1,10 @@
-//! What can go wrong with a broadcast channel.
+//! Errors of a broadcast channel.
 
 use std::fmt::Debug;
 
 use crate::macros::error_text;
 
-/// A value could not be sent because there are no receivers. It is given back.
+/// A value could not be sent because there are no receivers. The error has the value.
 ///
 /// Receivers may subscribe later, so another attempt may succeed.
 #[derive(Debug)]

@@ -8,15 +8,14 @@ use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{WaitQueue, coop, deadline};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
-use super::mutant::{Mutant, active};
 use super::shared::{Shared, Tail};
 use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that receives.
 ///
-/// Each receiver gets every value that is sent while it exists, unless it is too
-/// slow: then the oldest values are overwritten, it is told how many it has
-/// missed, and goes on with the oldest one that is left.
+/// Each receiver gets every value that is sent while it exists, unless it is too slow. Then the
+/// oldest values are overwritten, and the receiver gets an error with the number that it has
+/// missed. It goes on with the oldest value that is left.
 ///
 /// [`Sender::subscribe`](super::Sender::subscribe) and
 /// [`resubscribe`](Receiver::resubscribe) make more receivers.
@@ -105,8 +104,8 @@ impl<T> Receiver<T> {
 }
 
 impl<T: Clone> Receiver<T> {
-    /// Returns another receiver, for the values that are sent after this call: it
-    /// does not get what this one has yet to get.
+    /// Returns another receiver, for the values that are sent after this call. It does not get
+    /// the unread values of this one.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -259,9 +258,5 @@ impl<T: Clone> Event for &mut Receiver<T> {
 
     fn must_wait(&self) -> bool {
         self.shared.tail() == Tail::new(self.next, false)
-    }
-
-    fn looks_early(&self) -> bool {
-        active(Mutant::JoinsBlindly)
     }
 }

@@ -1,5 +1,5 @@
-//! The places for the last values, and the cells that are in them. What may be done
-//! with a cell when is said in `mod.rs`.
+//! The places for the last values, and the cells that are in them. `mod.rs` has the rules for the
+//! use of a cell.
 
 use std::ptr;
 
@@ -7,7 +7,6 @@ use blitz_futex::atomic::{AtomicPtr, AtomicU8, Ordering};
 use blitz_sync::internals::{Lock, Panics, fences};
 
 use super::cell::ValueCell;
-use super::mutant::{Mutant, active};
 
 /// Whether a value has ever been overwritten before all had got it. From then on
 /// the last receiver takes its value under the lock, like all others.
@@ -40,12 +39,7 @@ impl Lag {
     pub(super) fn announce(&self) {
         if self.0.load(Ordering::Acquire) != KNOWN {
             self.0.store(SAID, Ordering::SeqCst);
-            if active(Mutant::KnowsBeforeFence) {
-                self.0.store(KNOWN, Ordering::SeqCst);
-            }
-            if !active(Mutant::LagsWithoutFence) {
-                fences::heavy();
-            }
+            fences::heavy();
             self.0.store(KNOWN, Ordering::Release);
         }
     }
@@ -98,7 +92,7 @@ impl<T> Ring<T> {
 
     #[inline]
     fn slot(&self, position: u64) -> &Slot<T> {
-        // The remainder fits into a `usize`, whatever is cut off first.
+        // The remainder fits into a `usize`, even if the cast cuts off high bits first.
         let index = position as usize & (self.slots.len() - 1);
         // SAFETY: there is a slot at least, and as many as a power of two.
         unsafe { self.slots.get_unchecked(index) }
@@ -141,8 +135,7 @@ impl<T> Ring<T> {
             .store(cell, Ordering::Release);
     }
 
-    /// What follows after a cell has been unlocked: if it has been replaced meanwhile,
-    /// it is retired.
+    /// To be called after a cell has been unlocked. Retires it if it has been replaced.
     #[inline]
     pub(super) fn after_use(&self, cell: &ValueCell<T>) {
         if cell.is_replaced() {

@@ -8,15 +8,14 @@ use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{WaitQueue, deadline};
 
 use super::error::SendError;
-use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
 use super::shared::Shared;
 use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that sends. It can be cloned and shared.
 ///
-/// [`channel`](super::channel) makes the first one. When the last one is dropped,
-/// the channel is closed: the receivers get what is left, and then
+/// [`channel`](super::channel) makes the first one. When the last one is dropped, the channel is
+/// closed: the receivers get the remaining values, and then
 /// [`RecvError::Closed`](super::error::RecvError::Closed).
 ///
 /// ```
@@ -196,7 +195,7 @@ impl<T> Sender<T> {
     }
 }
 
-/// What senders and weak senders have.
+/// The methods that senders and weak senders share.
 macro_rules! counted {
     ($name:ident, $count:ident) => {
         impl<T> $name<T> {
@@ -298,9 +297,5 @@ impl<T> Event for Closed<'_, T> {
 
     fn must_wait(&self) -> bool {
         self.0.receivers() != 0
-    }
-
-    fn looks_early(&self) -> bool {
-        active(Mutant::LooksForReceiversFirst)
     }
 }

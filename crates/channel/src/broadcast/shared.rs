@@ -1,4 +1,4 @@
-//! What both ends of the channel share. The account of it is in `mod.rs`.
+//! State shared by both ends of the channel; `mod.rs` has the algorithm.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -7,7 +7,6 @@ use blitz_sync::internals::{List, Panics, WaitQueue};
 
 use super::cell::ValueCell;
 use super::error::{SendError, TryRecvError};
-use super::mutant::{Mutant, active};
 use super::ring::Ring;
 
 /// How many receivers a channel can have.
@@ -59,10 +58,10 @@ pub(super) struct Shared<T> {
     pub(super) weak_senders: AtomicUsize,
 }
 
-// SAFETY: a value goes from one thread to another, and is used by one at a time:
-// also while it is cloned, its slot is locked. So `T` need not be `Sync`.
+// SAFETY: a value goes from one thread to another, and never has two users: its cell is locked
+// also while it is cloned. So `T` need not be `Sync`.
 unsafe impl<T: Send> Send for Shared<T> {}
-// SAFETY: as above.
+// SAFETY: for the same reason; all other fields are atomics, or guarded by locks.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 // A panic in a value's clone or drop leaves the counts right.
@@ -127,10 +126,11 @@ impl<T> Shared<T> {
         let sent = self.waiting.locked(|list| {
             let tail = self.tail();
             let cell = self.ring.cell(tail.position());
-            match cell.is_spent() {
+            if cell.is_spent() {
                 // SAFETY: we hold the lock, and the cell is spent.
-                true => unsafe { self.put(list, tail, cell, &mut value) },
-                false => Err(Refusal::NotSpent),
+                unsafe { self.put(list, tail, cell, &mut value) }
+            } else {
+                Err(Refusal::NotSpent)
             }
         });
         match sent {
@@ -140,8 +140,8 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The same where a receiver lags behind by the whole ring: its value is
-    /// overwritten, or another cell takes the place of one that is in use.
+    /// The same if a receiver lags behind by the whole ring: its value is overwritten, or another
+    /// cell replaces a cell that is in use.
     #[cold]
     #[inline(never)]
     fn send_over(&self, mut value: Option<T>) -> Result<usize, SendError<T>> {
@@ -187,13 +187,12 @@ impl<T> Shared<T> {
             }
             // SAFETY: the cell is locked, and will be filled.
             let old = unsafe { cell.evict() };
-            // SAFETY: we hold both locks, and what was in the cell has just been
-            // taken out.
+            // SAFETY: we hold both locks, and have just taken the value out of the cell.
             (unsafe { self.put(list, tail, cell, value) }, old)
         })
     }
 
-    /// Puts a value into another cell, as a thread uses the one that is in its place.
+    /// Puts a value into another cell, as a thread uses the cell that is in the place.
     fn replace(
         &self,
         tail: Tail,
@@ -213,22 +212,21 @@ impl<T> Shared<T> {
             // SAFETY: we hold the lock, and the cell is spent.
             (unsafe { self.put(list, tail, cell, value) }, replaced)
         });
-        match replaced {
-            true => {
-                cell.set_replaced();
-                self.ring.retire(cell);
-            }
-            false => self.ring.give_back(fresh),
+        if replaced {
+            cell.set_replaced();
+            self.ring.retire(cell);
+        } else {
+            self.ring.give_back(fresh);
         }
         sent
     }
 
     /// Whether a value can be overwritten whose sender has seen `tail`, under its lock.
     fn check(&self, tail: Tail) -> Result<(), Refusal> {
-        if self.tail() != tail && !active(Mutant::TrustsOldTail) {
+        if self.tail() != tail {
             return Err(Refusal::NotSpent);
         }
-        if self.receivers() == 0 && !active(Mutant::EvictsForNobody) {
+        if self.receivers() == 0 {
             return Err(Refusal::NoReceivers);
         }
         Ok(())
@@ -257,14 +255,8 @@ impl<T> Shared<T> {
             unsafe { cell.fill(value, receivers) };
         }
         // The tail first: no receiver is ever ahead of it.
-        let late = active(Mutant::StampsFirst);
-        if !late {
-            self.set_tail(tail.next());
-        }
+        self.set_tail(tail.next());
         cell.announce(tail.position());
-        if late {
-            self.set_tail(tail.next());
-        }
         Ok(Sent {
             receivers,
             awaited: !list.is_empty(),
@@ -293,9 +285,10 @@ impl<T> Shared<T> {
             let (mut spent, mut most) = (0, self.ring.capacity());
             while spent < most {
                 let middle = spent + (most - spent) / 2;
-                match self.ring.cell(tail.wrapping_add(middle)).is_spent() {
-                    true => spent = middle + 1,
-                    false => most = middle,
+                if self.ring.cell(tail.wrapping_add(middle)).is_spent() {
+                    spent = middle + 1;
+                } else {
+                    most = middle;
                 }
             }
             (self.ring.capacity() - spent) as usize
@@ -313,9 +306,7 @@ impl<T> Shared<T> {
     pub(super) fn close(&self) {
         self.waiting
             .locked(|_| self.set_tail(self.tail().closed(true)));
-        if !active(Mutant::SilentClose) {
-            self.waiting.notify_all();
-        }
+        self.waiting.notify_all();
     }
 
     // Receiving
@@ -377,9 +368,10 @@ impl<T> Shared<T> {
     fn next_at(&self, tail: Tail, next: &mut u64) -> Result<(), TryRecvError> {
         let behind = tail.position() - *next;
         if behind == 0 {
-            return Err(match tail.is_closed() {
-                true => TryRecvError::Closed,
-                false => TryRecvError::Empty,
+            return Err(if tail.is_closed() {
+                TryRecvError::Closed
+            } else {
+                TryRecvError::Empty
             });
         }
         match behind.saturating_sub(self.ring.capacity()) {
@@ -409,8 +401,7 @@ impl<T> Shared<T> {
         next.expect("max receivers")
     }
 
-    /// One receiver less. What it has not got, from `next` on, need not be kept
-    /// for it.
+    /// Removes one receiver. Its unread values, from `next` on, need not be kept for it.
     pub(super) fn unsubscribe(&self, next: u64) {
         let (until, is_last) = self.waiting.locked(|_| {
             let receivers = self.receivers.load(Ordering::Relaxed) - 1;
@@ -422,11 +413,11 @@ impl<T> Shared<T> {
             (tail.position(), receivers == 0)
         });
         let mut panics = Panics::default();
-        // What has been overwritten need not be looked at.
+        // Overwritten values need no look.
         let oldest = self.tail().position().saturating_sub(self.ring.capacity());
         for position in next.max(oldest)..until {
             let cell = self.ring.cell(position);
-            if cell.holds(position) && !active(Mutant::KeepsUnread) {
+            if cell.holds(position) {
                 let value = cell.renounce(position);
                 panics.put_off(|| drop(value));
                 panics.put_off(|| self.ring.after_use(cell));

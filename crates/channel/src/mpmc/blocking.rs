@@ -1,11 +1,11 @@
 //! Threads that send and receive: how they wait.
 //!
-//! A thread spins before it sleeps. With a buffer of some size it looks at the number
-//! of values meanwhile and is in no list, so the other side can do many steps before
-//! this one interferes; a sender does not before a quarter of the buffer is free, or it
-//! has spun long enough. Without a buffer, or with a small one, the other side has to
-//! find it: it is in the list and looks at its signal. A thread that chooses it then makes
-//! no system call: a node knows whether its thread sleeps.
+//! A thread spins before it sleeps. With a buffer of some size it looks at the number of values
+//! while it spins and is in no list. So the other side can do many steps before this one
+//! interferes. A sender retries once a quarter of the buffer is free, or it has spun long enough.
+//! Without a buffer, or with a small one, the other side has to find it: it is in the list and
+//! looks at its signal. A thread that chooses it then makes no system call: a node knows whether
+//! its thread sleeps.
 
 use std::time::Instant;
 
@@ -17,8 +17,8 @@ use super::error::{TryRecvError, TrySendError};
 use super::request::{Queue, Request};
 use super::waiter::{Waiter, woken};
 
-/// A thread's waiter, on its stack: in other lines of the cache than what else the
-/// thread writes while it waits, as others write here to serve it.
+/// A thread's waiter, on its stack. Other threads write here to serve it, so it shares no cache
+/// line with variables that the thread writes while it waits.
 #[repr(align(128))]
 struct OnStack<T>(Waiter<T>);
 
@@ -38,7 +38,7 @@ impl<T> Channel<T> {
     #[cold]
     fn recv_slow_until(&self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
         if is_past(deadline) {
-            // Looks once more, also at selections.
+            // Looks again, also at selections.
             return self.try_recv();
         }
         if self.spins_outside() {

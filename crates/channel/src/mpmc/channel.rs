@@ -1,18 +1,18 @@
-//! A channel: its state, the lock around it, and what can be seen without it.
+//! A channel: its state, the lock around it, and the atomics that are read without it.
 //!
-//! The lock is our mutex's core: one compare-and-swap to take it and a plain store
-//! to release it. What a step does under it is a few dozen instructions
-//! (`state.rs`), and never the user's code: values are dropped and waiters are woken
-//! afterwards. A step that wakes no waiter costs this one compare-and-swap.
+//! The lock is our mutex's core: one compare-and-swap to take it and a plain store to release it.
+//! A step under it is a few dozen instructions (`state.rs`), and never the user's code: values
+//! are dropped and waiters are woken afterwards. A step that wakes no waiter costs this one
+//! compare-and-swap.
 //!
 //! # No wake-up is lost
 //!
-//! A waiter looks at the state and joins a list under one hold of the lock, and a step
-//! that changes the state looks at the lists under one hold of the lock. So there is no
-//! moment between the look and the announcement, and no order of memory accesses to think
-//! of. How the chosen waiter is woken is told in `blitz_sync`'s wait queue.
+//! A waiter looks at the state and joins a list in one critical section. A step that changes the
+//! state looks at the lists in one critical section. So there is no moment between the look and
+//! the announcement, and no order of memory accesses to think of. `blitz_sync`'s wait queue
+//! argues for the wake-up of the chosen waiter.
 //!
-//! # What is seen without the lock
+//! # Without the lock
 //!
 //! The number of values and whether the channel is closed are kept in two atomics,
 //! written under the lock. A thread that spins looks at them, and they answer
@@ -37,8 +37,8 @@ use super::woken::{Call, Woken};
 /// A channel with room for no more than this is full or empty most of the time.
 const FEW: usize = 16;
 
-/// See the head of this file. What every step uses comes first, in one line of the
-/// cache.
+/// A channel; see the head of this file. The fields that every step uses come first, in one cache
+/// line.
 #[repr(C, align(64))]
 pub(super) struct Channel<T> {
     lock: ListLock,
@@ -55,7 +55,7 @@ pub(super) struct Channel<T> {
 
 // SAFETY: the state is used only under the lock, and values only pass through.
 unsafe impl<T: Send> Send for Channel<T> {}
-// SAFETY: as above.
+// SAFETY: all access to the state is under the lock.
 unsafe impl<T: Send> Sync for Channel<T> {}
 
 // No user's code runs under the lock, so a panic cannot leave the state half done.
@@ -140,7 +140,7 @@ impl<T> Channel<T> {
         self.len.store(state.len(), Ordering::Relaxed);
     }
 
-    /// Runs a step after which one waiter is woken, or the streams are told.
+    /// Runs a step, then wakes the waiter, or the streams, that it returns.
     pub(super) fn locked_then_call(&self, step: impl FnOnce(&mut State<T>) -> Wake) {
         let call = self.locked(|state| {
             let wake = step(state);
@@ -197,8 +197,8 @@ impl<T> Channel<T> {
         (result, woken)
     }
 
-    /// Wakes the waiters that a step has chosen, and does what it left to do, also when a
-    /// waker panics.
+    /// Wakes the waiters that a step has chosen, serves the remaining ones, and wakes the streams,
+    /// also when a waker panics.
     fn wake_chosen(&self, mut woken: Woken) -> Panics {
         let mut panics = Panics::new();
         let mut tells_streams = woken.tells_streams;
@@ -254,8 +254,8 @@ impl<T> Channel<T> {
         sent
     }
 
-    /// Receives if that is possible at once, without regard to selections that have
-    /// yet to say what they send.
+    /// Receives if that is possible at once, without regard to selections whose promised values
+    /// have not been sent.
     #[inline(always)]
     pub(super) fn receive(&self) -> Result<T, TryRecvError> {
         let received = self.lock.locked_among_many(|| {
@@ -302,7 +302,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Puts a value into the buffer in any case. What had to go for it.
+    /// Puts a value into the buffer in any case. Returns the value that it has replaced.
     pub(super) fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
         let (oldest, call) = self.locked(|state| {
             let (oldest, wake) = match state.send(value) {
@@ -369,7 +369,7 @@ impl<T> Channel<T> {
             Some(true) => true,
             Some(false) => {
                 let waker = waker.clone();
-                // What is replaced, or was not needed, is dropped without the lock.
+                // The old or unused waker is dropped without the lock.
                 let (waits, _unused) =
                     self.locked(|state| state.list(queue).change_waker(node, waker));
                 waits

@@ -1,9 +1,9 @@
 //! Receivers of moments: `after`, `at`, `tick`, and `never`.
 //!
-//! One thread, started by the first use, sends them all; it sleeps until the earliest
-//! one is due. It holds no channel: one whose receivers have been dropped is gone, and
-//! its entry is removed when it is due, or when the entries have doubled in number. The
-//! channels count a sender that does not exist, so they are never closed.
+//! One thread, started by the first use, sends them all; it sleeps until the earliest one is due.
+//! It does not keep channels alive: when the receivers of a channel have been dropped, its entry
+//! is removed when it is due, or when the entries have doubled in number. The channels count a
+//! sender that does not exist, so they are never closed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

@@ -1,4 +1,4 @@
-//! What can go wrong. An error of a sender gives the value back.
+//! Errors of the channel. An error of a sender has the value.
 
 use crate::macros::error_text;
 

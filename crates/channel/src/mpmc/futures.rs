@@ -1,4 +1,4 @@
-//! What tasks await.
+//! The futures of a channel.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -71,8 +71,8 @@ futures! {
     /// **Cancel safety.** When it is dropped before it is done, no value is lost: one
     /// that it has been given already goes to the next receiver.
     ///
-    /// One that is kept without being polled keeps its place in the queue and the value
-    /// that was assigned to it. Users of async-channel expect that others get the value.
+    /// A future that is kept without being polled keeps its place in the queue and the value that
+    /// was assigned to it. Users of async-channel expect that others get the value.
     Recv in Receivers -> Result<T, RecvError> {
         |channel, waiter, cx| {
             coop::poll_with(cx, |cx| channel.poll_recv(waiter, cx))

@@ -1,8 +1,8 @@
 //! `select!` and `select_biased!`.
 //!
-//! The arms are brought into one form, one after the other: a name for the end, a name
-//! for its index, one for what it returned, which end it is and its method, the end, the
-//! value to be sent, the pattern, and the body. Each name comes from an expansion of its own, so they differ.
+//! The macros bring the arms into one form, one after the other. The form names the end, its
+//! index and its result. Then come the kind of the end and its method, the end, the value to be
+//! sent, the pattern, and the body. Each name comes from an expansion of its own, so they differ.
 
 /// Waits until one of several operations on [`mpmc`](crate::mpmc) channels is possible,
 /// completes it, and evaluates its arm. Blocks the calling thread.

@@ -11,16 +11,16 @@
 //! * [`bounded`]`(n)` holds up to `n` values; senders wait while it is full.
 //! * [`bounded`]`(0)` holds none: a sender waits for the receiver that takes its
 //!   value.
-//! * [`unbounded`] holds what there is memory for; sending never waits.
+//! * [`unbounded`] grows as far as memory allows; sending never waits.
 //!
 //! **Order.** Values leave in the order in which they came. Waiters are served in
 //! the order of arrival, and none overtakes another. A receive future that is kept without
 //! being polled keeps its place in the queue and the value that was assigned to it.
 //! Users of async-channel expect that others get the value.
 //!
-//! **The end.** A channel is closed by [`close`](Sender::close), or when its last
-//! sender or its last receiver is gone. Sending fails from then on; what is in the
-//! channel can still be received. With the last receiver, that is dropped.
+//! **The end.** A channel is closed by [`close`](Sender::close), or when its last sender or its
+//! last receiver is dropped. Sending fails from then on. Receivers still get the remaining
+//! values; with the last receiver, these are dropped.
 //!
 //! **Cost.** A step that wakes no waiter takes one atomic read-modify-write. Waiting
 //! allocates nothing. A bounded channel takes memory as it fills up.
@@ -55,11 +55,6 @@ mod error;
 mod futures;
 mod iter;
 mod macros;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod mutant;
 mod receiver;
 mod request;
 mod select;

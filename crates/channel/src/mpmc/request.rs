@@ -1,5 +1,5 @@
-//! What a waiter in one of a channel's lists wants, and how it is chosen when it
-//! waits in several lists at once.
+//! The request of a waiter in one of a channel's lists, and the choice of a waiter in several
+//! lists.
 
 use std::cell::Cell;
 use std::ptr;
@@ -8,8 +8,6 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
 use blitz_sync::internals::{HandoffSpin, Node, Wake};
-
-use super::mutant::{Mutant, active};
 
 /// See the head of this file. Used by the holder of the channel's lock while the
 /// node is linked, and by the waiter while it is not.
@@ -33,14 +31,14 @@ pub(super) enum Queue {
     Receivers,
     /// Waiters that send.
     Senders,
-    /// Streams, which are told that there is something.
+    /// Streams, which are woken when there is a value.
     #[cfg(feature = "stream")]
     Streams,
     /// Waiters for the end.
     CloseWaiters,
 }
 
-/// For what a node waits.
+/// The purpose of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// For itself: a future, or a thread.
@@ -108,13 +106,13 @@ const ABORTED: u32 = 2;
 /// Above the outcome, the number of the case plus one.
 const CASE_SHIFT: u32 = 3;
 
-/// What has become of a case.
+/// The outcome of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Outcome {
     /// It may send one value, which goes where any other would.
     Slot,
-    /// It may send one value, for which the selection waits that was told `Reserved`.
+    /// It may send one value, for the selection whose outcome is `Reserved`.
     Paired,
     /// One value is set aside for it, now or soon.
     Reserved,
@@ -142,7 +140,7 @@ impl Selection {
         let decided = (case + 1) << CASE_SHIFT | outcome as u32;
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            if word > ASLEEP && !active(Mutant::SelectTakenTwice) {
+            if word > ASLEEP {
                 return None;
             }
             match self.exchange(word, decided) {
@@ -166,8 +164,8 @@ impl Selection {
         self.word.load(Ordering::Relaxed) <= ASLEEP
     }
 
-    /// Waits until a case is decided. `false` if the deadline comes first; it may
-    /// be decided all the same.
+    /// Waits until a case is decided. `false` if the deadline comes first; a case may still be
+    /// decided then.
     pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
         let mut spin = HandoffSpin::new(2);
         while spin.turn() {

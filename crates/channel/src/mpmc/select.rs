@@ -10,12 +10,12 @@
 //! the next waiter, as if it had not been there. So a thread is given exactly one case,
 //! and no value is spent on another.
 //!
-//! An attempt that must not block, or whose time is up, joins all lists as well before
-//! it gives up. Otherwise it could miss a value that moves from a channel that it has
-//! yet to look at to one that it has looked at, though there was one at every moment.
-//! When the last node has been linked and the word is still unclaimed, no case was
-//! possible at that moment: each was impossible when its node was linked, and what
-//! would have made it possible since would have claimed the word.
+//! An attempt that must not block, or whose time is up, also joins all lists before it gives up.
+//! Otherwise it could miss a value that moves from a channel that it has yet to look at to one
+//! that it has looked at, though there was one at every moment. When the last node has been
+//! linked and the word is still unclaimed, no case was possible at that moment. Each was
+//! impossible when its node was linked, and a step that has made it possible since would have
+//! claimed the word.
 //!
 //! The claim does not do the operation. It gives a right (see `state.rs`), which
 //! [`SelectedOperation`] carries: a value is set aside, or room is promised. It is
@@ -23,21 +23,21 @@
 //!
 //! # No wake-up is lost
 //!
-//! A case is looked at and linked under one hold of its channel's lock. What becomes
-//! possible later finds the node there. If something is possible already, the node is
-//! not linked: no waiter may wait for what is there, or the end of the channel would
-//! overtake it. The thread gives up waiting then, by a compare-and-swap on the word,
-//! and tries again; if that fails, another thread has claimed it in between, and it has its
+//! A case is looked at and linked in one critical section of its channel. A later step that makes
+//! it possible finds the node there. If the case is possible already, the node is not linked: a
+//! waiter must not wait beside a value, or the end of the channel would overtake it. The thread
+//! then gives up waiting, by a compare-and-swap on the word, and tries again. If the
+//! compare-and-swap fails, another thread has claimed the word in between, and the thread has its
 //! case.
 //!
 //! Two selections that meet in a channel without a buffer: the second to link its
 //! node sees the first one's, gives up waiting, and claims it when it tries again.
 //!
-//! The thread leaves only after it has taken the lock of each channel it has a node
-//! in. So neither a node nor the word is used when it is gone.
+//! The thread leaves only after it has taken the lock of each channel in which it has a node. So
+//! no other thread uses a node or the word after that.
 //!
-//! *Readiness* works the same way, with nodes that say that they only observe: they
-//! are told, and what made them ready goes to the next.
+//! *Readiness* works the same way, with nodes that only observe: a step wakes them, and passes
+//! its value or room on to the next waiter.
 //!
 //! # Sources
 //!
@@ -53,7 +53,6 @@ use blitz_sync::internals::{Node, Panics, Random};
 
 use super::channel::Channel;
 use super::error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
-use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
 use super::request::{Outcome, Queue, Request, Role, Selection};
 use super::sender::Sender;
@@ -64,8 +63,8 @@ mod operation;
 
 pub use operation::SelectedOperation;
 
-/// A channel, whatever its values are. An operation on it is known by the list in which it
-/// waits.
+/// A channel with values of any type. The list in which an operation on it waits identifies the
+/// operation.
 trait AnyChannel {
     /// Chooses the operation, if it is possible now; an observer only looks.
     fn choose(&self, queue: Queue, role: Role) -> Option<Outcome>;
@@ -75,7 +74,7 @@ trait AnyChannel {
     ///
     /// The node stays where it is until it has left.
     unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool;
-    /// Takes the node out, if it is there.
+    /// Unlinks the node, if it is linked.
     fn leave(&self, queue: Queue, node: &Node<Request>);
     /// Gives a right back that was not used.
     fn abandon(&self, outcome: Outcome);
@@ -95,10 +94,10 @@ impl<T> AnyChannel for Channel<T> {
     unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool {
         let sends = queue == Queue::Senders;
         let (waits, tells_streams) = self.locked(|state| {
-            let waits = !state.is_possible(queue, node.request.role, selection)
-                || active(Mutant::SelectJoinsBlindly);
+            let waits = !state.is_possible(queue, node.request.role, selection);
             if waits {
-                // SAFETY: as the caller says.
+                // SAFETY: by this function's contract, the node is not linked and stays where it
+                // is.
                 unsafe { state.list(queue).push(node) };
                 if !state.has_buffer() {
                     let other = if sends {
@@ -184,15 +183,14 @@ impl Case<'_> {
     }
 }
 
-// SAFETY: what a selection does with the ends is to count rights, link nodes, and
-// move values between senders' slots and the buffer, under the channel's lock. It
-// neither makes nor drops a value; a call of `send` or `recv` on what was selected
-// needs the end itself.
+// SAFETY: a selection only counts rights of the ends, links nodes, and moves values between
+// senders' slots and the buffer, under the channel's lock. It neither makes nor drops a value; a
+// call of `send` or `recv` on the selected operation needs the end itself.
 unsafe impl Send for Select<'_> {}
-// SAFETY: as above; everything but cloning takes an exclusive borrow.
+// SAFETY: for the same reason; everything but cloning takes an exclusive borrow.
 unsafe impl Sync for Select<'_> {}
 
-/// What holds of a wait without a limit.
+/// The message of a broken invariant of a wait without a limit.
 const WITHOUT_END: &str = "a wait without a deadline does not time out";
 
 /// How long to wait.
@@ -210,8 +208,8 @@ impl<'a> Select<'a> {
         Self::default()
     }
 
-    /// Creates the same, but if several operations are possible, the one that was added
-    /// first is chosen.
+    /// Creates the same, but if several operations are possible, the first of them in the order
+    /// of addition is chosen.
     #[must_use]
     pub fn new_biased() -> Self {
         Self {
@@ -401,7 +399,7 @@ impl<'a> Select<'a> {
         Some(case.index)
     }
 
-    /// Chooses a case, or finds one that is ready. `None` if the time is up.
+    /// Chooses a case, or finds a case that is ready. `None` if the time is up.
     fn choose(&mut self, role: Role, limit: Limit) -> Option<(Case<'a>, Outcome)> {
         if self.cases.is_empty() {
             sleep(limit);
@@ -413,11 +411,8 @@ impl<'a> Select<'a> {
             if let Some(chosen) = self.cases.iter().find_map(possible) {
                 return Some(chosen);
             }
-            if active(Mutant::GivesUpUnregistered) && matches!(limit, Limit::Now) {
-                return None;
-            }
             let decided = self.wait(role, limit)?;
-            // What an observer was told of is looked at again.
+            // An observer looks again.
             if let Some((case, outcome)) = decided.filter(|_| role == Role::Case) {
                 return Some((self.cases[case], outcome));
             }
@@ -449,10 +444,7 @@ impl<'a> Select<'a> {
                 Limit::Now => false,
                 Limit::Until(deadline) => selection.wait(deadline),
             };
-        let mut decided = selection.abort();
-        if !in_time && active(Mutant::SelectTimesOutBlindly) {
-            decided = None;
-        }
+        let decided = selection.abort();
         for (case, node) in self.cases.iter().zip(&nodes).take(joined) {
             case.channel.leave(case.queue, node);
         }
@@ -461,7 +453,7 @@ impl<'a> Select<'a> {
         (in_time || decided.is_some()).then_some(decided)
     }
 
-    /// Puts the cases into a random order, unless theirs is the one that counts.
+    /// Puts the cases into a random order, unless the selection is biased.
     fn shuffle(&mut self) {
         if self.is_biased || cfg!(loom) {
             return;

@@ -161,13 +161,12 @@ impl<T> Sender<T> {
     }
 }
 
-/// What both ends have.
+/// The methods that both ends share.
 macro_rules! shared_by_both_ends {
     ($end:ident, $weak:ident, $count:ident) => {
         impl<T> $end<T> {
-            /// Closes the channel: sending fails from now on, and all waiters are told.
-            /// What is in the channel can still be received. Returns `false` if it was
-            /// closed before.
+            /// Closes the channel: sending fails from now on, and all waiters are woken.
+            /// Receivers still get the remaining values. Returns `false` if it was closed before.
             ///
             /// ```
             /// use blitz_io::sync::mpmc::{self, TryRecvError};

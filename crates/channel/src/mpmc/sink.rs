@@ -14,7 +14,7 @@ use super::sender::Sender;
 use super::waiter::Waiter;
 use crate::macros::opaque_debug;
 
-/// A sender as a sink: what [`Sender::sink`] and [`Sender::into_sink`] return.
+/// A sender as a sink: the result of [`Sender::sink`] and [`Sender::into_sink`].
 ///
 /// It takes one value that does not fit into the channel yet, which is sent by
 /// flushing, and is dropped with the sink if that has not been done. It allocates

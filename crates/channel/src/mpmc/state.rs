@@ -1,5 +1,4 @@
-//! What is in a channel, and every step that changes it. All of it happens under
-//! the channel's lock.
+//! The state of a channel, and every step that changes it, under the channel's lock.
 //!
 //! There are values in the buffer, receivers that wait, and senders that wait,
 //! each with a value in its hands. Between two steps
@@ -12,30 +11,27 @@
 //! the first sender in. So values leave in the order of their arrival, waiters are
 //! served in theirs, and none overtakes another.
 //!
-//! A waiter is *chosen* by the step that serves it: its value is in its slot, or out
-//! of it, when it is unlinked and signalled, and it does not touch the channel
-//! again.
+//! A waiter is *chosen* by the step that serves it. When it is unlinked and signalled, its value
+//! is in its slot, or out of it, and the waiter does not touch the channel again.
 //!
 //! # Streams
 //!
-//! A receiver that waits as a stream may never be polled again, so no value is put
-//! into its hands. It waits in a list of its own. A sender that adds a value that no other
-//! receiver takes, or waits with one in a channel without a buffer, tells all streams, and
-//! those that are polled come for it. So while there is something to receive, each stream
-//! that waits has been told, or is about to be.
+//! A receiver that waits as a stream may never be polled again, so no value is assigned to it. It
+//! waits in a list of its own. A sender wakes all streams if it adds a value that no other
+//! receiver takes, or waits with one in a channel without a buffer. Streams that are polled come
+//! for it. So while there is a value, each waiting stream has been woken, or is about to be.
 //!
 //! # A value that comes back
 //!
-//! A future that is dropped may have been given a value. That goes to the next
-//! receiver, or is `returned`: it is older than all in the buffer. Several that
-//! come back go by the order in which they had been handed out, so the values of
-//! each sender stay in order. If the channel was closed in between, the receivers that
-//! waited have been told of the end; the value is there when one asks again.
+//! A future that is dropped may have been given a value. That value goes to the next receiver, or
+//! is `returned`: it is older than all in the buffer. Several such values go by the order in
+//! which they had been handed out, so the values of each sender stay in order. If the channel was
+//! closed in between, the waiting receivers have seen the end; the next receive gets the value.
 //!
 //! # Selections
 //!
-//! A thread that waits in several channels (`select.rs`) is chosen before it says
-//! what it sends or where it receives. So it is given a right, and uses it later:
+//! A thread that waits in several channels (`select.rs`) is chosen before it names its value or
+//! the place to receive it. So it gets a right, and uses it later:
 //!
 //! * `reserved` values are set aside for selections that may receive. Others leave as
 //!   many in the buffer.
@@ -44,7 +40,7 @@
 //!   many receivers. Such a receiver does not leave when its time is up: it is
 //!   *overdue*. It gets the value when the promise is kept. When it is broken, the step
 //!   that takes the promise back chooses the receiver without a value (`serve_waiters`).
-//! * Where both sides are selections, the value is reserved before it is there.
+//! * If both sides are selections, the value is reserved before it arrives.
 
 use std::collections::VecDeque;
 use std::{iter, ptr};
@@ -52,7 +48,6 @@ use std::{iter, ptr};
 use blitz_sync::internals::{List, Node, Wake, Wakes};
 
 use super::error::{TryRecvError, TrySendError};
-use super::mutant::{Mutant, active};
 use super::request::{Outcome, Queue, Request, Role, selection_of};
 
 mod selections;
@@ -68,9 +63,9 @@ const CLOSED: u16 = 1;
 /// There are waiters, or something is set aside.
 const BUSY: u16 = 2;
 
-/// See the head of this file. What changes with every value that goes from hand to
-/// hand comes first: with the lock it takes two lines of the cache, and to move one
-/// from processor to processor costs as much as the rest of a step.
+/// The state of a channel; see the head of this file. The fields that change with every hand-over
+/// of a value come first. With the lock they take two cache lines. Moving one from processor to
+/// processor costs as much as the rest of a step.
 #[repr(C)]
 pub(super) struct State<T> {
     /// `CLOSED` and `BUSY`: zero when a step need only look at the buffer.
@@ -80,7 +75,7 @@ pub(super) struct State<T> {
     pub(super) buffer: VecDeque<T>,
     receivers: List<Request>,
     senders: List<Request>,
-    /// Streams: they are told that there is something, and come for it.
+    /// Streams: a value wakes them, and they come for it.
     streams: List<Request>,
     /// Waiters for the end.
     close_waiters: List<Request>,
@@ -106,8 +101,7 @@ enum Found {
     Case(Wake),
 }
 
-/// The nodes of a list whose lock is held. The latest one may be unlinked before the next
-/// is asked for.
+/// The nodes of a list whose lock is held. The caller may unlink each before it takes the next.
 fn nodes(list: &List<Request>) -> impl Iterator<Item = *const Node<Request>> + use<> {
     let first = list.first().map(ptr::from_ref);
     iter::successors(first, |&node| {
@@ -221,15 +215,16 @@ impl<T> State<T> {
                 return Ok(unsafe { self.take_over(node) });
             }
         }
-        Err(match self.is_closed() {
-            true => TryRecvError::Closed,
-            false => TryRecvError::Empty,
+        Err(if self.is_closed() {
+            TryRecvError::Closed
+        } else {
+            TryRecvError::Empty
         })
     }
 
-    /// Takes the oldest value, or `None` at the end of the channel; if there is neither,
-    /// lets the receiver wait, in this list. The error is what to wake then: in a channel
-    /// without a buffer, a selection that can send now.
+    /// Takes the oldest value, or `None` at the end of the channel. If there is neither, lets the
+    /// receiver wait, in this list. The error then is the wake to perform: in a channel without a
+    /// buffer, of a selection that can send now.
     ///
     /// # Safety
     ///
@@ -239,12 +234,10 @@ impl<T> State<T> {
         node: &Node<Request>,
         queue: Queue,
     ) -> Result<Option<(T, Wake)>, Wake> {
-        if !active(Mutant::JoinsBlindly) {
-            match self.recv() {
-                Ok(received) => return Ok(Some(received)),
-                Err(TryRecvError::Closed) => return Ok(None),
-                Err(TryRecvError::Empty) => {}
-            }
+        match self.recv() {
+            Ok(received) => return Ok(Some(received)),
+            Err(TryRecvError::Closed) => return Ok(None),
+            Err(TryRecvError::Empty) => {}
         }
         let mut wake = Wake::Nobody;
         if self.capacity == 0 {
@@ -258,7 +251,7 @@ impl<T> State<T> {
                 None => {}
             }
         }
-        // SAFETY: as the caller says.
+        // SAFETY: the contract of `List::push` is this function's contract.
         unsafe { self.list(queue).push(node) };
         Err(match wake {
             Wake::Nobody => self.release_overdue().unwrap_or(Wake::Nobody),
@@ -266,9 +259,9 @@ impl<T> State<T> {
         })
     }
 
-    /// Sends the value in this slot; if that is not possible, lets the sender wait.
-    /// `Err` if it waits, else what to wake. What is left in the slot was not sent,
-    /// because the channel is closed.
+    /// Sends the value in this slot; if that is not possible, lets the sender wait. `Err` if it
+    /// waits, else the wake to perform. A value that is still in the slot was not sent, because
+    /// the channel is closed.
     ///
     /// # Safety
     ///
@@ -278,20 +271,18 @@ impl<T> State<T> {
         node: &Node<Request>,
         slot: &mut Option<T>,
     ) -> Result<Wake, ()> {
-        if !active(Mutant::JoinsBlindly) {
-            let Some(value) = slot.take() else {
+        let Some(value) = slot.take() else {
+            return Ok(Wake::Nobody);
+        };
+        match self.send(value) {
+            Ok(wake) => return Ok(wake),
+            Err(TrySendError::Closed(value)) => {
+                *slot = Some(value);
                 return Ok(Wake::Nobody);
-            };
-            match self.send(value) {
-                Ok(wake) => return Ok(wake),
-                Err(TrySendError::Closed(value)) => {
-                    *slot = Some(value);
-                    return Ok(Wake::Nobody);
-                }
-                Err(TrySendError::Full(value)) => *slot = Some(value),
             }
+            Err(TrySendError::Full(value)) => *slot = Some(value),
         }
-        // SAFETY: as the caller says.
+        // SAFETY: the contract of `List::push` is this function's contract.
         unsafe { self.senders.push(node) };
         Err(())
     }
@@ -307,7 +298,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Keeps a value. One that came back has a ticket.
+    /// Keeps a value. A value that came back has a ticket.
     fn store(&mut self, value: T, ticket: Option<u64>) {
         let Some(ticket) = ticket else {
             return self.buffer.push_back(value);
@@ -316,7 +307,7 @@ impl<T> State<T> {
         self.returned.insert(place, (ticket, value));
     }
 
-    /// Puts a value into the buffer, room or not. Returns the one that had to go for it.
+    /// Puts a value into the buffer, room or not. Returns the value that it has replaced.
     pub(super) fn force(&mut self, value: T) -> Option<T> {
         let is_full = !self.has_room() && self.is_available();
         let oldest = is_full.then(|| self.take()).flatten();
@@ -327,12 +318,8 @@ impl<T> State<T> {
     /// Ends the channel. Chooses waiters, as many as can be woken at once.
     pub(super) fn close(&mut self, wakes: &mut Wakes) {
         self.flags |= CLOSED;
-        if !active(Mutant::CloseForgetsReceivers) {
-            Self::dismiss(&mut self.receivers, wakes);
-        }
-        if !active(Mutant::CloseForgetsSenders) {
-            Self::dismiss(&mut self.senders, wakes);
-        }
+        Self::dismiss(&mut self.receivers, wakes);
+        Self::dismiss(&mut self.senders, wakes);
         Self::dismiss(&mut self.streams, wakes);
         Self::dismiss(&mut self.close_waiters, wakes);
     }
@@ -344,9 +331,9 @@ impl<T> State<T> {
             }
             // SAFETY: it is linked.
             let wake = match unsafe { (*node).request.role } {
-                // SAFETY: as above.
+                // SAFETY: it is linked in this list.
                 Role::Plain => Some(unsafe { list.choose(node) }),
-                // SAFETY: as above, and it is a selection's.
+                // SAFETY: it is linked in this list, and a selection's.
                 _ => unsafe { Self::choose_case(list, node, Outcome::Closed) },
             };
             if let Some(wake) = wake {
@@ -366,11 +353,7 @@ impl<T> State<T> {
     /// Whether there is a value that is not set aside.
     #[inline]
     fn is_available(&self) -> bool {
-        let reserved = match active(Mutant::SelectKeepsNothing) {
-            true => 0,
-            false => self.reserved,
-        };
-        self.len() > reserved
+        self.len() > self.reserved
     }
 
     /// Whether there is room that is not promised.
@@ -379,7 +362,7 @@ impl<T> State<T> {
         self.len() + self.promised < self.capacity
     }
 
-    /// The oldest value. One that came back keeps its ticket.
+    /// The oldest value. A value that came back keeps its ticket.
     #[inline]
     fn take(&mut self) -> Option<(Option<u64>, T)> {
         match self.returned.pop() {
@@ -412,7 +395,7 @@ impl<T> State<T> {
 
     /// Lets the first sender in that waits, if there is room.
     fn admit(&mut self) -> Option<Wake> {
-        if !self.has_room() || active(Mutant::LetsNobodyIn) {
+        if !self.has_room() {
             return None;
         }
         self.let_in(Outcome::Slot)
@@ -462,8 +445,8 @@ impl<T> State<T> {
         None
     }
 
-    /// The first sender that waits. A selection is told `outcome`; without one, a
-    /// selection stands in the way of those behind it.
+    /// The first sender that waits. A selection gets `outcome`; without an outcome, a selection
+    /// stands in the way of those behind it.
     fn find_sender(&mut self, outcome: Option<Outcome>) -> Option<Found> {
         for node in nodes(&self.senders) {
             // SAFETY: it is linked, and we hold the lock.
@@ -485,8 +468,8 @@ impl<T> State<T> {
         None
     }
 
-    /// Takes a selection's node out. `None` if it has another case, or only
-    /// observes; an observer is told at once, by a system call and not by the user's code.
+    /// Takes a selection's node out. `None` if it has another case, or only observes. An observer
+    /// is woken at once, by a system call and not by the user's code.
     ///
     /// # Safety
     ///
@@ -496,11 +479,12 @@ impl<T> State<T> {
         node: *const Node<Request>,
         outcome: Outcome,
     ) -> Option<Wake> {
-        // SAFETY: as the caller says; it is linked until the end of this.
+        // SAFETY: by this function's contract, the node is linked, and it is until `remove`
+        // below.
         let node = unsafe { &*node };
         let observes = node.request.role == Role::Observer;
         let outcome = if observes { Outcome::Ready } else { outcome };
-        // SAFETY: as above.
+        // SAFETY: by this function's contract, the node is a selection's, and linked.
         let chosen = unsafe { selection_of(node) }.claim(node.request.case, outcome);
         list.remove(node);
         if !observes {

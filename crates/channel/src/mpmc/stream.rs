@@ -13,12 +13,11 @@ use super::waiter::Waiter;
 
 /// The values to come. It ends when the channel is empty and closed.
 ///
-/// The receiver allocates once, when it has to wait for the first time. While it
-/// waits as a stream it is only told that there is something, as are all that wait
-/// as streams: the first receiver that asks gets the value, and one that waits in
-/// [`recv`](Receiver::recv) or as a thread goes before. In a channel without a
-/// buffer, [`try_send`](super::Sender::try_send) does not find a stream that waits;
-/// a sender that waits does.
+/// The receiver allocates once, when it has to wait for the first time. A value wakes all
+/// receivers that wait as streams, and the first that is polled gets it. A receiver that waits in
+/// [`recv`](Receiver::recv) or as a thread goes before them. In a channel without a buffer,
+/// [`try_send`](super::Sender::try_send) does not find a stream that waits; a sender that waits
+/// does.
 ///
 /// ```
 /// # pollster::block_on(async {

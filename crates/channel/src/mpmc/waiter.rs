@@ -13,7 +13,6 @@ use blitz_sync::internals::{Node, Wake};
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError, TryRecvError, TrySendError};
-use super::mutant::{Mutant, active};
 use super::request::{Queue, Request};
 use super::state::State;
 use super::woken::Call;
@@ -38,8 +37,8 @@ enum Stage {
     Done,
 }
 
-// SAFETY: values go from one thread to another, if they may. What is shared while
-// the node is linked is used under the channel's lock.
+// SAFETY: values go from one thread to another, and are `Send`. The fields that other threads use
+// while the node is linked are used under the channel's lock.
 unsafe impl<T: Send> Send for Waiter<T> {}
 // SAFETY: all use takes a future that is borrowed exclusively, or one on the stack
 // of the thread that uses it; a shared reference from elsewhere gives access to
@@ -100,7 +99,7 @@ impl<T> Waiter<T> {
         node
     }
 
-    /// The node, of one that waits.
+    /// The node of a waiter that waits.
     pub(super) fn node(&self) -> &Node<Request> {
         // SAFETY: it is written only by `prepare`, before it is linked.
         let node = unsafe { (*self.node.get()).as_ref() };
@@ -187,9 +186,6 @@ impl<T> Channel<T> {
             return;
         }
         if let Some(value) = waiter.take() {
-            if active(Mutant::ForgetsHandedValue) {
-                return;
-            }
             let ticket = waiter.node().request.ticket.get();
             self.locked_then_call(|state| state.put_back(value, ticket));
         }
@@ -254,7 +250,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Sends the waiter's value, or lets it wait: `Err`. Both with what to wake then.
+    /// Sends the waiter's value, or lets it wait: `Err`. Both have the wake that the caller must
+    /// perform.
     ///
     /// # Safety
     ///
@@ -265,7 +262,8 @@ impl<T> Channel<T> {
     ) -> Result<Call, Call> {
         // SAFETY: the slot is ours until the node is linked.
         let slot = unsafe { &mut *waiter.slot.get() };
-        // SAFETY: as the caller says.
+        // SAFETY: by this function's contract, the waiter stays where it is, and the slot is its
+        // own.
         match unsafe { state.send_or_join(waiter.node(), slot) } {
             Ok(wake) => Ok(state.call(wake)),
             Err(()) => Err(state.call(Wake::Nobody)),
@@ -290,9 +288,10 @@ impl<T> Channel<T> {
                 Stage::Waiting => self.still_waits(waiter.node(), cx.waker(), Queue::CloseWaiters),
                 _ => self.join_close_waiters(waiter, waiter.arm(cx.waker())),
             };
-        match waits {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
+        if waits {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
         }
     }
 

@@ -1,10 +1,9 @@
 //! The blocks of slots that make the queue, and those that wait to be used again.
 //!
-//! A value is written into a slot by the sender that claimed it, and read by the
-//! receiver; the slot's stamp says which of the two may use it. A block that is used
-//! again has its stamps cleared by the sender that links it, all at once: that fetches
-//! its cache lines from the receiver's processor side by side, where the senders that
-//! fill the slots would wait for each of them in turn.
+//! The sender that claimed a slot writes a value into it, and the receiver reads it; the slot's
+//! stamp says which of the two may use it. The sender that links a used block again clears all
+//! its stamps at once. That fetches its cache lines from the receiver's processor side by side.
+//! The senders that fill the slots would wait for these lines one after the other.
 //!
 //! A block's header (its first position, its predecessor) is written before the block
 //! becomes the last one, and not changed before the receiver has read all its slots.
@@ -12,11 +11,10 @@
 //!
 //! # Free blocks
 //!
-//! Blocks that have been read go onto a stack, [`FreeBlocks`], so that a channel in
-//! steady use allocates nothing. Only the receiver pushes, and only one sender at a
-//! time pops: the one that links the next block, under a lock. So the block on top
-//! cannot be popped and pushed again between a popper's two steps, which rules out
-//! the ABA problem.
+//! Blocks that have been read go onto a stack, [`FreeBlocks`], so that a channel in steady use
+//! allocates nothing. Only the receiver pushes. Only the sender that links the next block pops,
+//! under a lock. So the block on top cannot be popped and pushed again between a popper's two
+//! steps, which rules out the ABA problem.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::mem::{MaybeUninit, size_of};
@@ -25,7 +23,6 @@ use std::ptr::{self, NonNull};
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use blitz_sync::internals::{Panics, Watched, fences};
 
-use super::mutant::{Mutant, active};
 use crate::model::model_has_failed;
 
 /// How many slots a block has.
@@ -60,7 +57,7 @@ impl<T> Slot<T> {
 pub struct Header<T> {
     /// The position of the first slot.
     pub start: u32,
-    /// The block before. It may be gone when the receiver is at this one.
+    /// The block before. It may have been freed or reused when the receiver is at this one.
     pub previous: *mut Block<T>,
 }
 
@@ -137,9 +134,6 @@ impl<T> Block<T> {
         let header = Header { start, previous };
         // SAFETY: the caller is the only one to use it.
         self.header.with_mut(|place| unsafe { *place = header });
-        if active(Mutant::StampsStay) {
-            return;
-        }
         for slot in &self.slots {
             slot.stamp.store(EMPTY, Ordering::Relaxed);
         }
@@ -167,8 +161,7 @@ impl<T> Block<T> {
             .with(|link| unsafe { NonNull::new_unchecked(*link) })
     }
 
-    /// Fills a slot and publishes it to the receiver. Returns what `look` held after
-    /// that.
+    /// Fills a slot and publishes it to the receiver. Returns the value of `look` after that.
     ///
     /// # Safety
     ///
@@ -179,10 +172,6 @@ impl<T> Block<T> {
         slot.value
             // SAFETY: the slot is the caller's until the stamp says otherwise.
             .with_mut(|place| unsafe { (*place).write(value) });
-        if active(Mutant::PublishRelaxed) {
-            slot.stamp.store(FILLED, Ordering::Relaxed);
-            return look.load(Ordering::Relaxed);
-        }
         fences::publish(&slot.stamp, FILLED, look)
     }
 
@@ -237,7 +226,8 @@ impl<T> Cursor<T> {
             return None;
         }
         let at = offset(self.head);
-        // SAFETY: as in `is_filled`; the slot is filled, and the head moves on.
+        // SAFETY: the slot is filled, so its sender is done with it, and the receiver reads it
+        // once: the head moves on.
         let value = unsafe { self.block.as_ref().take(at) };
         self.head = self.head.wrapping_add(1);
         if at == LEN - 1 {
@@ -246,10 +236,10 @@ impl<T> Cursor<T> {
         Some(value)
     }
 
-    /// Goes to the next block. Returns the one that has been read.
+    /// Goes to the next block. Returns the block that has been read.
     fn next_block(&mut self) -> NonNull<Block<T>> {
         let read = self.block;
-        // SAFETY: its last slot has been filled, so the next block is there.
+        // SAFETY: its last slot has been filled, so the next block is linked.
         self.block = unsafe { read.as_ref().next() };
         read
     }
@@ -308,8 +298,8 @@ impl<T> FreeBlocks<T> {
         let this = unsafe { block.as_ref() };
         let mut top = self.0.load(Ordering::Acquire);
         loop {
-            // SAFETY: only the receiver, the caller, frees blocks while others use the
-            // channel, so the block stays alive even if it is popped meanwhile.
+            // SAFETY: only the receiver, the caller, frees blocks while others use the channel,
+            // so the block stays alive even if a sender pops it now.
             let first = unsafe { top.as_ref() };
             let height = first.map_or(0, |first| first.height.load(Ordering::Relaxed));
             if height >= Self::KEPT {
@@ -332,7 +322,7 @@ impl<T> FreeBlocks<T> {
     ///
     /// # Safety
     ///
-    /// Only one thread at a time does this.
+    /// Concurrent calls are excluded: the caller holds a lock, or is the last user.
     pub unsafe fn pop(&self) -> Option<NonNull<Block<T>>> {
         let mut top = self.0.load(Ordering::Acquire);
         loop {
@@ -357,7 +347,7 @@ impl<T> Drop for FreeBlocks<T> {
         }
         // SAFETY: no other user is left, and a free block is in no other list.
         while let Some(block) = unsafe { self.pop() } {
-            // SAFETY: as above.
+            // SAFETY: this is the last user, and a block in the stack has been read.
             unsafe { Block::free(block) };
         }
     }

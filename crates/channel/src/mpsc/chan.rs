@@ -1,4 +1,4 @@
-//! What both ends share: claiming slots and filling them.
+//! State shared by both ends: claiming slots and filling them.
 //!
 //! Senders meet in one word:
 //!
@@ -25,7 +25,6 @@ use blitz_sync::internals::{Backoff, Lock, Panics, WaitQueue, coop};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;
-use super::mutant::{Mutant, active};
 use super::rx_waiter::RxWaiter;
 use super::wait::{QUIET, Request};
 use crate::model::model_has_failed;
@@ -71,11 +70,11 @@ fn ends_block(word: u64) -> bool {
     offset(position(word)) == LEN - 1
 }
 
-/// Keeps what different threads write out of each other's cache lines.
+/// Keeps words that different threads write out of each other's cache lines.
 #[repr(align(128))]
 pub struct Padded<T>(pub T);
 
-/// What senders write.
+/// The words that senders write.
 pub struct Tail<T> {
     /// See the head of this file.
     pub word: AtomicU64,
@@ -85,7 +84,7 @@ pub struct Tail<T> {
     pub head_seen: AtomicU32,
 }
 
-/// What the receiver writes.
+/// The words that the receiver writes.
 pub struct Front {
     /// How many values have been received.
     pub head: AtomicU32,
@@ -96,7 +95,7 @@ pub struct Front {
 pub struct Chan<T> {
     pub tail: Padded<Tail<T>>,
     pub front: Padded<Front>,
-    /// What the user asked for.
+    /// The capacity that the user requested.
     pub max_capacity: usize,
     /// How many values and permits there may be at once.
     pub limit: u32,
@@ -111,15 +110,15 @@ pub struct Chan<T> {
     /// The last block. Locked to claim the last slot of a block.
     last: Lock<NonNull<Block<T>>>,
     pub free_blocks: FreeBlocks<T>,
-    /// What the receiver left behind.
+    /// The cursor of a receiver that has left.
     pub unread: Cell<Option<Cursor<T>>>,
 }
 
-// SAFETY: values go from the thread of a sender to that of the receiver, or to the
-// one that drops the channel, and are used by one thread at a time. `unread` is
-// written by the receiver when it leaves, and read when all others have left.
+// SAFETY: values go from a sender's thread to the receiver's, or to the thread that drops the
+// channel. A value never has two users. The receiver writes `unread` when it leaves, and the last
+// user reads it when all others have left.
 unsafe impl<T: Send> Send for Chan<T> {}
-// SAFETY: as above; no shared reference to a value is given out.
+// SAFETY: for the same reason; no shared reference to a value leaves the channel.
 unsafe impl<T: Send> Sync for Chan<T> {}
 
 // A panic of the user's code (a waker's, a value's drop) happens where nothing is
@@ -138,7 +137,7 @@ pub struct Claim {
 /// Why a slot could not be claimed, or permits not be taken.
 pub type Refusal = TrySendError<()>;
 
-/// What a claim is paid with.
+/// The payment for a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Payment {
     /// Free room, if there is some.
@@ -294,15 +293,9 @@ impl<T> Chan<T> {
                 }
             }
             let start = position(word).wrapping_add(1);
-            if !active(Mutant::ClaimsBeforeLink) {
-                // SAFETY: no sender claims this slot without the lock.
-                unsafe { self.link_next(&mut last, start) };
-            }
+            // SAFETY: no sender claims this slot without the lock.
+            unsafe { self.link_next(&mut last, start) };
             if let Some(claim) = self.advance(word, payment) {
-                if active(Mutant::ClaimsBeforeLink) {
-                    // SAFETY: not at all.
-                    unsafe { self.link_next(&mut last, start) };
-                }
                 return Some(Ok(claim));
             }
         }
@@ -332,11 +325,7 @@ impl<T> Chan<T> {
         // SAFETY: no sender has claimed the last slot of the last block.
         unsafe { last.as_ref().set_next(next) };
         *last = next;
-        let order = match active(Mutant::LinksRelaxed) {
-            true => Ordering::Relaxed,
-            false => Ordering::Release,
-        };
-        self.tail.0.block.store(next.as_ptr(), order);
+        self.tail.0.block.store(next.as_ptr(), Ordering::Release);
     }
 
     /// Whether `n` slots may be claimed or reserved.
@@ -350,9 +339,10 @@ impl<T> Chan<T> {
         }
         let head = self.front.0.head.load(Ordering::Acquire);
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        match self.is_room(word, head, n) {
-            true => Ok(()),
-            false => Err(TrySendError::Full(())),
+        if self.is_room(word, head, n) {
+            Ok(())
+        } else {
+            Err(TrySendError::Full(()))
         }
     }
 
@@ -372,10 +362,13 @@ impl<T> Chan<T> {
         let start = claim.position.wrapping_sub(at);
         let rx_waiter = &self.rx_waiter.0;
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);
-        // SAFETY: the receiver cannot pass our slot before it is filled. The last
-        // block is the slot's or a later one, so it and all from the slot's on are in
-        // the queue, and a block's predecessor is right as long as that is, too. The
-        // slot is ours.
+        // SAFETY:
+        //
+        // 1. The receiver cannot pass our slot before it is filled.
+        // 2. The last block is the slot's or a later one. So it and all blocks from the slot's on
+        //    are in the queue, and the predecessor of each is right as long as it is in the
+        //    queue, too.
+        // 3. The slot is ours.
         let wants_fill = unsafe {
             while (*block).header().start != start {
                 block = (*block).header().previous;
@@ -383,7 +376,7 @@ impl<T> Chan<T> {
             }
             (*block).fill(at, value, &rx_waiter.wants_fill)
         };
-        if claim.wakes && !active(Mutant::SendForgetsReceiver) {
+        if claim.wakes {
             rx_waiter.wake();
         } else if wants_fill != 0 {
             rx_waiter.wake_for_fill();
@@ -428,12 +421,12 @@ impl<T> Chan<T> {
         let before = self.tail.0.word.fetch_sub(permits, Ordering::AcqRel);
         // Of the wakers of the senders that are served.
         let mut panics = Panics::default();
-        if before & TX_WAITS != 0 && !active(Mutant::PermitForgetsWaiters) {
+        if before & TX_WAITS != 0 {
             panics.put_off(|| self.serve());
         }
         // The receiver may be waiting for the last permit.
         let last = reserved(before) == n;
-        if before & CLOSED != 0 && last && !active(Mutant::PermitForgetsReceiver) {
+        if before & CLOSED != 0 && last {
             panics.put_off(|| self.rx_waiter.0.wake());
         }
         panics.go_on();
@@ -446,9 +439,7 @@ impl<T> Chan<T> {
             return;
         }
         let mut panics = Panics::default();
-        if !active(Mutant::CloseForgetsWaiters) {
-            panics.put_off(|| self.turn_away());
-        }
+        panics.put_off(|| self.turn_away());
         panics.put_off(|| {
             self.close_waiters.notify_all();
         });
@@ -464,7 +455,7 @@ impl<T> Chan<T> {
         // Before the word, so that it is not newer.
         let head = self.front.0.head.load(Ordering::Acquire);
         let word = self.tail.0.word.load(Ordering::Acquire);
-        // What is free belongs to the senders that wait.
+        // Free room belongs to the waiting senders.
         if word & TX_WAITS != 0 {
             return 0;
         }

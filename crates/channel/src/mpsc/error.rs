@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the channel.
 
 #![allow(deprecated, reason = "`RecvError` is kept for code that names it")]
 
@@ -13,7 +13,7 @@ pub struct SendError<T>(pub T);
 pub enum TrySendError<T> {
     /// There is no room, or others wait for it.
     Full(T),
-    /// The receiver has closed the channel, or is gone.
+    /// The receiver has closed the channel, or has been dropped.
     Closed(T),
 }
 
@@ -55,7 +55,7 @@ impl TrySendError<()> {
 pub enum SendTimeoutError<T> {
     /// There was no room in time.
     Timeout(T),
-    /// The receiver has closed the channel, or is gone.
+    /// The receiver has closed the channel, or has been dropped.
     Closed(T),
 }
 

@@ -43,24 +43,24 @@
 //
 // # How it works
 //
-// The queue is a list of blocks of slots (`block.rs`). Senders claim slots by
-// counting up a position; one word (`chan.rs`) holds it together with all that
-// decides whether a sender may claim: how many permits are out, whether senders
-// wait, whether the channel is closed. So to send is one read-modify-write, to
-// claim, and one store, to say that the slot is filled. The receiver looks at the
-// next slot until it is filled; to receive is plain loads and stores (`rx.rs`). The
-// room is the capacity minus what the word says plus what the receiver has counted
-// in `head`.
+// The queue is a list of blocks of slots (`block.rs`). Senders claim slots by counting up a
+// position. One word (`chan.rs`) holds the position and the other conditions of a claim: how many
+// permits are out, whether senders wait, whether the channel is closed. So sending is one
+// read-modify-write, the claim, and one store, which says that the slot is filled. The receiver
+// looks at the next slot until it is filled; receiving is plain loads and stores (`rx.rs`). The
+// room is the capacity, minus the claims in the word, plus the receiver's count in `head`.
 //
 // ## Blocks
 //
-// The last slot of a block is claimed under a lock, by a thread that has linked the
-// next block before. So a claimed slot is always in the last block or in one before
-// it, and a sender finds its block from the last one, backwards. It looks *after*
-// claiming. As the receiver cannot pass a slot that is not filled, the blocks it
-// looks at cannot go away. When the receiver has read a block to its end no sender
-// uses it: a sender's last step in a block is to fill its slot, and the next block
-// was linked before that. So the block can be used again.
+// A thread claims the last slot of a block under a lock, after it has linked the next block. So:
+//
+// 1. A claimed slot is always in the last block or in one before it. A sender finds its block
+//    from the last one, backwards. It looks *after* claiming.
+// 2. The receiver cannot pass a slot that is not filled, so the blocks that the sender looks at
+//    stay.
+// 3. When the receiver has read a block to its end, no sender uses it: a sender's last step in a
+//    block is to fill its slot. The next block was linked before that. So the block can be used
+//    again.
 //
 // The address of the last block is stored with release and loaded with acquire. A
 // sender that claimed a slot before the next block was linked may find that one
@@ -68,23 +68,22 @@
 //
 // ## The receiver sleeps
 //
-// It registers (`rx_waiter.rs`), sets `RX_WAITS` in the word, and sees in the same
-// step whether all claimed slots have been read. If so it sleeps: the next sender to
-// claim a slot clears the flag in the same step, and wakes the receiver when the slot
-// is filled; no other sender can do better, as the receiver has to wait for that
-// slot.
+// It registers (`rx_waiter.rs`), sets `RX_WAITS` in the word, and sees in the same step whether
+// all claimed slots have been read. If so, it sleeps. The next sender to claim a slot clears the
+// flag in the same step, and wakes the receiver when the slot is filled. No other sender can do
+// better, as the receiver has to wait for that slot.
 //
-// If not, some sender is between claiming and filling, and may have claimed before
-// the flag was set. It may be preempted there, so the receiver must not spin until it
-// goes on. After some looks it sets `wants_fill`, passes a heavy fence, looks once
-// more and sleeps. To fill a slot is a light publication: the sender stores the stamp
-// and loads `wants_fill`. So either the receiver sees the stamp, or the sender sees
-// that it is asked for a wake-up. Of several senders that see it the first one wakes
-// the receiver, which then looks again, and asks again if it has to.
+// If not, some sender is between claiming and filling, and may have claimed before the flag was
+// set. It may be preempted there, so the receiver must not spin until it goes on. After some
+// looks the receiver sets `wants_fill`, passes a heavy fence, looks again and sleeps. Filling a
+// slot is a light publication: the sender stores the stamp and loads `wants_fill`. So either the
+// receiver sees the stamp, or the sender sees the request for a wake-up. Of several senders that
+// see it the first one wakes the receiver, which then looks again, and repeats the request if it
+// has to.
 //
-// The last sender to be dropped, and the last permit to come back to a closed
-// channel, wake the receiver through the same registration. If they take its lock
-// before the receiver does, the receiver sees, after that, that they are gone.
+// The last sender to be dropped, and the last permit to come back to a closed channel, wake the
+// receiver through the same registration. If they take its lock before the receiver does, the
+// receiver sees after that that they have left.
 //
 // ## Senders sleep
 //
@@ -101,11 +100,6 @@
 mod block;
 mod chan;
 pub mod error;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod mutant;
 mod permit;
 #[cfg(feature = "sink")]
 mod poll_sender;

@@ -15,8 +15,8 @@ pub struct Permit<'a, T> {
 }
 
 impl<T> Permit<'_, T> {
-    /// Sends a value into the room that was kept. It never waits. If the receiver
-    /// is gone, the value is dropped with the channel.
+    /// Sends a value into the reserved room. It never waits. If the receiver has been dropped,
+    /// the value is dropped with the channel.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;
@@ -47,9 +47,8 @@ impl<T> fmt::Debug for Permit<'_, T> {
     }
 }
 
-/// Room for several values, kept by [`Sender::reserve_many`] or
-/// [`Sender::try_reserve_many`]: one [`Permit`] after the other. What is left when
-/// it is dropped is given back.
+/// Room for several values, reserved by [`Sender::reserve_many`] or [`Sender::try_reserve_many`]:
+/// one [`Permit`] after the other. Dropping it returns the remaining room.
 pub struct PermitIterator<'a, T> {
     pub(super) tx: &'a Tx<T>,
     pub(super) n: usize,
@@ -98,9 +97,8 @@ pub struct OwnedPermit<T> {
 }
 
 impl<T> OwnedPermit<T> {
-    /// Sends a value into the room that was kept, and gives the sender back. It
-    /// never waits. If the receiver is gone, the value is dropped with the
-    /// channel.
+    /// Sends a value into the reserved room, and returns the sender. It never waits. If the
+    /// receiver has been dropped, the value is dropped with the channel.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;

@@ -41,7 +41,7 @@ pub struct PollSender<T> {
 
 type Reserve<T> = Pin<Box<dyn Future<Output = Result<OwnedPermit<T>, SendError<()>>> + Send>>;
 
-/// What it has of the room for the next value.
+/// Its room for the next value.
 enum State<T> {
     Nothing,
     Waiting(Reserve<T>),

@@ -10,7 +10,7 @@ use blitz_sync::internals::{coop, deadline};
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::rx::Rx;
 
-/// What both have.
+/// The methods that receivers of bounded and of unbounded channels share.
 macro_rules! receiver {
     ($(#[$attribute:meta])* $name:ident, $text:literal) => {
         $(#[$attribute])*
@@ -23,9 +23,9 @@ macro_rules! receiver {
                 Self { rx }
             }
 
-            /// Receives the next value. `None` if there is none and there will be
-            /// none: all senders are gone, or the channel was
-            /// [closed](Self::close), and all that was sent has been received.
+            /// Receives the next value. `None` if there is none and there will be none: all
+            /// senders have been dropped, or the channel was [closed](Self::close), and all
+            /// values have been received.
             ///
             /// # Cancel safety
             ///
@@ -70,8 +70,8 @@ macro_rules! receiver {
                 poll_fn(|cx| self.rx.poll_many(cx, buffer, limit)).await
             }
 
-            /// Receives the next value if it is there. Waits a moment for one that
-            /// is just being sent.
+            /// Receives the next value if there is one. Waits a moment for a value that is just
+            /// being sent.
             ///
             /// # Errors
             ///
@@ -93,8 +93,8 @@ macro_rules! receiver {
                 self.rx.try_receive()
             }
 
-            /// Receives the next value, and blocks this thread until it is there.
-            /// `None` as for [`recv`](Self::recv).
+            /// Receives the next value, and blocks this thread until it comes. `None` as for
+            /// [`recv`](Self::recv).
             ///
             /// For use outside of asynchronous code: it blocks the thread, and
             /// with it every task that would run there.
@@ -118,8 +118,8 @@ macro_rules! receiver {
                 self.rx.blocking(None).ok()
             }
 
-            /// Receives the next value, and blocks this thread until it is there,
-            /// but not for longer than `timeout`.
+            /// Receives the next value, and blocks this thread until it comes, but not for longer
+            /// than `timeout`.
             ///
             /// # Errors
             ///
@@ -163,9 +163,8 @@ macro_rules! receiver {
                 self.rx.blocking_many(buffer, limit)
             }
 
-            /// Takes no more new values. What was sent can still be received, and
-            /// what permits were given for can still be sent. Receive until there
-            /// is nothing left, so that nothing is lost.
+            /// Takes no more new values. Values that were sent can still be received, and permits
+            /// can still send. Receive until there is nothing left, so that nothing is lost.
             ///
             /// ```
             /// use blitz_io::sync::mpsc::{self, error::TryRecvError};
@@ -185,7 +184,7 @@ macro_rules! receiver {
                 self.rx.chan().close();
             }
 
-            /// Returns whether the channel was closed or all senders are gone. There may
+            /// Returns whether the channel was closed or all senders have been dropped. There may
             /// be values left to receive.
             pub fn is_closed(&self) -> bool {
                 self.rx.is_closed()
@@ -274,8 +273,8 @@ receiver! {
 }
 
 impl<T> Receiver<T> {
-    /// Returns how many more values there is room for now. Room that is kept by permits
-    /// does not count, nor what belongs to senders that wait.
+    /// Returns for how many more values there is room now. Room that is reserved by permits, or
+    /// belongs to waiting senders, does not count.
     pub fn capacity(&self) -> usize {
         self.rx.chan().capacity()
     }

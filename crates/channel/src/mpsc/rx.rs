@@ -13,7 +13,6 @@ use blitz_sync::internals::{HandoffSpin, Panics, coop, deadline, fences};
 use super::block::Cursor;
 use super::chan::{CLOSED, Chan, RX_WAITS, TX_WAITS, position, reserved};
 use super::error::{RecvTimeoutError, TryRecvError};
-use super::mutant::{Mutant, active};
 use super::wait::{CONTENDED, QUIET};
 use crate::model::model_has_failed;
 
@@ -42,12 +41,12 @@ unsafe impl<T: Send> Sync for Rx<T> {}
 impl<T> UnwindSafe for Rx<T> {}
 impl<T> RefUnwindSafe for Rx<T> {}
 
-/// What the receiver found when it announced that it waits.
+/// The result of the receiver's announcement that it waits.
 #[derive(PartialEq, Eq)]
 enum Announced {
     /// Nothing: the next sender to claim a slot wakes it.
     Sleep,
-    /// A value is there, or about to be.
+    /// A value has been claimed or filled.
     Value,
     /// There will be no more values.
     End,
@@ -76,7 +75,7 @@ impl<T> Rx<T> {
         self.cursor.take(|block| unsafe { free.push(block) })
     }
 
-    /// Lets senders have the room of what has been taken.
+    /// Frees the room of the values that it has taken.
     #[inline(always)]
     fn publish(&mut self) {
         let (chan, head) = (&*self.chan, self.cursor.head);
@@ -90,9 +89,7 @@ impl<T> Rx<T> {
     #[inline(never)]
     fn look_for_waiters(&mut self) {
         let chan = &*self.chan;
-        if !active(Mutant::NoFenceInContendedMode) {
-            fence(Ordering::SeqCst);
-        }
+        fence(Ordering::SeqCst);
         if chan.tail.0.word.load(Ordering::SeqCst) & TX_WAITS != 0 {
             self.quiet = 0;
             return chan.serve();
@@ -103,9 +100,6 @@ impl<T> Rx<T> {
         }
         self.quiet = 0;
         chan.mode.store(QUIET, Ordering::SeqCst);
-        if active(Mutant::QuietWithoutLook) {
-            return;
-        }
         fence(Ordering::SeqCst);
         if chan.tail.0.word.load(Ordering::SeqCst) & TX_WAITS != 0 {
             chan.mode.store(CONTENDED, Ordering::SeqCst);
@@ -113,16 +107,16 @@ impl<T> Rx<T> {
         }
     }
 
-    /// Receives a value if one is there.
+    /// Receives a value if the next slot is filled.
     #[inline(always)]
     fn receive(&mut self) -> Option<T> {
         let value = self.take()?;
-        // If a waker panics, the room is free all the same, and the value is dropped.
+        // If a waker panics, the room is still free, and the value is dropped.
         self.publish();
         Some(value)
     }
 
-    /// Receives up to `limit` values that are there, if there are any.
+    /// Receives up to `limit` values from filled slots, if there are any.
     fn receive_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> Option<usize> {
         let before = buffer.len();
         while buffer.len() - before < limit {
@@ -189,32 +183,27 @@ impl<T> Rx<T> {
         if filled.is_some() {
             return Poll::Ready(filled);
         }
-        match self.must_wait_for_fill() {
-            true => Poll::Pending,
-            false => Poll::Ready(receive(self)),
+        if self.must_wait_for_fill() {
+            Poll::Pending
+        } else {
+            Poll::Ready(receive(self))
         }
     }
 
     /// Announces, after registering, that the receiver waits.
     fn announce(&self) -> Announced {
         let chan = &*self.chan;
-        let late = active(Mutant::SendersAskedLate);
         // Before the look at the word: if no sender is left, all that they have sent
         // is visible.
-        let mut alone = !late && chan.strong_count() == 0;
+        let alone = chan.strong_count() == 0;
         let word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
-        if late {
-            alone = chan.strong_count() == 0;
-        }
         if position(word) != self.cursor.head {
-            return match active(Mutant::SleepsBesideClaim) {
-                true => Announced::Sleep,
-                false => Announced::Value,
-            };
+            return Announced::Value;
         }
-        match alone || is_closed(word) {
-            true => Announced::End,
-            false => Announced::Sleep,
+        if alone || is_closed(word) {
+            Announced::End
+        } else {
+            Announced::Sleep
         }
     }
 
@@ -239,9 +228,10 @@ impl<T> Rx<T> {
             let alone = self.chan.strong_count() == 0;
             let word = self.chan.tail.0.word.load(Ordering::Acquire);
             if position(word) == self.cursor.head {
-                return Err(match alone || is_closed(word) {
-                    true => TryRecvError::Disconnected,
-                    false => TryRecvError::Empty,
+                return Err(if alone || is_closed(word) {
+                    TryRecvError::Disconnected
+                } else {
+                    TryRecvError::Empty
                 });
             }
             for _ in 0..=LOOKS {
@@ -254,16 +244,17 @@ impl<T> Rx<T> {
         }
     }
 
-    /// Blocks this thread for a value that is being written. Its sender runs no code
-    /// of the user's meanwhile.
+    /// Blocks this thread for a value that is being written. Its sender runs no code of the
+    /// user's before it has filled the slot.
     fn block_until_filled(&self) {
         let waiter = &self.chan.rx_waiter.0;
-        // A task that has registered polls again, and finds what there is then.
+        // A task that has registered polls again, and finds the value or the end then.
         waiter.wake();
         waiter.set_thread();
-        match self.must_wait_for_fill() {
-            true => drop(waiter.sleep(None)),
-            false => waiter.clear(),
+        if self.must_wait_for_fill() {
+            waiter.sleep(None);
+        } else {
+            waiter.clear();
         }
     }
 
@@ -333,9 +324,10 @@ impl<T> Rx<T> {
         mut receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Result<R, RecvTimeoutError> {
         let end = self.is_finished();
-        receive(self).ok_or(match end {
-            true => RecvTimeoutError::Disconnected,
-            false => RecvTimeoutError::Timeout,
+        receive(self).ok_or(if end {
+            RecvTimeoutError::Disconnected
+        } else {
+            RecvTimeoutError::Timeout
         })
     }
 
@@ -370,7 +362,7 @@ impl<T> Drop for Rx<T> {
         let mut panics = Panics::default();
         panics.put_off(|| self.chan.close());
         panics.put_off(|| self.chan.rx_waiter.0.clear());
-        // What is being sent is dropped with the channel.
+        // A value that is being sent is dropped with the channel.
         while let Some(value) = self.take() {
             let head = &self.chan.front.0.head;
             head.store(self.cursor.head, Ordering::Release);
@@ -378,7 +370,7 @@ impl<T> Drop for Rx<T> {
         }
         self.chan.unread.set(Some(self.cursor.leave()));
         if cfg!(loom) {
-            // So that the model sees what the count of `Arc` orders.
+            // Shows the model the order that the count of `Arc` gives.
             self.chan.tail.0.word.fetch_add(0, Ordering::AcqRel);
         }
         panics.go_on();

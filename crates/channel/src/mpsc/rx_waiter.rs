@@ -1,10 +1,10 @@
 //! Where the receiver waits: one task, or one thread.
 //!
-//! Whatever wakes the receiver takes its waker from here, so it is woken once. The
-//! receiver registers *before* it announces that it waits, in the channel's word or
-//! in `wants_fill`. A sender that sees the announcement finds it here, or finds that
-//! another one has taken it, which wakes it. A wake that comes too late, for a wait
-//! that is over, only makes the receiver look once more.
+//! Each waker of the receiver takes its registration from here, so it is woken once. The receiver
+//! registers *before* it announces that it waits, in the channel's word or in `wants_fill`. A
+//! sender that sees the announcement finds the registration here, or finds that another one has
+//! taken it, which then wakes the receiver. A wake that comes too late, for a wait that is over,
+//! only makes the receiver look again.
 
 use std::mem;
 use std::task::Waker;
@@ -13,8 +13,6 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 use blitz_sync::internals::{Lock, fences};
-
-use super::mutant::{Mutant, active};
 
 const ASLEEP: u32 = 0;
 const WOKEN: u32 = 1;
@@ -76,13 +74,11 @@ impl RxWaiter {
         drop(self.replace(Sleeper::Nobody));
     }
 
-    /// Asks the senders to wake the registered receiver when they have filled a slot.
-    /// Afterwards either what they have filled is visible, or they will see this.
+    /// Asks the senders to wake the registered receiver when they have filled a slot. Afterwards,
+    /// for each fill, either it is visible to the receiver, or its sender will see the request.
     pub fn ask_for_fill(&self) {
         self.wants_fill.store(1, Ordering::SeqCst);
-        if !active(Mutant::NoFenceBesideClaim) {
-            fences::heavy();
-        }
+        fences::heavy();
     }
 
     /// Wakes the receiver if no other sender has done so since it asked.

@@ -10,7 +10,7 @@ use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use super::tx::{Tx, WeakTx};
 
-/// What the senders of bounded and of unbounded channels have.
+/// The methods that senders of bounded and of unbounded channels share.
 macro_rules! sender {
     (
         $(#[$attribute:meta])* $name:ident,
@@ -49,7 +49,7 @@ macro_rules! sender {
                 self.tx.closed().await;
             }
 
-            /// Returns whether the receiver has closed the channel or is gone.
+            /// Returns whether the receiver has closed the channel or has been dropped.
             pub fn is_closed(&self) -> bool {
                 self.tx.is_closed()
             }
@@ -131,7 +131,7 @@ macro_rules! sender {
 sender! {
     /// The sending end of a bounded channel, made by [`channel`](super::channel).
     ///
-    /// It can be cloned. The channel ends for the receiver when all senders are gone.
+    /// It can be cloned. The channel ends for the receiver when all senders have been dropped.
     Sender,
     /// A [`Sender`] that does not keep the channel open, made by
     /// [`Sender::downgrade`].
@@ -152,7 +152,7 @@ sender! {
     /// The sending end of an unbounded channel, made by
     /// [`unbounded_channel`](super::unbounded_channel).
     ///
-    /// It can be cloned. The channel ends for the receiver when all senders are gone.
+    /// It can be cloned. The channel ends for the receiver when all senders have been dropped.
     UnboundedSender,
     /// An [`UnboundedSender`] that does not keep the channel open, made by
     /// [`UnboundedSender::downgrade`].
@@ -174,8 +174,8 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// If the receiver has closed the channel or is gone. Success does not mean
-    /// that the value will be received: the receiver may go at any time.
+    /// If the receiver has closed the channel or has been dropped. Success does not mean that the
+    /// value will be received: the receiver may be dropped at any time.
     ///
     /// # Cancel safety
     ///
@@ -437,8 +437,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns how many more values there is room for now. Room that is kept by permits does
-    /// not count, nor what belongs to senders that wait.
+    /// Returns for how many more values there is room now. Room that is reserved by permits, or
+    /// belongs to waiting senders, does not count.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;
@@ -477,7 +477,7 @@ impl<T> UnboundedSender<T> {
     ///
     /// # Errors
     ///
-    /// If the receiver has closed the channel or is gone.
+    /// If the receiver has closed the channel or has been dropped.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Counted senders: the last one that goes tells the receiver.
+//! Counted senders: the last one wakes the receiver when it is dropped.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use blitz_futex::atomic::Ordering;
 
 use super::chan::Chan;
-use super::mutant::{Mutant, active};
 use crate::model::model_has_failed;
 
 /// A counted sender.
@@ -56,7 +55,7 @@ impl<T> Drop for Tx<T> {
         // The release is for the receiver: if it sees that no sender is left, it sees
         // all that they have sent.
         let last = self.0.senders.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last && !active(Mutant::LastSenderLeavesQuietly) {
+        if last {
             self.0.rx_waiter.0.wake();
         }
     }

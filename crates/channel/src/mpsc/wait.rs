@@ -2,12 +2,11 @@
 //!
 //! # The announcement
 //!
-//! A sender that finds no room takes the lock of the queue and sets `TX_WAITS` in
-//! the channel's word. From then on no sender claims or reserves without being chosen,
-//! so the room can only grow: by values that are received, and by permits that come
-//! back. Both look at `TX_WAITS` afterwards and serve the queue. Under the same
-//! lock, the sender looks at the room once more, and takes it or joins the queue.
-//! `TX_WAITS` is cleared, under the lock, when the queue is empty.
+//! A sender that finds no room takes the lock of the queue and sets `TX_WAITS` in the channel's
+//! word. From then on no sender claims or reserves without being chosen. So the room can only
+//! grow: by values that are received, and by permits that come back. Both look at `TX_WAITS`
+//! afterwards and serve the queue. Under the same lock, the sender looks at the room again, and
+//! takes it or joins the queue. `TX_WAITS` is cleared, under the lock, when the queue is empty.
 //!
 //! *A permit that comes back* changes the word that holds `TX_WAITS`, so one of the
 //! two sides sees the other.
@@ -21,19 +20,21 @@
 //!   and a look at the mode that may overtake it.
 //! * [`CONTENDED`]: the receiver passes a full fence and looks at `TX_WAITS`.
 //!
-//! A sender that has announced itself, and passed a full fence, reads the mode. If
-//! it is quiet, the sender changes it to contended and makes every thread pass a
-//! fence (`fences::heavy`), all under the lock. After that a publication either is
-//! visible to it, or its look comes late enough to see the new mode. If the sender
-//! reads `CONTENDED`, then the one that wrote it has finished its heavy fence (it
-//! did so under the lock), or it was the receiver itself, which had passed a fence.
-//! So every publication that the sender cannot see is followed by a full fence and a
-//! look at `TX_WAITS`, which comes after the announcement.
+//! A sender that has announced itself, and passed a full fence, reads the mode:
 //!
-//! The receiver ends contended mode after a number of receives that found no waiting
-//! sender: it writes `QUIET`, passes a full fence and looks once more. Either it sees
-//! the announcement, and changes back, or the sender that made it will read `QUIET`.
-//! Only the receiver writes `QUIET`, so no other thread's `CONTENDED` is lost.
+//! 1. If it is quiet, the sender changes it to contended and makes every thread pass a fence
+//!    (`fences::heavy`), all under the lock. After that a publication either is visible to it, or
+//!    its look comes late enough to see the new mode.
+//! 2. If it is contended, the thread that wrote it has passed a fence since: a sender its heavy
+//!    fence, as it wrote the mode under the lock; the receiver a full fence.
+//!
+//! So every publication that the sender cannot see is followed by a full fence and a look at
+//! `TX_WAITS`, which comes after the announcement.
+//!
+//! The receiver ends contended mode after a number of receives that found no waiting sender: it
+//! writes `QUIET`, passes a full fence and looks again. Either it sees the announcement, and
+//! changes back, or the sender that made it will read `QUIET`. Only the receiver writes `QUIET`,
+//! so no other thread's `CONTENDED` is lost.
 //!
 //! `queue_up` reads the word for its decisions by the read-modify-write that sets
 //! `TX_WAITS`, so no claim can come between the two.
@@ -46,14 +47,15 @@
 //! and gives up passes its permits on; one that gives up before that serves the
 //! queue, because the one behind it may request less.
 //!
-//! A thread that waits to send hands its value over. The thread that serves sends it,
-//! with the permit that it took, before the waiting thread is woken: the receiver has
-//! the next value at once, and not only when that thread runs again. The slot is
-//! claimed *before* the waiting thread can see that it was chosen, which it may do
-//! without being woken: what it sends next must come later. So the claim is made
-//! under the lock of the queue. It runs no code of the user's, and takes at most the
-//! lock under which blocks are linked, whose holder never takes this one. The slot is
-//! filled after the lock is released, as that may wake the receiver.
+//! A thread that waits to send hands its value over. The thread that serves sends it, with the
+//! permit that it took, before it wakes the waiting thread. So the receiver has the next value at
+//! once, and not only when the waiting thread runs again.
+//!
+//! The server claims the slot *before* the waiting thread can see that it was chosen, which that
+//! thread may do without being woken: the next value that it sends must come later. So the claim
+//! is made under the lock of the queue. It runs no code of the user's, and takes at most the lock
+//! under which blocks are linked, whose holder never takes this one. The slot is filled after the
+//! lock is released, as filling it may wake the receiver.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -70,7 +72,6 @@ use blitz_sync::internals::{
 
 use super::chan::{CLOSED, Chan, Claim, PERMIT, TX_WAITS, may_reserve};
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use super::mutant::{Mutant, active};
 use crate::model::model_has_failed;
 use crate::wait::{Event, Wait};
 
@@ -82,7 +83,7 @@ pub const CONTENDED: u8 = 1;
 /// With less room than this, a thread queues up without trying again.
 const QUEUE_AT_ONCE: u32 = 16;
 
-/// What a waiting sender requests, and gets.
+/// The request of a waiting sender, and its result.
 pub struct Request<T> {
     permits: u32,
     /// Whether it has its permits. If it was chosen without, the channel is closed.
@@ -125,7 +126,7 @@ impl<T> Chan<T> {
                 self.stop_waiting(list);
                 return Poll::Ready(Ok(()));
             }
-            // SAFETY: the caller says so.
+            // SAFETY: by this function's contract, the node is not linked and stays where it is.
             unsafe { list.push(node) };
             Poll::Pending
         })
@@ -137,11 +138,9 @@ impl<T> Chan<T> {
         fence(Ordering::SeqCst);
         if self.mode.load(Ordering::SeqCst) != CONTENDED {
             self.mode.store(CONTENDED, Ordering::SeqCst);
-            if !active(Mutant::NoFenceBeforeWait) {
-                fences::heavy();
-            }
+            fences::heavy();
         }
-        // What belongs to the light publication; the head came before it.
+        // The acquire that belongs to the light publication; the head came before it.
         self.front.0.taken.load(Ordering::Acquire);
     }
 
@@ -176,7 +175,6 @@ impl<T> Chan<T> {
             let sending = self.waiters.locked(|list| self.choose(list, &mut wakes));
             let all = sending.is_none() && !wakes.is_full();
             if let Some((claim, value)) = sending {
-                let claim = claim.unwrap_or_else(|| self.claim_permitted());
                 panics.put_off(|| self.fill(claim, value));
             }
             panics.put_off(|| wakes.wake());
@@ -186,10 +184,10 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Gives permits to the first waiters as long as there is room. Stops at one that
-    /// has handed its value over. That is returned, with the slot that was claimed
-    /// for it, which must be filled before its owner is woken.
-    fn choose(&self, list: &mut List<Request<T>>, wakes: &mut Wakes) -> Option<(Option<Claim>, T)> {
+    /// Gives permits to the first waiters as long as there is room. Stops at a waiter that has
+    /// handed its value over. Returns that value and the slot that was claimed for it, which must
+    /// be filled before the waiter is woken.
+    fn choose(&self, list: &mut List<Request<T>>, wakes: &mut Wakes) -> Option<(Claim, T)> {
         while let Some(first) = list.first().filter(|_| !wakes.is_full()) {
             let request = &first.request;
             if !self.fits(self.tail.0.word.load(Ordering::SeqCst), request.permits) {
@@ -197,14 +195,11 @@ impl<T> Chan<T> {
             }
             self.take_permits(request.permits);
             request.granted.set(true);
-            // SAFETY: the value is there as long as the node is linked; its owner
-            // does not use it again once the request is granted.
+            // SAFETY: the owner keeps the value in place while the node is linked, and does not
+            // use it again once the request is granted.
             let value = request.value.map(|value| unsafe { value.read() });
             // Before its owner can see that it was chosen, and send the next one.
-            let sending = value.map(|value| {
-                let late = active(Mutant::ClaimsAfterSignal);
-                ((!late).then(|| self.claim_permitted()), value)
-            });
+            let sending = value.map(|value| (self.claim_permitted(), value));
             list.choose_first()
                 .into_iter()
                 .for_each(|wake| wakes.push(wake));
@@ -227,12 +222,13 @@ impl<T> Chan<T> {
         panics.go_on();
     }
 
-    /// What a chosen waiter got. As in Tokio, a closed channel counts more than a
-    /// permit that was granted before.
+    /// The result of a chosen waiter. As in Tokio, a closed channel counts more than a permit
+    /// that was granted before.
     fn outcome(&self, request: &Request<T>) -> Result<(), SendError<()>> {
-        match request.granted.get() {
-            true => self.unless_closed(request.permits),
-            false => Err(SendError(())),
+        if request.granted.get() {
+            self.unless_closed(request.permits)
+        } else {
+            Err(SendError(()))
         }
     }
 
@@ -329,9 +325,7 @@ impl<T> Chan<T> {
 
     /// A waiter has given up: those behind it may request less.
     fn left_queue(&self) {
-        if !active(Mutant::LeavesWithoutServing) {
-            self.serve();
-        }
+        self.serve();
     }
 }
 
@@ -355,9 +349,8 @@ impl<T> Future for Reserve<'_, T> {
     /// `Err`: the channel is closed.
     type Output = Result<(), SendError<()>>;
 
-    /// A task without budget queues up or takes the permits all the same, so that it
-    /// does not lose its turn to one that came later. It goes on with them only when it
-    /// has budget again.
+    /// A task without budget still queues up or takes the permits, so that it does not lose its
+    /// place in the queue. It goes on with them only when it has budget again.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
@@ -372,7 +365,7 @@ impl<T> Future for Reserve<'_, T> {
 }
 
 impl<T> Reserve<'_, T> {
-    /// Gets the permits, whatever is left of the budget.
+    /// Gets the permits, also without budget.
     fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<()>>> {
         let (chan, node) = (self.chan, &self.node);
         let result = match self.state {
@@ -386,7 +379,7 @@ impl<T> Reserve<'_, T> {
             State::New => {
                 // SAFETY: the node has not been linked yet.
                 unsafe { node.arm(cx.waker()) };
-                // SAFETY: as above; it is pinned, and `drop` takes it out.
+                // SAFETY: the node is new, so not linked; it is pinned, and `drop` unlinks it.
                 match unsafe { chan.queue_up(node) } {
                     Poll::Ready(result) => result,
                     Poll::Pending => {
@@ -396,7 +389,8 @@ impl<T> Reserve<'_, T> {
                 }
             }
             State::Queued if chan.waiters.still_waits(node, cx.waker()) => return Poll::Pending,
-            // Done first: if a waker panics, the permits have been given back all the same.
+            // `Done` first: `outcome` may give the permits back and wake. If a waker panics then,
+            // `drop` must not give them back again.
             State::Queued => {
                 self.state = State::Done;
                 chan.outcome(&node.request)
@@ -420,7 +414,6 @@ impl<T> Drop for Reserve<'_, T> {
             _ if model_has_failed() => return,
             State::Queued if chan.waiters.leave(&self.node) => return chan.left_queue(),
             State::Queued if !request.granted.get() => return,
-            State::Queued if active(Mutant::ChosenKeepsPermit) => return,
             State::Queued | State::Holds => {}
         }
         chan.give_back(request.permits);

@@ -22,16 +22,15 @@
 //!
 //! # Waiting
 //!
-//! An end that waits as a task puts its waker into its place and *then* sets its
-//! bit, `RX_TASK` or `TX_TASK`, with a compare-and-swap that fails if what it
-//! waits for has happened. The event clears the bits in the same step in which it
-//! happens. The end that clears a bit owns the waker: the other end, which then takes it
-//! out and wakes it; or the end itself, which comes back with another waker, takes
-//! the old one out, and begins again. An end that closes or completes clears its own
-//! bit as well, and drops its waker.
+//! An end that waits as a task puts its waker into its place and *then* sets its bit, `RX_TASK`
+//! or `TX_TASK`. It does so with a compare-and-swap that fails if the awaited event has happened.
+//! The event clears the bits in the same step in which it happens. The end that clears a bit owns
+//! the waker. That may be the other end, which takes it out and wakes it. Or it is the end
+//! itself, which comes back with another waker, takes the old one out, and begins again. An end
+//! that closes or completes clears its own bit as well, and drops its waker.
 //!
-//! An end that waits as a thread sets `RX_THREAD` or `TX_THREAD` in the same manner
-//! and sleeps on the word itself as long as it is what it was then.
+//! An end that waits as a thread sets `RX_THREAD` or `TX_THREAD` in the same manner and sleeps on
+//! the word itself while it keeps that value.
 //!
 //! **No wake-up is lost.** Bit and event are in one word. If the bit comes first,
 //! the event sees it; if the event comes first, the compare-and-swap fails and
@@ -43,11 +42,11 @@
 //!
 //! # Freeing the cell
 //!
-//! There are no reference counts. Each end says in the word that it has left,
-//! `TX_GONE` or `RX_GONE`, and the end that finds that the other has left before frees the
-//! cell, without another step. An event that finds no waker to take
-//! says so in the same step. So to send is one read-modify-write, and to receive
-//! what has been sent and to free the cell is none: a load shows `TX_GONE`.
+//! There are no reference counts. Each end announces in the word that it has left, `TX_GONE` or
+//! `RX_GONE`. The end that finds that the other has left before frees the cell, without another
+//! step. An event that finds no waker to take announces this in the same step. So sending is one
+//! read-modify-write. Receiving a value that was sent, and freeing the cell, is none: a load
+//! shows `TX_GONE`.
 //!
 //! Where there are wakers to take, the end that takes them is still inside, and
 //! leaves in a second step. The other end need not wait for that: it takes the
@@ -71,7 +70,6 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
 use blitz_sync::internals::{EventSpin, Watched, deadline};
 
-use super::mutant::{Mutant, active};
 use crate::model::model_has_failed;
 
 /// Nothing has happened yet.
@@ -101,13 +99,13 @@ pub const THREADS: u32 = RX_THREAD | TX_THREAD;
 
 /// One end of the channel, as the other sees it.
 pub struct Side {
-    /// Its waker is there.
+    /// Its waker is stored.
     pub task: u32,
     /// Its thread sleeps.
     pub thread: u32,
     /// It has left.
     pub gone: u32,
-    /// What it waits for.
+    /// The events that end its wait.
     pub until: u32,
 }
 
@@ -138,7 +136,7 @@ pub struct Core<T> {
 // SAFETY: the value goes from one thread to another, and the state says which of
 // the ends may use a place. Neither ever gives out a reference to the value.
 unsafe impl<T: Send> Send for Core<T> {}
-// SAFETY: as above.
+// SAFETY: the same holds for a shared cell: the state says which end may use a place.
 unsafe impl<T: Send> Sync for Core<T> {}
 
 impl<T> Core<T> {
@@ -154,7 +152,7 @@ impl<T> Core<T> {
         }
     }
 
-    /// The same in place: all but the state may be what it is.
+    /// The same in place: all fields but the state may be uninitialised.
     ///
     /// # Safety
     ///
@@ -162,37 +160,33 @@ impl<T> Core<T> {
     #[cfg(not(loom))]
     #[inline]
     pub unsafe fn begin(core: NonNull<Self>) {
-        // SAFETY: see above. The places need not hold anything, and a place may
-        // hold anything.
+        // SAFETY: by this function's contract, the memory is ours. The places need not be
+        // initialised.
         unsafe { (&raw mut (*core.as_ptr()).state).write(AtomicU32::new(NEW)) };
     }
 
-    /// What has happened. Sees what was done before that.
+    /// The state. Acquires the work of the end that changed it last.
     #[inline]
     pub fn state(&self) -> u32 {
         self.state.load(Ordering::Acquire)
     }
 
-    /// The sender sends the value that is in its place, and leaves, if nothing
-    /// has happened before. Else, what has.
+    /// Sends the value that is in the sender's place, and leaves, if the state is still `NEW`.
+    /// `Err` has the state otherwise.
     #[inline]
     pub fn send_and_leave(&self) -> Result<(), u32> {
-        let publish = match active(Mutant::RelaxedSend) {
-            false => Ordering::Release,
-            true => Ordering::Relaxed,
-        };
         let sent = COMPLETE | VALUE | TX_GONE;
-        // A look costs little; a step that fails, as much as one that succeeds.
+        // A load costs little; a failed compare-exchange costs as much as one that succeeds.
         let seen = self.state();
         if seen != NEW {
             return Err(seen);
         }
         self.state
-            .compare_exchange(NEW, sent, publish, Ordering::Acquire)
+            .compare_exchange(NEW, sent, Ordering::Release, Ordering::Acquire)
             .map(drop)
     }
 
-    /// Goes from `seen` to `next`. Else, to what it has changed.
+    /// Changes the state from `seen` to `next`. `Err` has the state, if that is another one.
     #[inline]
     pub fn advance(&self, seen: u32, next: u32) -> Result<(), u32> {
         self.state
@@ -206,8 +200,8 @@ impl<T> Core<T> {
     ///
     /// The caller has cleared the bit.
     pub unsafe fn take_task(&self, side: &Side, seen: u32) -> Option<Waker> {
-        // SAFETY: the waker was there, since the bit was set, and belongs to the one that
-        // cleared it.
+        // SAFETY: the bit was set, so the waker is stored, and it belongs to the end that cleared
+        // the bit.
         (seen & side.task != 0).then(|| unsafe { self.task(side).take() })
     }
 
@@ -218,8 +212,7 @@ impl<T> Core<T> {
         }
     }
 
-    /// Lets this waker be woken when what the end waits for happens; or says that
-    /// it has happened.
+    /// Lets the end's event wake this waker. `Err` if the event has happened.
     pub fn register(&self, side: &Side, waker: &Waker) -> Result<(), u32> {
         let mut state = self.state();
         if state & side.until != 0 {
@@ -228,11 +221,11 @@ impl<T> Core<T> {
         let place = self.task(side);
         let mut old = None;
         if state & side.task != 0 {
-            // SAFETY: this end has put it there, and only this end puts another one
-            // there. The other end may take it meanwhile, to wake it; then it is
-            // the same task's, and the comparison is one of addresses.
+            // SAFETY: only this end stores its waker, and it has. The other end may take it at
+            // the same time, to wake it. Then it is the same task's, and the comparison is one of
+            // addresses.
             let same = unsafe { place.look(|old| old.will_wake(waker)) };
-            if same || active(Mutant::KeepsOldWaker) {
+            if same {
                 return Ok(());
             }
         }
@@ -240,7 +233,7 @@ impl<T> Core<T> {
         let new = waker.clone();
         if state & side.task != 0 {
             state = self.set(side, state, |state| state & !side.task)?;
-            // SAFETY: it was there, and we have cleared the bit.
+            // SAFETY: the bit was set, and we have cleared it, so the waker is ours.
             old = Some(unsafe { place.take() });
         }
         // SAFETY: without the bit, the place belongs to this end.
@@ -255,10 +248,10 @@ impl<T> Core<T> {
         left.map(drop)
     }
 
-    /// Changes the state, unless what the end waits for has happened.
+    /// Changes the state, unless the end's event has happened.
     fn set(&self, side: &Side, mut state: u32, change: impl Fn(u32) -> u32) -> Result<u32, u32> {
         loop {
-            if state & side.until != 0 && !active(Mutant::LeavesWakerBlindly) {
+            if state & side.until != 0 {
                 return Err(state);
             }
             match self.advance(state, change(state)) {
@@ -268,8 +261,8 @@ impl<T> Core<T> {
         }
     }
 
-    /// Blocks the thread until what the end waits for has happened. `None` when
-    /// the deadline comes first.
+    /// Blocks the thread until the end's event has happened. `None` when the deadline comes
+    /// first.
     pub fn wait(&self, side: &Side, deadline: Option<Instant>) -> Option<u32> {
         let state = self.state();
         if state & side.until != 0 {
@@ -292,10 +285,7 @@ impl<T> Core<T> {
     fn sleep(&self, side: &Side, deadline: Option<Instant>) -> Option<u32> {
         loop {
             let seen = self.state();
-            let announce = |state: u32| match active(Mutant::SilentSleep) {
-                false => (state | side.thread) & !side.task,
-                true => state,
-            };
+            let announce = |state: u32| (state | side.thread) & !side.task;
             let state = match self.set(side, seen, announce) {
                 Ok(state) => state,
                 Err(done) => return Some(done),
@@ -315,8 +305,8 @@ impl<T> Core<T> {
     pub fn clear(&mut self) {
         let state = self.state.load(Ordering::Relaxed);
         self.state.store(NEW, Ordering::Relaxed);
-        // SAFETY: no other end uses the cell, and what the bits say is there: an end
-        // that was forgotten is at rest, and at rest the bits are true.
+        // SAFETY: no other end uses the cell, and the bits tell which places are initialised: an
+        // end that was forgotten is at rest, and at rest the bits are true.
         let (_receiver, _sender, _value) = unsafe {
             let value = (state & VALUE != 0).then(|| self.value.take());
             let receiver = self.take_task(&RECEIVER, state);
@@ -335,23 +325,23 @@ impl<T> Drop for Core<T> {
     }
 }
 
-/// A place in memory for something that is there only now and then. The channel's state says
-/// which end may use it, and whether anything is there.
+/// Memory for a value that is initialised at times. The channel's state says which end may use
+/// it, and whether it is initialised.
 pub struct Place<T>(Watched<MaybeUninit<T>>);
 
 impl<T> Place<T> {
     blitz_sync::const_unless_loom! {
-        /// Nothing is there.
+        /// Uninitialised memory.
         pub const fn empty() -> Self {
             Self(Watched::new(MaybeUninit::uninit()))
         }
     }
 
-    /// Puts something there.
+    /// Stores a value.
     ///
     /// # Safety
     ///
-    /// The caller alone uses the place. What was there is forgotten.
+    /// The caller alone uses the place. A value in it is forgotten, not dropped.
     #[inline]
     pub unsafe fn put(&self, value: T) {
         self.0.with_mut(|place| {
@@ -360,27 +350,27 @@ impl<T> Place<T> {
         });
     }
 
-    /// Takes out what is there.
+    /// Moves the value out.
     ///
     /// # Safety
     ///
-    /// Something is there, and no other thread takes it or puts something there.
+    /// The place is initialised, and no other thread uses it.
     #[inline]
     pub unsafe fn take(&self) -> T {
-        // SAFETY: it is there, and is read once.
+        // SAFETY: by this function's contract, it is initialised and read once.
         self.0.with(|place| unsafe { (*place).assume_init_read() })
     }
 
-    /// Looks at what is there.
+    /// Passes the value to `look`.
     ///
     /// # Safety
     ///
-    /// Something was put there, and no other thread puts something else there meanwhile.
-    /// If another may take it meanwhile, `look` must only look at the bytes.
+    /// The place has been initialised, and no other thread stores another value during the call.
+    /// If another may take the value during the call, `look` must only look at the bytes.
     #[inline]
     pub unsafe fn look<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         self.0
-            // SAFETY: the caller says so.
+            // SAFETY: by this function's contract, the place has been initialised.
             .with(|place| look(unsafe { (*place).assume_init_ref() }))
     }
 }

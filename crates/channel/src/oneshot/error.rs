@@ -1,4 +1,4 @@
-//! What can go wrong when receiving.
+//! Errors of receiving.
 
 use crate::macros::error_text;
 

@@ -1,9 +1,8 @@
 //! One value, from one end to the other.
 //!
-//! [`channel`] makes the two ends. The sender sends at once, without waiting; the
-//! receiver is a future, and can also be asked ([`try_recv`](Receiver::try_recv))
-//! or block its thread ([`blocking_recv`](Receiver::blocking_recv)). When either end
-//! is dropped, the other is told.
+//! [`channel`] makes the two ends. The sender sends at once, without waiting. The receiver is a
+//! future; it can also check for a value ([`try_recv`](Receiver::try_recv)) or block its thread
+//! ([`blocking_recv`](Receiver::blocking_recv)). Dropping either end ends the other's wait.
 //!
 //! Names and behaviour are those of `tokio::sync::oneshot`. No runtime is needed.
 //!
@@ -23,19 +22,12 @@
 //!
 //! # Memory
 //!
-//! The ends share a cell of about fifty bytes and the value. Freed cells are kept by
-//! the thread that frees them, up to a limit, and used again by the next channel of
-//! that thread; so a thread that makes one channel after the other allocates only
-//! for the first. See [`Slot`] for a channel that never allocates.
+//! The ends share a cell of about fifty bytes and the value. A thread keeps the cells that it
+//! frees, up to a limit, and its next channels use them again. So a thread that makes one channel
+//! after the other allocates only for the first. See [`Slot`] for a channel that never allocates.
 
 mod core;
 pub mod error;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-#[allow(missing_docs)]
-pub mod mutant;
 mod receiver;
 mod sender;
 mod slot;

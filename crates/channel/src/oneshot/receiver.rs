@@ -11,8 +11,7 @@ use blitz_sync::internals::{coop, deadline};
 
 use super::core::{CLOSED, RECEIVER, VALUE};
 use super::error::{RecvError, TryRecvError};
-use super::mutant::{Mutant, active};
-use super::storage::{FROM_RECEIVER, Heap, Storage, Tasks, happen, leave_after, show};
+use super::storage::{FROM_RECEIVER, Heap, Storage, happen, leave_after, show};
 use crate::model::model_has_failed;
 
 /// The end that receives: a future of the value. Made by
@@ -42,7 +41,7 @@ use crate::model::model_has_failed;
 /// # });
 /// ```
 pub struct Receiver<T, S: Storage<Value = T> = Heap<T>> {
-    /// `None`: it has what it can get.
+    /// `None` after the receiver has left the cell, with or without a value.
     storage: Option<S>,
     value: PhantomData<fn(T) -> T>,
 }
@@ -56,8 +55,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         }
     }
 
-    /// Keeps the sender from sending. What it has sent before can still be
-    /// received.
+    /// Keeps the sender from sending. A value that was sent before can still be received.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -72,7 +70,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
             let seen = storage.core().state();
             // SAFETY: it does not leave.
             if let Ok(tasks) = unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, false) } {
-                wake_sender(tasks);
+                tasks.wake_other();
             }
         }
     }
@@ -108,7 +106,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         !self.storage.as_ref().is_some_and(has_value)
     }
 
-    /// Takes the value if it is there.
+    /// Takes the value if it has been sent.
     ///
     /// # Errors
     ///
@@ -135,7 +133,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         self.finish(seen).ok_or(TryRecvError::Closed)
     }
 
-    /// Blocks the thread until the value is there.
+    /// Blocks the thread until the value comes.
     ///
     /// It must not be called where other tasks wait for the thread, that is, in an
     /// `async` block or function.
@@ -164,7 +162,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         self.wait(None).map_err(|_| RecvError(()))
     }
 
-    /// Blocks the thread until the value is there, but no longer than `timeout`.
+    /// Blocks the thread until the value comes, but no longer than `timeout`.
     /// The receiver can be used again after that.
     ///
     /// # Errors
@@ -232,16 +230,10 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         match unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, true) } {
             Ok(tasks) => {
                 self.storage = None;
-                wake_sender(tasks);
+                tasks.wake_other();
             }
             Err(seen) => drop(self.finish(seen)),
         }
-    }
-}
-
-fn wake_sender(tasks: Tasks) {
-    if !active(Mutant::SilentClose) {
-        tasks.wake_other();
     }
 }
 

@@ -114,8 +114,8 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         self.storage.core().state() & CLOSED != 0
     }
 
-    /// Returns whether the receiver is closed or dropped. If not, the task is woken
-    /// when it is; only the one that polled last.
+    /// Returns whether the receiver is closed or dropped. If not, wakes the task when it is; only
+    /// the task that polled last.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -175,7 +175,7 @@ impl<T, S: Storage<Value = T>> Drop for Sender<T, S> {
         // SAFETY: this end is not used after its drop.
         match unsafe { happen(&self.storage, seen, COMPLETE, FROM_SENDER, true) } {
             Ok(tasks) => tasks.wake_other(),
-            // SAFETY: as above.
+            // SAFETY: this end is not used after its drop.
             Err(closed) => unsafe { leave_after(&self.storage, closed, FROM_SENDER) },
         }
     }

@@ -1,10 +1,9 @@
 //! A channel in memory of the caller.
 //!
-//! Both ends borrow the slot, and reach the cell only in their own methods. So it
-//! does not matter whether an end is dropped or forgotten: while it can be used, it
-//! keeps the slot where it is, and when it cannot, nothing touches the slot on
-//! its behalf. Wakers in the cell do not point to it. What forgotten ends
-//! leave behind is dropped when the slot is used again or dropped itself.
+//! Both ends borrow the slot, and reach the cell only in their own methods. So an end may be
+//! dropped or forgotten. While it can be used, it keeps the slot where it is. When it cannot,
+//! nothing touches the slot on its behalf. Wakers in the cell do not point to it. Values and
+//! wakers of forgotten ends are dropped when the slot is used again or dropped itself.
 
 use super::core::Core;
 use super::{Receiver, Sender};
@@ -56,7 +55,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Makes a channel here. It can be called again when both ends are gone.
+    /// Makes a channel here. It can be called again when both ends have been dropped.
     ///
     /// ```
     /// use blitz_io::sync::oneshot::Slot;

@@ -10,7 +10,6 @@ use blitz_futex::wake_one;
 use super::core::{
     CLOSED, COMPLETE, Core, NEW, RECEIVER, RX_TASK, SENDER, Side, TASKS, THREADS, TX_TASK,
 };
-use super::mutant::{Mutant, active};
 
 pub use heap::Heap;
 
@@ -18,10 +17,9 @@ pub use heap::Heap;
 ///
 /// # Safety
 ///
-/// The cell is there, and shared with no more than one other end, until both ends
-/// have left it.
+/// The cell is alive, and shared with no more than one other end, until both ends have left it.
 pub unsafe trait Storage: Unpin {
-    /// What the cell carries.
+    /// The type of the value.
     type Value;
 
     /// The cell. Not to be called after having left it.
@@ -87,7 +85,7 @@ pub unsafe fn happen<S: Storage>(
         if seen & (COMPLETE | CLOSED) != 0 {
             return Err(seen);
         }
-        let is_gone = leaves && (seen & TASKS == 0 || active(Mutant::GoneTooEarly));
+        let is_gone = leaves && seen & TASKS == 0;
         let gone = if is_gone { mine.gone } else { 0 };
         let next = seen & !(TASKS | THREADS) | event | gone;
         match storage.core().advance(seen, next) {
@@ -107,7 +105,7 @@ pub unsafe fn happen<S: Storage>(
         };
     }
     if leaves && !is_gone {
-        // SAFETY: the caller says so.
+        // SAFETY: by this function's contract, the end does not use the cell after this.
         unsafe { leave(storage, [mine, other]) };
     }
     if seen & other.thread != 0 {
@@ -123,7 +121,7 @@ pub unsafe fn happen<S: Storage>(
 /// This is the last that the end does with the cell.
 unsafe fn leave<S: Storage>(storage: &S, [mine, other]: [&Side; 2]) {
     let before = storage.core().state.fetch_add(mine.gone, Ordering::AcqRel);
-    if before & other.gone != 0 && !active(Mutant::LeavesBlindly) {
+    if before & other.gone != 0 {
         // SAFETY: both have left, and of two additions, one comes second.
         unsafe { storage.release() };
     }
@@ -140,7 +138,7 @@ pub unsafe fn leave_after<S: Storage>(storage: &S, seen: u32, [mine, other]: [&S
         // SAFETY: the other has left, and now we do.
         unsafe { storage.release() };
     } else {
-        // SAFETY: the caller says so.
+        // SAFETY: by this function's contract, the end does not use the cell after this.
         unsafe { leave(storage, [mine, other]) };
     }
 }
@@ -150,7 +148,7 @@ pub const FROM_SENDER: [&Side; 2] = [&SENDER, &RECEIVER];
 /// The receiver acts.
 pub const FROM_RECEIVER: [&Side; 2] = [&RECEIVER, &SENDER];
 
-/// What is shown of a cell.
+/// The visible state of a cell, for `Debug`.
 #[derive(Debug)]
 #[allow(dead_code, reason = "they are shown")]
 struct Inner {
@@ -194,7 +192,7 @@ mod heap {
 
     // SAFETY: as a shared reference to the cell.
     unsafe impl<T: Send> Send for Heap<T> {}
-    // SAFETY: as above.
+    // SAFETY: as a shared reference to the cell, which is `Sync` if `T` is `Send`.
     unsafe impl<T: Send> Sync for Heap<T> {}
 
     impl<T> Heap<T> {
@@ -208,13 +206,13 @@ mod heap {
         }
     }
 
-    // SAFETY: the block is given back by `release` alone.
+    // SAFETY: only `release` frees the block.
     unsafe impl<T> Storage for Heap<T> {
         type Value = T;
 
         #[inline]
         fn core(&self) -> &Core<T> {
-            // SAFETY: the cell is there as long as this end has not left it.
+            // SAFETY: the cell is alive until this end has left it.
             unsafe { self.0.as_ref() }
         }
 
@@ -252,7 +250,7 @@ mod heap {
 
     // SAFETY: as a shared reference to the cell.
     unsafe impl<T: Send> Send for Heap<T> {}
-    // SAFETY: as above.
+    // SAFETY: as a shared reference to the cell, which is `Sync` if `T` is `Send`.
     unsafe impl<T: Send> Sync for Heap<T> {}
 
     impl<T> Heap<T> {

@@ -1,27 +1,26 @@
 //! A word that changes, and the waiters for that.
 //!
-//! The two words of a channel are of this kind: the version of the value, with a
-//! bit for "all senders are gone", for which receivers wait; and the number of
-//! receivers, for which senders wait.
+//! A channel has two words of this kind. Receivers wait for the version of the value, with a bit
+//! that says that all senders have been dropped. Senders wait for the number of receivers.
 //!
 //! # Moves
 //!
-//! A thread or task that has to wait takes the lock of the queue, *announces* that by
-//! setting [`WAITING`] in the word, *looks* at the word as it was at that moment,
-//! and, if it still has to, links its node into the queue.
+//! A thread or task that has to wait takes the lock of the queue and *announces* that by setting
+//! [`WAITING`] in the word. It *looks* at the word as it was at that moment. If it still has to
+//! wait, it links its node into the queue.
 //!
 //! A change of the word is made by a read-modify-write, which shows the bit. If
 //! it was set, it takes the lock of the queue and wakes all waiters in it.
 //!
 //! # No wake-up is lost
 //!
-//! Let W wait. It holds the lock from before it looks at the word until its node
-//! is linked. Let C be the first change after what W saw.
+//! Let W wait. It holds the lock from before it looks at the word until its node is linked. Let C
+//! be the first change after the value that W saw.
 //!
-//! *C sees the bit*, since it was set in what W saw or by W, and only a change clears
-//! it. So C takes the lock. If it took it before W did, then W would
-//! have seen the change, because the one's release of the lock happens before the
-//! other's acquisition. So it takes it after W, finds the node, and wakes it.
+//! *C sees the bit*, since the bit was set in the value that W saw, or W set it, and only a
+//! change clears it. So C takes the lock. If C took it before W did, W would have seen the
+//! change, because C's release of the lock happens before W's acquisition. So C takes it after W,
+//! finds the node, and wakes it.
 //!
 //! This does not need W to have set the bit itself, so a second waiter does not write
 //! the word: a load is enough, even of an old value.
@@ -38,7 +37,6 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 use blitz_sync::internals::WaitQueue;
 
-use super::mutant::{Mutant, active};
 use crate::wait::{Event, Wait, block_until};
 
 /// In the word: there are waiters, or there were not long ago.
@@ -63,21 +61,18 @@ impl Awaited {
         }
     }
 
-    /// The word. Sees what was done before it was written.
+    /// The word. Acquires the work before its last change.
     #[inline]
     pub fn load(&self) -> usize {
         self.word.load(Ordering::Acquire) & !WAITING
     }
 
-    /// Changes the word from what it is. Only one may do this at a time.
+    /// Changes the word. The caller is the only one that does so.
     #[inline]
     pub fn change(&self, change: impl FnOnce(usize) -> usize) -> Waiting {
         let old = self.word.load(Ordering::Relaxed);
         let seen = self.word.swap(change(old & !WAITING), Ordering::AcqRel);
-        match active(Mutant::LooksForWaitersFirst) {
-            false => Waiting(seen & WAITING != 0),
-            true => Waiting(old & WAITING != 0),
-        }
+        Waiting(seen & WAITING != 0)
     }
 
     /// Adds to the word, at the same time as others.
@@ -86,8 +81,8 @@ impl Awaited {
         self.word.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Subtracts from the word, at the same time as others. Returns what it was before. The
-    /// bit stays as it is: the next one will look for waiters that are not there.
+    /// Subtracts from the word, at the same time as others. Returns the value before. The bit
+    /// stays as it is: the next change then finds an empty queue.
     #[inline]
     pub fn subtract(&self, n: usize) -> (usize, Waiting) {
         let old = self.word.fetch_sub(n, Ordering::AcqRel);
@@ -107,7 +102,7 @@ impl Awaited {
         self.queue.notify_all();
     }
 
-    /// Waits until the word is as wanted, as a task. Returns what it was then.
+    /// Waits, as a task, until the word is as wanted. Returns its value at that moment.
     pub fn until<F: Fn(usize) -> bool>(&self, is_done: F) -> Wait<Until<'_, F>> {
         Wait::new(Until(self, is_done))
     }
@@ -140,11 +135,8 @@ impl<F: Fn(usize) -> bool> Event for Until<'_, F> {
     fn must_wait(&self) -> bool {
         let Self(awaited, is_done) = self;
         let mut word = awaited.word.load(Ordering::Acquire);
-        if word & WAITING == 0 && !active(Mutant::SilentWait) {
-            let now = awaited.word.fetch_or(WAITING, Ordering::AcqRel);
-            if !active(Mutant::LooksFirst) {
-                word = now;
-            }
+        if word & WAITING == 0 {
+            word = awaited.word.fetch_or(WAITING, Ordering::AcqRel);
         }
         !is_done(word & !WAITING)
     }

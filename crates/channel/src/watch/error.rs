@@ -1,4 +1,4 @@
-//! What can go wrong when sending and receiving.
+//! Errors of sending and receiving.
 
 use crate::macros::{error_text, opaque_debug};
 
@@ -6,7 +6,7 @@ use crate::macros::{error_text, opaque_debug};
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
-/// All senders are gone.
+/// All senders have been dropped.
 #[derive(Debug, Clone)]
 pub struct RecvError(pub(super) ());
 

@@ -55,7 +55,7 @@ mod real {
 
         #[inline]
         fn raw(&self) -> &RawRwLock {
-            // SAFETY: only a `ReadGuard` unlocks by it, what it was made for.
+            // SAFETY: a `ReadGuard` was made for a read lock, and only its drop unlocks it.
             unsafe { self.0.raw() }
         }
 

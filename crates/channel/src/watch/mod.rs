@@ -1,20 +1,20 @@
 //! One value that changes, and many receivers that watch it.
 //!
-//! A [`Sender`] replaces or changes the value; each [`Receiver`] sees the latest one
-//! and can wait for the next. It is no queue: what is replaced before a receiver
-//! looked is never seen by it. Use it for settings, states, and progress.
+//! A [`Sender`] replaces or changes the value; each [`Receiver`] sees the latest one and can wait
+//! for the next. It is no queue: a receiver that looks late does not see the values before. Use
+//! it for settings, states, and progress.
 //!
 //! * [`Receiver::changed`] waits until there is a value that this receiver has not
 //!   seen. The value that a channel or a receiver begins with counts as seen.
 //! * [`Receiver::borrow_and_update`] looks at the value and lets it count as seen;
 //!   [`Receiver::borrow`] only looks.
 //! * [`Receiver::wait_for`] waits until the value is as wanted.
-//! * When all senders are gone, `changed` fails, after the last value has been seen.
-//!   When all receivers are gone, `send` fails, and [`Sender::closed`] is ready.
+//! * When all senders have been dropped, `changed` fails, after the last value has been seen.
+//!   When all receivers have been dropped, `send` fails, and [`Sender::closed`] is ready.
 //!   The value lives as long as any end.
 //!
-//! Names and behaviour are those of `tokio::sync::watch`. No runtime is needed, and
-//! what waits can also block its thread ([`Receiver::blocking_changed`]).
+//! Names and behaviour are those of `tokio::sync::watch`. No runtime is needed, and a wait can
+//! also block its thread ([`Receiver::blocking_changed`]).
 //!
 //! ```
 //! use blitz_io::sync::watch;
@@ -38,12 +38,6 @@
 mod awaited;
 pub mod error;
 mod lock;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-#[allow(missing_docs)]
-pub mod mutant;
 mod receiver;
 mod reference;
 mod sender;

@@ -10,12 +10,12 @@ use super::reference::Ref;
 use super::shared::{CLOSED, Shared, Version};
 use crate::model::model_has_failed;
 
-/// The end that looks at the value, and waits for it to change. It can be cloned;
-/// each receiver knows for itself what it has seen.
+/// The end that looks at the value, and waits for it to change. It can be cloned. Each receiver
+/// has its own record of the version that it has seen.
 #[derive(Debug)]
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
-    /// What it has seen last.
+    /// The version that it has seen last.
     version: Version,
 }
 
@@ -62,7 +62,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If all senders are gone, also if the last value has not been seen.
+    /// If all senders have been dropped, also if the last value has not been seen.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -82,7 +82,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns whether all senders are gone.
+    /// Returns whether all senders have been dropped.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -130,7 +130,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If all senders are gone and the last value has been seen.
+    /// If all senders have been dropped and the last value has been seen.
     ///
     /// # Cancel safety
     ///
@@ -153,12 +153,12 @@ impl<T> Receiver<T> {
         mark_seen(&mut self.version, word)
     }
 
-    /// Waits until the value is as wanted, beginning with the present one. What
-    /// was looked at counts as seen.
+    /// Waits until the value is as wanted, beginning with the present one. The last value that
+    /// was compared counts as seen.
     ///
     /// # Errors
     ///
-    /// If all senders are gone, and the last value is not as wanted.
+    /// If all senders have been dropped, and the last value is not as wanted.
     ///
     /// # Panics
     ///
@@ -198,7 +198,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If all senders are gone and the last value has been seen.
+    /// If all senders have been dropped and the last value has been seen.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -234,7 +234,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If all senders are gone, and the last value is not as wanted.
+    /// If all senders have been dropped, and the last value is not as wanted.
     ///
     /// # Panics
     ///
@@ -320,8 +320,8 @@ fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
     Ref::new(value, has_changed)
 }
 
-/// The value, if it is as wanted. When the channel is closed, one that was seen
-/// has been asked about before, and there will be no other.
+/// The value, if it is as wanted. When the channel is closed, a value that was seen has failed
+/// the condition before, and there will be no other.
 fn look_for<'a, T>(
     shared: &'a Shared<T>,
     seen: &mut Version,
@@ -330,9 +330,10 @@ fn look_for<'a, T>(
 ) -> Option<Result<Ref<'a, T>, RecvError>> {
     let value = look(shared, seen);
     let is_wanted = (!is_closed || value.has_changed()) && f(&value);
-    match is_wanted {
-        true => Some(Ok(value)),
-        false => is_closed.then_some(Err(RecvError(()))),
+    if is_wanted {
+        Some(Ok(value))
+    } else {
+        is_closed.then_some(Err(RecvError(())))
     }
 }
 

@@ -33,8 +33,8 @@ impl<'a, T> Ref<'a, T> {
         Self { inner, has_changed }
     }
 
-    /// Returns whether the receiver had not seen this value before. Always `false`
-    /// for what a sender borrows.
+    /// Returns whether the receiver had not seen this value before. Always `false` for a sender's
+    /// reference.
     ///
     /// ```
     /// use blitz_io::sync::watch;

@@ -38,8 +38,8 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// If there is no receiver, the value comes back and nothing has changed. Use
-    /// [`send_replace`](Sender::send_replace) to change it all the same.
+    /// If there is no receiver, the value comes back and nothing has changed.
+    /// [`send_replace`](Sender::send_replace) changes the value in any case.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -65,8 +65,8 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     ///
-    /// If `modify` does. Then the receivers are not woken; what `modify` did to the
-    /// value before stays, and the channel can be used as before.
+    /// If `modify` does. Then the receivers are not woken. The changes that `modify` made before
+    /// the panic stay, and the channel can be used as before.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -85,8 +85,8 @@ impl<T> Sender<T> {
         });
     }
 
-    /// Changes the value in place, and wakes the receivers only if `modify` says that
-    /// it has changed. Returns what `modify` said.
+    /// Changes the value in place, and wakes the receivers only if `modify` returns true. Returns
+    /// the result of `modify`.
     ///
     /// # Panics
     ///

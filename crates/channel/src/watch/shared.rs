@@ -1,12 +1,12 @@
-//! What both ends of a channel share.
+//! State shared by both ends of a channel.
 //!
 //! # States
 //!
 //! * The *value*, in a reader-writer lock.
-//! * The *version*: a word that says how often the value was changed, and
-//!   [`CLOSED`] when all senders are gone. Receivers wait for it to change. It is
-//!   changed by a sender that holds the lock to write, so a reader that holds it knows
-//!   the version of what is there; and once by the last sender that goes.
+//! * The *version*: a word with the number of changes of the value, and [`CLOSED`] when all
+//!   senders have been dropped. Receivers wait for it to change. A sender changes it while it
+//!   holds the lock to write. So a reader that holds the lock knows the version of the value. The
+//!   last sender changes it at its end.
 //! * The number of *receivers*. Senders wait for it to become zero.
 //! * The number of *senders*.
 //!
@@ -17,9 +17,9 @@
 //! when the version is another one. So a value is never missed, but when several
 //! are sent between two looks, only the last is seen.
 //!
-//! The version wraps around after a quarter of what a word can hold. A receiver that has
-//! not looked for exactly as many changes would take the value for the old one; on 64-bit
-//! systems that takes centuries.
+//! The version wraps around after a quarter of the range of a word. A receiver that has not
+//! looked for exactly as many changes would take the value for the old one; on 64-bit systems
+//! that takes centuries.
 //!
 //! # Costs
 //!
@@ -35,9 +35,8 @@ use blitz_sync::internals::coop;
 
 use super::awaited::Awaited;
 use super::lock::Lock;
-use super::mutant::{Mutant, active};
 
-/// In the version: all senders are gone.
+/// In the version: all senders have been dropped.
 pub const CLOSED: usize = 2;
 /// From one version to the next; above the bits.
 const STEP: usize = 4;
@@ -63,7 +62,7 @@ impl Version {
         Self(word & !CLOSED)
     }
 
-    /// Returns one that is not the current one, if this is the current one.
+    /// Returns a version that differs from the current one, if this is the current one.
     pub fn before(self) -> Self {
         Self(self.0.wrapping_sub(STEP))
     }
@@ -120,7 +119,7 @@ impl<T> Shared<T> {
 
     pub fn remove_receiver(&self) {
         let (before, waiting) = self.receivers.subtract(RECEIVER);
-        if before == RECEIVER && !active(Mutant::SilentLeave) {
+        if before == RECEIVER {
             self.receivers.wake(waiting);
         }
     }
@@ -148,9 +147,7 @@ impl<T> Shared<T> {
         if self.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
             // No sender is left that could change the version at the same time.
             let waiting = self.version.change(|version| version | CLOSED);
-            if !active(Mutant::SilentClose) {
-                self.version.wake(waiting);
-            }
+            self.version.wake(waiting);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What the models of the channels share, beside what all models share.
-#![allow(dead_code, unused_imports)] // Nobody needs all of it.
+//! Code that the models of the channels share, beside the code that all models share.
+#![allow(dead_code, unused_imports)] // Each model uses a part of it.
 
 #[path = "../../../sync/tests/model/mod.rs"]
 mod of_all;
@@ -19,9 +19,8 @@ pub use of_all::{block_on, model, model_in_order, poll, soon};
 /// A time that is over only when the model says so.
 pub const SOON: Duration = Duration::from_secs(3600);
 
-/// Runs a future, and lets loom's thread sleep meanwhile. loom's own `block_on`
-/// cannot be left by the panic that says "deadlock", as its waker is counted by the
-/// model.
+/// Runs a future; loom's thread sleeps while it waits. The panic that says "deadlock" cannot
+/// leave loom's own `block_on`, as the model counts its waker.
 pub fn block_on_parking<F: Future>(future: F) -> F::Output {
     struct Unpark(thread::Thread);
 

@@ -1,4 +1,4 @@
-// Included twice, after `use …::broadcast`: whatever this says holds for both.
+// Included twice, after `use …::broadcast`: both must behave alike.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -321,7 +321,7 @@ fn one_lags_while_another_keeps_up() {
 #[test]
 fn a_value_goes_with_its_last_receiver() {
     let drops = Drops::new();
-    // How many are alive, whoever has cloned how often.
+    // How many are alive, after any number of clones by any receiver.
     let made = Arc::new(AtomicUsize::new(0));
     #[derive(Debug)]
     struct Value(blitz_testing::Counted<Arc<AtomicUsize>>);
@@ -346,7 +346,7 @@ fn a_value_goes_with_its_last_receiver() {
     drop(second.try_recv().unwrap());
     assert_eq!(alive(), 0);
 
-    // A receiver that goes gives up what it has not got.
+    // A receiver that is dropped gives up its unread values.
     tx.send(new()).unwrap();
     tx.send(new()).unwrap();
     drop(first.try_recv().unwrap());
@@ -356,7 +356,7 @@ fn a_value_goes_with_its_last_receiver() {
     drop(first);
     assert_eq!(alive(), 0);
 
-    // What is overwritten is dropped, and what nobody wants is given back.
+    // Overwritten values are dropped, and a send without receivers returns its value.
     let mut rx = tx.subscribe();
     (0..10).for_each(|_| _ = tx.send(new()).unwrap());
     assert_eq!(alive(), 4);
@@ -368,7 +368,7 @@ fn a_value_goes_with_its_last_receiver() {
     drop(back);
     assert_eq!(alive(), 0);
 
-    // What is left when all have gone.
+    // The values that are left when all ends have been dropped.
     let rx = tx.subscribe();
     tx.send(new()).unwrap();
     drop(tx);
@@ -408,7 +408,7 @@ fn a_clone_that_panics_counts_as_received() {
     assert_eq!(tx.receiver_count(), 1);
 }
 
-/// Panics when it is dropped, if it is told so.
+/// Panics when it is dropped, if its flag is set.
 #[derive(Clone, Debug)]
 struct Explosive(bool, u32);
 

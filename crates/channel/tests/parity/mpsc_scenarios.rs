@@ -1,5 +1,4 @@
-// Included twice, with `mpsc` being Tokio's and ours. What holds for the one must
-// hold for the other.
+// Included twice, with `mpsc` being Tokio's and ours. Both must behave alike.
 
 use std::future::Future;
 use std::pin::pin;
@@ -256,7 +255,7 @@ fn who_gives_up_lets_the_next_have_the_room() {
     tx.try_send(1).unwrap();
     let (_, waker) = Wakings::new();
     let (wakings, second) = Wakings::new();
-    // One that was chosen, and one that stood in the way.
+    // A waiter that was chosen, and a waiter that stood in the way.
     for chosen in [true, false] {
         let mut greedy = Box::pin(tx.reserve_many(2));
         assert!(poll_once(greedy.as_mut(), &waker).is_pending());
@@ -537,7 +536,7 @@ fn everything_is_as_mobile_as_its_values() {
     sends(rx.recv());
     sends(rx.recv_many(&mut Vec::new(), 1));
     sends(tx.clone().reserve_owned());
-    // What cannot be sent to other threads can be sent to oneself.
+    // A value that is not `Send` can be sent within one thread.
     let (tx, mut rx) = mpsc::unbounded_channel();
     tx.send(Rc::new(7)).unwrap();
     assert_eq!(*rx.try_recv().unwrap(), 7);

@@ -30,7 +30,7 @@ pub fn traits() -> Vec<[bool; 5]> {
     ]
 }
 
-/// What is shown, step by step.
+/// The `Debug` output, step by step.
 #[allow(dead_code)]
 pub fn shown() -> Vec<String> {
     let mut shown = Vec::new();
@@ -60,7 +60,7 @@ pub fn shown() -> Vec<String> {
     shown
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn said(action: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(action)).unwrap_err();
     payload.downcast_ref::<&str>().unwrap().to_string()

@@ -32,7 +32,7 @@ pub fn traits() -> Vec<[bool; 5]> {
     ]
 }
 
-/// What is shown, step by step.
+/// The `Debug` output, step by step.
 #[allow(dead_code)]
 pub fn shown() -> Vec<String> {
     let mut shown = Vec::new();
@@ -187,7 +187,7 @@ fn the_sender_learns_that_nobody_watches() {
     assert_eq!(wakings.count(), 0);
     drop(other);
     assert_eq!(wakings.count(), 1);
-    // Somebody has come back before the sender could look.
+    // A receiver has come back before the sender could look.
     let rx = tx.subscribe();
     assert!(poll_once(closed.as_mut(), &waker).is_pending());
     drop(rx);
@@ -221,7 +221,7 @@ fn waiting_for_a_value() {
     tx.send(5).unwrap();
     assert_eq!(poll!(rx.wait_for(|_| false)), None);
     assert!(!rx.has_changed().unwrap());
-    // After the end the last value is asked about.
+    // After the end, the condition sees the last value.
     let mut asked = 0;
     tx.send(6).unwrap();
     drop(tx);

@@ -8,9 +8,8 @@ use std::time::Duration;
 /// All tests of a program together take some seconds, under a sanitizer some minutes.
 const ENOUGH: Duration = Duration::from_secs(900);
 
-/// Ends the program if it takes too long. To be called by each test that waits.
-/// Which of them hangs has been said by then: the test harness names those that have
-/// run for a minute.
+/// Ends the program if it takes too long. To be called by each test that waits. The test harness
+/// has named the hanging test by then: it names those that have run for a minute.
 pub fn watch() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {

@@ -1,5 +1,6 @@
 //! `blitz bench`.
 
+mod busy;
 mod cpus;
 mod files;
 mod interrupt;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use blitz_bench::report::compare::Comparison;
+use blitz_bench::report::document::BUSY;
 use blitz_bench::report::table::{self, Style};
 use blitz_bench::{Document, Outcome, Scenario, Settings, report, runner};
 use clap::Args;
@@ -73,12 +75,13 @@ pub struct Arguments {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     peers: Vec<String>,
 
-    /// Run fewer and smaller iterations: for an impression, not a measurement.
+    /// Run smaller iterations, with a quarter of the operations: for an impression, not a
+    /// measurement.
     #[arg(long)]
     quick: bool,
 
-    /// Measured iterations of each scenario [default: 7; with --quick: 8].
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    // The help has the defaults, because they depend on another option.
+    #[arg(long, value_name = "N", help = iterations(), value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     iterations: Option<usize>,
 
     /// Worker threads of the runtime in tier 3. (Tier 5 has rows for 1, 2 and 4.)
@@ -92,6 +95,14 @@ pub struct Arguments {
     /// Pin the whole run to these processors, such as 0 or 0,2-3.
     #[arg(long, value_name = "LIST")]
     cpus: Option<Cpus>,
+}
+
+fn iterations() -> String {
+    format!(
+        "Measured iterations of each scenario [default: {}; with --quick: {}]",
+        Settings::FULL.iterations,
+        Settings::QUICK.iterations
+    )
 }
 
 impl Arguments {
@@ -135,8 +146,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 
     let settings = arguments.settings();
+    let busy_at_start = busy::processors();
+    if let Some(busy) = busy_at_start.filter(|&busy| busy >= BUSY) {
+        warn(busy);
+    }
     let outcome = measure(&scenarios, &settings)?;
-    let document = Document::new(&outcome, &settings);
+    let mut document = Document::new(&outcome, &settings);
+    document.metadata.busy_at_start = busy_at_start;
 
     // If one report cannot be written, the other one still is.
     let printed = if arguments.json {
@@ -150,6 +166,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let written = page.map_or(Ok(()), |page| page.write(&report::html::render(&document)));
     printed.and(written)?;
     end(outcome)
+}
+
+/// Tells a user who can still stop the run that the machine is busy. The report says it too.
+fn warn(busy: f64) {
+    if let Some(width) = output::error_width() {
+        let text = format!(
+            "The machine is busy: other processes use {busy:.1} processors. Stop them and start again, or do not trust the figures.\n"
+        );
+        output::tell(report::wrapped(&text, Some(width)));
+    }
 }
 
 /// Returns a limit far longer than any sample takes on a busy machine; each busy process of

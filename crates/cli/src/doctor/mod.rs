@@ -42,6 +42,10 @@ pub struct Arguments {
 #[derive(Serialize)]
 struct Findings {
     version: &'static str,
+    /// The commit that the program was built from; absent if the sources had no history.
+    revision: Option<&'static str>,
+    /// The target that the program was built for.
+    target: &'static str,
     machine: Machine,
     processors: Processors,
     futex: Futex,
@@ -136,6 +140,8 @@ fn examine() -> Findings {
     let system = system::probe();
     let mut findings = Findings {
         version: env!("CARGO_PKG_VERSION"),
+        revision: Some(env!("BLITZ_REVISION")).filter(|revision| !revision.is_empty()),
+        target: env!("BLITZ_TARGET"),
         machine: Machine::describe(),
         processors: system.processors,
         futex: Futex {

@@ -7,6 +7,7 @@ use super::{Findings, Probe};
 /// Renders the whole report.
 pub fn render(found: &Findings) -> String {
     let mut report = Report(String::new());
+    report.program(found);
     report.machine(found);
     report.system(found);
     report.list("What blitz-io uses", &found.uses);
@@ -41,6 +42,13 @@ impl Report {
         for line in lines {
             let _ = writeln!(self.0, "  - {line}");
         }
+    }
+
+    fn program(&mut self, found: &Findings) {
+        self.heading("Program");
+        self.line("version", found.version);
+        self.line("revision", found.revision.unwrap_or("not known"));
+        self.line("target", found.target);
     }
 
     fn machine(&mut self, found: &Findings) {

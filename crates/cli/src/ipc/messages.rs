@@ -8,7 +8,7 @@ use clap::Args;
 use clap_complete::ArgValueCompleter;
 use serde_json::json;
 
-use super::{Arguments, existing, failed, names};
+use super::{Arguments, cannot_join, existing, failed, names};
 use crate::exit::Exit;
 use crate::output;
 
@@ -26,6 +26,9 @@ pub struct Tail {
     /// Begin with the messages that the ring still holds.
     #[arg(long)]
     history: bool,
+    /// Miss no message: senders wait for this program when the ring is full.
+    #[arg(long)]
+    lossless: bool,
     /// Take messages from a queue; its workers will then not receive them.
     #[arg(long)]
     take: bool,
@@ -55,13 +58,21 @@ pub fn tail(arguments: &Arguments, tail: &Tail) -> Result<Exit, Exit> {
         ));
     }
     let builder = builder.with_history(tail.history);
-    let mut receiver = builder.receiver(&tail.name).map_err(failed)?;
+    let joined = if tail.lossless || segment.kind == Kind::Queue {
+        builder.receiver(&tail.name)
+    } else {
+        builder.observer(&tail.name)
+    };
+    let mut receiver = joined.map_err(|error| cannot_join(error, &segment))?;
     let mut printed = 0;
     while tail.count.is_none_or(|count| printed < count) {
         match receiver.recv() {
             Ok(message) => output::print(&line(&message, tail.hex, arguments.json))?,
             Err(RecvError::Disconnected) => break,
-            Err(error @ RecvError::Lagged(_)) => output::tell(format_args!("{error}\n")),
+            Err(error @ RecvError::Lagged(_)) => {
+                output::tell(format_args!("{error}\n"));
+                continue;
+            }
             Err(error) => return Err(failed(error)),
         }
         printed += 1;
@@ -90,8 +101,10 @@ fn line(message: &[u8], hex: bool, as_json: bool) -> String {
 pub fn send(arguments: &Arguments, send: &Send) -> Result<Exit, Exit> {
     let timeout = Duration::try_from_secs_f64(send.timeout)
         .map_err(|error| Exit::usage(format!("--timeout: {error}"), "Give it some seconds."))?;
-    let (builder, _) = existing(arguments, &send.name)?;
-    let mut sender = builder.sender(&send.name).map_err(failed)?;
+    let (builder, segment) = existing(arguments, &send.name)?;
+    let mut sender = builder
+        .sender(&send.name)
+        .map_err(|error| cannot_join(error, &segment))?;
     let mut sent = 0_u64;
     let mut one = |message: &[u8]| {
         let result = sender.send_timeout(message, timeout);

@@ -16,7 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   blitz ipc ls                     what there is, and who takes part
   blitz ipc top                    the same every second, with rates
-  blitz ipc tail prices            what is sent on a route or channel
+  blitz ipc tail prices            what is sent on a route or channel, without holding it up
   echo sweep | blitz ipc send jobs send lines to a queue
   blitz ipc clean                  remove what killed processes left behind";
 
@@ -31,6 +31,9 @@ pub struct Arguments {
     /// Print JSON, and nothing else, on standard output: one value, or one a line.
     #[arg(long, global = true)]
     json: bool,
+    /// Take part in a segment of this user, which can end this program and change messages.
+    #[arg(long, global = true, value_name = "NUMBER")]
+    allow_owner: Option<u32>,
 }
 
 #[derive(Subcommand)]
@@ -54,6 +57,19 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         Action::Tail(tail) => messages::tail(arguments, tail),
         Action::Send(send) => messages::send(arguments, send),
         Action::Clean => clean(arguments),
+    }
+}
+
+/// Reports that a segment cannot be joined, in the words of this program's options.
+fn cannot_join(error: Error, segment: &SegmentInfo) -> Exit {
+    match error {
+        Error::Untrusted { path, .. } => Exit::Failed(format!(
+            "{} belongs to user {}; with --allow-owner={} it is used all the same",
+            path.display(),
+            segment.owner,
+            segment.owner
+        )),
+        other => failed(other),
     }
 }
 
@@ -91,7 +107,12 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
             return Err(Exit::Failed(format!("{name:?} has no messages")));
         }
     };
-    let builder = builder.must_exist(true);
+    // A user that names a segment means it as it is, also if others may write to it.
+    let builder = builder.must_exist(true).mode(segment.mode | 0o600);
+    let builder = match arguments.allow_owner {
+        Some(user) => builder.allow_owner(user),
+        None => builder,
+    };
     Ok(match &arguments.directory {
         Some(directory) => (builder.directory(directory), segment),
         None => (builder, segment),

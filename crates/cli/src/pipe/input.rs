@@ -25,6 +25,29 @@ pub fn inputs(files: &Files) -> Result<Vec<Input>, Exit> {
     files.files.iter().map(|path| Input::new(path)).collect()
 }
 
+/// Returns all files without a check: one that cannot be read fails when it is opened or read.
+pub fn unchecked(files: &Files) -> Vec<Input> {
+    if files.files.is_empty() {
+        return vec![Input::standard()];
+    }
+    let files = files.files.iter();
+    files
+        .map(|path| {
+            if path.as_os_str() == "-" {
+                return Input::standard();
+            }
+            let len = match fs::metadata(path) {
+                Ok(known) => known.is_file().then_some(known.len()),
+                Err(_) => Some(0),
+            };
+            Input {
+                path: Some(path.to_owned()),
+                len,
+            }
+        })
+        .collect()
+}
+
 /// Returns the length of all inputs in bytes, if it is known.
 pub fn len(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(|input| input.len).sum()

@@ -29,6 +29,26 @@ fn a_run_prints_a_table() {
 }
 
 #[test]
+fn help_tells_the_default_of_iterations_once() {
+    let help = expect(0, &["bench", "--help"]).out;
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = format!(
+        "Measured iterations of each scenario [default: {}; with --quick: {}]",
+        blitz_bench::Settings::FULL.iterations,
+        blitz_bench::Settings::QUICK.iterations
+    );
+    assert_eq!(words.matches(&told).count(), 1, "{help}");
+    assert!(!words.contains("fewer"), "{help}");
+}
+
+#[test]
+fn a_run_notes_how_busy_the_machine_was() {
+    let document = expect(0, &tiny(&["--json"])).json();
+    let busy = &document["metadata"]["busy_at_start"];
+    assert_eq!(busy.is_number(), cfg!(target_os = "linux"), "{busy}");
+}
+
+#[test]
 fn json_is_the_schema_and_nothing_else() {
     let run = || expect(0, &tiny(&["--json"])).json();
     let document = run();

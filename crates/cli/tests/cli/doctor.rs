@@ -1,11 +1,14 @@
 //! `blitz doctor` and `blitz completions` from outside.
 
+use std::process::Command;
+
 use super::common::{complete, expect};
 
 #[test]
 fn doctor_speaks_to_people() {
     let ran = expect(0, &["doctor"]);
     for heading in [
+        "Program",
         "Machine",
         "What the system offers",
         "What blitz-io uses",
@@ -27,6 +30,21 @@ fn doctor_speaks_to_people() {
 #[test]
 fn doctor_speaks_json() {
     let found = expect(0, &["doctor", "--json"]).json();
+    assert_eq!(found["version"], env!("CARGO_PKG_VERSION"));
+    let target = found["target"].as_str().unwrap();
+    assert!(target.starts_with(std::env::consts::ARCH), "{target}");
+    let shown = expect(0, &["doctor"]).out;
+    assert!(shown.contains(target), "{shown}");
+    // An archive of the sources has no history.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let head = Command::new("git")
+        .args(["-C", folder, "rev-parse", "HEAD"])
+        .output();
+    if let Some(head) = head.ok().filter(|head| head.status.success()) {
+        let head = String::from_utf8(head.stdout).unwrap();
+        assert_eq!(found["revision"], head.trim());
+        assert!(shown.contains(head.trim()), "{shown}");
+    }
     assert!(found["processors"]["allowed"].as_u64().unwrap() >= 1);
     assert!(!found["futex"]["backend"].as_str().unwrap().is_empty());
     assert!(found["costs"]["atomic_rmw_ns"].as_f64().unwrap() > 0.0);

@@ -96,6 +96,55 @@ fn send_and_tail_meet_others() {
     assert!(child.wait().unwrap().success());
 }
 
+/// Waits until `count` participants of the only segment are alive.
+fn wait_for(directory: &std::path::Path, count: usize) {
+    let alive = || {
+        let listed = blitz_ipc::list_in(directory).unwrap();
+        let participants = listed.iter().flat_map(|segment| &segment.participants);
+        participants.filter(|one| one.alive).count()
+    };
+    while alive() != count {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// The output of the first `tail` is never read.
+#[test]
+fn tail_holds_no_sender_up_unless_it_must_not_lose_a_message() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    // `tail` takes the mode of the segment, which others may write to.
+    let route = Route::builder().directory(place.path()).mode(0o666);
+    let mut sender = route.capacity(8).sender("prices").unwrap();
+    let tail = |more| {
+        blitz(&["ipc", "tail", "prices", &directory, more])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut child = tail("--count=1000000");
+    wait_for(place.path(), 2);
+    for number in 0..20_000 {
+        let text = format!("message {number} is not read");
+        sender.try_send(text.as_bytes()).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let mut child = tail("--lossless");
+    wait_for(place.path(), 2);
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let reading = std::thread::spawn(|| lines.map(Result::unwrap).collect::<Vec<_>>());
+    for number in 0..200 {
+        sender.send(format!("{number}").as_bytes()).unwrap();
+    }
+    drop(sender);
+    let printed = reading.join().unwrap();
+    assert!(printed.iter().map(|line| line.parse()).eq((0..200).map(Ok)));
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn every_command_speaks_json() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();

@@ -9,6 +9,7 @@ mod interrupt;
 mod ipc;
 #[cfg(target_os = "linux")]
 mod load;
+mod migrate;
 mod pipe;
 mod report;
 #[cfg(target_os = "linux")]

@@ -226,6 +226,32 @@ fn checksums_are_those_of_sha256sum() {
 }
 
 #[test]
+fn checksums_go_on_after_a_file_that_cannot_be_read() {
+    let place = Place::new();
+    let (a, b) = (place.file("a", b"a"), place.file("b", b"b"));
+    let (missing, directory) = (place.name("missing"), place.name("."));
+    let files = [&*a, &missing, &directory, &b];
+    let ran = expect(1, &[&["pipe", "sha256"], &files[..]].concat());
+    if let Some(mut command) = other("sha256sum", &files) {
+        let theirs = command.output().unwrap();
+        assert_eq!(ran.out.as_bytes(), theirs.stdout);
+        assert_eq!(theirs.status.code(), Some(1));
+    }
+    let shown: Vec<_> = ran.out.lines().map(|line| &line[66..]).collect();
+    assert_eq!(shown, [&a, &b]);
+    for name in [&missing, &directory] {
+        assert!(
+            ran.err.contains(&format!("{name} cannot be read")),
+            "{}",
+            ran.err
+        );
+    }
+    assert!(ran.err.contains("2 files have no checksum"), "{}", ran.err);
+    let sums = expect(1, &[&["pipe", "sha256", "--json"], &files[..]].concat()).json();
+    assert_eq!(sums.as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn what_fails_leaves_no_file_and_the_old_one() {
     let place = Place::new();
     let text = text(3_000_000);
@@ -278,7 +304,6 @@ fn wrong_arguments_are_told_before_anything_is_done() {
         (&["gzip", "--json", &a], "--output"),
         (&["gzip", "-l13", &a], "13"),
         (&["gzip", "-t0", &a], "0"),
-        (&["sha256", &missing], "missing"),
     ] {
         let ran = expect(2, &[&["pipe"], arguments].concat());
         assert!(ran.err.contains(told), "{arguments:?}: {}", ran.err);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -58,8 +59,29 @@ impl Driver {
     }
 }
 
+/// Returns whether this is the kernel's result for an operation that it has not carried out
+/// and that is to be done another way.
+///
+/// * `ECANCELED`, `EINTR`: the thread that submitted it has ended. A request to cancel gives
+///   the same results, but then no future waits.
+/// * `EAGAIN`: the kernel would have to wait, and the file is in non-blocking mode. Before
+///   Linux 6.5 this happens with regular files, too, whose mode the system's calls ignore.
+#[must_use]
+pub fn is_given_up(result: i32) -> bool {
+    matches!(-result, libc::ECANCELED | libc::EINTR | libc::EAGAIN)
+}
+
+/// Converts the kernel's result: a non-negative number or a negated error.
+///
+/// # Errors
+///
+/// Returns that error.
+pub fn to_result(result: i32) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result))
+}
+
 /// An operation that is under way. Returns its output, or the operation itself if the
-/// kernel has given it up because the thread that submitted it has ended.
+/// kernel has [given it up](is_given_up).
 ///
 /// If it is dropped, the operation is cancelled, unless it
 /// [continues](Operation::ENDS_WITH_FUTURE); it keeps its buffer until the kernel has
@@ -79,11 +101,10 @@ impl<O: Operation> Future for InFlight<O> {
             return Poll::Pending;
         };
         coop.made_progress();
-        // Only a dropped future or a shutdown cancels.
-        Poll::Ready(match -result {
-            libc::ECANCELED | libc::EINTR => Err(operation),
-            _ => Ok(operation.finish(result)),
-        })
+        if is_given_up(result) {
+            return Poll::Ready(Err(operation));
+        }
+        Poll::Ready(Ok(operation.finish(result)))
     }
 }
 

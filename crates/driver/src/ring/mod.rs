@@ -12,7 +12,7 @@ mod none;
 mod system;
 
 #[cfg(io_uring)]
-pub use in_flight::{InFlight, Operation};
+pub use in_flight::{InFlight, Operation, is_given_up, to_result};
 #[cfg(not(io_uring))]
 pub use none::{Ring, Turn};
 #[cfg(io_uring)]

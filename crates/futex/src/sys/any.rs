@@ -4,12 +4,12 @@
 //! looks there first. Nothing is polled, and a wake is noticed even if it comes without a
 //! change. The price is a fence and a load in every wake.
 //!
-//! **Words shared with other processes.** Wakes from those processes do not know this
-//! process's table. The thread sleeps on the first word, but never longer than one slice,
-//! and then compares all words again. A change of another word is noticed when the slice
-//! ends, and a wake of another word that comes without a change is not noticed at all. The
-//! wait still ends as soon as any word has changed for good, so no wake-up that follows a
-//! lasting change is lost. Slices grow, so that a long wait costs little.
+//! **Words shared with other processes.** Wakes from those processes do not know this process's
+//! table. The thread sleeps on the first word, but never longer than one slice, and then compares
+//! all words again. It notices a change of another word when the slice ends. It does not notice a
+//! wake of another word that comes without a change. The wait still ends as soon as any word has
+//! changed and stays changed, so no wake-up that follows a lasting change is lost. Slices grow,
+//! so that a long wait costs little.
 
 use std::time::{Duration, Instant};
 

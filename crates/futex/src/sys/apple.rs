@@ -102,7 +102,8 @@ pub(crate) fn wait<W: Word>(
             woken(unsafe { calls.wait(address, expected, left, scope) })
         }),
         Mechanism::Ulock(calls) => relative::wait(word, expected, deadline, |left| {
-            // SAFETY: as above.
+            // SAFETY: `word` is borrowed, so its four bytes can be compared while this thread is
+            // in the call.
             woken(unsafe { calls.wait(address, expected, left, scope) })
         }),
         Mechanism::Table => table().wait(word, expected, deadline, None),

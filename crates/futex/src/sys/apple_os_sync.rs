@@ -77,7 +77,7 @@ impl Calls {
             Some(timeout) => {
                 let nanos = timeout.min(LONGEST).as_nanos() as u64;
                 let clock = CLOCK_MACH_ABSOLUTE_TIME;
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees that `address` is valid, and it is only read.
                 unsafe { (self.wait_with_timeout)(address, value, SIZE, flags, clock, nanos) }
             }
         };

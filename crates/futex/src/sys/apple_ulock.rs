@@ -45,10 +45,12 @@ pub(super) fn find() -> Option<Calls> {
         // declares for a function of this name.
         Wait::Micros(unsafe { transmute::<*mut c_void, WaitMicros>(wait) })
     } else {
-        // SAFETY: as above.
+        // SAFETY: `wait2` is not null here, and this is the type that the kernel's header
+        // declares for it.
         Wait::Nanos(unsafe { transmute::<*mut c_void, WaitNanos>(wait2) })
     };
-    // SAFETY: as above.
+    // SAFETY: `wake` is not null here, and this is the type that the kernel's header declares for
+    // it.
     let wake = unsafe { transmute::<*mut c_void, Wake>(wake) };
     Some(Calls { wait, wake })
 }
@@ -96,7 +98,7 @@ impl Calls {
                     let micros = timeout.as_nanos().div_ceil(1000);
                     u32::try_from(micros).unwrap_or(u32::MAX)
                 });
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees that `address` is valid, and it is only read.
                 unsafe { wait(operation, address, value, micros) }
             }
         };

@@ -57,8 +57,8 @@ pub(crate) fn wait<W: Word>(
         if !word.holds(expected) {
             return WaitResult::ValueChanged;
         }
-        // SAFETY: `word` is borrowed, so its four aligned bytes are there for
-        // the kernel to compare while this thread is in the call.
+        // SAFETY: `word` is borrowed, so the kernel can compare its four aligned bytes while this
+        // thread is in the call.
         let error = match unsafe { umtx_wait(address, scope, expected, timeout.as_ref()) } {
             Ok(()) => return WaitResult::Woken,
             Err(error) => error,

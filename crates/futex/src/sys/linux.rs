@@ -61,8 +61,8 @@ fn wait_with<W: Word>(
     let address = word.address();
     let timeout = deadline.and_then(monotonic::at).and_then(Timespec::new);
     loop {
-        // SAFETY: `word` is borrowed, so its four aligned bytes are there for
-        // the kernel to compare while this thread is in the call.
+        // SAFETY: `word` is borrowed, so the kernel can compare its four aligned bytes while this
+        // thread is in the call.
         let error = match unsafe { futex_wait(address, scope, expected, timeout.as_ref(), bits) } {
             Ok(()) => return WaitResult::Woken,
             Err(error) => error,
@@ -255,9 +255,9 @@ unsafe fn futex_wait(
 unsafe fn futex_waitv(list: &[WaitV], timeout: Option<&Timespec<i64>>) -> Result<usize, c_int> {
     let flags: u32 = 0;
     let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: `list` is valid for its length and in the kernel's layout, the caller
-    // guarantees that the words in it are valid, and `timeout` is null or comes from a
-    // reference to the kernel's 64-bit timespec.
+    // SAFETY: `list` is valid for its length and in the kernel's layout. The caller guarantees
+    // that the words in it are valid. `timeout` is null or comes from a reference to the kernel's
+    // 64-bit timespec.
     let result = unsafe {
         libc::syscall(
             libc::SYS_futex_waitv,

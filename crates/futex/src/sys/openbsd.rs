@@ -49,15 +49,14 @@ pub(crate) fn wait<W: Word>(
 ) -> WaitResult {
     let address = word.address();
     relative::wait(word, expected, deadline, |left| {
-        // The kernel shortens long sleeps by itself.
+        // The kernel shortens long sleeps.
         let timeout = left.map(|left| timespec {
             tv_sec: time_t::try_from(left.as_secs()).unwrap_or(time_t::MAX),
             tv_nsec: left.subsec_nanos().into(),
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: `word` is borrowed, so its four aligned bytes are there for the kernel to
-        // compare (it does not write); `timeout` is null or points to the local variable
-        // above.
+        // SAFETY: `word` is borrowed, so the kernel can compare its four aligned bytes (it does
+        // not write). `timeout` is null or points to the local variable above.
         let result = unsafe {
             libc::futex(
                 address.cast_mut().cast(),

@@ -11,20 +11,19 @@
 //! out of the queue, marks their sleepers as woken, and notifies them. It never reads the
 //! word.
 //!
-//! **No wake-up is lost.** A waker changes the word, then locks the bucket. If it gets the
-//! lock before the sleeper, the sleeper's comparison, under the same lock, sees the change.
-//! If it gets the lock after the sleeper, the entry is in the queue. A sleeper leaves only
-//! with the lock held, either woken (the waker removed the entry) or timed out (it removes
-//! the entry itself), so no wake is spent on a sleeper that has left, and counts are exact.
+//! **No wake-up is lost.** A waker changes the word, then locks the bucket. If it gets the lock
+//! before the sleeper, the sleeper's comparison, under the same lock, sees the change. If it gets
+//! the lock after the sleeper, the entry is in the queue. A sleeper leaves only with the lock
+//! held, either woken (the waker removed the entry) or timed out (it removes the entry itself).
+//! So no wake is spent on a sleeper that has left, and counts are exact.
 //!
-//! **Many words.** A thread that waits on many words would need many locks. All such
-//! threads use one bucket instead, [`MANY`], with one entry for each word. A waker looks
-//! into the word's own bucket and then into `MANY`. So that most wakes need not take that
-//! second lock, a counter tells whether any thread is there. This is Dekker's pattern: the
-//! sleeper raises the counter, then compares; the waker changes the word, then reads the
-//! counter. A sequentially consistent fence between the two steps on both sides makes sure
-//! that at least one of them sees the other. The first wake that finds one of the entries
-//! removes all of them, so a thread is woken once.
+//! **Many words.** A thread that waits on many words would need many locks. All such threads use
+//! one bucket instead, [`MANY`], with one entry for each word. A waker looks into the word's own
+//! bucket and then into `MANY`. So that most wakes need not take that second lock, a counter
+//! holds the number of such threads. This is Dekker's pattern: the sleeper raises the counter,
+//! then compares; the waker changes the word, then reads the counter. A sequentially consistent
+//! fence between the two steps on both sides makes sure that at least one of them sees the other.
+//! The first wake that finds one of the entries removes all of them, so a thread is woken once.
 
 use std::cell::Cell;
 use std::ptr;
@@ -65,10 +64,9 @@ struct Entry {
     sleeper: *const Sleeper,
 }
 
-// SAFETY: the pointer is used only by threads that hold the lock of the bucket,
-// and its target stays on the stack of the sleeping thread as long as the entry
-// is in the queue: the sleeper does not leave before it has seen, under the
-// lock, that a waker removed its entries, or has removed them itself.
+// SAFETY: only threads that hold the lock of the bucket use the pointer. Its target stays on the
+// stack of the sleeping thread while the entry is in the queue. The sleeper leaves only after it
+// has removed its entries, or has seen under the lock that a waker has.
 unsafe impl Send for Entry {}
 
 struct Sleeper {
@@ -247,7 +245,7 @@ impl Table {
             let mut queue = prim::lock(&bucket.0);
             queue.clock.expire();
             for entry in &queue.entries {
-                // SAFETY: as in `Bucket::wake`.
+                // SAFETY: the bucket is locked, so the entry's sleeper is alive.
                 let sleeper = unsafe { &*entry.sleeper };
                 if sleeper.timed {
                     sleeper.condvar.notify_one();

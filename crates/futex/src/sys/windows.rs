@@ -80,7 +80,7 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
             unsafe { WakeByAddressAll(address.cast()) };
         } else {
             for _ in 0..n {
-                // SAFETY: as above.
+                // SAFETY: a wake uses nothing but the address.
                 unsafe { WakeByAddressSingle(address.cast()) };
             }
         }

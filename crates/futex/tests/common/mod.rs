@@ -95,7 +95,7 @@ pub fn sleeps(process: &str, thread: u32) -> bool {
     let stat = read("stat").unwrap();
     // The format is "id (name) state …", and the name may contain anything.
     let (_, rest) = stat.rsplit_once(')').unwrap();
-    // A thread that was preempted on its way to sleep still runs, and says so here only.
+    // A thread that was preempted on its way to sleep still runs, and only this file shows it.
     let running = read("syscall").is_ok_and(|call| call.starts_with("running"));
     rest.trim_start().starts_with('S') && !running
 }

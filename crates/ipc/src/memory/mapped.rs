@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0       header (what is fixed when the segment is made, and slow counters)
-//! 1024    tail, next, restored, published, room: each 128 bytes from the next
+//! 1024    tail, next, restored, published, room, copiers: each 128 bytes from the next
 //! 4096    one record of 128 bytes for each participant: senders, then receivers
 //! …       one place for each message: stamp, length, bytes
 //! ```
@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 
 use blitz_futex::atomic::{AtomicU32, AtomicU64};
 
-use super::{SleepWord, Word};
+use super::{SleepWord, Word, copy};
 use crate::step;
 
 /// Words of the header, in bytes from the beginning.
@@ -53,6 +53,7 @@ const NEXT: usize = 1152;
 const RESTORED: usize = 1280;
 const PUBLISHED: usize = 1408;
 const ROOM: usize = 1536;
+const COPIERS: usize = 1664;
 const RECORDS: usize = 4096;
 /// Stamp and length, before a message's bytes.
 const PLACE_HEADER: usize = 16;
@@ -96,6 +97,36 @@ impl Layout {
     pub(crate) fn size(&self) -> usize {
         self.size
     }
+
+    /// Bytes before the first message.
+    pub(crate) fn head(&self) -> usize {
+        self.places
+    }
+}
+
+/// Returns the word at `offset`.
+pub(crate) fn word_at(bytes: &[u8], offset: usize) -> u64 {
+    let word = bytes[offset..].first_chunk();
+    u64::from_ne_bytes(*word.expect("a whole word"))
+}
+
+/// A copy of everything before the first message, for a process that does not take part.
+pub(crate) struct Snapshot(Vec<u8>);
+
+impl Snapshot {
+    /// `head` has as many bytes as [`Layout::head`] says.
+    pub(crate) fn new(head: Vec<u8>) -> Self {
+        Self(head)
+    }
+
+    pub(crate) fn tail(&self) -> u64 {
+        word_at(&self.0, TAIL)
+    }
+
+    /// A word of a participant's record (see [`record`]).
+    pub(crate) fn record(&self, participant: usize, offset: usize) -> u64 {
+        word_at(&self.0, RECORDS + participant * record::LEN + offset)
+    }
 }
 
 /// A mapped segment. It does not own the mapping; the segment does.
@@ -105,8 +136,8 @@ pub(crate) struct Memory {
     layout: Layout,
 }
 
-// SAFETY: all of it is accessed through atomics, except for message bytes, which are copied
-// through raw pointers in an order that the ring's protocol ensures.
+// SAFETY: all of it is accessed through atomics, except for message bytes that a
+// participant has for itself, which the ring's protocol ensures (`ring/exclusive.rs`).
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -178,6 +209,11 @@ impl Memory {
     }
 
     #[inline]
+    pub(crate) fn copiers(&self) -> Word<'_> {
+        self.word(COPIERS)
+    }
+
+    #[inline]
     pub(crate) fn cursor(&self, participant: usize) -> Word<'_> {
         self.record(participant, record::CURSOR)
     }
@@ -214,46 +250,53 @@ impl Memory {
         self.at(self.place(index) + PLACE_HEADER)
     }
 
-    /// Copies `bytes` to the place at `index`.
+    /// Copies `bytes` to the place at `index`. If it is `exclusive`, no other participant
+    /// that keeps the protocol accesses the place meanwhile; otherwise it may read it.
     #[inline]
-    pub(crate) fn write(&self, index: u64, bytes: &[u8]) {
+    pub(crate) fn write(&self, index: u64, bytes: &[u8], exclusive: bool) {
         assert!(bytes.len() <= self.layout.max_len);
-        let target = self.bytes(index).as_ptr();
+        let target = self.bytes(index);
         if cfg!(feature = "stepping") {
             // A point in the middle of the bytes.
-            let (first, second) = bytes.split_at(bytes.len() / 2);
+            let (first, second) = bytes.split_at(bytes.len() / 2 / copy::WORD * copy::WORD);
             step::point();
             // SAFETY: see below; together the two halves are the whole.
-            unsafe { std::ptr::copy_nonoverlapping(first.as_ptr(), target, first.len()) };
+            unsafe { write_to(target, first, exclusive) };
             step::point();
             // SAFETY: as above.
-            unsafe {
-                std::ptr::copy_nonoverlapping(
-                    second.as_ptr(),
-                    target.add(first.len()),
-                    second.len(),
-                );
-            }
+            unsafe { write_to(target.add(first.len()), second, exclusive) };
             return;
         }
-        // SAFETY: the place has room for `max_len` bytes. The caller's claim of it orders
-        // this write before the reads of every reader that keeps the protocol. Another
-        // reader may read other bytes, but only memory of its own process.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
+        // SAFETY: the place has room for `max_len` bytes, rounded up to whole words, and
+        // begins at a multiple of 16. The caller's claim of it orders this write before the
+        // reads of every reader that keeps the protocol. Another reader may read other
+        // bytes, but only memory of its own process.
+        unsafe { write_to(target, bytes, exclusive) };
     }
 
-    /// Copies the beginning of the message at `index` into `target`.
+    /// Copies the beginning of the message at `index` into `target`. A sender may overwrite
+    /// it meanwhile; the caller, which looks at the stamp again, throws the bytes away then.
     #[inline]
     pub(crate) fn read(&self, index: u64, target: &mut [u8]) {
         assert!(target.len() <= self.layout.max_len);
-        // SAFETY: as in `write`. If a sender overwrites bytes meanwhile, the caller, which
-        // looks at the stamp again, throws them away.
+        // SAFETY: as in `write`. A sender that does not have the place for itself writes by
+        // the same words.
+        unsafe { copy::read(self.bytes(index), target) };
+    }
+}
+
+/// # Safety
+///
+/// As for [`copy::write`]; if the memory is `exclusive`, nothing else accesses it.
+#[inline]
+unsafe fn write_to(target: NonNull<u8>, bytes: &[u8], exclusive: bool) {
+    if exclusive {
+        // SAFETY: the caller's promise.
         unsafe {
-            std::ptr::copy_nonoverlapping(
-                self.bytes(index).as_ptr(),
-                target.as_mut_ptr(),
-                target.len(),
-            );
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.as_ptr(), bytes.len());
         }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { copy::write(target, bytes) };
     }
 }

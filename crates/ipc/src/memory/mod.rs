@@ -9,12 +9,14 @@ use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::step;
 
 #[cfg(not(loom))]
+mod copy;
+#[cfg(not(loom))]
 mod mapped;
 #[cfg(loom)]
 mod model;
 
 #[cfg(not(loom))]
-pub(crate) use mapped::{ENTRY_LEN, Layout, Memory, header, record};
+pub(crate) use mapped::{ENTRY_LEN, Layout, Memory, Snapshot, header, record, word_at};
 #[cfg(loom)]
 pub(crate) use model::Memory;
 

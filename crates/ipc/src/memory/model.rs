@@ -1,6 +1,7 @@
 //! The shared memory of a model: loom's words instead of a mapped file.
 
 use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::cell::UnsafeCell;
 
 use super::{SleepWord, Word};
 use crate::ring::{INACTIVE, Phase, Stamp};
@@ -17,9 +18,14 @@ pub(crate) struct Memory {
     restored: AtomicU64,
     published: AtomicU32,
     room: AtomicU32,
+    copiers: AtomicU64,
     stamps: Vec<AtomicU64>,
     payloads: Vec<[AtomicU64; PAYLOAD_WORDS]>,
+    /// For each place, what plain writes and copies would race for.
+    plain: Vec<UnsafeCell<()>>,
     cursors: Vec<AtomicU64>,
+    /// Of the only sender that joins and leaves.
+    role: AtomicU64,
     entries: [AtomicU64; ENTRIES],
 }
 
@@ -31,15 +37,18 @@ impl Memory {
             restored: AtomicU64::new(0),
             published: AtomicU32::new(0),
             room: AtomicU32::new(0),
+            copiers: AtomicU64::new(0),
             stamps: (0..capacity)
                 .map(|i| AtomicU64::new(Stamp::new(i, Phase::Free, 0).0))
                 .collect(),
             payloads: (0..capacity)
                 .map(|_| [AtomicU64::new(0), AtomicU64::new(0)])
                 .collect(),
+            plain: (0..capacity).map(|_| UnsafeCell::new(())).collect(),
             cursors: (0..participants)
                 .map(|_| AtomicU64::new(INACTIVE))
                 .collect(),
+            role: AtomicU64::new(0),
             entries: [AtomicU64::new(0), AtomicU64::new(0)],
         }
     }
@@ -64,12 +73,20 @@ impl Memory {
         SleepWord(&self.room)
     }
 
+    pub(crate) fn copiers(&self) -> Word<'_> {
+        Word(&self.copiers)
+    }
+
     pub(crate) fn stamp(&self, index: u64) -> Word<'_> {
         Word(&self.stamps[index as usize])
     }
 
     pub(crate) fn cursor(&self, participant: usize) -> Word<'_> {
         Word(&self.cursors[participant])
+    }
+
+    pub(crate) fn role(&self) -> Word<'_> {
+        Word(&self.role)
     }
 
     pub(crate) fn entry(&self, number: usize) -> Word<'_> {
@@ -81,6 +98,16 @@ impl Memory {
         for word in &self.payloads[index as usize] {
             word.store(value, Ordering::Relaxed);
         }
+    }
+
+    /// Writes the message `value` at `index` as plain bytes.
+    pub(crate) fn write_plain(&self, index: u64, value: u64) {
+        self.plain[index as usize].with_mut(|_| self.write(index, value));
+    }
+
+    /// Returns the message at `index` as a copier reads it.
+    pub(crate) fn copy(&self, index: u64) -> [u64; PAYLOAD_WORDS] {
+        self.plain[index as usize].with(|_| self.read(index))
     }
 
     /// Returns the message at `index`, word by word.

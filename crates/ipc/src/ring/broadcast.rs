@@ -2,7 +2,7 @@
 
 use blitz_futex::atomic::{Ordering, fence};
 
-use super::{INACTIVE, Phase, Ring, Stamp};
+use super::{OBSERVER, Phase, Ring, Stamp};
 use crate::mutant::{self, Mutant};
 
 /// What a receiver finds at its cursor.
@@ -85,21 +85,33 @@ impl Ring {
             true => self.capacity,
             false => 0,
         };
+        let counts_early = mutant::active(Mutant::CountsBeforeCursor);
+        if history && counts_early {
+            self.memory.copiers().add(1);
+        }
         word.swap(early.saturating_sub(back));
+        if history && !counts_early {
+            self.memory.copiers().add(1);
+        }
         fence(Ordering::SeqCst);
         let safe = match mutant::active(Mutant::JoinsWithOldTail) {
             true => early,
             false => self.memory.tail().load(Ordering::Acquire),
         };
         let first = safe.saturating_sub(back);
-        word.swap(first.min(INACTIVE - 1));
+        word.swap(first.min(OBSERVER - 1));
         Cursor { first, safe }
     }
 
-    /// Returns how many messages participant `me` has not read yet.
+    /// Makes participant `me` an observer, of new messages or also of those that the ring
+    /// still holds.
     #[cfg(not(loom))]
-    pub(crate) fn depth(&self, cursor: u64) -> u64 {
+    pub(crate) fn observe(&self, me: usize, history: bool) -> Cursor {
+        self.memory.cursor(me).swap(OBSERVER);
+        self.memory.copiers().add(1);
+        fence(Ordering::SeqCst);
         let tail = self.memory.tail().load(Ordering::Acquire);
-        tail.saturating_sub(cursor).min(self.capacity)
+        let first = if history { self.oldest() } else { tail };
+        Cursor { first, safe: tail }
     }
 }

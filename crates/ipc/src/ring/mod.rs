@@ -54,16 +54,32 @@
 //! claimed the place before the copy was complete (release fence after a claim, acquire
 //! fence before the second look). A receiver that joins with history also reads like that
 //! until it has reached the tail at which it joined, since senders may have older limits.
+//! So does an observer, at all times: it has no cursor that senders wait for. Bytes that may
+//! be copied and written at the same time are accessed by atomic words (`exclusive.rs`).
 //!
 //! **Waiting.** A waiter sleeps on one of two event counts: receivers on `published`,
 //! senders on `room`. Every change for which they wait is a read-modify-write, followed by
 //! a notification, which wakes them only if they wait for this change (`wake.rs`).
+//!
+//! **The end of a queue.** A receiver reports `Disconnected` when (1) no record is that of a
+//! sender, and then (2) no place is `Published` or `Taken`. A taken message may come back:
+//! its receiver can die. After (1), each place changes between those two phases until it is
+//! `Consumed`, and does not leave that phase without a new sender. So one pass over the
+//! places is enough, in any order: every message of the senders that are gone is consumed
+//! then. In a route or channel (1) and a last look at the cursor are enough.
+//!
+//! While (1) holds and (2) does not, a receiver waits for a message to be consumed or put
+//! back. It sleeps on `room`, which both notify in a queue. A sender that joins notifies
+//! `room` after it has written its role, so such a receiver sees it, and sleeps on
+//! `published` again: either the receiver's second look sees the role, or the sender sees
+//! the receiver's flag.
 //!
 //! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
 //! protocol can produce is reported as [`Corrupt`], and no loop goes on without another
 //! participant's progress.
 
 mod broadcast;
+mod exclusive;
 mod send;
 mod stamp;
 mod take;
@@ -78,12 +94,15 @@ use crate::mutant::{self, Mutant};
 #[cfg(not(loom))]
 pub(crate) use broadcast::Cursor;
 pub(crate) use broadcast::Look;
+pub(crate) use exclusive::Exclusive;
 pub(crate) use send::Claim;
 pub(crate) use stamp::{MAX_PARTICIPANTS, Phase, Stamp};
 pub(crate) use take::Take;
 
 /// The cursor of a participant that does not receive.
 pub(crate) const INACTIVE: u64 = u64::MAX;
+/// The cursor of an observer, which holds no sender up.
+pub(crate) const OBSERVER: u64 = u64::MAX - 1;
 
 /// The segment holds a value that this library never writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use blitz_futex::atomic::{Ordering, fence};
 
 use super::stamp::MAX_POSITION;
-use super::{Corrupt, Delivery, INACTIVE, Phase, Ring, Stamp};
+use super::{Corrupt, Delivery, INACTIVE, OBSERVER, Phase, Ring, Stamp};
 use crate::mutant::{self, Mutant};
 
 /// The outcome of an attempt to claim a place.
@@ -114,7 +114,7 @@ impl Ring {
         fence(Ordering::SeqCst);
         let slowest = (0..self.participants)
             .map(|participant| self.memory.cursor(participant).load(Ordering::Acquire))
-            .filter(|&cursor| cursor != INACTIVE)
+            .filter(|&cursor| cursor != INACTIVE && cursor != OBSERVER)
             .fold(tail, u64::min);
         slowest.saturating_add(self.capacity)
     }

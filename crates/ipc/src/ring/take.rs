@@ -92,6 +92,20 @@ impl Ring {
         })
     }
 
+    /// Whether no message is left that a receiver has or can still get. Only for a receiver
+    /// that has seen that there is no sender: see the head of `mod.rs`.
+    #[cold]
+    pub(crate) fn is_drained(&self) -> bool {
+        (0..self.capacity).all(|index| {
+            let word = self.memory.stamp(index).load(Ordering::Acquire);
+            match Stamp(word).phase() {
+                Phase::Published => false,
+                Phase::Taken => mutant::active(Mutant::EndsWhileTaken),
+                _ => true,
+            }
+        })
+    }
+
     /// Ends the use of a taken message. The caller notifies `room` afterwards.
     #[inline]
     pub(crate) fn consume(&self, me: usize, position: u64) -> Result<(), Corrupt> {

@@ -6,7 +6,8 @@
 //! flag and sleepers alone if this change is of no use to them:
 //!
 //! * A message at `position` is awaited by receivers whose cursor is `position`. Other
-//!   receivers wait for an earlier one, whose sender has not published it yet.
+//!   receivers wait for an earlier one, whose sender has not published it yet. An observer
+//!   may await any message.
 //! * A receiver that advances past `position` makes room if senders wait for the place that
 //!   it has left: if the tail is at `position + capacity`, or beyond. Otherwise a slower
 //!   receiver holds the senders up, or nothing does.
@@ -26,7 +27,7 @@
 
 use blitz_futex::atomic::Ordering;
 
-use super::{Delivery, Ring};
+use super::{Delivery, OBSERVER, Ring};
 use crate::mutant::{self, Mutant};
 
 impl Ring {
@@ -58,7 +59,8 @@ impl Ring {
         };
         self.wakes_always()
             || (0..self.participants).any(|participant| {
-                self.memory.cursor(participant).load(Ordering::Acquire) == awaited
+                let cursor = self.memory.cursor(participant).load(Ordering::Acquire);
+                cursor == awaited || cursor == OBSERVER
             })
     }
 

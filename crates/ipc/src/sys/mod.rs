@@ -26,12 +26,25 @@ mod system;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod socket;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use system::is_sealed;
 pub(crate) use system::{
-    Mapping, SegmentFile, check_directory, fork_generation, process, remove, supported,
-    user_directory,
+    Mapping, SegmentFile, check_directory, coarse_time, fork_generation, other_directories,
+    process, remove, supported, user, user_directory,
 };
 #[cfg(unix)]
 pub(crate) use system::{PollSet, Wakeups, remove_wakeups, wake};
+
+/// Which users may use a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Access {
+    /// The number of its owner.
+    pub(crate) user: u32,
+    /// Its permission bits.
+    pub(crate) mode: u32,
+    /// How many names it has.
+    pub(crate) links: u64,
+}
 
 /// A process, distinguished from a later one with the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use super::Process;
+use super::{Access, Process};
 use crate::error::Error;
 
 fn unsupported<T>() -> io::Result<T> {
@@ -30,7 +30,19 @@ impl SegmentFile {
         unsupported()
     }
 
-    pub(crate) fn allocate(&self, _: usize, _: Option<u32>) -> io::Result<()> {
+    pub(crate) fn access(&self) -> io::Result<Access> {
+        unsupported()
+    }
+
+    pub(crate) fn set_mode(&self, _: u32) -> io::Result<()> {
+        unsupported()
+    }
+
+    pub(crate) fn allocate(&self, _: usize) -> io::Result<()> {
+        unsupported()
+    }
+
+    pub(crate) fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
         unsupported()
     }
 
@@ -73,6 +85,18 @@ impl Mapping {
 /// Forks are not tracked where there are no segments.
 pub(crate) fn fork_generation() -> u32 {
     0
+}
+
+pub(crate) fn coarse_time() -> std::time::Duration {
+    std::time::Duration::ZERO
+}
+
+pub(crate) fn user() -> u32 {
+    0
+}
+
+pub(crate) fn other_directories(_: &Path) -> Vec<PathBuf> {
+    Vec::new()
 }
 
 pub(crate) fn user_directory() -> Result<PathBuf, Error> {

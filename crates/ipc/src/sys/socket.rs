@@ -57,21 +57,44 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     if count == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    // SAFETY: the kernel has filled the control buffer, whose length is in `message`.
-    unsafe {
-        let header = libc::CMSG_FIRSTHDR(&message);
-        let expected = libc::CMSG_LEN(mem::size_of::<i32>() as u32);
-        if header.is_null()
-            || (*header).cmsg_level != libc::SOL_SOCKET
-            || (*header).cmsg_type != libc::SCM_RIGHTS
-            || (*header).cmsg_len as u64 != u64::from(expected)
-        {
-            let text = "the message on the socket carries no descriptor";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    let mut received = take(&message);
+    let is_cut = message.msg_flags & libc::MSG_CTRUNC != 0;
+    match received.pop() {
+        Some(fd) if received.is_empty() && !is_cut => Ok(fd),
+        found => {
+            let text = match (found, is_cut) {
+                (None, false) => "the message on the socket carries no descriptor",
+                _ => "the message on the socket carries more than one descriptor",
+            };
+            Err(io::Error::new(io::ErrorKind::InvalidData, text))
         }
-        let fd = libc::CMSG_DATA(header).cast::<i32>().read_unaligned();
-        Ok(OwnedFd::from_raw_fd(fd))
     }
+}
+
+/// Takes all descriptors that `message` carries, so that none stays open unowned. The
+/// kernel has filled its control buffer.
+fn take(message: &libc::msghdr) -> Vec<OwnedFd> {
+    let mut owned = Vec::new();
+    // SAFETY: the control buffer is alive, and its length is in `message`.
+    let mut header = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: null, or a header in the buffer.
+    while let Some(found) = unsafe { header.as_ref() } {
+        if (found.cmsg_level, found.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+            // SAFETY: it only computes a number.
+            let begin = u64::from(unsafe { libc::CMSG_LEN(0) });
+            let bytes = (found.cmsg_len as u64).saturating_sub(begin) as usize;
+            let count = bytes / mem::size_of::<i32>();
+            // SAFETY: the data after the header are that many descriptors.
+            let data = unsafe { libc::CMSG_DATA(header) }.cast::<i32>();
+            owned.extend((0..count).map(|index| {
+                // SAFETY: as above. Each is new, and this is its only owner.
+                unsafe { OwnedFd::from_raw_fd(data.add(index).read_unaligned()) }
+            }));
+        }
+        // SAFETY: a header in the buffer of `message`.
+        header = unsafe { libc::CMSG_NXTHDR(message, header) };
+    }
+    owned
 }
 
 fn message(vector: &mut libc::iovec, control: &mut Control) -> libc::msghdr {

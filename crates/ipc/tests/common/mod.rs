@@ -170,3 +170,15 @@ pub fn role() -> Option<Vec<String>> {
 pub fn directory_of(arguments: &[String]) -> PathBuf {
     PathBuf::from(&arguments[1])
 }
+
+/// The user that [`give_up_rights`] makes a thread of root.
+pub const NOBODY: u32 = 65534;
+
+/// Makes this thread, and no other, a user without rights, so that files belong to another
+/// user. If such a user starts the test, it has only its own files, and takes its rights
+/// away.
+pub fn give_up_rights() -> bool {
+    const SAME: libc::uid_t = libc::uid_t::MAX;
+    // SAFETY: the system call, unlike the function of the C library, is for one thread.
+    unsafe { libc::syscall(libc::SYS_setresuid, SAME, NOBODY, SAME) == 0 }
+}

@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use blitz_aio::{BufResult, IoBuf, IoBufMut};
 #[cfg(io_uring)]
-use blitz_driver::io_uring::{Entry, opcode, types};
+use blitz_driver::io_uring::{self, Entry, Finish, opcode, to_result, types};
 
 use super::File;
 #[cfg(target_os = "linux")]
 use super::nowait;
-use crate::operation::{Operation, run};
+#[cfg(io_uring)]
+use crate::operation::on_pool;
+use crate::operation::{Blocking, Operation, run};
 
 /// The largest number of bytes that one system call moves.
 const MOST: usize = 0x7fff_f000;
@@ -65,7 +67,7 @@ impl File {
         }
         // Systems other than Linux have no such attempt.
         _ = &mut operation;
-        run(operation).await
+        self.run_at(operation).await
     }
 
     /// Writes the contents of a buffer at a position of the file. The operation owns the
@@ -99,7 +101,16 @@ impl File {
             return (Err(error), buf);
         }
         let file = self.std.clone();
-        run(WriteAt { file, buf, offset }).await
+        self.run_at(WriteAt { file, buf, offset }).await
+    }
+
+    /// Carries out an operation at a position.
+    async fn run_at<O: Operation>(&self, operation: O) -> <O as Blocking>::Output {
+        #[cfg(io_uring)]
+        if !self.access.has_positions(&self.std) {
+            return on_pool(operation).await;
+        }
+        run(operation).await
     }
 }
 
@@ -125,8 +136,7 @@ impl<B: IoBufMut> ReadAt<B> {
     }
 }
 
-// SAFETY: the buffer's bytes do not move.
-unsafe impl<B: IoBufMut> Operation for ReadAt<B> {
+impl<B: IoBufMut> Blocking for ReadAt<B> {
     type Output = BufResult<usize, B>;
 
     fn block(mut self) -> Self::Output {
@@ -145,22 +155,30 @@ unsafe impl<B: IoBufMut> Operation for ReadAt<B> {
     fn fail(self, error: io::Error) -> Self::Output {
         (Err(error), self.buf)
     }
+}
 
-    #[cfg(io_uring)]
-    fn entry(&mut self) -> Entry {
-        let (to, len) = (self.buf.stable_mut_ptr(), self.len() as u32);
-        opcode::Read::new(types::Fd(self.file.as_raw_fd()), to, len)
-            .offset(self.offset)
-            .build()
-    }
+#[cfg(io_uring)]
+impl<B: IoBufMut> Finish for ReadAt<B> {
+    type Output = BufResult<usize, B>;
 
-    #[cfg(io_uring)]
-    fn finish(mut self, result: io::Result<usize>) -> Self::Output {
+    fn finish(mut self, result: i32) -> Self::Output {
+        let result = to_result(result);
         if let Ok(count) = result {
             // SAFETY: the kernel has written them.
             unsafe { self.buf.set_init(count) };
         }
         (result, self.buf)
+    }
+}
+
+#[cfg(io_uring)]
+// SAFETY: the buffer's bytes do not move.
+unsafe impl<B: IoBufMut> io_uring::Operation for ReadAt<B> {
+    fn entry(&mut self) -> Entry {
+        let (to, len) = (self.buf.stable_mut_ptr(), self.len() as u32);
+        opcode::Read::new(types::Fd(self.file.as_raw_fd()), to, len)
+            .offset(self.offset)
+            .build()
     }
 }
 
@@ -170,8 +188,7 @@ struct WriteAt<B> {
     offset: u64,
 }
 
-// SAFETY: the buffer's bytes do not move.
-unsafe impl<B: IoBuf> Operation for WriteAt<B> {
+impl<B: IoBuf> Blocking for WriteAt<B> {
     type Output = BufResult<usize, B>;
 
     fn block(self) -> Self::Output {
@@ -186,18 +203,25 @@ unsafe impl<B: IoBuf> Operation for WriteAt<B> {
     fn fail(self, error: io::Error) -> Self::Output {
         (Err(error), self.buf)
     }
+}
 
-    #[cfg(io_uring)]
+#[cfg(io_uring)]
+impl<B: IoBuf> Finish for WriteAt<B> {
+    type Output = BufResult<usize, B>;
+
+    fn finish(self, result: i32) -> Self::Output {
+        (to_result(result), self.buf)
+    }
+}
+
+#[cfg(io_uring)]
+// SAFETY: the buffer's bytes do not move.
+unsafe impl<B: IoBuf> io_uring::Operation for WriteAt<B> {
     fn entry(&mut self) -> Entry {
         let len = self.buf.bytes_init().min(MOST) as u32;
         opcode::Write::new(types::Fd(self.file.as_raw_fd()), self.buf.stable_ptr(), len)
             .offset(self.offset)
             .build()
-    }
-
-    #[cfg(io_uring)]
-    fn finish(self, result: io::Result<usize>) -> Self::Output {
-        (result, self.buf)
     }
 }
 

@@ -94,7 +94,7 @@ pub struct File {
     inner: Mutex<Inner>,
     max_buf_size: usize,
     #[cfg(io_uring)]
-    access: Access,
+    pub(super) access: Access,
 }
 
 struct Inner {
@@ -401,11 +401,14 @@ impl Inner {
         Poll::Ready(Ok(Some(outcome)))
     }
 
+    /// Waits for the operation under way, and returns the error of a write, once.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = ready!(self.poll_outcome(cx));
+        // No write begins before this error has been reported, so the outcome has no other.
         if let Some(kind) = self.write_error.take() {
             return Poll::Ready(Err(kind.into()));
         }
-        match ready!(self.poll_outcome(cx))? {
+        match outcome? {
             Some(Outcome::Write(result)) => Poll::Ready(result),
             _ => Poll::Ready(Ok(())),
         }

@@ -1,18 +1,20 @@
-//! Writes of a [`File`](super::File), through the ring of the worker's driver.
+//! Operations of a [`File`](super::File) that go through the ring of the worker's driver.
+//! For which threads do so, see `operation.rs`.
 //!
-//! # Which files
+//! # At given positions
 //!
-//! Regular files that [`OpenOptions`](super::OpenOptions) has opened, not for appending,
+//! `read_at` and `write_at` (see `at.rs`) of regular files and block devices. Other files
+//! have no positions: the system's calls refuse them, but a ring ignores the position, and
+//! waits for a pipe.
+//!
+//! # At the file's own position
+//!
+//! Writes to regular files that [`OpenOptions`](super::OpenOptions) has opened, not for appending,
 //! and that were neither cloned nor asked for their descriptor. The position of such a file
 //! is not shared. A ring can write at the file's own position, but without the lock that
 //! serialises two writes of the system at the same position. So a write in the ring is
 //! given its position, and moves the file's when it is done; in between, no other operation
 //! reads or moves it.
-//!
-//! # On which threads
-//!
-//! On the workers of a multi-thread runtime: other threads poll their drivers while they
-//! are busy, so the write makes progress and the file can be awaited from anywhere.
 //!
 //! # A write that was accepted is written
 //!
@@ -24,14 +26,17 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use blitz_driver::io_uring::{Entry, Finish, InFlight, Operation, opcode, types};
-use blitz_runtime::internals::{own_driver, spawn_mandatory_blocking};
+use blitz_driver::io_uring::{
+    Entry, Finish, InFlight, Operation, is_given_up, opcode, to_result, types,
+};
+use blitz_runtime::internals::spawn_mandatory_blocking;
 use blitz_runtime::runtime::Handle;
 use blitz_runtime::task::JoinHandle;
 
@@ -39,10 +44,16 @@ use super::file::Outcome;
 use super::nowait;
 use crate::blocking::lost;
 use crate::buffer::Buffer;
+use crate::operation::driver_with_ring;
 
-/// Tells whether a file's writes may go through the ring: see the head of this file.
+/// Tells which operations on a file may go through the ring: see the head of this file.
 #[derive(Default)]
-pub(super) struct Access(AtomicBool);
+pub(super) struct Access {
+    /// Whether writes at the file's own position may.
+    own_position: AtomicBool,
+    /// Whether reads and writes at given positions may, once that is known.
+    given_positions: OnceLock<bool>,
+}
 
 impl Access {
     /// Returns the access of a file that has just been opened.
@@ -52,13 +63,21 @@ impl Access {
         let is_written = flags != -1
             && flags & libc::O_ACCMODE != libc::O_RDONLY
             && flags & (libc::O_APPEND | libc::O_PATH) == 0;
-        let is_regular = || file.metadata().is_ok_and(|known| known.is_file());
-        Self(AtomicBool::new(is_written && is_regular()))
+        let kind = kind(file);
+        Self {
+            own_position: AtomicBool::new(is_written && kind == Some(libc::S_IFREG)),
+            given_positions: OnceLock::from(has_positions(kind)),
+        }
     }
 
     /// Records that the file's position may be shared from now on.
     pub(super) fn revoke(&self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.own_position.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether reads and writes at given positions may go through the ring.
+    pub(super) fn has_positions(&self, file: &File) -> bool {
+        *(self.given_positions).get_or_init(|| has_positions(kind(file)))
     }
 
     /// Starts to write the contents of the buffer. The file is `ahead` bytes ahead of the
@@ -74,10 +93,10 @@ impl Access {
         ahead: usize,
     ) -> Result<Writing, (Buffer, usize)> {
         // A file system may copy the bytes on the thread that submits.
-        if !self.0.load(Ordering::Relaxed) || buffer.len() > nowait::MOST {
+        if !self.own_position.load(Ordering::Relaxed) || buffer.len() > nowait::MOST {
             return Err((buffer, ahead));
         }
-        let Some(driver) = own_driver().filter(|driver| driver.has_ring()) else {
+        let Some(driver) = driver_with_ring() else {
             return Err((buffer, ahead));
         };
         // `ahead` is at most the size of a buffer.
@@ -94,6 +113,30 @@ impl Access {
             Err(write) => Err((write.buffer, 0)),
         }
     }
+}
+
+/// Returns whether files of this kind have positions.
+fn has_positions(kind: Option<libc::mode_t>) -> bool {
+    matches!(kind, Some(libc::S_IFREG | libc::S_IFBLK))
+}
+
+/// Returns the kind of a file, if the system knows it without asking another machine.
+fn kind(file: &File) -> Option<libc::mode_t> {
+    let mut known = MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the descriptor is open, the path is empty, and there is room for the result.
+    let result = unsafe {
+        libc::statx(
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC,
+            libc::STATX_TYPE,
+            known.as_mut_ptr(),
+        )
+    };
+    // SAFETY: zeros are valid.
+    let known = unsafe { known.assume_init() };
+    let is_known = result == 0 && known.stx_mask & libc::STATX_TYPE != 0;
+    is_known.then(|| libc::mode_t::from(known.stx_mode) & libc::S_IFMT)
 }
 
 /// A write that is under way.
@@ -117,18 +160,17 @@ impl Finish for Write {
     type Output = Written;
 
     fn finish(mut self, result: i32) -> Written {
-        let result = match (usize::try_from(result), -result) {
-            (Ok(count), _) => {
+        let result = match to_result(result) {
+            Ok(count) => {
                 self.buffer.advance(count);
                 // The kernel has accepted the position before it, so it does not refuse
                 // this one.
                 (&*self.file).seek(SeekFrom::Start(self.place + count as u64))
             }
-            // The kernel has given it up.
-            (Err(_), libc::ECANCELED | libc::EINTR) => Ok(self.place),
-            (Err(_), code) => {
+            Err(_) if is_given_up(result) => Ok(self.place),
+            Err(error) => {
                 self.buffer.discard();
-                Err(io::Error::from_raw_os_error(code))
+                Err(error)
             }
         };
         Written {
@@ -211,6 +253,45 @@ impl Drop for Rest {
         if !self.0.buffer.is_empty() {
             // The error cannot be reported any more.
             _ = self.write();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{IoSlice, Read};
+
+    use super::*;
+
+    /// The kernel's answers for a write that it has not carried out: the bytes are written,
+    /// also if no task waits for that.
+    #[test]
+    fn a_write_that_the_kernel_gives_up_is_written() {
+        for code in [libc::ECANCELED, libc::EINTR, libc::EAGAIN] {
+            for is_awaited in [true, false] {
+                let file = tempfile::tempfile().unwrap();
+                let mut buffer = Buffer::default();
+                buffer.copy_from(&[IoSlice::new(b"accepted")], 8);
+                let write = Write {
+                    file: Arc::new(file.try_clone().unwrap()),
+                    buffer,
+                    place: 0,
+                };
+                let written = write.finish(-code);
+                if is_awaited {
+                    let Ok(Finished::Done(result, buffer)) = written.finish() else {
+                        panic!("there is no pool");
+                    };
+                    result.unwrap();
+                    assert!(buffer.is_empty());
+                } else {
+                    drop(written);
+                }
+                let mut text = String::new();
+                (&file).rewind().unwrap();
+                (&file).read_to_string(&mut text).unwrap();
+                assert_eq!(text, "accepted", "{code} {is_awaited}");
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::future::poll_fn;
+use std::io::Seek;
 use std::os::fd::AsRawFd;
 use std::task::{Poll, ready};
 
@@ -32,6 +33,46 @@ pub(super) unsafe fn read(
         Some(offset) => i64::try_from(offset).ok()?,
         None => -1,
     };
+    // SAFETY: the caller guarantees it.
+    let count = unsafe { preadv2(file, to, len, place) }?;
+    // Linux 5.9 and 5.10 return 0 before the end of a file, too: see BUGS in preadv2(2).
+    (count > 0 || len == 0 || is_at_end(file, offset)).then_some(count)
+}
+
+/// Returns whether a file is known to end at this position, or at its own, or before.
+///
+/// A file that can be read without waiting is on a local file system, which has the metadata
+/// of an open file in memory.
+fn is_at_end(mut file: &File, offset: Option<u64>) -> bool {
+    let place = match offset {
+        Some(offset) => Ok(offset),
+        None => file.stream_position(),
+    };
+    let (Ok(place), Ok(known)) = (place, file.metadata()) else {
+        return false;
+    };
+    // Devices report no length.
+    known.is_file() && place >= known.len()
+}
+
+/// Returns whether the system can return the metadata of a file without waiting.
+pub(super) fn knows(file: &File) -> bool {
+    let mut byte = 0;
+    // SAFETY: there is room for a byte. Behind every end there is nothing to read.
+    unsafe { preadv2(file, &mut byte, 1, i64::MAX - 1) == Some(0) }
+}
+
+/// Makes the system call. Returns `None` if it fails. The place -1 is the file's own
+/// position.
+///
+/// # Safety
+///
+/// `len` bytes may be written there.
+unsafe fn preadv2(file: &File, to: *mut u8, len: usize, place: i64) -> Option<usize> {
+    #[cfg(test)]
+    if let Some(answer) = tests::ANSWER.get() {
+        return Some(answer);
+    }
     let parts = libc::iovec {
         iov_base: to.cast(),
         iov_len: len,
@@ -52,15 +93,6 @@ pub(super) unsafe fn read(
     usize::try_from(count).ok()
 }
 
-/// Returns whether the system can return the metadata of a file without waiting. A file
-/// that can be read without waiting is on a local file system, which has the metadata of an
-/// open file in memory.
-pub(super) fn knows(file: &File) -> bool {
-    let mut byte = 0;
-    // SAFETY: there is room for a byte. Behind every end there is nothing to read.
-    unsafe { read(file, &mut byte, 1, Some(i64::MAX as u64 - 1)) == Some(0) }
-}
-
 /// Tries something that does not wait, as an operation of a task: after many of them, other
 /// tasks get their turn.
 pub(super) async fn proceed<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
@@ -73,4 +105,67 @@ pub(super) async fn proceed<T>(mut attempt: impl FnMut() -> Option<T>) -> Option
         Poll::Ready(done)
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+
+    use blitz_aio::{AsyncReadExt, AsyncSeekExt};
+    use blitz_runtime::runtime::Builder;
+
+    use super::*;
+
+    thread_local! {
+        /// The answer of the system to every read of this thread, in place of its own.
+        pub(super) static ANSWER: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// The system says that a file ends where it does not, as Linux 5.9 and 5.10 did.
+    #[test]
+    fn a_file_does_not_end_before_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let bytes: Vec<u8> = (0..100_000_u32).map(|at| at as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut file = crate::fs::File::open(&path).await.unwrap();
+            ANSWER.set(Some(0));
+            let mut read = vec![0; 1000];
+            assert_eq!(file.read(&mut read).await.unwrap(), read.len());
+            assert!(read == bytes[..1000]);
+            file.read_to_end(&mut read).await.unwrap();
+            assert!(read == bytes);
+            let (result, read) = file.read_at(vec![0; 1000], 99_500).await;
+            assert_eq!(result.unwrap(), 500);
+            assert!(read[..500] == bytes[99_500..]);
+            file.rewind().await.unwrap();
+            assert_eq!(file.read(&mut [0; 7]).await.unwrap(), 7);
+            assert_eq!(file.metadata().await.unwrap().len(), 100_000);
+        });
+    }
+
+    /// At the end of a file, the answer needs no other thread.
+    #[test]
+    fn the_end_of_a_file_is_known() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.set_len(100).unwrap();
+        ANSWER.set(Some(0));
+        let at = |file: &File, offset| {
+            let mut byte = 0;
+            // SAFETY: there is room for a byte.
+            unsafe { read(file, &mut byte, 1, offset) }
+        };
+        assert_eq!(at(&file, Some(99)), None);
+        assert_eq!(at(&file, Some(100)), Some(0));
+        assert_eq!(at(&file, Some(101)), Some(0));
+        assert_eq!(at(&file, None), None);
+        file.read_exact(&mut [0; 100]).unwrap();
+        assert_eq!(at(&file, None), Some(0));
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(at(&OwnedFd::from(socket).into(), None), None);
+    }
 }

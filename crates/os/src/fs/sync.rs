@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::os::fd::AsRawFd;
 
 #[cfg(io_uring)]
-use blitz_driver::io_uring::{Entry, opcode, types};
+use blitz_driver::io_uring::{Entry, Finish, Operation, opcode, to_result, types};
 
-use crate::operation::Operation;
+use crate::operation::Blocking;
 
 /// The operation `fsync` or `fdatasync`.
 pub(super) struct Sync {
@@ -18,8 +18,7 @@ pub(super) struct Sync {
     pub(super) only_data: bool,
 }
 
-// SAFETY: the entry points to nothing, and the operation keeps the file open.
-unsafe impl Operation for Sync {
+impl Blocking for Sync {
     type Output = io::Result<()>;
 
     fn block(self) -> Self::Output {
@@ -32,8 +31,20 @@ unsafe impl Operation for Sync {
     fn fail(self, error: io::Error) -> Self::Output {
         Err(error)
     }
+}
 
-    #[cfg(io_uring)]
+#[cfg(io_uring)]
+impl Finish for Sync {
+    type Output = io::Result<()>;
+
+    fn finish(self, result: i32) -> Self::Output {
+        to_result(result).map(drop)
+    }
+}
+
+#[cfg(io_uring)]
+// SAFETY: the entry points to nothing, and the operation keeps the file open.
+unsafe impl Operation for Sync {
     fn entry(&mut self) -> Entry {
         let flags = match self.only_data {
             true => types::FsyncFlags::DATASYNC,
@@ -42,10 +53,5 @@ unsafe impl Operation for Sync {
         opcode::Fsync::new(types::Fd(self.file.as_raw_fd()))
             .flags(flags)
             .build()
-    }
-
-    #[cfg(io_uring)]
-    fn finish(self, result: io::Result<usize>) -> Self::Output {
-        result.map(drop)
     }
 }

@@ -18,6 +18,12 @@ const EVENT_INTERVAL: u32 = 61;
 const IO_EVENTS: usize = 1024;
 const MAX_BLOCKING_THREADS: usize = 512;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// The name of threads whose name is not set. Programs and tools look for Tokio's.
+const THREAD_NAME: &str = if cfg!(feature = "_tokio_names") {
+    "tokio-rt-worker"
+} else {
+    "blitz-worker"
+};
 const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// Builds a [`Runtime`] with settings.
@@ -108,7 +114,7 @@ impl Builder {
             config: Config {
                 name: None,
                 worker_threads: 1,
-                thread_name: Arc::new(|| "tokio-rt-worker".into()),
+                thread_name: Arc::new(|| THREAD_NAME.into()),
                 thread_stack_size: None,
                 max_blocking_threads: MAX_BLOCKING_THREADS,
                 thread_keep_alive: KEEP_ALIVE,
@@ -173,10 +179,12 @@ impl Builder {
     /// Sets whether operations on files may use io_uring, where the system has it. By
     /// default they may.
     ///
-    /// Each worker gets a ring of its own with its first operation. Where the system
-    /// refuses one, such as an old kernel or a sandbox, the operations run on the threads
-    /// for blocking work instead, with the same results. `BLITZ_IO_URING=0` in the
-    /// environment of the program forbids it whatever is set here; `blitz doctor` says what
+    /// A driver of a multi-thread runtime gets a ring with the first operation of one of its
+    /// workers. Other threads use none, and neither does a current-thread runtime, whose
+    /// thread may do something else between two calls of `block_on`. Where the system refuses
+    /// a ring, such as an old kernel or a sandbox, the operations run on the threads for
+    /// blocking work instead, with the same results. `BLITZ_IO_URING=0` in the environment of
+    /// the program forbids it whatever is set here; `blitz doctor` says what
     /// is used. Without [`enable_io`](Self::enable_io) or outside of Linux, this has no
     /// effect.
     ///
@@ -279,7 +287,8 @@ impl Builder {
         self
     }
 
-    /// Sets the name of the runtime's threads. By default "tokio-rt-worker".
+    /// Sets the name of the runtime's threads. By default "blitz-worker", and under the drop-in
+    /// package `tokio` "tokio-rt-worker".
     ///
     /// ```
     /// use blitz_io::runtime::Builder;

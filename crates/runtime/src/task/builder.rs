@@ -12,7 +12,8 @@ use crate::trace::{SpawnMeta, spawn_meta};
 
 /// Starts a task that has a name in its `tracing` span.
 ///
-/// Only with the feature `tracing`. Each method does what the function of its name does;
+/// This type needs the feature `tracing`, and so does
+/// [`JoinSet::build_task`](super::JoinSet::build_task). Each method does what the function of its name does;
 /// see there for when it panics.
 ///
 /// ```

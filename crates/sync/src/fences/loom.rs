@@ -1,16 +1,15 @@
 //! The model checker, in two ways.
 //!
-//! *Fenced*: both sides fence for themselves. That is what `strong.rs` does.
+//! *Fenced*: both sides fence for themselves, as in `strong.rs`.
 //!
-//! *Late*: the light side really is light. The store may become visible only
-//! after the look, which is what a processor does when it keeps the store in its
-//! buffer: so the look comes first here, the store second. The heavy side waits
-//! until no thread is between the two, which is what `membarrier` promises; that
-//! is the lock below. Models run both ways ([`crate::mutant::with_late_stores`]).
+//! *Late*: the light side really is light. The store may become visible only after the look, as
+//! on a processor that keeps the store in its buffer. So here the look comes first and the store
+//! second. The heavy side waits until no thread is between the two, as `membarrier` promises; a
+//! lock does that here. Models run both ways ([`crate::mutant::with_late_stores`]).
 
 use blitz_futex::atomic::{AtomicU8, Ordering, fence};
 
-use crate::mutant::{Mutant, active, stores_are_late};
+use crate::mutant::{light_fences_are_off, stores_are_late};
 
 loom::lazy_static! {
     /// Held between a look and its late store.
@@ -32,28 +31,24 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
         return seen;
     }
     byte.store(value, Ordering::Release);
-    if !active(Mutant::NoLightFence) {
-        fence(Ordering::SeqCst);
-    }
+    fence(Ordering::SeqCst);
     look.load(Ordering::SeqCst)
 }
 
-/// The frequent side's fence between a store of any kind and a load. A late store has no
-/// model of its own here: what rests on that is modelled with [`publish`].
+/// The frequent side's fence between a store of any kind and a load. A late store has no model of
+/// its own here: [`publish`] models the protocols that rely on it.
 pub fn light() {
-    if !active(Mutant::NoLightFence) {
+    if !light_fences_are_off() {
         fence(Ordering::SeqCst);
     }
 }
 
 /// Orders everything before it before everything after it, for all threads.
 pub fn heavy() {
-    if !active(Mutant::NoHeavyFence) {
-        if stores_are_late() {
-            drop(pass_between());
-        }
-        fence(Ordering::SeqCst);
+    if stores_are_late() {
+        drop(pass_between());
     }
+    fence(Ordering::SeqCst);
 }
 
 /// Names how stores and loads are kept in order.

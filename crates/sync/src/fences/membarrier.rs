@@ -75,10 +75,10 @@ pub fn heavy() {
     fence(Ordering::SeqCst);
 }
 
-/// A sandbox that was entered after the registration forbids the call. From now on
-/// both sides fence. A light store of another thread was made before that thread could
-/// read `REFUSED`, so one more barrier makes it visible; until a thread has had that, each
-/// that comes executes its own.
+/// Makes both sides fence from now on: a sandbox that was entered after the registration forbids
+/// the call. A light store of another thread came before that thread could read `REFUSED`, so one
+/// more barrier makes that store visible. Until one such barrier has run, each thread that comes
+/// here runs its own.
 #[cold]
 fn stop_being_light() {
     refused::fence_everywhere();

@@ -1,15 +1,15 @@
 //! A barrier for all threads where a sandbox has taken `membarrier` away from a process
 //! that relies on it.
 //!
-//! It runs once in the life of a process, so it may be slow, but it must be a barrier: no
-//! wait is long enough to know that another processor's store is visible. Two ways, the
-//! first that the sandbox allows:
+//! It runs once in the life of a process, so it may be slow. But it must be a barrier: no wait is
+//! long enough to know that another processor's store is visible. There are two ways; the first
+//! one that the sandbox allows is used:
 //!
-//! * **Visit every processor.** The caller moves itself to each processor in turn on which
-//!   a thread of the process may run. A thread that ran there when the visit began has
-//!   left the processor by its end, and a switch between threads is a full fence. A thread
-//!   that moves meanwhile is switched as well; one that starts meanwhile runs after the
-//!   caller's earlier stores. So each thread has passed a fence when the round is over.
+//! * **Visit every processor.** The caller moves itself to every processor on which a thread of
+//!   the process may run, one after the other. A thread that ran there when the visit began has
+//!   left the processor by its end, and a switch between threads is a full fence. A thread that
+//!   moves during the visits is switched as well. A thread that starts during the visits runs
+//!   after the caller's earlier stores. So each thread has passed a fence after the last visit.
 //! * **Take a page away.** Memory that was written is made read-only. The system returns
 //!   from that when no processor that runs the process may write to it any more, for which
 //!   it interrupts them; an interrupt is a full fence. Processors with `INVLPGB` do without
@@ -49,8 +49,8 @@ fn take_a_page_away() -> bool {
     if invalidates_by(INVLPGB) {
         return false;
     }
-    // SAFETY: a new mapping of its own; it is written to before it is made read-only, and its
-    // address is forgotten when it is taken back.
+    // SAFETY: the mapping is new and belongs to this function, which writes to it before the
+    // protection changes and does not use its address after `munmap`.
     unsafe {
         let (use_of, kind) = (
             libc::PROT_READ | libc::PROT_WRITE,
@@ -94,7 +94,7 @@ mod tests {
                 .as_ref()
                 .is_some_and(|set| set.processors().count() > 0)
         );
-        // A sandbox around the tests may forbid them, or bind a thread elsewhere meanwhile.
+        // A sandbox around the tests may forbid them, or bind a thread to another processor.
         let visited = visit_every_processor();
         assert!(visited || take_a_page_away() || invalidates_by(1 << 3));
         assert_eq!(Affinity::of_this_thread(), before);

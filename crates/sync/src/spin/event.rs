@@ -31,7 +31,7 @@ impl Default for EventSpin {
 }
 
 impl EventSpin {
-    /// How long a thread yields before it sleeps: some times what a sleep and a wake-up take.
+    /// How long a thread yields before it sleeps: a few times the cost of a sleep and a wake-up.
     pub const YIELD_FOR: Duration = Duration::from_micros(60);
 
     /// Creates the attempts for an event that one other thread can bring about.

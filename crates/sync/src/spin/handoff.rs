@@ -1,22 +1,21 @@
 //! Waiting for the other side of a channel.
 //!
-//! Both sides need each other's work, and there are often more of them than processors. A
-//! thread then waits for a turn in which others fill or empty the buffer. So it yields
-//! soon, and a number of times instead of for a time: what passes meanwhile is not lost,
-//! but spent by the peers.
+//! Both sides need each other's work, and there are often more of them than processors. A thread
+//! then waits until others have filled or emptied the buffer. So it yields soon, and a number of
+//! times instead of for a time: the peers use the time that passes in its yields.
 //!
-//! **A shared processor.** Pauses are lost time if the peer needs this very processor, as it
-//! does beside busy processes. A yield tells: one in which the peer ran and yielded back
-//! contains the peer's yield and two switches, so it takes more than twice as long as one
-//! that found no other thread to run. After such a yield the thread's next wait begins with
-//! a yield instead of pauses.
+//! **A shared processor.** Pauses are lost time if the peer needs this very processor, as it does
+//! beside busy processes. The duration of a yield shows this. A yield in which the peer ran and
+//! yielded back contains the peer's yield and two switches. So it takes more than twice as long
+//! as a yield that found no other thread to run. After such a yield the thread's next wait begins
+//! with a yield instead of pauses.
 //!
-//! **Bursts.** A receiver is often faster than its sender. If it looks again as soon as it
-//! can, it takes each value alone, and fetches the cache lines from the sender's processor
-//! that this one is about to write. So after a burst of values it leaves the sender alone
-//! for a time in proportion to their number. If the sender goes on, it finds a longer burst
-//! then, and the pauses grow up to a limit; if not, they end with this one, and a receiver
-//! that waits for single values never makes them.
+//! **Bursts.** A receiver is often faster than its sender. A receiver that looks again as soon as
+//! it can takes each value alone, and fetches the cache lines that the sender is about to write.
+//! So after a burst of values it leaves the sender alone for a time in proportion to their
+//! number. If the sender goes on, the receiver finds a longer burst then, and the pauses grow up
+//! to a limit. If not, they end with this one. A receiver that waits for single values never
+//! makes them.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,8 +33,8 @@ const LONGEST: u32 = 32;
 /// turns by then.
 const YIELDS: u32 = 64;
 
-/// How long to leave a sender alone for each value of a burst: about what a look that comes
-/// too early costs both sides.
+/// How long to leave a sender alone for each value of a burst: about the cost, for both sides, of
+/// a look that comes too early.
 const PER_VALUE: Duration = Duration::from_nanos(50);
 /// The longest pause after a burst: shorter than a sleep and its wake-up.
 const LONGEST_BURST: Duration = Duration::from_micros(4);

@@ -1,22 +1,22 @@
 //! Waiting for a lock.
 //!
-//! A thread that waits for a lock pauses for longer between two looks than others do, as
-//! every look takes the cache line away from the owner, and yields later, as most owners
-//! run. A thread that has just been woken yields at once: the system likes to run it where
-//! its waker ran, which may be the owner's processor. With one processor it sleeps at once:
-//! the owner was preempted, and does not run until this thread stops.
+//! A thread that waits for a lock pauses for longer between two looks than other waiters do, as
+//! every look takes the cache line away from the owner. It yields later, as most owners run. A
+//! thread that has just been woken yields at once: the system likes to run it where its waker
+//! ran, which may be the owner's processor. With one processor it sleeps at once: the owner was
+//! preempted, and does not run until this thread stops.
 //!
-//! A thread looks as soon as a yield returns, as time has passed. Some processors take 2 ns
-//! for a `spin_loop` hint and others 45, so a pause after the yield could be longer than the
-//! sections: a free lock then waits until the pauses of all who yield are over.
+//! A thread looks as soon as a yield returns, as time has passed. Some processors take 2 ns for a
+//! `spin_loop` hint and others 45. So a pause after the yield could be longer than the sections,
+//! and a free lock would then wait until all threads that yield have paused.
 //!
-//! **Politeness.** A lock that looks free may be one that nobody uses any more, or one that
-//! its last owner is about to take again, as it did a thousand times before. Taking the
-//! second kind moves the lock and its data to another processor, and every such move makes
-//! both threads wait. So a spinning thread takes a lock only after it has looked free
-//! [`FREE_LOOKS`] times in a row, a pause apart: an idle lock is taken a tenth of a
-//! microsecond later than it could be, a busy one mostly when its owner has to wait for
-//! something else. What a thread may lose by that is bounded by the fairness of the lock.
+//! **Politeness.** A lock that looks free may be idle. Or its last owner is about to take it
+//! again, as it did a thousand times before. Taking a lock of the second kind moves the lock and
+//! its data to another processor, and every such move makes both threads wait. So a spinning
+//! thread takes a lock only after it has looked free [`FREE_LOOKS`] times in a row, a pause
+//! apart. A thread takes an idle lock a tenth of a microsecond later than it could, and a busy
+//! one mostly when the owner has to wait for something else. The fairness of the lock bounds what
+//! a thread may lose by that.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ use crate::processors::processors;
 const PAUSES: u32 = 32;
 /// The pause between two later looks.
 const LONG_PAUSE: u32 = 64;
-/// How long a thread trusts that the owner runs: twice what a sleep and a wake-up take.
+/// How long a thread trusts that the owner runs: twice the cost of a sleep and a wake-up.
 const TRUST_FOR: Duration = Duration::from_micros(20);
 /// How long a thread pauses and yields before it sleeps.
 const SPIN_FOR: Duration = Duration::from_micros(60);
@@ -37,7 +37,7 @@ const YIELD_FOR: Duration = Duration::from_micros(200);
 /// How often a lock must look free in a row to be taken.
 const FREE_LOOKS: u32 = 3;
 
-/// What a thread that waits for a lock may assume of its owners.
+/// The assumption of a waiting thread about the lock's owners.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Owners {
     /// They run, as the owners of a lock mostly do.

@@ -1,31 +1,29 @@
-//! How long a thread tries before it sleeps: three policies, and what they share.
+//! Spinning before sleeping: three policies, and the code that they share.
 //!
 //! * [`LockSpin`]: for a lock, whose owner mostly runs and is about to release it.
-//! * [`EventSpin`]: for something that another thread will do, once.
-//! * [`HandoffSpin`]: for the other side of a channel, which does it again and again.
+//! * [`EventSpin`]: for an event that another thread will cause, once.
+//! * [`HandoffSpin`]: for the other side of a channel, which causes one event after the other.
 //!
-//! A thread that sleeps and is woken on another processor loses about 8 µs, and its waker
-//! one to four; a hand-over between two threads that both run takes less than 0.1 µs. So
-//! it pays to try for some times as long as a sleep and its wake-up would cost, and not
-//! longer. The limits are times, as one `PAUSE` takes 2 ns on some processors and 50 ns on
-//! others, or numbers of yields. How long a thread leaves a contended atomic alone is
-//! another question, which `backoff.rs` answers.
+//! A thread that sleeps and is woken on another processor loses about 8 µs, and its waker one to
+//! four. A hand-over between two threads that both run takes less than 0.1 µs. So it pays to spin
+//! for a few times as long as a sleep and its wake-up would cost, and not longer. The limits are
+//! numbers of yields, or times, as one `PAUSE` takes 2 ns on some processors and 50 ns on others.
+//! `backoff.rs` decides how long a thread leaves a contended atomic alone.
 //!
-//! **Pause, then yield.** While the other side may be running, a thread looks, pauses for
-//! twice as long as last time, and looks again. After about a microsecond it lets another
-//! thread of this processor run between two looks. That is what gets a preempted peer
-//! running again when there are more threads than processors, and costs little when there
-//! are not. A thread that knows that its peer needs this very processor yields at once;
-//! with one processor that is always so.
+//! **Pause, then yield.** While the other side may be running, a thread looks, pauses for twice
+//! as long as last time, and looks again. After about a microsecond it lets another thread of
+//! this processor run between two looks. This lets a preempted peer run again when there are more
+//! threads than processors, and costs little when there are not. A thread that knows that its
+//! peer needs this very processor yields at once; with one processor that is always so.
 //!
-//! **Strangers.** A yield to a peer is short, as the peer does its work and waits or yields
-//! in its turn. A yield to a thread that does not wait for us takes a whole time slice,
-//! thousands of times what it was to save, and a thread that sleeps instead is scheduled
-//! soon after it is woken. So a yield that takes [`TIME_SLICE`] is the last one: for as long
-//! again no thread of this process yields in order to wait, and all go to sleep after their
-//! pauses. That bounds what threads lose to strangers, however many they are and however
-//! long their slices, to half of their time. A longer silence would cost more than it saves
-//! where a stranger comes now and then: all sleep through it, and are woken elsewhere.
+//! **Strangers.** A yield to a peer is short, as the peer does its work and then waits or yields.
+//! **Strangers.** A yield to a peer is short, as the peer does its work and then waits or yields.
+//! A yield to a thread that does not wait for us takes a whole time slice, thousands of times the
+//! saving that it was for. A thread that sleeps instead is scheduled soon after it is woken. So a
+//! yields in order to wait, and all go to sleep after their pauses. That limits the loss of
+//! threads to strangers, however many they are and however long their slices, to half of their
+//! time. A longer silence would cost more than it saves where a stranger comes now and then: all
+//! sleep through it, and are woken elsewhere.
 //!
 //! Under the model checker there is one turn: it explores every schedule anyway, and more
 //! turns would only give it more of the same ones.
@@ -51,8 +49,8 @@ use std::time::{Duration, Instant};
 use crate::processors::processors;
 
 /// Schedulers give time slices of a millisecond and more, and end them at the next tick
-/// of their clock, which may be half a slice early. A thread that is to yield back does so
-/// long before: it sends or receives no more than what a buffer holds.
+/// of their clock, which may be half a slice early. A thread that is to yield back does so long
+/// before: it sends or receives at most one buffer of values.
 const TIME_SLICE: Duration = Duration::from_micros(500);
 
 /// Until when no thread yields, in nanoseconds since the first yield.
@@ -99,9 +97,10 @@ fn pause(hints: u32) {
 /// Lets a moment pass for a thread that never sleeps, in a wait that takes this many
 /// threads to end.
 pub fn relax(threads: usize) {
-    match threads <= processors() && !cfg!(loom) {
-        true => hint::spin_loop(),
-        false => yield_now(),
+    if threads <= processors() && !cfg!(loom) {
+        hint::spin_loop();
+    } else {
+        yield_now();
     }
 }
 

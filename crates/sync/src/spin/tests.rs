@@ -41,8 +41,8 @@ fn a_burst_is_followed_by_a_pause_in_proportion() {
     assert!(pauses == 0 || took >= Duration::from_micros(4), "{took:?}");
 }
 
-/// What a process knows of processors and strangers is remembered, so these take a
-/// process of their own each.
+/// The process remembers its knowledge of processors and strangers, so each of these tests runs
+/// in a process of its own.
 #[cfg(target_os = "linux")]
 mod alone {
     use std::io::Read;
@@ -79,7 +79,7 @@ mod alone {
         thread::spawn(child).join().unwrap();
     }
 
-    /// Waits for what a busy machine may put off.
+    /// Waits for a condition that a busy machine may delay.
     fn until(holds: impl Fn() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !holds() {
@@ -123,7 +123,7 @@ mod alone {
         assert_eq!(processors() > 1, several);
     }
 
-    /// A pause after the yield would keep a lock free that has been released meanwhile.
+    /// A pause after the yield would leave a lock free that its owner released during the pause.
     #[test]
     fn a_lock_is_looked_at_as_soon_as_a_yield_returns() {
         if !is_child() {
@@ -155,7 +155,7 @@ mod alone {
 
     /// How often two threads pause that share a processor and take turns.
     fn pauses_of_two(turns: u32) -> usize {
-        // Yields that find no other thread to run, unless strangers are there.
+        // Yields that find no other thread to run, unless a stranger runs here.
         let alone = || {
             let mut spin = HandoffSpin::new(2);
             while spin.turn() {}

@@ -1,10 +1,10 @@
 //! Adaptive spinning of tasks: how long a task tries before it waits.
 //!
-//! A task that waits gives its thread to another one, and is scheduled again later. That is
-//! more work than most sections take, and a lock whose waiters are served in turn stays
-//! contended from then on, since its next owner has to be scheduled first. So a task that
-//! finds a lock taken, with no waiters yet, spins for up to [`PAUSES`] pauses before it joins
-//! the queue. It never yields or sleeps: the thread belongs to other tasks as well.
+//! A task that waits gives its thread to another one, and is scheduled again later. That is more
+//! work than most critical sections. A fair lock also stays contended from then on, since its
+//! next owner has to be scheduled first. So a task that finds a lock taken, with no waiters yet,
+//! spins for up to [`PAUSES`] pauses before it joins the queue. It never yields or sleeps: the
+//! thread belongs to other tasks as well.
 //!
 //! That fails where the owner does not run at the moment: it waits for something else while
 //! it holds the lock, or it is a task of this very thread. Programs do mostly one or the
@@ -57,7 +57,7 @@ impl AdaptiveSpin {
         true
     }
 
-    /// Notes that the attempt has got what the task wants.
+    /// Records that the attempt has succeeded.
     pub(super) fn succeeded(self) {
         ATTEMPTS.set(Attempts::new());
     }

@@ -3,12 +3,12 @@
 //! # States
 //!
 //! `arrived` is the number of arrivals in this round; the lock of the queue guards it. A task
-//! that arrives counts itself and joins the queue in one section of the lock, or finds that it is
-//! the last of the round: then it sets the count back to zero and, from the same section on,
-//! chooses all that are in the queue at that moment.
+//! that arrives counts itself and joins the queue in one critical section. The last task of the
+//! round does not join: it sets the count back to zero. In the same critical section it begins to
+//! choose the waiters that are in the queue at that moment.
 //!
-//! No wake-up is lost: a task that has been counted in a round is in the queue when the lock is
-//! released, and all tasks in the queue are of the round that ends. Tasks that come afterwards,
+//! No wake-up is lost. A task that has been counted in a round is in the queue when the lock is
+//! released, and all tasks in the queue are of the round that ends. Tasks that arrive afterwards,
 //! among them faster ones of the round that has just ended, have later numbers and are not chosen
 //! (see `wait_queue`).
 //!
@@ -24,7 +24,6 @@ use std::task::{Context, Poll, Waker, ready};
 
 use crate::coop;
 use crate::macros::const_unless_loom;
-use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::{Node, WaitQueue};
 
@@ -64,12 +63,12 @@ unsafe impl Sync for Barrier {}
 // No user's code runs while the count is being changed.
 impl std::panic::RefUnwindSafe for Barrier {}
 
-/// What [`Barrier::wait`] tells the tasks that it lets go.
+/// The result of [`Barrier::wait`].
 #[derive(Debug, Clone)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Returns `true` for exactly one of a round: the one that arrived last.
+    /// Returns `true` for exactly one arrival of a round: the last.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0
@@ -99,13 +98,12 @@ impl Barrier {
         }
     }
 
-    /// Waits until as many have arrived as the barrier is for. One of them, the
-    /// last, is told that it is the leader.
+    /// Waits until as many have arrived as the barrier is for. The last one becomes the leader.
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: the first poll arrives, and a task that then drops the future has arrived
-    /// all the same. A round is over when as many have arrived, whether they still wait or not.
+    /// Not cancel safe: the first poll arrives, and dropping the future then does not undo the
+    /// arrival. A round is over when as many have arrived, whether they still wait or not.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -124,7 +122,7 @@ impl Barrier {
         Arrival::new(self)
     }
 
-    /// Waits as [`wait`](Barrier::wait) does, for a thread, which is blocked meanwhile.
+    /// Waits as [`wait`](Barrier::wait) does, for a thread, which it blocks.
     ///
     /// ```
     /// use blitz_io::sync::Barrier;
@@ -147,8 +145,7 @@ impl Barrier {
     fn count(&self) -> bool {
         let arrived = self.arrived.get() + 1;
         let last = arrived == self.n;
-        let begins_new_round = last && !active(Mutant::TaskBarrierWakesBeforeNewRound);
-        self.arrived.set(if begins_new_round { 0 } else { arrived });
+        self.arrived.set(if last { 0 } else { arrived });
         last
     }
 
@@ -159,23 +156,19 @@ impl Barrier {
     ///
     /// The node stays where it is as long as it is linked.
     unsafe fn arrive(&self, node: &Node) -> bool {
-        let counted = active(Mutant::TaskBarrierCountsBeforeJoining)
-            .then(|| self.waiters.locked(|_| self.count()));
         let mut last = false;
         self.waiters.notify_each_after(
             |list| {
-                last = counted.unwrap_or_else(|| self.count());
+                last = self.count();
                 if !last {
-                    // SAFETY: see above.
+                    // SAFETY: by this function's contract, the node stays where it is while it is
+                    // linked.
                     unsafe { list.push(node) };
                 }
                 last
             },
             |()| {},
         );
-        if last && active(Mutant::TaskBarrierWakesBeforeNewRound) {
-            self.waiters.locked(|_| self.arrived.set(0));
-        }
         last
     }
 }
@@ -264,17 +257,20 @@ impl Arrival<'_> {
     fn poll_wait(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         match self.progress {
             Progress::New => {
-                return match self.as_mut().arrive(Some(context.waker())) {
-                    true => Poll::Ready(BarrierWaitResult(true)),
-                    false => Poll::Pending,
+                let last = self.as_mut().arrive(Some(context.waker()));
+                return if last {
+                    Poll::Ready(BarrierWaitResult(true))
+                } else {
+                    Poll::Pending
                 };
             }
             Progress::Waits => {
                 let waiters = &self.barrier.waiters;
                 let gone = coop::poll_with(context, |context| {
-                    match waiters.still_waits(&self.node, context.waker()) {
-                        true => Poll::Pending,
-                        false => Poll::Ready(()),
+                    if waiters.still_waits(&self.node, context.waker()) {
+                        Poll::Pending
+                    } else {
+                        Poll::Ready(())
                     }
                 });
                 ready!(gone);

@@ -1,5 +1,5 @@
-//! What the guards of the task family have in common: they give access to what their method
-//! `pointer` points to, are shown as that is, and become guards of a part of it.
+//! Code shared by the guards of the task family. A guard dereferences to the target of its
+//! `pointer` method, formats like that target, and can become a guard of a part of it.
 
 /// Implements `Deref`, `Debug` and `Display` for a guard.
 macro_rules! guard_reads {
@@ -73,10 +73,10 @@ macro_rules! guard_of_pointer {
     };
 }
 
-/// Implements the two functions that make a guard of a part, `V`, out of a guard: one with a
-/// function that finds the part, one with a function that may not find it.
+/// Implements the two functions that turn a guard into a guard of a part, `V`. The closure of the
+/// one finds the part; the closure of the other may not find it.
 ///
-/// `|this: &mut T| hold` says what the function gets, and what the new guard's hold is.
+/// `|this: &mut T| hold` names the closure's argument and the new guard's hold.
 macro_rules! guard_maps {
     (
         [$($parameters:tt)*] $guard:ty => $mapped:ty, |$this:ident: &mut $target:ty| $hold:expr;

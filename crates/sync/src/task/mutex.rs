@@ -16,7 +16,7 @@ pub use error::TryLockError;
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub use owned::{OwnedMappedMutexGuard, OwnedMutexGuard};
 
-/// A value that one task or thread at a time may use, also across an `.await`.
+/// A value for exclusive use by one task or thread, also across an `.await`.
 ///
 /// The names and the meaning are those of `tokio::sync::Mutex`. It needs no
 /// runtime: tasks of any executor and threads wait in the same queue, first come,
@@ -245,9 +245,10 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn try_acquire(&self) -> Result<(), TryLockError> {
-        match self.permits.take_all(1) {
-            true => Ok(()),
-            false => Err(TryLockError(())),
+        if self.permits.take_all(1) {
+            Ok(())
+        } else {
+            Err(TryLockError(()))
         }
     }
 

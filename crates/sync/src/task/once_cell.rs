@@ -136,11 +136,11 @@ impl<T> OnceCell<T> {
         })
     }
 
-    /// Returns the value; if there is none yet, the future of `f` makes it. A task that
-    /// comes meanwhile waits for it.
+    /// Returns the value; if there is none yet, the future of `f` makes it. A task that calls
+    /// this during that time waits for the value.
     ///
     /// If the future is dropped before its end, or panics, the task that has waited longest tries
-    /// with its own. Called from within its own future, it waits for ever.
+    /// with its own. A call from within its own future never ends.
     ///
     /// # Cancel safety
     ///
@@ -170,8 +170,8 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Does what [`get_or_init`](OnceCell::get_or_init) does, with a future that may fail. Then
-    /// the task that has waited longest tries with its own.
+    /// Initialises as [`get_or_init`](OnceCell::get_or_init) does, with a future that may fail.
+    /// Then the task that has waited longest tries with its own.
     ///
     /// # Errors
     ///
@@ -204,11 +204,11 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Does what [`get_or_init`](OnceCell::get_or_init) does, for a thread: blocks while another
-    /// task or thread makes the value, and makes it with `f` otherwise.
+    /// Initialises as [`get_or_init`](OnceCell::get_or_init) does, for a thread: blocks while
+    /// another task or thread makes the value, and makes it with `f` otherwise.
     ///
-    /// Tasks that want to make the value meanwhile wait. Called from within `f`, it
-    /// waits for ever.
+    /// Tasks that want to make the value wait during that time. A call from within `f` never
+    /// ends.
     ///
     /// ```
     /// use blitz_io::sync::OnceCell;
@@ -228,7 +228,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Does what [`get_or_try_init`](OnceCell::get_or_try_init) does, for a thread.
+    /// Initialises as [`get_or_try_init`](OnceCell::get_or_try_init) does, for a thread.
     ///
     /// # Errors
     ///

@@ -26,21 +26,21 @@
 //! since the look. Then join the queue.
 //!
 //! *Serving*, under the queue's lock, as long as the permits in the word are enough for the first
-//! node: subtract what it needs from the word (and `QUEUED` with it, if no other is left), and
-//! choose it. Chosen waiters are woken without the lock.
+//! node: subtract its need from the word (and `QUEUED` with it, if no other is left), and choose
+//! it. Chosen waiters are woken without the lock.
 //!
 //! *Giving up*, under the queue's lock: leave the queue, then serve it, for the
 //! next may need less. A waiter that finds that it has been served gives back as usual.
 //!
-//! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then all waiters are told.
-//! None joins or is served afterwards. A waiter that was served and has not been polled since is
-//! told too, and its permits go back.
+//! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then wake all waiters. None
+//! joins or is served afterwards. A waiter that was served and has not been polled since also
+//! fails, and its permits go back.
 //!
-//! Permits that do not suffice for the first waiter stay in the word, where the flag keeps others
-//! from them. (Tokio assigns them to that waiter one by one. From outside it is the same, since
-//! none is available while a waiter is queued; only when all is closed do they come to light at
-//! once, and not when the waiter goes.) So a waiter has all of its permits or none, and one that
-//! gives up has little to clean up.
+//! Permits that do not suffice for the first waiter stay in the word, where the flag keeps other
+//! threads from taking them. So a waiter has all of its permits or none, and one that gives up
+//! has little to clean up. (Tokio assigns them to that waiter one by one. Users see no
+//! difference, since no permit is available while a waiter is queued. Only after closing do they
+//! become available at once, and not when the waiter leaves.)
 //!
 //! # No wake-up is lost
 //!
@@ -49,7 +49,7 @@
 //! second word to look at. Let W be the first waiter, and say that the permits in the word are
 //! enough for it:
 //!
-//! * Some were there when W came. If W was alone, it set the flag on the very value that it had
+//! * The word had them when W came. If W was alone, it set the flag on the very value that it had
 //!   found to be too small. If not, they were too few for the waiter that was first then.
 //! * Some came back later. Their addition saw the flag, so the thread that gave them back serves
 //!   the queue, under the lock, after the addition.
@@ -58,13 +58,13 @@
 //!
 //! So whenever the lock is free, and no thread is on the way to take it and serve, the first
 //! one's need does not fit. With the flag set, only the holder of the lock takes permits from the
-//! word, so what it has seen there is still there when it subtracts.
+//! word, so the permits that it has seen there are still there when it subtracts.
 //!
-//! # What was written before
+//! # Memory ordering
 //!
-//! The word is changed by read-modify-writes only, so a thread that takes permits with `Acquire`
-//! sees what was done before all releases until then, not only before the last. A waiter sees
-//! that through the thread that served it, which took the permits and then signalled.
+//! Only read-modify-writes change the word. So a thread that takes permits with `Acquire` sees
+//! the work before all releases until then, not only before the last. A waiter sees that work
+//! through the thread that served it: this thread took the permits and then signalled.
 //!
 //! # Sources
 //!
@@ -78,7 +78,6 @@ use blitz_futex::atomic::{AtomicUsize, Ordering};
 use super::adaptive_spin::AdaptiveSpin;
 use crate::coop;
 use crate::macros::const_unless_loom;
-use crate::mutant::{Mutant, active};
 use crate::panics::Panics;
 use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
@@ -95,8 +94,8 @@ const CLOSED: usize = 1;
 const QUEUED: usize = 2;
 const PERMIT: usize = 4;
 
-/// How many may be there. The word has room for twice as many, so that permits
-/// may come back before it is known that they are too many.
+/// The most permits. The word has room for twice as many, so that a thread may add permits before
+/// it checks whether they are too many.
 pub const MAX_PERMITS: usize = usize::MAX >> 3;
 
 /// Fewer permits than this come back by an addition that is checked afterwards.
@@ -110,7 +109,7 @@ pub struct Permits {
     queue: WaitQueue<Request>,
 }
 
-/// What a node waits for, and what it got.
+/// The request of a node: its need, and whether it has been served.
 struct Request {
     need: usize,
     /// It has been served. Otherwise, when it is chosen, all is closed.
@@ -132,7 +131,7 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct AcquireError(());
 
-/// What a wait for permits has led to, where they are never closed.
+/// The result of waiting for permits that are never closed.
 #[inline]
 pub fn never_closed(waited: Result<(), AcquireError>) {
     if waited.is_err() {
@@ -188,8 +187,7 @@ impl Permits {
     #[cold]
     fn take_again(&self, n: usize) -> Taken {
         let taken = self.change(|state| {
-            let barred =
-                state & CLOSED != 0 || state & QUEUED != 0 && !active(Mutant::PermitsBarges);
+            let barred = state & (CLOSED | QUEUED) != 0;
             (!barred && state / PERMIT >= n).then(|| state - n * PERMIT)
         });
         match taken {
@@ -202,24 +200,22 @@ impl Permits {
 
     #[inline]
     fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
-        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
         self.word
-            .compare_exchange_weak(from, to, order, Ordering::Acquire)
+            .compare_exchange_weak(from, to, Ordering::Acquire, Ordering::Acquire)
     }
 
-    /// Changes the word to what `next` makes of it, if that is `Some`. Returns what it was.
+    /// Changes the word to `next` of it, if that is `Some`. Returns the word before.
     fn change(&self, next: impl Fn(usize) -> Option<usize>) -> Result<usize, usize> {
-        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
-        self.word.fetch_update(order, Ordering::Acquire, next)
+        self.word
+            .fetch_update(Ordering::Acquire, Ordering::Acquire, next)
     }
 
     /// Takes all permits, of which there are `all`, if all are free. For batches that are never
     /// closed.
     #[inline]
     pub fn take_all(&self, all: usize) -> bool {
-        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
         self.word
-            .compare_exchange(all * PERMIT, 0, order, Ordering::Relaxed)
+            .compare_exchange(all * PERMIT, 0, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -294,7 +290,7 @@ impl Permits {
             taken = self.take_or_announce(node.request.need);
             taken == Taken::No
         };
-        // SAFETY: see above.
+        // SAFETY: by this function's contract, the node is not linked and stays where it is.
         unsafe { self.queue.join_if(node, waker, joins) };
         taken
     }
@@ -304,17 +300,14 @@ impl Permits {
         let mut state = self.word.load(Ordering::Acquire);
         // Where the flag is set, others wait.
         while state & QUEUED == 0 {
-            if state & CLOSED != 0 && !active(Mutant::PermitsJoinsWhatIsClosed) {
+            if state & CLOSED != 0 {
                 return Taken::Closed;
             }
             let enough = state / PERMIT >= need;
-            if !enough && active(Mutant::PermitsLooksFirst) {
-                self.word.fetch_or(QUEUED, Ordering::Acquire);
-                break;
-            }
-            let next = match enough {
-                true => state - need * PERMIT,
-                false => state | QUEUED,
+            let next = if enough {
+                state - need * PERMIT
+            } else {
+                state | QUEUED
             };
             match self.exchange(state, next) {
                 Ok(_) if enough => return Taken::Yes,
@@ -325,16 +318,14 @@ impl Permits {
         Taken::No
     }
 
-    /// What it means for its owner that a node has been chosen.
+    /// The result of a wait whose node has been chosen.
     fn finish(&self, request: &Request) -> Result<(), AcquireError> {
         if !request.served.get() {
             return Err(AcquireError(()));
         }
-        // The second look sees what was done before it was closed.
+        // The second look acquires the work of the thread that closed it.
         if self.word.load(Ordering::Relaxed) & CLOSED != 0 && self.is_closed() {
-            if !active(Mutant::PermitsKeepsWhatIsClosed) {
-                self.give_back(request.need);
-            }
+            self.give_back(request.need);
             return Err(AcquireError(()));
         }
         Ok(())
@@ -343,33 +334,28 @@ impl Permits {
     /// A node's owner gives up. The node has been in the queue.
     fn leave(&self, node: &Node<Request>) {
         if !node.is_signalled() {
-            let left = self.queue.locked(|list| {
-                let serves = !active(Mutant::PermitsLeavesQuietly);
-                list.remove(node).then(|| match serves {
-                    true => self.serve_first(list),
-                    false => (None, false),
-                })
-            });
+            let left = self
+                .queue
+                .locked(|list| list.remove(node).then(|| self.serve_first(list)));
             if let Some((wake, more)) = left {
                 return self.wake(wake, more);
             }
         }
-        if node.request.served.get() && !active(Mutant::PermitsKeepsWhatItGot) {
+        if node.request.served.get() {
             self.give_back(node.request.need);
         }
     }
 
-    /// Gives back what was taken from here, so there is room for it.
+    /// Gives back permits that were taken from here, so there is room for them.
     #[inline]
     pub fn give_back(&self, n: usize) {
-        let order = unless(Mutant::PermitsGivesBackRelaxed, Ordering::Release);
-        let before = self.word.fetch_add(n * PERMIT, order);
+        let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
         if before & QUEUED != 0 {
             self.serve();
         }
     }
 
-    /// Gives back what may be more than there is room for.
+    /// Gives back permits for which there may be no room.
     ///
     /// # Panics
     ///
@@ -430,7 +416,7 @@ impl Permits {
             if state & QUEUED == 0 {
                 return None;
             }
-            // Waiters are served before it is asked how many are too many.
+            // Waiting requests use up permits before the limit applies to the rest.
             let there = state / PERMIT;
             let wanted = list
                 .iter()
@@ -452,7 +438,7 @@ impl Permits {
     /// Removes up to `n` permits, and returns how many it has removed.
     pub fn forget(&self, n: usize) -> usize {
         // While waiters are queued, all permits belong to the queue.
-        let barred = |state| state & QUEUED != 0 && !active(Mutant::PermitsForgetsWhatIsQueued);
+        let barred = |state| state & QUEUED != 0;
         let taken = |state| (!barred(state)).then(|| n.min(state / PERMIT));
         let forgotten = self.change(|state| Some(state - taken(state)? * PERMIT));
         forgotten.ok().and_then(taken).unwrap_or(0)
@@ -467,16 +453,11 @@ impl Permits {
                 self.word.fetch_sub(QUEUED, Ordering::Relaxed);
             }
         });
-        if !active(Mutant::PermitsClosesQuietly) {
-            self.queue.notify_all();
-        }
+        self.queue.notify_all();
     }
 
     #[cold]
     fn serve(&self) {
-        if active(Mutant::PermitsServesNobody) {
-            return;
-        }
         let (wake, more) = self.queue.locked(|list| self.serve_first(list));
         self.wake(wake, more);
     }
@@ -494,18 +475,17 @@ impl Permits {
             return (None, false);
         }
         let mut paid = need * PERMIT;
-        if !list.has_several() && !active(Mutant::PermitsLeavesTheFlag) {
+        if !list.has_several() {
             paid += state & QUEUED;
         }
-        let order = unless(Mutant::PermitsServesRelaxed, Ordering::Acquire);
-        self.word.fetch_sub(paid, order);
+        self.word.fetch_sub(paid, Ordering::Acquire);
         if let Some(first) = list.first() {
             first.request.served.set(true);
         }
         let wake = list.choose_first();
         let left = there - need;
         let more = list.first().is_some_and(|next| next.request.need <= left);
-        (wake, more && !active(Mutant::PermitsServesOne))
+        (wake, more)
     }
 
     /// Wakes a served waiter, and serves more if there are permits left for them.
@@ -518,8 +498,8 @@ impl Permits {
         }
     }
 
-    /// Serves as many as there are permits for, and wakes them in order. If a waker panics, the
-    /// others are served all the same; the panic goes on afterwards.
+    /// Serves as many waiters as there are permits for, and wakes them in order. If a waker
+    /// panics, the others are still served; the panic goes on afterwards.
     fn serve_many(&self, first: Wake) {
         let mut panics = Panics::new();
         let mut first = Some(first);
@@ -548,16 +528,6 @@ impl Request {
             need,
             served: Cell::new(false),
         }
-    }
-}
-
-/// The order, unless the model checker is to find that it is missing.
-#[inline(always)]
-fn unless(mutant: Mutant, order: Ordering) -> Ordering {
-    if active(mutant) {
-        Ordering::Relaxed
-    } else {
-        order
     }
 }
 

@@ -21,7 +21,7 @@ pub use owned_write::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard};
 pub use read::RwLockReadGuard;
 pub use write::{RwLockMappedWriteGuard, RwLockWriteGuard};
 
-/// How many readers there may be at once, if nothing else is said.
+/// The default limit of simultaneous readers.
 const MAX_READERS: u32 = u32::MAX >> 3;
 
 /// A value that many tasks and threads may read, or one may write, also across an
@@ -149,7 +149,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Locks for reading; waits until there is no writer, nor one that came before and waits.
+    /// Locks for reading; waits until no writer has the lock or waits before this reader.
     ///
     /// # Cancel safety
     ///
@@ -406,7 +406,7 @@ impl<T: ?Sized> RwLock<T> {
         self.value.into_inner()
     }
 
-    /// What a writer has taken.
+    /// The permits of a writer.
     #[inline]
     fn all(&self) -> All<'_> {
         All::new(&self.permits, self.max_readers)
@@ -422,9 +422,10 @@ impl<T: ?Sized> RwLock<T> {
 
     #[inline]
     fn try_acquire_all(&self) -> Result<(), TryLockError> {
-        match self.permits.take_all(self.max_readers as usize) {
-            true => Ok(()),
-            false => Err(TryLockError(())),
+        if self.permits.take_all(self.max_readers as usize) {
+            Ok(())
+        } else {
+            Err(TryLockError(()))
         }
     }
 }

@@ -21,8 +21,8 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// runtime: tasks of any executor and threads wait in the same queue. It
 /// allocates nothing.
 ///
-/// **Fairness.** Permits are given out in the order in which they were asked for, also if a
-/// waiter behind wants fewer. While a task or thread waits, `try_acquire` fails.
+/// **Fairness.** Requests get their permits in the order of their arrival, even if a later one
+/// needs fewer. While a task or thread waits, `try_acquire` fails.
 ///
 /// A task that has spent its budget gets in the queue, or the permits, and goes on
 /// when it is polled again.
@@ -152,7 +152,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// # Cancel safety
     ///
@@ -181,7 +181,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// # Panics
     ///
@@ -260,7 +260,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -283,7 +283,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// # Panics
     ///
@@ -308,7 +308,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// # Cancel safety
     ///
@@ -338,7 +338,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// # Panics
     ///
@@ -427,7 +427,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -447,7 +447,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is closed, or is closed meanwhile.
+    /// If the semaphore is closed, or gets closed during the wait.
     ///
     /// # Panics
     ///
@@ -529,7 +529,7 @@ impl Semaphore {
         }
     }
 
-    /// Takes back what a guard had.
+    /// Returns the permits of a guard.
     #[inline]
     fn give_back(&self, n: usize) {
         self.permits.give_back_checked(n);
@@ -554,7 +554,7 @@ impl fmt::Debug for Semaphore {
     }
 }
 
-/// As Tokio shows what is inside of its semaphore.
+/// Formats the count as Tokio's semaphore does.
 struct Count(usize);
 
 impl fmt::Debug for Count {

@@ -5,10 +5,10 @@
 //! Arrivals are counted in `rounds.rs`: any number of threads may take turns, and
 //! one may be in the next round while others still leave the last.
 //!
-//! `sleep_word` is the word that threads sleep on. While a thread sleeps it is odd: making it odd
-//! announces a sleeper. (A thread that then need not sleep leaves it odd, which costs a wake-up
-//! that finds no sleeper.) The last thread of a round, having begun the next one, looks at
-//! `sleep_word`; if it is odd it makes it the next even number and wakes all sleepers.
+//! `sleep_word` is the word that threads sleep on. While a thread sleeps it is odd. Making it odd
+//! announces a sleeper. A thread that then need not sleep leaves it odd, which costs a wake-up
+//! that finds no sleeper. The last thread of a round begins the next one, then looks at
+//! `sleep_word`. If that is odd, the thread makes it the next even number and wakes all sleepers.
 //!
 //! # No wake-up is lost
 //!
@@ -22,10 +22,10 @@
 //!
 //! # Waiting
 //!
-//! With at most as many threads as processors the others are running, and the wait is short
-//! pauses. With more, the threads that have yet to arrive need the processors of those that wait,
-//! so a waiting thread yields at once: a round then costs one switch for each thread, in place of
-//! a sleep and a wake-up.
+//! With at most as many threads as processors the others are running, and the wait consists of
+//! short pauses. With more, the threads that have yet to arrive need the processors of those that
+//! wait. So a waiting thread yields at once: a round then costs one switch for each thread
+//! instead of a sleep and a wake-up.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -37,7 +37,6 @@ use super::rounds::{Round, Rounds};
 use crate::deadline;
 use crate::fences;
 use crate::macros::{const_unless_loom, debug_is_name};
-use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 
 /// A place where threads wait for each other.
@@ -59,14 +58,14 @@ pub struct Barrier {
     sleep_word: AtomicU32,
 }
 
-/// What [`Barrier::wait`] tells the threads that it lets go.
+/// The result of [`Barrier::wait`].
 #[derive(Debug)]
 pub struct BarrierWaitResult {
     pub(super) is_leader: bool,
 }
 
 impl BarrierWaitResult {
-    /// Returns `true` for exactly one thread of a round: the one that arrived last.
+    /// Returns `true` for exactly one thread of a round: the last to arrive.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.is_leader
@@ -143,9 +142,7 @@ impl Barrier {
     /// Wakes the threads that sleep, after the round has changed.
     #[inline]
     fn wake_sleepers(&self) {
-        if !active(Mutant::BarrierNoFenceInOpen) {
-            fences::after_rmw();
-        }
+        fences::after_rmw();
         let sleep_word = self.sleep_word.load(Ordering::SeqCst);
         if sleep_word % 2 == 1 {
             self.wake_all(sleep_word);
@@ -174,9 +171,7 @@ impl Barrier {
         }
         loop {
             let sleep_word = self.sleep_word.fetch_or(1, Ordering::SeqCst) | 1;
-            if !active(Mutant::BarrierNoFenceInSleep) {
-                fences::after_rmw();
-            }
+            fences::after_rmw();
             if self.rounds.is_over(round) {
                 return true;
             }

@@ -10,15 +10,14 @@ use crate::deadline;
 use crate::macros::{debug_is_name, default_is_new};
 use crate::wait_queue::Node;
 
-/// A condition variable: threads sleep until another thread notifies them that
-/// what they wait for may have happened.
+/// A condition variable: threads sleep until another thread notifies them that their condition
+/// may have become true.
 ///
-/// It works with the guards of [`Mutex`](super::Mutex) and
-/// [`FairMutex`](super::FairMutex), and may be used with several mutexes, also
-/// at the same time. Notifications wake in the order in which threads began to
-/// wait, and a wait does not end without one; still, another thread may have
-/// undone the change before the woken one has the mutex, so wait in a loop or
-/// with [`wait_while`](Condvar::wait_while).
+/// It works with the guards of [`Mutex`](super::Mutex) and [`FairMutex`](super::FairMutex), and
+/// may be used with several mutexes, also at the same time. Notifications wake in the order in
+/// which threads began to wait, and a wait does not end without one. Still, another thread may
+/// have undone the change before the woken one has the mutex, so wait in a loop or with
+/// [`wait_while`](Condvar::wait_while).
 ///
 /// ```
 /// use blitz_io::thread::{Condvar, Mutex};

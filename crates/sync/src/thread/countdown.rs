@@ -4,13 +4,13 @@
 //! # The algorithm
 //!
 //! One futex word: the count in the lower 31 bits, and above it the flag `SLEEPERS`, which a
-//! thread sets before it sleeps and which is never taken back. A count of zero is final: it is
-//! what the waiters wait for, and nothing raises it again.
+//! thread sets before it sleeps and which no thread clears. The waiters wait for a count of zero.
+//! That is final: nothing raises it again.
 //!
 //! * Counting down subtracts by compare-exchange, after a look at whether there is enough to
-//!   subtract from, so a refused count-down has changed nothing. The one that reaches zero and
-//!   finds `SLEEPERS` wakes all sleepers.
-//! * Waiting sets `SLEEPERS`, then sleeps for as long as the word is what it was. Other
+//!   subtract from, so a refused count-down has changed nothing. The count-down that reaches zero
+//!   and finds `SLEEPERS` wakes all sleepers.
+//! * Waiting sets `SLEEPERS`, then sleeps for as long as the word stays the same. Other
 //!   count-downs change the word and wake no thread. One of them may keep a thread from falling
 //!   asleep, which then tries again.
 //!
@@ -25,8 +25,8 @@
 //! # Order
 //!
 //! Each count-down is a release. Those after it are read-modify-writes, so they carry its release
-//! sequence on: a thread that reads zero with acquire ordering sees what every one of the threads
-//! did before it counted down.
+//! sequence on. A thread that reads zero with acquire ordering sees the work of every thread
+//! before its count-down.
 //!
 //! # When the word may be freed
 //!
@@ -38,7 +38,6 @@
 
 use crate::deadline;
 use crate::macros::const_unless_loom;
-use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
@@ -66,8 +65,7 @@ impl Countdown {
         count_of(self.word.load(Ordering::Relaxed))
     }
 
-    /// Whether the count is zero. If so, what was done before each count-down is
-    /// visible.
+    /// Whether the count is zero. If so, the work before each count-down is visible.
     #[inline]
     pub(super) fn is_zero(&self) -> bool {
         count_of(self.word.load(Ordering::Acquire)) == 0
@@ -78,13 +76,8 @@ impl Countdown {
     #[inline]
     pub(super) fn subtract(&self, n: u32) -> Result<(), u32> {
         let address: *const AtomicU32 = &self.word;
-        let order = if mutant::active(Mutant::CountdownRelaxed) {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
-        let before = self.change(order, |count| count.checked_sub(n))?;
-        // `self` may be gone from here on.
+        let before = self.change(Ordering::Release, |count| count.checked_sub(n))?;
+        // A waiter may have freed `self` by now.
         if count_of(before) == n && before & SLEEPERS != 0 && n != 0 {
             wake(address);
         }
@@ -95,9 +88,8 @@ impl Countdown {
     /// it fails.
     #[inline]
     pub(super) fn add_unless_zero(&self) -> Result<(), ()> {
-        let zero_is_final = !mutant::active(Mutant::WaitGroupRejoinsBlindly);
         self.change(Ordering::Relaxed, |count| {
-            ((count != 0 || !zero_is_final) && count != MAX).then(|| count + 1)
+            (count != 0 && count != MAX).then(|| count + 1)
         })
         .map(drop)
         .map_err(drop)
@@ -126,8 +118,7 @@ impl Countdown {
     /// Sets `SLEEPERS` and returns the word to sleep on, or `None` if the count
     /// is zero.
     fn announce(&self) -> Option<u32> {
-        let silent = mutant::active(Mutant::CountdownSilentSleep);
-        let announces = |word| count_of(word) != 0 && word & SLEEPERS == 0 && !silent;
+        let announces = |word| count_of(word) != 0 && word & SLEEPERS == 0;
         let announce = |word| announces(word).then_some(word | SLEEPERS);
         let order = Ordering::Acquire;
         match self.word.fetch_update(order, order, announce) {
@@ -136,8 +127,8 @@ impl Countdown {
         }
     }
 
-    /// Replaces the count by what `next` makes of it, and leaves the flag alone.
-    /// Returns the word as it was before, or the count that `next` refused.
+    /// Replaces the count by `next` of it, and leaves the flag alone. Returns the word as it was
+    /// before, or the count that `next` refused.
     #[inline]
     fn change(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
         let next = |word| Some(next(count_of(word))? | word & SLEEPERS);

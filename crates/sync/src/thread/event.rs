@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// A flag that threads can wait for: an *event* of Windows and .NET.
 ///
-/// An event is set or not. What [`set`](Event::set) does depends on the kind:
+/// An event is set or not. The effect of [`set`](Event::set) depends on the kind:
 ///
 /// | | manual reset | automatic reset |
 /// |---|---|---|
@@ -28,11 +28,10 @@ use std::time::{Duration, Instant};
 /// `ManualResetEvent(Slim)` and `AutoResetEvent` of .NET, and the types of those
 /// names in `rsevents`.
 ///
-/// What a thread did before it called `set` is visible to the threads which that
-/// `set` lets through, and to one that resets the event afterwards. This holds
-/// for a `set` of a set event, too. So a consumer may wait for an automatic
-/// event (or wait and reset a manual one), then take whatever there is, and will
-/// miss nothing.
+/// A thread that a `set` lets through sees the work that the setter did before the call. So does
+/// a thread that resets the event afterwards. This holds for a `set` of a set event, too. So a
+/// consumer may wait for an automatic event (or wait and reset a manual one), then take whatever
+/// there is, and will miss nothing.
 ///
 /// An event that no thread sleeps on is set without entering the kernel. It
 /// allocates nothing.
@@ -119,9 +118,10 @@ impl Event {
     /// ```
     #[inline]
     pub fn set(&self) {
-        match self.is_auto {
-            true => auto::set(&self.word),
-            false => manual::set(&self.word),
+        if self.is_auto {
+            auto::set(&self.word);
+        } else {
+            manual::set(&self.word);
         }
     }
 
@@ -138,9 +138,10 @@ impl Event {
     /// ```
     #[inline]
     pub fn reset(&self) {
-        match self.is_auto {
-            true => auto::reset(&self.word),
-            false => manual::reset(&self.word),
+        if self.is_auto {
+            auto::reset(&self.word);
+        } else {
+            manual::reset(&self.word);
         }
     }
 
@@ -178,9 +179,10 @@ impl Event {
     #[inline]
     #[must_use = "an event with automatic reset may have been unset by this"]
     pub fn try_wait(&self) -> bool {
-        match self.is_auto {
-            true => auto::try_wait(&self.word),
-            false => self.is_set(),
+        if self.is_auto {
+            auto::try_wait(&self.word)
+        } else {
+            self.is_set()
         }
     }
 
@@ -239,24 +241,27 @@ impl Event {
         self.wait_for_set(Some(deadline))
     }
 
-    /// How many waiters are announced, as far as the algorithm knows: for
-    /// models that need a waiter to be there.
+    /// How many waiters are announced, as far as the algorithm knows. For models that need a
+    /// waiter in the queue.
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn announced(&self) -> u32 {
-        match self.is_auto {
-            true => auto::announced(&self.word),
-            false => manual::announced(&self.word),
+        if self.is_auto {
+            auto::announced(&self.word)
+        } else {
+            manual::announced(&self.word)
         }
     }
 
     #[inline]
     fn wait_for_set(&self, deadline: Option<Instant>) -> bool {
-        self.try_wait()
-            || match self.is_auto {
-                true => auto::wait(&self.word, deadline),
-                false => manual::wait(&self.word, deadline),
-            }
+        if self.try_wait() {
+            true
+        } else if self.is_auto {
+            auto::wait(&self.word, deadline)
+        } else {
+            manual::wait(&self.word, deadline)
+        }
     }
 }
 

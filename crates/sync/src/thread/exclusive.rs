@@ -7,11 +7,11 @@
 //! `hold` says which thread has the lock:
 //!
 //! * [`FREE`]: none. Any thread may take it.
-//! * [`HANDED_OFF`]: none, but it is meant for a thread that has slept for it.
+//! * [`HANDED_OFF`]: none, but only a thread that has slept for it may take it.
 //! * anything above: an owner. A mutex only knows [`HELD`]; a reader-writer
 //!   lock gives its owners two weaker forms, which let readers in.
 //!
-//! `queue` says what a release has to do; zero means nothing:
+//! `queue` holds the duties of a release; zero means none:
 //!
 //! * [`CONTENDED`]: the lock is in *contended mode*: threads have slept for it not long
 //!   ago, and a release must look carefully.
@@ -27,42 +27,46 @@
 //!
 //! # Moves
 //!
-//! Taking is one exchange of `FREE` for the wanted state. Releasing is a plain
-//! store of `FREE` and a look at `queue`; when it is zero, that was all. This is
-//! half of what a release by read-modify-write costs, and the reason for keeping
-//! the two bytes apart: the store can not wipe out an announcement.
+//! Taking is one exchange of `FREE` for the wanted state. Releasing is a plain store of `FREE`
+//! and a look at `queue`; when it is zero, the release is complete. This costs half as much as a
+//! release by read-modify-write. It is the reason for keeping the two bytes apart: the store
+//! cannot wipe out an announcement.
 //!
-//! A thread that finds the lock taken tries for a while (`spin/`), then *announces* itself: it
-//! sets `CONTENDED`, passes the heavy fence if it was the one that set it, then sets
-//! `WAKE_NEEDED`, *looks* at `hold` again, and sleeps as long as all bytes are what it saw. So
-//! the heavy fence is paid once for a period in contended mode, and not once for a sleep; in that
-//! mode, releases fence for themselves (`wake_as_needed`). A release that finds no thread asleep
-//! counts itself in `quiet`, and the one that brings the count to [`QUIET_RELEASES`] ends
+//! A thread that finds the lock taken spins for a while (`spin/`), then *announces* itself:
+//!
+//! 1. It sets `CONTENDED`. If the bit was clear, it passes the heavy fence.
+//! 2. It sets `WAKE_NEEDED` and *looks* at `hold` again.
+//! 3. It sleeps while all bytes equal the ones that it saw.
+//!
+//! So the heavy fence is paid once for a period in contended mode, and not once for a sleep. In
+//! that mode, releases fence for themselves (`wake_as_needed`). A release that finds no thread
+//! asleep adds one to `quiet`, and the release that brings the count to [`QUIET_RELEASES`] ends
 //! contended mode.
 //!
-//! A release that sees `WAKE_NEEDED` clears it and wakes one thread. The woken one is now in
-//! charge: when it gets the lock it sets `WAKE_NEEDED` again, since others may sleep, and its own
-//! release will look; when it does not get the lock it announces again; when it gives up it sets
-//! the flag again. In between, no thread is woken, however many sleep.
+//! A release that sees `WAKE_NEEDED` clears it and wakes one thread. From then on the woken
+//! thread is responsible for the flag. When it gets the lock it sets `WAKE_NEEDED` again, since
+//! others may sleep, and its own release will look. When it does not get the lock it announces
+//! again. When it gives up it sets the flag again. In between, no thread is woken, however many
+//! sleep.
 //!
 //! # No wake-up is lost
 //!
 //! Let S sleep. It set `WAKE_NEEDED` or found it set while `CONTENDED` was set, and `hold`
 //! was taken when it looked and still when the system compared the bytes.
 //!
-//! *`CONTENDED` had been set for long.* Then the owner's release sees it, fences, and
-//! looks at `queue` again. S fenced between its `WAKE_NEEDED` and its look. So S saw the
-//! release, or the release sees `WAKE_NEEDED`, clears it, and wakes; if that happens
-//! before S is asleep, the bytes are not what S saw and S does not sleep.
+//! *`CONTENDED` had been set for long.* Then the owner's release sees it, fences, and looks at
+//! `queue` again. S fenced between its `WAKE_NEEDED` and its look. So S saw the release, or the
+//! release sees `WAKE_NEEDED`, clears it, and wakes. If that happens before S is asleep, the
+//! bytes differ from those that S saw, and S does not sleep.
 //!
 //! *S set `CONTENDED`.* Its heavy fence splits all releases: those whose store of
 //! `FREE` was visible to S's look, and those whose look at `queue` sees `CONTENDED`.
 //! S saw the lock taken, so the owner's release is of the second kind.
 //!
-//! *S found `CONTENDED` set* by a waiter W, which has not been through its heavy
-//! fence yet. A release, or a step down to a state that lets readers in, may be
-//! just between its store and its look, and have missed all bits. After its
-//! fence W sees that store and does what the other would have done.
+//! *S found `CONTENDED` set* by a waiter W, which has not been through its heavy fence yet. A
+//! release, or a step down to a state that lets readers in, may be just between its store and its
+//! look, and have missed all bits. After its fence, W sees that store and performs the missed
+//! wake.
 //!
 //! *Contended mode is ended* by an exchange of exactly `CONTENDED` for zero. That fails
 //! once `WAKE_NEEDED` is set; and a thread that sets `WAKE_NEEDED` and finds that `CONTENDED` has gone in the
@@ -74,13 +78,12 @@
 //! A release that sees `WAKE_NEEDED` but finds the lock taken again leaves the bit
 //! alone: the new owner's release will see it, by the same argument.
 //!
-//! *A thread that gives up* sets `WAKE_NEEDED` again and does what a release does. A
-//! futex that reports the time to a thread only if it did not wake it, as Linux's, the
-//! portable table and the model's do, makes that needless: the wake-up that cleared the
-//! flag then went to a thread that is on its way. On other systems a wake-up may be spent
-//! on a thread that is told that its time is up, and nothing else would replace it. So
-//! leaving the step out fails no model; keeping it costs a thread that times out one
-//! needless look.
+//! *A thread that gives up* sets `WAKE_NEEDED` again and does the work of a release. Most futexes
+//! make that needless: Linux's, the portable table and the model's report a time-out only to a
+//! thread that they did not wake. Then the wake-up that cleared the flag went to a thread that is
+//! on its way. On other systems a wake-up may be spent on a thread whose wait then ends as timed
+//! out, and nothing else would replace that wake-up. So leaving the step out fails no model;
+//! keeping it costs a thread that times out one needless look.
 //!
 //! *A wake-up for an owner goes to an owner.* A thread that clears `READERS` may not have woken
 //! the readers yet when another clears `WAKE_NEEDED`. If that one woke the thread that sleeps
@@ -95,16 +98,16 @@
 //!
 //! # Fairness
 //!
-//! Any thread may take a free lock, also past threads that sleep; that is several times faster
+//! Any thread may take a free lock, also past threads that sleep. That is several times faster
 //! than handing over, because the processor that has the lock in its cache goes on with it.
-//! Against starvation, a thread that has waited for [`FAIR_AFTER`] wakes up by itself and counts
+//! Against starvation, a thread that has waited for [`FAIR_AFTER`] ends its sleep and counts
 //! itself as starving. While a thread starves, a release turns `FREE` into `HANDED_OFF` and wakes
 //! the thread that sleeps longest. Only a thread that has slept may take a lock that is handed
 //! off, and new ones go to sleep behind the others without trying. So every waiter gets the lock
 //! after `FAIR_AFTER`, plus one hand-over and one turn of each thread that was queued before it.
 //!
-//! A starving thread is counted as awake or as asleep. While one is awake, it
-//! spins, and the hand-off reaches it in no time; no thread need be woken for it.
+//! A starving thread is counted as awake or as asleep. While one is awake, it spins and sees a
+//! hand-off within a few pauses, so the release need not wake a thread.
 //!
 //! No hand-off is lost. It is made because of a starving thread, or, in a fair release, to one
 //! that the system has said it woke. Either is in `lock_slow` and looks at `hold` again before it
@@ -127,7 +130,6 @@ use blitz_futex::{Group, SplitWord, WaitResult};
 use crate::deadline;
 use crate::fences;
 use crate::macros::const_unless_loom;
-use crate::mutant::{Mutant, active};
 use crate::spin::{LockSpin, Owners};
 
 /// It is free.
@@ -165,7 +167,7 @@ const AWAKE: u8 = 16;
 /// both sides.
 const QUIET_RELEASES: u8 = 128;
 
-/// How long a thread waits before the lock is handed to it in turn.
+/// How long a thread waits before it counts as starving, and the lock is handed off.
 pub const FAIR_AFTER: Duration = Duration::from_millis(2);
 
 /// See the head of this file. `SHARED` says that readers sleep here, too.
@@ -173,12 +175,12 @@ pub struct Exclusive<const SHARED: bool = false> {
     word: SplitWord,
 }
 
-/// What one waiting thread remembers.
+/// The state of one waiting thread.
 struct Waiter {
     /// When it begins to starve.
     fair_at: Instant,
     threshold: Duration,
-    /// It may have been woken in place of others, and may take a lock that is handed off.
+    /// It may have taken the wake-up of another thread, and may take a lock that is handed off.
     slept: bool,
     /// How it is counted in `starving`: not, as [`AWAKE`] or as [`ASLEEP`].
     starving: u8,
@@ -250,8 +252,8 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// What can be done before the release is done now: a lock that is free during a system call
-    /// goes to a thread that spins, and with it its data, before this thread can take it again.
+    /// It does all it can before the release. A lock that is free during a system call goes to a
+    /// thread that spins, and the data with it, before this thread can take the lock again.
     #[cold]
     fn unlock_contended(&self) {
         let starving = self.starving().load(Ordering::SeqCst);
@@ -268,9 +270,9 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// Wakes a thread that can take the lock that has just been handed off. Looks again
-    /// whether any starves: the one that it was meant for may have fallen asleep, or given
-    /// up, before it could see it.
+    /// Wakes a thread that can take the lock that has just been handed off. Looks again whether
+    /// any thread starves: the starving thread may have fallen asleep, or given up, before it
+    /// could see the hand-off.
     fn after_hand_off(&self) {
         fences::after_rmw();
         self.wake_readers_if_any();
@@ -333,10 +335,12 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// Tries for a while, unless others have tried for too long.
     fn spin(&self, state: u8, waiter: &Waiter) -> bool {
         // Beside readers, an owner may wait for one of them.
-        let mut spin = LockSpin::new(match SHARED || waiter.slept {
-            true => Owners::MayWait,
-            false => Owners::Run,
-        });
+        let owners = if SHARED || waiter.slept {
+            Owners::MayWait
+        } else {
+            Owners::Run
+        };
+        let mut spin = LockSpin::new(owners);
         while spin.turn() {
             let hold = self.hold().load(Ordering::Relaxed);
             if !waiter.may_take(hold) {
@@ -354,8 +358,8 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         false
     }
 
-    /// Sets `who` in `queue`, in contended mode, so that releases look for it. Returns the
-    /// bytes as they are then.
+    /// Sets the bits `who` in `queue`, in contended mode, so that releases look for the thread.
+    /// Returns the bytes as they are then.
     fn announce(&self, who: u8) -> [u8; 4] {
         loop {
             let queue = self
@@ -364,7 +368,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
             if queue & CONTENDED == 0 {
                 fences::heavy();
                 // Others may have found the bit set and gone to sleep before the
-                // fence, on what `hold` is no more: do what the release missed.
+                // fence, on an old value of `hold`. Perform the wakes that the release missed.
                 self.wake_readers_if_any();
                 self.wake_as_needed();
             }
@@ -395,10 +399,10 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         true
     }
 
-    /// Counts the waiter as starving, so that the next release hands it the
-    /// lock while it is awake. If the count has no room, so many others starve
-    /// that the lock is being handed off anyway; it tries again later, and later each
-    /// time, so that many waiters do not keep the processors busy with waking up.
+    /// Counts the waiter as starving, so that the next release hands it the lock while it is
+    /// awake. If the count has no room, enough others starve that releases hand the lock off
+    /// anyway. Then the waiter tries again later, and later each time, so that many waiters do
+    /// not keep the processors busy with waking up.
     fn starve_awake(&self, waiter: &mut Waiter) {
         let counted = self
             .starving()
@@ -424,7 +428,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
 
     /// This thread has the lock after a wait. Others may sleep without a wake-up on its way.
     fn acquired(&self, waiter: &Waiter) -> bool {
-        if waiter.slept && !active(Mutant::ExclusiveForgetsOthers) {
+        if waiter.slept {
             self.queue().fetch_or(WAKE_NEEDED, Ordering::SeqCst);
         }
         if waiter.starving != 0 {
@@ -433,9 +437,9 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         true
     }
 
-    /// Leaves without the lock. The lock may have been handed off because of this thread, and on
-    /// some systems a thread whose time is up may have been woken all the same, in place of
-    /// another. So announce, and do what a release does.
+    /// Leaves without the lock. The lock may have been handed off because of this thread. On some
+    /// systems the thread may also have used up the wake-up of another, although its time is up.
+    /// So it announces, and does the work of a release.
     fn give_up(&self, waiter: &Waiter) -> bool {
         if waiter.starving != 0 {
             self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
@@ -451,13 +455,11 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         self.wake_as_needed();
     }
 
-    /// Does what the queue asks of a release. The lock has been released; if another
-    /// thread has taken it since, that one will do it, unless it lets readers in.
+    /// Wakes the threads that `queue` asks for. The lock has been released. If another thread has
+    /// taken it since, that thread's release will wake them, unless it lets readers in.
     #[cold]
     fn wake_as_needed(&self) {
-        if !active(Mutant::NoFenceWhenContended) {
-            fence(Ordering::SeqCst);
-        }
+        fence(Ordering::SeqCst);
         let queue = self.queue().load(Ordering::SeqCst);
         let starving = self.starving().load(Ordering::SeqCst);
         if queue & (WAKE_NEEDED | READERS) == 0 && starving < AWAKE {
@@ -495,23 +497,23 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         let queue = self
             .queue()
             .fetch_and(!(WAKE_NEEDED | REGISTERING), Ordering::SeqCst);
-        let among_readers = match active(Mutant::WakesAnybody) {
-            false => SHARED,
-            true => queue & READERS != 0,
-        };
-        match queue & WAKE_NEEDED != 0 {
-            false => false,
-            true if among_readers => SplitWord::wake_group(&self.word, OWNERS, 1) != 0,
-            true => SplitWord::wake_one(&self.word) != 0,
+        if queue & WAKE_NEEDED == 0 {
+            return false;
+        }
+        if SHARED {
+            SplitWord::wake_group(&self.word, OWNERS, 1) != 0
+        } else {
+            SplitWord::wake_one(&self.word) != 0
         }
     }
 
     /// Sleeps as a reader as long as `hold` is `state`.
     pub fn sleep_as_reader(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
         let seen = self.announce(READERS);
-        match seen[0] == state {
-            true => self.word.wait_in_group(SHARERS, seen, deadline),
-            false => WaitResult::ValueChanged,
+        if seen[0] == state {
+            self.word.wait_in_group(SHARERS, seen, deadline)
+        } else {
+            WaitResult::ValueChanged
         }
     }
 

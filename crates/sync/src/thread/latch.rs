@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 
 /// A count that goes down, once, and releases all threads that wait when it reaches zero.
 ///
-/// This is `std::latch` of C++20 and the `CountDownLatch` of Java. Unlike a
-/// barrier it can not be used again, and the threads that count down need not be
-/// those that wait. What a thread did before it counted down is visible to every
-/// thread that has waited.
+/// This is `std::latch` of C++20 and the `CountDownLatch` of Java. Unlike a barrier it cannot be
+/// used again, and the threads that count down need not be the threads that wait. Every thread
+/// that has waited sees the work of a thread before its count-down.
 ///
 /// Counting down below zero is a mistake of the program. It is refused before
 /// anything has changed: by a panic, or by an error from
@@ -160,7 +159,7 @@ impl Latch {
     /// ```
     #[inline]
     pub fn try_count_down_n(&self, n: usize) -> Result<(), CountDownError> {
-        // What does not fit into 32 bits is above every count.
+        // A number that does not fit into 32 bits is above every count.
         let refused = |count: u32| CountDownError {
             wanted: n,
             count: count as usize,
@@ -171,8 +170,8 @@ impl Latch {
         }
     }
 
-    /// Returns whether the count has reached zero. If so, what was done before each
-    /// count-down is visible here. Never waits.
+    /// Returns whether the count has reached zero. If so, the work before each count-down is
+    /// visible here. Never waits.
     ///
     /// # Examples
     ///
@@ -305,7 +304,7 @@ pub struct CountDownError {
 }
 
 impl CountDownError {
-    /// Returns what the count was, and still is.
+    /// Returns the count, which has not changed.
     ///
     /// # Examples
     ///

@@ -20,7 +20,7 @@ const LAZY_POISONED: &str = "LazyLock instance has previously been poisoned";
 /// not stable there yet. When the closure panics, the value cannot be had any
 /// more: every later look panics, too.
 ///
-/// Looking at a value that is there costs one load and one comparison.
+/// Access to an initialised value costs one load and one comparison.
 ///
 /// # Examples
 ///
@@ -64,8 +64,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     ///
     /// # Panics
     ///
-    /// When the closure panics, now or earlier, and when it is called from
-    /// within the closure, where it could only wait for ever.
+    /// When the closure panics, now or earlier, and when it is called from within the closure,
+    /// where the wait would never end.
     ///
     /// # Examples
     ///
@@ -172,8 +172,8 @@ impl<T, F> LazyLock<T, F> {
     }
 }
 
-// SAFETY: the closure is taken out by the thread that fills the cell, and by no other, so
-// sharing the lock only sends it. What holds for the value is the cell's business.
+// SAFETY: only the thread that fills the cell takes the closure out, so sharing the lock only
+// sends it. The value has the bounds of the cell.
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}

@@ -81,7 +81,7 @@ pub mod core {
     pub use super::shared::Shared;
 }
 
-/// Whether guards may be released by another thread than the one that locked.
+/// Whether another thread than the owner may release a guard.
 #[cfg(all(not(loom), feature = "send_guard"))]
 type GuardMarker = lock_api::GuardSend;
 #[cfg(all(not(loom), not(feature = "send_guard")))]

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use super::exclusive::{Exclusive, HELD};
 use crate::deadline;
 
-/// The lock itself, without the value: what [`Mutex`] is made of, for use with
-/// [`lock_api`].
+/// The lock without the value, the base of [`Mutex`], for use with [`lock_api`].
 ///
 /// A release looks at the lock after it has freed it. So, as for any method, the lock must live
 /// until `unlock` has returned: unsafe code must not free it merely because it could be locked.
@@ -20,11 +19,11 @@ pub struct RawMutex(pub(crate) Exclusive);
 /// held releases it.
 ///
 /// **Fairness.** A thread that arrives may overtake those that sleep, which keeps a busy lock
-/// fast. A thread that has waited for two milliseconds is served in turn: from then on every
-/// release hands the lock over in the order of the queue, until all that waited that long have
-/// had it. A wait is thus bounded by two milliseconds plus, for each thread before it in the
-/// queue, the time it holds the lock and the time the system takes to wake it.
-/// [`MutexGuard::unlock_fair`] hands over at once.
+/// fast. A thread that has waited for two milliseconds ends that. From then on every release
+/// hands the lock over in the order of the queue, until all that waited that long have had it. So
+/// a wait is bounded by two milliseconds plus, for each thread before it in the queue, the time
+/// it holds the lock and the time the system takes to wake it. [`MutexGuard::unlock_fair`] hands
+/// over at once.
 ///
 /// ```
 /// use blitz_io::thread::Mutex;
@@ -56,9 +55,9 @@ pub const fn const_mutex<T>(value: T) -> Mutex<T> {
 /// this method.
 macro_rules! raw_mutex {
     ($raw:ident, $unlock:ident) => {
-        // SAFETY: `Exclusive` gives ownership to one thread at a time (its head argues why),
-        // and a release happens before the next acquisition: the store of `FREE` or
-        // `HANDED_OFF` is a release, every way to take the lock is an acquire of it.
+        // SAFETY: `Exclusive` never has two owners (its head argues why). A release happens
+        // before the next acquisition: the store of `FREE` or `HANDED_OFF` is a release, and
+        // every way to take the lock is an acquire of it.
         unsafe impl lock_api::RawMutex for $raw {
             #[allow(clippy::declare_interior_mutable_const)]
             const INIT: Self = Self(Exclusive::new());
@@ -86,7 +85,7 @@ macro_rules! raw_mutex {
             }
         }
 
-        // SAFETY: a fair release is a release; see above.
+        // SAFETY: a fair release is a release, and as such argued for at `RawMutex`.
         unsafe impl lock_api::RawMutexFair for $raw {
             unsafe fn unlock_fair(&self) {
                 self.0.unlock_fair();

@@ -1,13 +1,13 @@
 //! The queue of a condition variable: the core of `Condvar`.
 //!
-//! A waiting thread joins the queue while it still holds the mutex, then releases the mutex
-//! and sleeps until it is taken out and signalled. A notification therefore goes to a
-//! thread that waited when it was made, to the one that waited longest, and is never lost
-//! on a thread whose time is up. A wait does not end for no reason.
+//! A waiting thread joins the queue while it still holds the mutex, then releases the mutex and
+//! sleeps until it is taken out and signalled. A notification therefore goes to the thread that
+//! has waited longest at the time of the call. It is never lost on a thread whose time is up. A
+//! wait does not end for no reason.
 //!
-//! A notification looks for waiters without a lock. It sees all that it must: a thread
-//! that has found the condition false joined the queue before it released the mutex, and
-//! the thread that made the condition true had the mutex after that.
+//! A notification looks for waiters without a lock. It sees each waiter that it must notify: a
+//! thread that has found the condition false joined the queue before it released the mutex. The
+//! thread that made the condition true had the mutex after that.
 //!
 //! # All at once, one after the other
 //!
@@ -18,21 +18,19 @@
 //!
 //! No wake-up is lost, because *while a marked thread is in the queue, some thread has been
 //! taken out that has yet to pass on*. `notify_all` takes one out when it marks the first.
-//! A thread that passes on takes out the next, under the queue's lock. A marked thread
-//! whose time is up leaves by itself. It was notified all the same, and as it was not taken
-//! out, it has nothing to pass on.
+//! A thread that passes on takes out the next, under the queue's lock. A marked thread whose time
+//! is up leaves the queue. It still counts as notified, and as it was not taken out, it has
+//! nothing to pass on.
 //!
-//! What a thread needs before it passes on is the mutex, and those behind it need the same
-//! one: so it delays only threads that could not have returned either. If the threads in
-//! the queue have different mutexes, `notify_all` wakes all at once. All marked threads
-//! have the same mutex, as they stand before all others in the queue, and a later
-//! `notify_all` compares with the first.
+//! To pass on, a thread needs the mutex, and the threads behind it need the same one: so it
+//! delays only threads that could not have returned either. If the threads in the queue have
+//! different mutexes, `notify_all` wakes all at once. All marked threads have the same mutex, as
+//! they stand before all others in the queue, and a later `notify_all` compares with the first.
 
 use std::cell::Cell;
 use std::time::Instant;
 
 use crate::macros::const_unless_loom;
-use crate::mutant::{Mutant, active};
 use crate::wait_queue::{List, Node, WaitQueue, Wake};
 
 /// See the head of this file.
@@ -40,7 +38,7 @@ pub struct NotifyQueue {
     waiters: WaitQueue<Waiting>,
 }
 
-/// What a thread in the queue waits with.
+/// The request of a node in the queue.
 pub struct Waiting {
     /// The address of its mutex.
     mutex: *const (),
@@ -84,23 +82,26 @@ impl NotifyQueue {
     ///
     /// The node stays where it is until [`sleep`](Self::sleep) returns.
     pub unsafe fn join(&self, node: &Node<Waiting>) {
-        // SAFETY: see above.
+        // SAFETY: a thread's node is new, so not linked; by this function's contract it stays in
+        // place.
         unsafe { self.waiters.join(node) };
     }
 
     /// Sleeps until the thread is notified, or its time is up.
     pub fn sleep(&self, node: &Node<Waiting>, deadline: Option<Instant>) -> Ended {
-        match self.waiters.sleep(node, deadline) {
-            true => Ended::PassesOn,
-            false if node.request.marked.get() => Ended::Notified,
-            false => Ended::TimedOut,
+        if self.waiters.sleep(node, deadline) {
+            Ended::PassesOn
+        } else if node.request.marked.get() {
+            Ended::Notified
+        } else {
+            Ended::TimedOut
         }
     }
 
-    /// Wakes the next thread that is marked. For one that was taken out.
+    /// Wakes the next marked thread. To be called by a thread that was taken out.
     #[inline]
     pub fn pass_on(&self) {
-        if !self.waiters.is_empty() && !active(Mutant::CondvarKeepsWake) {
+        if !self.waiters.is_empty() {
             wake(self.waiters.locked(|list| take_out(list, true)));
         }
     }
@@ -114,9 +115,10 @@ impl NotifyQueue {
     /// Notifies all threads that wait, and returns how many there were.
     #[inline]
     pub fn notify_all(&self) -> usize {
-        match self.waiters.is_empty() {
-            true => 0,
-            false => self.notify_all_slow(),
+        if self.waiters.is_empty() {
+            0
+        } else {
+            self.notify_all_slow()
         }
     }
 

@@ -17,10 +17,9 @@
 //! | `RUNNING` | `DONE` | the claimant, by a plain store |
 //! | `RUNNING` | `POISONED` | the claimant, when its closure unwinds or gives up |
 //!
-//! Only the claimant may write `STATE` while it is `RUNNING`, so it needs no
-//! second read-modify-write to publish the outcome: that is why the state and
-//! the sleepers are bytes of their own. A claim and a plain store cost half of
-//! what a claim and a swap do.
+//! Only the claimant may write `STATE` while it is `RUNNING`, so it publishes the outcome without
+//! a second read-modify-write. That is why the state and the sleepers are bytes of their own. A
+//! claim and a plain store cost half as much as a claim and a swap.
 //!
 //! # Why no wake-up is lost
 //!
@@ -43,10 +42,10 @@
 //! is still `NEW`. The claim that follows changes the word under it and wakes no thread; the
 //! sleeper is queued and the announcement stands, so the claimant's wake finds it.
 //!
-//! # A closure that waits for itself
+//! # Recursion
 //!
-//! It would sleep for ever, so it panics instead. A thread knows which of its
-//! own closures are running ([`reentrancy`]), and looks only when it is about
+//! A closure that waits for its own `Once` would sleep forever, so it panics instead. A thread
+//! knows which of its own closures are running ([`reentrancy`]), and looks only when it is about
 //! to wait.
 //!
 //! The states are those of `std::sync::Once`; the split into a state byte and a
@@ -54,7 +53,6 @@
 
 use super::reentrancy;
 use crate::macros::{const_unless_loom, default_is_new};
-use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use crate::{deadline, fences};
 use blitz_futex::atomic::{AtomicU8, Ordering};
@@ -208,14 +206,12 @@ impl Once {
 
     /// Runs `f`, unless a closure has run already.
     ///
-    /// When this returns, some closure has finished, and what it wrote is
-    /// visible here.
+    /// When this returns, some closure has finished, and its writes are visible here.
     ///
     /// # Panics
     ///
-    /// When `f` panics (which poisons the `Once`), when the `Once` is poisoned,
-    /// and when it is called from within its own closure, where it could only
-    /// wait for ever.
+    /// When `f` panics (which poisons the `Once`), when the `Once` is poisoned, and when it is
+    /// called from within its own closure, where the wait would never end.
     ///
     /// # Examples
     ///
@@ -240,7 +236,7 @@ impl Once {
     /// Runs `f`, unless a closure has *finished* already: a poisoned `Once` gets
     /// another chance.
     ///
-    /// `f` is told whether it is such a chance.
+    /// `f` gets the state that this call found, which says whether a closure failed before.
     ///
     /// # Panics
     ///
@@ -269,7 +265,7 @@ impl Once {
         }
     }
 
-    /// Returns whether a closure has finished. If so, what it wrote is visible here.
+    /// Returns whether a closure has finished. If so, its writes are visible here.
     ///
     /// # Examples
     ///
@@ -401,7 +397,7 @@ impl Once {
     }
 }
 
-/// What a thread that finds the `Once` poisoned does.
+/// The reaction of a thread to a poisoned `Once`.
 #[derive(Clone, Copy)]
 pub(super) enum OnPoison {
     /// Carries on as if it were new.
@@ -418,7 +414,7 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// What was claimed: `New` or `Poisoned`.
+    /// The state before the claim: `New` or `Poisoned`.
     pub(super) fn before(&self) -> OnceState {
         OnceState::from_byte(self.before)
     }
@@ -512,14 +508,8 @@ impl Once {
     /// Leaves `RUNNING`, and wakes the threads that slept on it. For the claimant.
     #[inline]
     fn publish(&self, outcome: u8) {
-        let sleepers = if mutant::active(Mutant::OnceRelaxedPublish) {
-            self.state_byte().store(outcome, Ordering::Relaxed);
-            self.sleepers_byte().load(Ordering::SeqCst)
-        } else {
-            fences::publish(self.state_byte(), outcome, self.sleepers_byte())
-        };
-        let is_silent = outcome == POISONED && mutant::active(Mutant::OnceSilentPoison);
-        if sleepers != 0 && !is_silent {
+        let sleepers = fences::publish(self.state_byte(), outcome, self.sleepers_byte());
+        if sleepers != 0 {
             wake_sleepers(&self.word);
         }
     }

@@ -1,12 +1,11 @@
 //! A cell that is written once.
 //!
-//! A value beside a [`Once`]: the state `DONE` of the one means that the other
-//! is there and will not be written again while it is shared. All waiting is
-//! done by the `Once`, and the proof that none of it goes wrong is in its file.
+//! A value beside a [`Once`]: with the state `DONE`, the value is initialised and will not be
+//! written again while it is shared. The `Once` does all waiting, and its file has the proof.
 //!
-//! The value is an `Option`, though the `Once` knows whether it is there: so the cell
-//! needs no `Drop` of its own, and the compiler sees that dropping a cell of references
-//! uses none of them.
+//! The value is an `Option`, though the `Once` knows whether it is initialised. So the cell needs
+//! no `Drop` of its own, and the compiler sees that dropping a cell of references uses none of
+//! them.
 //!
 //! An initialiser that panics or fails leaves the `Once` poisoned, which here means no more than
 //! "empty, and a thread has tried".
@@ -137,15 +136,14 @@ impl<T> OnceLock<T> {
         self.try_insert(value).map(drop).map_err(|(_, value)| value)
     }
 
-    /// Fills the cell and returns what is in it.
+    /// Fills the cell and returns its value.
     ///
     /// Waits if another thread is just running the closure of
     /// [`get_or_init`](OnceLock::get_or_init).
     ///
     /// # Errors
     ///
-    /// If the cell is filled already, returns what is in it and gives `value`
-    /// back.
+    /// If the cell is filled already, returns its value and `value`.
     ///
     /// # Panics
     ///
@@ -265,7 +263,7 @@ impl<T> OnceLock<T> {
         Ok(unsafe { self.get_unchecked() })
     }
 
-    /// Empties the cell and returns what was in it.
+    /// Empties the cell and returns its value.
     ///
     /// # Examples
     ///
@@ -281,7 +279,7 @@ impl<T> OnceLock<T> {
         mem::take(self).into_inner()
     }
 
-    /// Returns what is in the cell.
+    /// Returns the value of the cell.
     ///
     /// # Examples
     ///
@@ -296,7 +294,7 @@ impl<T> OnceLock<T> {
         self.value.into_inner()
     }
 
-    /// Waits until the cell is filled, and returns what is in it.
+    /// Waits until the cell is filled, and returns its value.
     ///
     /// # Panics
     ///
@@ -322,7 +320,7 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until the cell is filled, for no longer than `timeout`.
-    /// Returns what is in it, or `None` when the time is up.
+    /// Returns its value, or `None` when the time is up.
     ///
     /// # Examples
     ///
@@ -341,7 +339,7 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until the cell is filled, for no longer than until `deadline`.
-    /// Returns what is in it, or `None` when the time is up.
+    /// Returns its value, or `None` when the time is up.
     ///
     /// # Examples
     ///

@@ -7,27 +7,28 @@
 //! The parking thread remembers the count that it has `seen`. There is a token
 //! when the two differ, however much: taking it means to remember the new count.
 //!
-//! So taking a token that is there needs no atomic read-modify-write, only a load, where the
-//! usual three states (empty, parked, notified) need a swap: with those, a token that came
-//! between the look and a plain store of "empty" would be wiped out, and the notification with
-//! it. A count can only go up. It has 64 bits and never comes round.
+//! So taking a token needs no atomic read-modify-write, only a load. The usual three states
+//! (empty, parked, notified) need a swap. A plain store of "empty" would wipe out a token that
+//! came between the look and the store, and the notification with it. A count can only go up. It
+//! has 64 bits and never comes round.
 //!
 //! # Moves
 //!
 //! *Unpark* adds one to the count. If that shows `ASLEEP`, it clears the bit; the thread that
 //! clears it wakes the parked one, so of many unparkers one makes the system call.
 //!
-//! *Park* looks at the count; tries for a while (`spin/`), as a token that is handed over to a
-//! running thread is two hundred times faster than one that has to wake it; then sets `ASLEEP`,
-//! if the count is still the one it has seen, and sleeps until the bit is clear.
+//! *Park* looks at the count, then spins for a while (`spin/`): a token that is handed over to a
+//! running thread is two hundred times faster than one that has to wake it. Then, if the count is
+//! still the one it has seen, it sets `ASLEEP`, and sleeps until the bit is clear.
 //!
 //! # No wake-up is lost
 //!
-//! Count and bit are one word: setting the bit fails if a token has come, and a token that comes
-//! later shows the bit to the unparker. The thread sleeps on another word, `sleep_word`, which
-//! the waker changes after it has cleared the bit; the thread reads `sleep_word` before it looks
-//! at the bit, so either it sees the bit clear, or it sleeps on a value that the waker is going
-//! to change.
+//! 1. Count and bit are one word. Setting the bit fails if a token has come. A token that comes
+//!    later shows the bit to the unparker.
+//! 2. The thread sleeps on another word, `sleep_word`, which the waker changes after it has
+//!    cleared the bit.
+//! 3. The thread reads `sleep_word` before it looks at the bit. So either it sees the bit clear,
+//!    or it sleeps on a value that the waker is going to change.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -38,7 +39,6 @@ use blitz_futex::{WaitResult, wait_until, wake_one};
 
 use crate::deadline;
 use crate::macros::{debug_is_name, default_is_new};
-use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 
 /// The thread sleeps, or is about to.
@@ -120,14 +120,14 @@ impl Parker {
         self.take() || self.park_slow(Some(deadline))
     }
 
-    /// Returns what wakes this parker's thread.
+    /// Returns a handle that wakes this parker's thread.
     #[inline]
     #[must_use]
     pub fn unparker(&self) -> &Unparker {
         &self.unparker
     }
 
-    /// Takes the token if it is there.
+    /// Takes a token. `false` if there is none.
     #[inline]
     fn take(&self) -> bool {
         let tokens = self.unparker.inner.tokens.load(Ordering::Acquire);
@@ -157,8 +157,8 @@ impl Parker {
 }
 
 impl Inner {
-    /// Sleeps as long as `tokens` is what the thread has `seen`. `false` when the
-    /// deadline has passed.
+    /// Sleeps while `tokens` has the value that the thread has `seen`. `false` when the deadline
+    /// has passed.
     fn sleep(&self, seen: u64, deadline: Option<Instant>) -> bool {
         let asleep = seen | ASLEEP;
         let announced =
@@ -183,9 +183,7 @@ impl Inner {
     fn wake(&self) {
         let before = self.tokens.fetch_and(!ASLEEP, Ordering::AcqRel);
         if before & ASLEEP != 0 {
-            if !active(Mutant::ParkerLazyToken) {
-                self.sleep_word.fetch_add(1, Ordering::Release);
-            }
+            self.sleep_word.fetch_add(1, Ordering::Release);
             wake_one(&self.sleep_word);
         }
     }

@@ -47,9 +47,12 @@ impl Rounds {
     #[inline]
     pub(super) fn arrive(&self) -> Option<Round> {
         let is_last = |state| state & ARRIVED == u64::from(self.threads) - 1;
-        let next = |state: u64| match is_last(state) {
-            true => Some((state & !ARRIVED).wrapping_add(ONE_ROUND)),
-            false => Some(state + 1),
+        let next = |state: u64| {
+            Some(if is_last(state) {
+                (state & !ARRIVED).wrapping_add(ONE_ROUND)
+            } else {
+                state + 1
+            })
         };
         let arrived = (self.state).fetch_update(Ordering::SeqCst, Ordering::Relaxed, next);
         let (Ok(state) | Err(state)) = arrived;

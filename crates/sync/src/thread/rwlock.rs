@@ -10,14 +10,13 @@ use lock_api::{
 use super::shared::Shared;
 use crate::deadline;
 
-/// The lock itself, without the value: what [`RwLock`] is made of, for use with
-/// [`lock_api`].
+/// The lock without the value, the base of [`RwLock`], for use with [`lock_api`].
 pub struct RawRwLock(Shared);
 
 /// A reader-writer lock: many readers, or one writer.
 ///
-/// Beside readers and writers it knows one *upgradable* reader at a time, which
-/// shares the lock with other readers and can become the writer without letting
+/// Beside readers and writers it knows *upgradable* readers, of which there is at most one. An
+/// upgradable reader shares the lock with other readers and can become the writer without letting
 /// another writer in between.
 ///
 /// **Fairness.** A writer that waits keeps new readers out, so readers cannot
@@ -114,8 +113,8 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 }
 
-// SAFETY: as above; a fair release is a release. Readers that leave already
-// leave in favour of a waiting writer.
+// SAFETY: a fair release is a release, and `Shared` excludes writers (its head argues why).
+// Readers that leave already leave in favour of a waiting writer.
 unsafe impl RawRwLockFair for RawRwLock {
     unsafe fn unlock_shared_fair(&self) {
         self.0.unlock_shared();
@@ -146,7 +145,7 @@ unsafe impl RawRwLockRecursive for RawRwLock {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: a resident reader is in only while no writer is, also if its wait has a deadline.
 unsafe impl RawRwLockRecursiveTimed for RawRwLock {
     fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
         self.0.lock_shared_recursive(deadline::after(timeout))
@@ -203,7 +202,7 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: a fair release of the writers' side is a release of it.
 unsafe impl RawRwLockUpgradeFair for RawRwLock {
     unsafe fn unlock_upgradable_fair(&self) {
         self.0.unlock_fair();

@@ -4,8 +4,8 @@
 //!
 //! One word holds the number of permits and three flags:
 //!
-//! * [`WAKE_NEEDED`]: threads sleep in the queue, and none of them has been woken: a
-//!   release has to look for one that fits.
+//! * [`WAKE_NEEDED`]: threads sleep in the queue, and none of them has been woken: a release has
+//!   to look for a thread whose request fits.
 //! * [`FAIR`]: some thread has waited for too long; only the first in the queue
 //!   may take permits.
 //! * [`CLOSED`]: permits are given out no more.
@@ -15,17 +15,22 @@
 //!
 //! # Moves
 //!
-//! Taking and giving back are one compare-and-swap each. A thread that finds too
-//! few permits tries for a while (`spin/`), then takes the queue's lock, sets
-//! `WAKE_NEEDED` *in the same word*, and looks at what the word was: with enough permits
-//! it goes back and tries again, else it joins the queue and sleeps.
+//! Taking and giving back are one compare-and-swap each. A thread that finds too few permits:
 //!
-//! A release that sees `WAKE_NEEDED` takes the lock, clears the flag, and signals, in the order
-//! of the queue, the threads whose request fits into what those before them leave over
-//! ([`Semaphore::serve`]). If there is none, it sets the flag again, and looks again at the word
-//! as it was at that moment. If there is one, that thread is now in charge: when it has its
-//! permits it serves the others; when it finds too few after all it sets `WAKE_NEEDED`, looks,
-//! and sleeps again in its old place; when it gives up it serves the others.
+//! 1. It spins for a while (`spin/`).
+//! 2. It takes the queue's lock and sets `WAKE_NEEDED` *in the same word*. It looks at the word's
+//!    old value.
+//! 3. With enough permits, it goes back and tries again. Otherwise it joins the queue and sleeps.
+//!
+//! A release that sees `WAKE_NEEDED` takes the lock, clears the flag, and signals threads in the
+//! order of the queue ([`Semaphore::serve`]). It signals each thread whose request fits into the
+//! permits that those before it leave over. If there is none, it sets the flag again, and looks
+//! again at the word as it was at that moment. If there is one, that thread is now responsible:
+//!
+//! - When it has its permits, it serves the others.
+//! - When it finds too few after all, it sets `WAKE_NEEDED`, looks, and sleeps again in its old
+//!   place.
+//! - When it gives up, it serves the others.
 //!
 //! # No wake-up is lost
 //!
@@ -34,11 +39,11 @@
 //! clear only if a signalled one is on its way. All changes of the queue and all signals happen
 //! under the lock.
 //!
-//! Threads that want different amounts do not stand in each other's way: a release wakes threads
-//! that it can satisfy, not just the first, so no permit lies idle beside a thread that could use
-//! it. That alone would starve threads that want much. So a thread that has waited for
-//! [`FAIR_AFTER`] sets `FAIR`: from then on permits add up until the first in the queue has
-//! enough, and the flag goes when no thread is left that has waited too long.
+//! Threads that want different amounts do not stand in each other's way: a release wakes each
+//! thread that it can satisfy, not just the first. So no permit lies idle beside a thread that
+//! could use it. That alone would starve threads that want much. So a thread that has waited for
+//! [`FAIR_AFTER`] sets `FAIR`. From then on permits add up until the first thread in the queue
+//! has enough. The flag goes when no thread is left that has waited too long.
 //!
 //! # Sources
 //!
@@ -55,7 +60,6 @@ use blitz_futex::atomic::{AtomicU64, Ordering, fence};
 use super::exclusive::FAIR_AFTER;
 use crate::deadline;
 use crate::macros::const_unless_loom;
-use crate::mutant::{Mutant, active};
 use crate::semaphores::errors;
 use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue};
@@ -76,10 +80,10 @@ const PERMIT: u64 = 8;
 /// that keep the semaphore alive. [`close`](Semaphore::close) ends all waiting.
 /// It allocates nothing.
 ///
-/// **Fairness.** A thread that arrives may overtake those that wait, and a request that fits one
-/// that does not; a thread that has waited for two milliseconds is served in turn. A thread that
-/// waits for more permits than there will ever be therefore keeps all others waiting: give it a
-/// deadline.
+/// **Fairness.** A thread that arrives may overtake those that wait, and a request that fits may
+/// overtake one that does not. After two milliseconds of waiting, a thread is no longer
+/// overtaken. So a thread that waits for more permits than there will ever be keeps all others
+/// waiting: give it a deadline.
 ///
 /// ```
 /// use blitz_io::thread::Semaphore;
@@ -126,7 +130,7 @@ impl fmt::Display for OverRelease {
 
 impl Error for OverRelease {}
 
-/// What a node in the queue waits for.
+/// The request of a node in the queue.
 struct Request {
     permits: u32,
     /// It has waited for too long.
@@ -389,7 +393,7 @@ impl Semaphore {
         self.state.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Changes the state to what `next` makes of it, if that is `Some`. Returns what it was.
+    /// Changes the state to `next` of it, if that is `Some`. Returns the state before.
     #[inline]
     fn change(&self, next: impl Fn(u64) -> Option<u64>) -> Result<u64, u64> {
         self.state
@@ -414,7 +418,7 @@ impl Semaphore {
         if state & CLOSED == 0 {
             return TryAcquireError::NoPermits;
         }
-        // What was done before closing is visible to a thread that is told of it.
+        // A thread that finds the semaphore closed sees the closing thread's work.
         fence(Ordering::Acquire);
         TryAcquireError::Closed
     }
@@ -480,7 +484,7 @@ impl Semaphore {
         }
     }
 
-    /// Tries, for a while, to take what the node wants.
+    /// Tries, for a while, to take the permits that the node requests.
     fn take_in_turn(&self, node: &Node<Request>) -> Result<(), TryAcquireError> {
         let mut spin = EventSpin::new();
         loop {
@@ -510,13 +514,8 @@ impl Semaphore {
         })
     }
 
-    /// Makes the next release look for waiters. Returns what the state was.
+    /// Makes the next release look for waiters. Returns the state before.
     fn announce(&self) -> u64 {
-        if active(Mutant::SemaphoreLooksFirst) {
-            let state = self.state.load(Ordering::SeqCst);
-            self.state.fetch_or(WAKE_NEEDED, Ordering::SeqCst);
-            return state;
-        }
         self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel)
     }
 
@@ -536,9 +535,7 @@ impl Semaphore {
             if node.request.is_late.get() && !list.iter().any(|node| node.request.is_late.get()) {
                 self.state.fetch_and(!FAIR, Ordering::AcqRel);
             }
-            if !active(Mutant::SemaphoreForgetsOthers) {
-                self.serve(list);
-            }
+            self.serve(list);
         });
     }
 
@@ -547,12 +544,12 @@ impl Semaphore {
         self.queue.locked(|list| self.serve(list));
     }
 
-    /// Signals the threads that can have what they want. See the head of this file.
+    /// Signals the threads whose requests fit; see the head of this file.
     fn serve(&self, list: &mut List<Request>) {
         let mut state = self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
         while !self.signal_those_that_fit(list, state) && !list.is_empty() {
             let now = self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel);
-            if now / PERMIT <= state / PERMIT || active(Mutant::SemaphoreServesOnce) {
+            if now / PERMIT <= state / PERMIT {
                 return;
             }
             self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
@@ -573,7 +570,7 @@ impl Semaphore {
                     // SAFETY: it is linked, and cannot leave while the lock is held.
                     unsafe { Node::signal(node) };
                 }
-            } else if state & FAIR != 0 || active(Mutant::SemaphoreFirstOrNobody) {
+            } else if state & FAIR != 0 {
                 break;
             }
         }

@@ -17,40 +17,38 @@
 //! A reader counts itself, then looks at `hold`. If it is open, the reader is
 //! in; else it takes itself out of the count and waits. A writer takes `hold`
 //! to `HELD`, then looks at the count. If it is zero, the writer is in; else it
-//! steps back to `DRAINING`, waits until the count is zero, goes to `HELD` and
-//! looks at the count again. Both steps of both sides are sequentially
-//! consistent, so a reader and a writer can not both miss the other: at most one
-//! is in. They may both see the other and both step back; the reader then waits
-//! for the writer.
+//! steps back to `DRAINING`, waits until the count is zero, goes to `HELD` and looks at the count
+//! again. Both steps of both sides are sequentially consistent, so a reader and a writer cannot
+//! both miss the other: at most one is in. They may both see the other and both step back; the
+//! reader then waits for the writer.
 //!
-//! Because a reader need not be the one that finds `hold` open in the same
-//! instruction that counts it, readers and writers use different words, and a
-//! writer's release is the plain store of `exclusive.rs`.
+//! So readers and writers can use different words: a reader need not find `hold` open in the
+//! instruction that counts it. And a writer's release is the plain store of `exclusive.rs`.
 //!
 //! # Residents
 //!
-//! Some readers do not step back, but stay counted while they wait for `hold` to
-//! be anything but `HELD`: `DRAINING` is enough, since the writer that drains
-//! waits for them. These are recursive readers, whose thread may already be
-//! inside, so that waiting for a writer that waits for them would never end; and
-//! readers that have waited for longer than [`FAIR_AFTER`], so that a stream of
-//! writers can not keep them out: the next writer finds them counted. The late
-//! ones become residents only while `hold` is `HELD`. Else a stream of them could
-//! keep out the writer that drains.
+//! Some readers do not step back, but stay counted while they wait for `hold` to be anything but
+//! `HELD`. `DRAINING` is enough for them, since the writer that drains waits for them. There are
+//! two kinds:
+//!
+//! 1. Recursive readers. Their thread may already be inside, so waiting for a writer that waits
+//!    for them would never end.
+//! 2. Readers that have waited for longer than [`FAIR_AFTER`]. The next writer finds them
+//!    counted, so a stream of writers cannot keep them out. They become residents only while
+//!    `hold` is `HELD`. Otherwise a stream of them could keep out the writer that drains.
 //!
 //! # No wake-up is lost
 //!
-//! *Readers* sleep on the `Exclusive` as long as `hold` is what they saw;
-//! `exclusive.rs` argues for releases. When a writer steps back to `DRAINING` it
-//! wakes them the same way, for the residents among them.
+//! *Readers* sleep on the `Exclusive` while `hold` has the value that they saw; `exclusive.rs`
+//! argues for releases. When a writer steps back to `DRAINING` it wakes them the same way, for
+//! the residents among them.
 //!
-//! *A draining writer* sets [`ASLEEP`] in the very word that holds the count,
-//! and sleeps as long as the word is what it was then. The reader that takes the
-//! count to zero sees the bit in the value that it changed; it clears it and
-//! wakes the writer. There is no second word to look at, so nothing can be
-//! missed.
+//! *A draining writer* sets [`ASLEEP`] in the very word that holds the count, and sleeps while
+//! the word keeps that value. The reader that takes the count to zero sees the bit in the value
+//! that it changed; it clears it and wakes the writer. There is no second word to look at, so
+//! nothing can be missed.
 //!
-//! # What `try` means
+//! # Semantics of `try`
 //!
 //! A `try` to read fails while a writer holds the lock, waits for it, or tries
 //! for it at that moment; a `try` to write likewise, for any other thread. Two
@@ -69,7 +67,6 @@ use blitz_futex::{WaitResult, wait_until, wake_one};
 
 use super::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
 use crate::macros::const_unless_loom;
-use crate::mutant::{Mutant, active};
 use crate::spin::{EventSpin, LockSpin, Owners};
 use crate::{deadline, fences};
 
@@ -143,13 +140,11 @@ impl Shared {
         self.try_lock_shared() || self.lock_shared_resident(deadline)
     }
 
-    /// Counts the caller as a reader. What `readers` was before.
+    /// Counts the caller as a reader. Returns the count before.
     #[inline]
     fn count(&self) -> u32 {
         let before = self.readers.fetch_add(1, Ordering::SeqCst);
-        if !active(Mutant::SharedNoFenceInRead) {
-            fences::after_rmw();
-        }
+        fences::after_rmw();
         before & COUNT
     }
 
@@ -277,9 +272,7 @@ impl Shared {
     /// Whether no reader is counted, after the caller closed the lock.
     #[inline]
     fn is_empty(&self) -> bool {
-        if !active(Mutant::SharedNoFenceInWrite) {
-            fences::after_rmw();
-        }
+        fences::after_rmw();
         self.readers.load(Ordering::SeqCst) & COUNT == 0
     }
 

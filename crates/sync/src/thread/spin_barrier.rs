@@ -6,7 +6,7 @@ use super::rounds::Rounds;
 use crate::macros::{const_unless_loom, debug_is_name};
 use crate::spin;
 
-/// A barrier whose threads look again and again until the others have arrived.
+/// A barrier whose threads spin until the others have arrived.
 ///
 /// It is for threads that do the same amount of work on processors of their own,
 /// and need no more than a microsecond of each other. It never enters the

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// A group of threads that can be waited for.
 ///
 /// Each clone is a member; dropping it leaves the group, also when a panic does the dropping.
-/// [`wait`](WaitGroup::wait) leaves and waits for the others. What a member did before it left is
-/// visible to the threads that have waited.
+/// [`wait`](WaitGroup::wait) leaves and waits for the others. Threads that have waited see the
+/// work that each member did before it left.
 ///
 /// This is the interface of `crossbeam_utils::sync::WaitGroup`, and timed waits.
 /// It is the one primitive of this family that allocates: once, in `new`.
@@ -78,7 +78,7 @@ impl WaitGroup {
     /// # Errors
     ///
     /// When the time is up, joins the group again and returns that membership. This happens only
-    /// if the group has never been empty, so no thread was told meanwhile that all had left.
+    /// if the group has never been empty, so no other wait can have ended because all had left.
     ///
     /// # Panics
     ///

@@ -5,7 +5,6 @@ use std::task::Waker;
 
 use super::node::Node;
 use super::wakes::Wake;
-use crate::mutant::{Mutant, active};
 
 /// The nodes of a queue in the order of their arrival, while the lock is held.
 pub struct List<T> {
@@ -14,8 +13,8 @@ pub struct List<T> {
     arrivals: u64,
 }
 
-// SAFETY: the nodes are alive as long as they are linked, and are used only by the
-// holder of the lock around the list; what they hold may be used by any thread.
+// SAFETY: by the invariants of `Node`, linked nodes are alive, and only the holder of the lock
+// around the list uses them. Any thread may use a `T: Send`.
 unsafe impl<T: Send> Send for List<T> {}
 
 impl<T> List<T> {
@@ -78,7 +77,7 @@ impl<T> List<T> {
             Some(previous) => previous.next.set(next),
             None => self.first = next,
         }
-        // SAFETY: as above.
+        // SAFETY: a linked node is alive, and so are its linked neighbours.
         match unsafe { next.as_ref() } {
             Some(next) => next.previous.set(previous),
             None => self.last = previous,
@@ -86,11 +85,11 @@ impl<T> List<T> {
         true
     }
 
-    /// Takes a node out and signals it. To be woken after the lock is released.
+    /// Unlinks a node and signals it. The caller wakes it after it has released the lock.
     ///
     /// # Safety
     ///
-    /// The node is linked in this list. It may be gone when this returns.
+    /// The node is linked in this list. It may have been freed when this returns.
     pub unsafe fn choose(&mut self, node: *const Node<T>) -> Wake {
         // SAFETY: a linked node is alive.
         self.remove(unsafe { &*node });
@@ -156,7 +155,7 @@ impl<T> List<T> {
     /// Lets another waker be woken for the node, if it is linked; whether it is.
     /// Returns the waker that is not needed any more, too.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
-        if !node.linked.get() && !active(Mutant::QueueChangesWakerBlindly) {
+        if !node.linked.get() {
             return (false, Some(waker));
         }
         node.touch();

@@ -17,22 +17,20 @@
 //! ```
 //!
 //! Two facts describe a node: whether it is *linked*, which only the holder of the queue's lock
-//! may change or ask, and its *signal*. Everything else in it (its links, its waker, what it
-//! wants) belongs to the holder of the lock while it is linked, and to its owner while it is not.
-//! The signal alone may be read at any time, and an owner that sees it set has the node for
-//! itself.
+//! may change or ask, and its *signal*. All other fields (its links, its waker, its request)
+//! belong to the holder of the lock while it is linked, and to its owner while it is not. The
+//! signal alone may be read at any time, and an owner that sees it set has the node for itself.
 //!
-//! [`List::choose`] takes a node out, takes its waker out of it, sets its signal,
-//! and returns a [`Wake`] that has yet to be done, after the lock has been
-//! released. From the moment the signal is set, the waiter may run on and its node
-//! may be gone. So setting it is the last thing done to the node; a task's waker
-//! has been taken before, and for a thread the system gets the signal's address
+//! [`List::choose`] takes a node out, takes its waker out of it, sets its signal, and returns a
+//! [`Wake`]. The caller performs it after it has released the lock. From the moment the signal is
+//! set, the waiter may run on and free its node. So setting the signal is the last access to the
+//! node. A task's waker has been taken before. For a thread, the system gets the signal's address
 //! and never reads it.
 //!
 //! A waiter that gives up (its time is up, its future is dropped) removes its node under the
-//! lock, or finds that it has been chosen. Then it has what it was chosen for, and either counts
-//! as served or passes that on. So nothing is spent on a waiter that left, and no node goes away
-//! while another thread holds a pointer to it.
+//! lock, or finds that it has been chosen. A chosen waiter either counts as served or passes its
+//! resource on. So nothing is spent on a waiter that left, and no node is freed while another
+//! thread holds a pointer to it.
 //!
 //! The thread's semaphore uses a second way, *signal in place*: the node stays
 //! linked, and keeps its place, until its thread unlinks it. It is signalled under
@@ -40,10 +38,11 @@
 //!
 //! # No wake-up is lost
 //!
-//! *A thread* sleeps on the signal, a futex word. It is set before the wake, and the system
-//! compares it when the thread goes to sleep. Before that the thread writes there that it sleeps;
-//! the thread that sets the signal sees by the old value whether it has, and saves the system
-//! call if not: then the thread, when it comes to say so, finds the signal set.
+//! *A thread* sleeps on the signal, a futex word. The signal is set before the wake, and the
+//! system compares it when the thread goes to sleep. Before that, the thread announces its sleep
+//! in the signal. The thread that sets the signal sees from the old value whether there is an
+//! announcement, and saves the system call if not. Then a thread that comes to announce its sleep
+//! finds the signal set.
 //!
 //! *A task* leaves its waker in the node before it is linked, and a new waker only
 //! under the lock and only while it is linked ([`WaitQueue::still_waits`]). So
@@ -51,8 +50,8 @@
 //! that poll then finds the node chosen and does not go back to sleep.
 //!
 //! *All at once*: [`WaitQueue::notify_all`] releases the lock from time to time to wake those it
-//! has chosen so far. Nodes carry the number of their arrival, so waiters that come meanwhile are
-//! not chosen, and it ends.
+//! has chosen so far. Nodes carry the number of their arrival, so it does not choose waiters that
+//! arrive after it began, and it ends.
 
 mod list;
 mod node;
@@ -65,14 +64,13 @@ use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use crate::lock::Lock;
 use crate::macros::{const_unless_loom, default_is_new};
-use crate::mutant::{Mutant, active};
 use crate::panics::Panics;
 
 pub use list::List;
 pub use node::Node;
 pub use wakes::{Wake, Wakes};
 
-/// See the head of this file. `T` is what a node asks for; it is used
+/// A queue of waiters; see the head of this file. `T` is the request of a node, which is used
 /// under the lock.
 pub struct WaitQueue<T = ()> {
     list: Lock<List<T>>,
@@ -121,8 +119,9 @@ impl<T> WaitQueue<T> {
         unsafe { self.join_if(node, None, |_| true) };
     }
 
-    /// Puts a node at the end of the queue if `joins` says so, under the lock. The node of a
-    /// task gets the waker before that, and keeps it if it does not join. Whether it joins.
+    /// Puts a node at the end of the queue if `joins` returns true under the lock. Returns
+    /// whether it does. The node of a task gets the waker before that, and keeps it if it does
+    /// not join.
     ///
     /// # Safety
     ///
@@ -140,7 +139,8 @@ impl<T> WaitQueue<T> {
         self.locked(|list| {
             let joins = joins(list);
             if joins {
-                // SAFETY: see above.
+                // SAFETY: by this function's contract, the node is not linked and stays where it
+                // is.
                 unsafe { list.push(node) };
             }
             joins
@@ -161,12 +161,11 @@ impl<T> WaitQueue<T> {
             node.touch();
             return false;
         }
-        let removed = self.locked(|list| list.remove(node));
-        removed || active(Mutant::QueueLeavesBlindly)
+        self.locked(|list| list.remove(node))
     }
 
-    /// Whether a task's node has yet to be chosen. If so, `waker` is the one that
-    /// will be woken. For a poll that comes back.
+    /// Whether a task's node has yet to be chosen. If so, `waker` is woken then. For every poll
+    /// but the first.
     pub fn still_waits(&self, node: &Node<T>, waker: &Waker) -> bool {
         if node.is_signalled() {
             node.touch();
@@ -182,7 +181,7 @@ impl<T> WaitQueue<T> {
 
     #[cold]
     fn change_waker(&self, node: &Node<T>, waker: Waker) -> bool {
-        // What is replaced, or was not needed, is dropped without the lock.
+        // The old or unused waker is dropped without the lock.
         let (waits, _unused) = self.locked(|list| list.change_waker(node, waker));
         waits
     }
@@ -203,15 +202,15 @@ impl<T> WaitQueue<T> {
         self.notify_each(|_| {})
     }
 
-    /// Chooses and wakes all that wait now, after telling each node something, under the lock.
-    /// How many there were. If a waker panics, the others are woken all the same; the panic goes
-    /// on afterwards.
+    /// Chooses and wakes all that wait now, after passing each node's request to `tell` under the
+    /// lock. Returns how many there were. If a waker panics, the others are still woken; the
+    /// panic goes on afterwards.
     pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
         self.notify_each_after(|_| true, tell)
     }
 
-    /// The same, if `first` says so under the lock: the waiters in the queue at that moment are
-    /// the ones that are woken.
+    /// The same, if `first` agrees under the lock: wakes the waiters that are in the queue at
+    /// that moment.
     pub fn notify_each_after(
         &self,
         first: impl FnOnce(&mut List<T>) -> bool,
@@ -246,10 +245,6 @@ impl<T> WaitQueue<T> {
         let mut panics = Panics::new();
         loop {
             self.locked(|list| {
-                let latest = match active(Mutant::QueueAllIncludesNewcomers) {
-                    false => latest,
-                    true => list.arrivals(),
-                };
                 while !wakes.is_full() {
                     match Self::tell_and_choose(list, latest, &mut tell) {
                         Some(wake) => wakes.push(wake),

@@ -10,7 +10,6 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
 use super::wakes::Wake;
-use crate::mutant::{Mutant, active};
 use crate::watched::Watched;
 
 /// It has yet to be chosen, and need not be woken: it looks for itself, or is a task.
@@ -20,8 +19,16 @@ const SIGNALLED: u32 = 1;
 /// It has yet to be chosen: its thread sleeps, or is about to.
 const ASLEEP: u32 = 2;
 
-/// One waiter. It must stay where it is while it is linked, so it is pinned, or
-/// it stays on the stack of the thread that waits.
+/// One waiter.
+///
+/// # Invariants
+///
+/// 1. A linked node is alive and stays where it is: it is pinned, or on the stack of the waiting
+///    thread. Its owner unlinks it, or waits for its signal, before it frees it.
+/// 2. All fields but the signal, an atomic, belong to one thread at a time: to the holder of the
+///    queue's lock while the node is linked, otherwise to the waiter.
+/// 3. Setting the signal of an unlinked node is the last access to it by the thread that chose
+///    it.
 pub struct Node<T = ()> {
     signal: AtomicU32,
     pub(super) linked: Cell<bool>,
@@ -29,22 +36,20 @@ pub struct Node<T = ()> {
     pub(super) next: Cell<*const Node<T>>,
     /// How many had come before.
     pub(super) arrival: Cell<u64>,
-    /// What to wake. `None`: the thread that sleeps on the signal.
+    /// The waker of a task. `None` for a thread, which sleeps on the signal.
     waker: UnsafeCell<Option<Waker>>,
-    /// What it waits for. Belongs to the holder of the queue's lock while the
-    /// node is linked, and to the waiter while it is not.
+    /// The request of the waiter; see invariant 2.
     pub request: T,
-    /// Lets the model checker watch that one thread at a time uses the node.
+    /// Lets the model checker watch invariant 2.
     user: Watched<()>,
     /// Others hold pointers to a linked node, even while its future is borrowed
     /// exclusively.
     _pinned: PhantomPinned,
 }
 
-// SAFETY: all but the signal, an atomic, is used by one thread at a time: the
-// holder of the queue's lock, or the waiter. See the head of `mod.rs`.
+// SAFETY: invariant 2 of `Node`: one thread at a time uses all fields but the signal, an atomic.
 unsafe impl<T: Send> Send for Node<T> {}
-// SAFETY: as above.
+// SAFETY: invariant 2 of `Node`: shared access is to the signal, or under the queue's lock.
 unsafe impl<T: Send> Sync for Node<T> {}
 
 impl<T> Node<T> {
@@ -107,7 +112,7 @@ impl<T> Node<T> {
         self.next.get()
     }
 
-    /// Whether it has been chosen. Sees what was done before that.
+    /// Whether it has been chosen. Acquires the work that the choosing thread did before.
     #[inline]
     pub fn is_signalled(&self) -> bool {
         self.signal.load(Ordering::Acquire) == SIGNALLED
@@ -120,28 +125,24 @@ impl<T> Node<T> {
 
     /// Sleeps until it is signalled. `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
-        let asleep = match active(Mutant::QueueSleepsSilently) {
-            true => AWAKE,
-            false => ASLEEP,
-        };
-        // Says so first: a node that is awake is chosen without a wake-up.
-        _ = (self.signal).compare_exchange(AWAKE, asleep, Ordering::Relaxed, Ordering::Relaxed);
+        // Announces the sleep first: a node that is awake is chosen without a wake-up.
+        _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_signalled() {
-            if wait_until(&self.signal, asleep, deadline) == WaitResult::TimedOut {
+            if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
                 return self.is_signalled();
             }
         }
         true
     }
 
-    /// What to wake.
+    /// The waker of a task.
     ///
     /// # Safety
     ///
     /// The caller holds the lock of the queue in which the node is linked.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     pub(super) unsafe fn waker(&self) -> &mut Option<Waker> {
-        // SAFETY: see above.
+        // SAFETY: invariant 2 of `Node`: the caller holds the lock of the node's queue.
         unsafe { &mut *self.waker.get() }
     }
 
@@ -150,29 +151,21 @@ impl<T> Node<T> {
     /// # Safety
     ///
     /// The node is alive, and the caller holds the lock of the queue it was in.
-    /// It may be gone when this returns.
+    /// Its owner may have freed it when this returns.
     pub(super) unsafe fn choose(node: *const Self) -> Wake {
         // SAFETY: the node is alive until the store.
         let signal = unsafe { &raw const (*node).signal };
-        if active(Mutant::QueueSignalFirst) {
-            // SAFETY: none, this is the mistake; models keep the node alive.
-            unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
-        }
         // SAFETY: the node is alive until the store.
         unsafe { (*node).touch() };
-        // SAFETY: as above.
+        // SAFETY: the node is alive until the store, and the caller holds the queue's lock.
         let waker = unsafe { (*node).waker().take() };
-        let order = match active(Mutant::QueueRelaxedSignal) {
-            false => Ordering::Release,
-            true => Ordering::Relaxed,
-        };
         if let Some(waker) = waker {
-            // SAFETY: as above.
-            unsafe { (*signal).store(SIGNALLED, order) };
+            // SAFETY: the node is alive until this store.
+            unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
             return Wake::Task(waker);
         }
-        // SAFETY: as above.
-        match unsafe { (*signal).swap(SIGNALLED, order) } {
+        // SAFETY: the node is alive until this swap.
+        match unsafe { (*signal).swap(SIGNALLED, Ordering::Release) } {
             ASLEEP => Wake::Thread(signal),
             _ => Wake::Nobody,
         }
@@ -182,11 +175,11 @@ impl<T> Node<T> {
     ///
     /// # Safety
     ///
-    /// The node is alive. It may be gone when this returns.
+    /// The node is alive. It may have been freed when this returns.
     pub(crate) unsafe fn signal(node: *const Self) {
         // SAFETY: the node is alive until the swap.
         let signal = unsafe { &raw const (*node).signal };
-        // SAFETY: as above.
+        // SAFETY: the node is alive until this swap.
         if unsafe { (*signal).swap(SIGNALLED, Ordering::Release) } == ASLEEP {
             wake_one(signal);
         }

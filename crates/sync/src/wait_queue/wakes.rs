@@ -18,7 +18,7 @@ const MOST: usize = if cfg!(loom) { 1 } else { 32 };
 pub enum Wake {
     /// A task.
     Task(Waker),
-    /// The thread that sleeps on this word, which may be gone.
+    /// The thread that sleeps on this word. The word may have been freed.
     Thread(*const AtomicU32),
     /// A thread that has not gone to sleep.
     Nobody,
@@ -44,7 +44,7 @@ impl Wake {
 /// A number of wakes, in order.
 pub struct Wakes {
     wakes: [MaybeUninit<Wake>; MOST],
-    /// Those from `next` up to `len` are there.
+    /// The wakes from `next` up to `len` are initialised.
     next: usize,
     len: usize,
 }
@@ -81,8 +81,8 @@ impl Wakes {
         self.len += 1;
     }
 
-    /// Wakes all of them. No lock may be held. If a waker panics, the others are
-    /// woken all the same, and the first panic goes on.
+    /// Wakes all of them. The caller holds no lock. If a waker panics, the others are still
+    /// woken, and the first panic goes on.
     pub fn wake(mut self) {
         let mut panics = Panics::new();
         self.wake_all(&mut panics);

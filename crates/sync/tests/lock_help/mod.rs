@@ -1,4 +1,4 @@
-//! What the tests of the locks share.
+//! Code that the tests of the locks share.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ pub const A_WHILE: Duration = Duration::from_millis(20);
 /// Nothing that works takes this long, on any machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The thread does not end by itself.
+/// Whether the thread is still blocked after a while.
 pub fn is_stuck<T>(thread: &ScopedJoinHandle<'_, T>) -> bool {
     thread::sleep(A_WHILE);
     !thread.is_finished()
@@ -44,7 +44,7 @@ pub fn eventually(condition: impl Fn() -> bool) {
     }
 }
 
-/// Runs `f` in another thread, while this one holds whatever it holds.
+/// Runs `f` in another thread, while this one keeps its locks.
 pub fn elsewhere<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| scope.spawn(f).join().unwrap())
 }
@@ -110,8 +110,8 @@ impl Stop {
     }
 }
 
-/// Sets its [`Stop`] when it is dropped, also by a panic: the other threads of
-/// a scope must end before the panic is told.
+/// Sets its [`Stop`] when it is dropped, also by a panic: the other threads of a scope must end
+/// before the scope passes the panic on.
 pub struct StopAtEnd<'a>(pub &'a Stop);
 
 impl Drop for StopAtEnd<'_> {
@@ -174,6 +174,6 @@ fn is_asleep(folder: &str) -> bool {
     let read = |file| std::fs::read_to_string(format!("{folder}/{file}")).unwrap_or_default();
     let stat = read("stat");
     let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    // A thread that was preempted on its way to sleep still runs, and says so here only.
+    // A thread that was preempted on its way to sleep still runs, and only this file shows it.
     state.starts_with('S') && !read("syscall").starts_with("running")
 }

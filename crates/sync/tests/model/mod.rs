@@ -1,4 +1,4 @@
-//! What the models share.
+//! Code that the models share.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -18,8 +18,8 @@ pub fn model(preemptions: usize, test: impl Fn() + Copy + Sync + Send + 'static)
     mutant::with_late_stores(|| model_in_order(preemptions, test));
 }
 
-/// The same with every store in order: for what does not publish lightly, except
-/// by a lock that has models of its own.
+/// The same with every store in order: for code that publishes lightly only inside of a lock with
+/// models of its own.
 #[allow(dead_code)]
 pub fn model_in_order(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -62,8 +62,8 @@ struct WakeThread(AtomicU32);
 
 impl Wake for WakeThread {
     fn wake(self: Arc<Self>) {
-        // Not a plain store: of two wakes, the one that is overwritten would not be seen by
-        // who is woken.
+        // Not a plain store: a wake that is overwritten must still be visible to the woken
+        // thread.
         self.0.swap(1, Ordering::AcqRel);
         blitz_futex::wake_one(&raw const self.0);
     }

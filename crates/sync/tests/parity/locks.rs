@@ -1,5 +1,4 @@
-// Scenarios that are compiled twice: with `sync` being Tokio's and ours. Each
-// returns what it saw.
+// Scenarios that are compiled twice: with `sync` being Tokio's and ours. Each returns its log.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -22,7 +21,7 @@ use sync::{
 
 type Log = Vec<String>;
 
-/// What a closure says when it panics.
+/// The message with which a closure panics.
 fn panic_text<R>(run: impl FnOnce() -> R) -> String {
     let payload = catch_unwind(AssertUnwindSafe(run)).err().expect("a panic");
     match payload.downcast::<String>() {
@@ -103,7 +102,7 @@ pub fn panics() -> Log {
     log.push(panic_text(|| full.add_permits(Semaphore::MAX_PERMITS + 1)));
     let nearly = Semaphore::new(Semaphore::MAX_PERMITS - 5);
     log.push(panic_text(|| nearly.add_permits(6)));
-    // A guard comes back to a semaphore that has been filled meanwhile.
+    // A guard comes back to a semaphore that others have filled since.
     let filled = Semaphore::new(Semaphore::MAX_PERMITS);
     let permit = filled.try_acquire_many(3).unwrap();
     filled.add_permits(3);
@@ -216,7 +215,7 @@ pub fn no_permits() -> Log {
     log
 }
 
-/// While somebody waits, what there is belongs to who waits.
+/// While a task waits, the permits belong to it.
 pub fn what_there_is_belongs_to_who_waits() -> Log {
     let mut log = Log::new();
     let semaphore = Semaphore::new(2);
@@ -464,7 +463,7 @@ pub fn guards_of_rwlocks() -> Log {
     log
 }
 
-/// A reader's guard may be used where one for a shorter time is asked for.
+/// A reader's guard may be used where a shorter lifetime is required.
 #[allow(dead_code)]
 fn shorter<'short, 'long: 'short>(
     guard: RwLockReadGuard<'long, &'long str>,

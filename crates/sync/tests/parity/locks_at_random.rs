@@ -1,6 +1,6 @@
 // The locks with a sequence of steps that dice decide. See `locks.rs`.
 
-/// One who waits, with two wakers between which it changes.
+/// A waiter, with two wakers between which it changes.
 struct Waiter<T> {
     future: Pin<Box<dyn Future<Output = T>>>,
     wakings: [(Arc<Wakings>, Waker); 2],
@@ -15,7 +15,7 @@ impl<T> Waiter<T> {
     }
 
     fn poll(&mut self, waker: usize) -> Option<T> {
-        // What a task of another runtime may do at a time is not what is compared here.
+        // This does not compare budgets of tasks on a foreign runtime.
         let poll = || poll_once(self.future.as_mut(), &self.wakings[waker].1);
         match blitz_sync::internals::coop::unconstrained(poll) {
             std::task::Poll::Ready(output) => Some(output),
@@ -28,7 +28,7 @@ impl<T> Waiter<T> {
     }
 }
 
-/// Throws the dice for what to do with a semaphore next.
+/// Picks the next operations on a semaphore at random.
 pub fn random_semaphore(seed: u64) -> Log {
     let mut log = Log::new();
     let mut dice = Dice(seed);
@@ -84,8 +84,8 @@ pub fn random_semaphore(seed: u64) -> Log {
         }
         if turn == 350 {
             semaphore.close();
-            // What a waiter had been assigned goes back with Tokio when it is
-            // dropped, with us at once.
+            // Tokio returns a waiter's assigned permits when it is dropped, we return them at
+            // once.
             for mut waiter in waiters.drain(..) {
                 log!(
                     log,

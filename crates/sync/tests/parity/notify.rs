@@ -1,5 +1,4 @@
-// Scenarios that are compiled twice: with `sync` being Tokio's and ours. Each
-// returns what it saw.
+// Scenarios that are compiled twice: with `sync` being Tokio's and ours. Each returns its log.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::{Debug, Display};
@@ -281,7 +280,7 @@ pub fn wakers_that_do_things() -> Log {
     for future in &mut futures {
         log!(log, poll(future.as_mut()));
     }
-    // Covered, so it leaves the one that is stored alone.
+    // Covered, so it leaves the stored notification alone.
     log!(
         log,
         poll(late.as_mut()),
@@ -366,7 +365,7 @@ pub fn random_notify(seed: u64) -> Log {
     log
 }
 
-/// Any calls in any order; what the futures bring is said from outside.
+/// Any calls in any order. The log has the results of the futures.
 pub fn random_once_cell(seed: u64) -> Log {
     type Making = dyn Future<Output = Result<usize, usize>>;
 
@@ -455,7 +454,7 @@ pub fn random_set_once(seed: u64) -> Log {
     log
 }
 
-/// Arrivals in any order; some leave again, and count all the same.
+/// Arrivals in any order; some leave again, and still count.
 pub fn random_barrier(seed: u64) -> Log {
     let mut log = Log::new();
     let mut dice = Dice(seed);

@@ -242,8 +242,9 @@ fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     type Line = (&'static str, fn(&Figures, &Latency) -> f64);
-    let lines: [Line; 5] = [
+    let lines: [Line; 6] = [
         ("p50", |_, latency| latency.p50_ns),
+        ("p90", |_, latency| latency.p90_ns),
         ("p99", |_, latency| latency.p99_ns),
         ("p99.9", |_, latency| latency.p99_9_ns),
         ("longest", |_, latency| latency.max_ns),

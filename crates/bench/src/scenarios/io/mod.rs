@@ -1,9 +1,9 @@
 //! Sockets, files and processes (tier 6).
 //!
 //! Each contender serves on its own runtime with I/O, which is started once and kept. The
-//! client is the same for all: one thread with a poll of its own, or threads that block.
-//! The client checks every byte, and the clock runs around it. The processor time is that
-//! of the server: what the process used, minus what the client's threads used.
+//! client is the same for all: one thread with a poll of its own, threads that block, or a
+//! process. The client checks every byte, and the clock runs around it. The processor time
+//! is that of the server: what the process used, minus what the client's threads used.
 
 mod accept;
 mod client;
@@ -15,6 +15,8 @@ mod idle;
 #[cfg(unix)]
 mod process;
 mod server;
+#[cfg(target_os = "linux")]
+mod service;
 mod smol;
 mod stalled;
 #[cfg(all(target_os = "linux", feature = "thread-per-core"))]
@@ -37,6 +39,8 @@ const WORKERS: [usize; 2] = [1, 2];
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = echo::scenarios();
     scenarios.extend(accept::scenarios());
+    #[cfg(target_os = "linux")]
+    scenarios.extend(service::scenarios());
     scenarios.extend(copy::scenarios());
     #[cfg(unix)]
     scenarios.extend(file::scenarios());

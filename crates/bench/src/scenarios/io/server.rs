@@ -28,6 +28,9 @@ pub(super) trait Server: Sized + 'static {
     fn cache() -> &'static Cache<Self::Runtime>;
     /// Spawns from a thread that does not belong to the runtime.
     fn spawn(runtime: Self::Runtime, future: impl Future<Output = ()> + Send + 'static);
+    /// Runs a future on this thread, as a program's main function does.
+    #[cfg(target_os = "linux")]
+    fn block_on<F: Future>(runtime: Self::Runtime, future: F) -> F::Output;
     fn sleep(duration: Duration) -> impl Future<Output = ()> + Send;
 
     fn listen() -> impl Future<Output = io::Result<(Self::Listener, SocketAddr)>> + Send;

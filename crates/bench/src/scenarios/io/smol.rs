@@ -50,6 +50,11 @@ impl Server for Smol {
         executor.spawn(future).detach();
     }
 
+    #[cfg(target_os = "linux")]
+    fn block_on<F: Future>(_: Self::Runtime, future: F) -> F::Output {
+        async_io::block_on(future)
+    }
+
     async fn sleep(duration: Duration) {
         Timer::after(duration).await;
     }

@@ -43,6 +43,11 @@ macro_rules! under_tokios_names {
                 runtime.spawn(future);
             }
 
+            #[cfg(target_os = "linux")]
+            fn block_on<F: Future>(runtime: Self::Runtime, future: F) -> F::Output {
+                runtime.block_on(future)
+            }
+
             fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
                 time::sleep(duration)
             }

@@ -3,8 +3,8 @@
 use blitz_ipc::{Anonymous, Route};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::processes::{Found, Processes, Role, now};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::processes::{Found, Processes, Role, now};
 use crate::threads::Span;
 
 /// Bytes of a message.

@@ -1,9 +1,9 @@
 //! Frames of 8 MiB, such as a camera's.
 
 use super::link::{Link, Ours, Pipes, Streams};
-use super::processes::{Processes, Role};
 use super::sum;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::processes::{Processes, Role};
 use crate::threads::Span;
 
 /// Bytes of a frame.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::link::{Datagrams, Link, MessageQueues, Ours, Pipes, Poll};
 use super::posix;
-use super::processes::{Processes, Role, now};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::processes::{Processes, Role, now};
 use crate::threads::Span;
 
 /// Bytes of a message while both sides poll.

@@ -9,13 +9,12 @@ mod latency;
 mod link;
 mod ours;
 mod posix;
-mod processes;
 mod transports;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::processes::{Processes, Role};
 use crate::threads::Span;
 use posix::MessageQueues;
-use processes::{Processes, Role};
 use transports::{Datagrams, Pipes};
 
 /// Messages of one iteration of a full run, of all senders together.

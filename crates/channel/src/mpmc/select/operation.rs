@@ -1,4 +1,4 @@
-//! What a selection has chosen.
+//! The operation that a selection has chosen.
 
 use std::thread;
 

@@ -4,7 +4,6 @@ use std::ptr;
 
 use blitz_sync::internals::{List, Node, Wake};
 
-use super::super::mutant::{Mutant, active};
 use super::super::request::{Outcome, Queue, Request, Role, Selection, selection_of};
 use super::super::woken::Woken;
 use super::{Found, State, nodes};
@@ -83,13 +82,14 @@ impl<T> State<T> {
             if self.is_closed() {
                 return Err(value);
             }
-            // One that came back goes first: `serve_waiters` takes the oldest.
-            match self.is_available() {
-                true => self.buffer.push_back(value),
-                false => match self.deliver(value, None) {
+            // A value that came back goes first: `serve_waiters` takes the oldest.
+            if self.is_available() {
+                self.buffer.push_back(value);
+            } else {
+                match self.deliver(value, None) {
                     Ok(wake) => woken.add(wake),
                     Err(value) => self.buffer.push_back(value),
-                },
+                }
             }
         }
         self.serve_waiters(woken);
@@ -107,8 +107,8 @@ impl<T> State<T> {
         self.serve_waiters(woken);
     }
 
-    /// Whether an operation that would wait in this list is possible. Cases of `but` do
-    /// not count. An observer is told, too, when a stream would come for its value.
+    /// Whether an operation that would wait in this list is possible. Cases of `but` do not
+    /// count. For an observer, a stream that would come for its value counts as well.
     pub(in crate::mpmc) fn is_possible(
         &self,
         queue: Queue,
@@ -165,9 +165,9 @@ impl<T> State<T> {
         }
     }
 
-    /// Restores what holds between two steps, after one with more than one effect.
-    /// To be called again if it has chosen enough for one time. Even then, no
-    /// receiver is left waiting for a value that is there.
+    /// Restores the invariants between two steps, after a step with more than one effect. To be
+    /// called again if it has chosen enough for one round. Even then, no receiver waits beside a
+    /// value.
     pub(in crate::mpmc) fn serve_waiters(&mut self, woken: &mut Woken) {
         while let Some(wake) = self.serve_one(woken.is_enough()) {
             woken.add(wake);
@@ -233,7 +233,7 @@ impl<T> State<T> {
     /// value is promised any more. To be called when there are fewer promises than before,
     /// or more receivers.
     pub(super) fn release_overdue(&mut self) -> Option<Wake> {
-        if !self.has_overdue || active(Mutant::KeepsOverdue) {
+        if !self.has_overdue {
             return None;
         }
         let is_overdue = |node: &&Node<Request>| node.request.overdue.get();

@@ -8,8 +8,8 @@ use super::super::woken::Call;
 use super::State;
 
 impl<T> State<T> {
-    /// What to wake after a step that has chosen this waiter, or none: the streams, if
-    /// what came was left for them.
+    /// The wake to perform after a step that has chosen this waiter, or none: if none, of the
+    /// streams, if the step left a value for them.
     pub(in crate::mpmc) fn call(&mut self, wake: Wake) -> Call {
         match wake {
             Wake::Nobody if !self.must_tell_streams() => Call::One(Wake::Nobody),

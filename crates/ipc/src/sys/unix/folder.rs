@@ -10,7 +10,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The folder of one segment.
@@ -29,12 +29,19 @@ impl Folder {
     /// Makes the folder if it is missing. Returns the mode for files in it: the users that
     /// can use the segment can use them.
     pub(super) fn make(&self, segment: &File) -> io::Result<u32> {
-        let mode = segment.metadata()?.permissions().mode() & 0o666;
+        let segment = segment.metadata()?;
+        let mode = segment.permissions().mode() & 0o666;
         // Users that may read may also search.
         let searched = mode | (mode & 0o444) >> 2;
         match DirBuilder::new().mode(searched).create(&self.0) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            Err(_) => {}
+            // Where others may add files, one of them may have made it.
+            Err(_) => {
+                let found = fs::symlink_metadata(&self.0)?;
+                if !found.is_dir() || found.uid() != segment.uid() {
+                    return Err(ErrorKind::PermissionDenied.into());
+                }
+            }
             // Sets the bits that the process's mask took away.
             Ok(()) => fs::set_permissions(&self.0, fs::Permissions::from_mode(searched))?,
         }

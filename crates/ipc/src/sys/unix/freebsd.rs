@@ -6,21 +6,24 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::ptr::NonNull;
+use std::time::Duration;
 
-use super::Process;
+use super::{Process, uninterrupted};
 
 /// What is written need not go to the disk.
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED | libc::MAP_NOSYNC;
 
 /// Makes the file `length` bytes long, with room for all of it.
 pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
-    // SAFETY: the descriptor is open.
-    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
-        0 => Ok(()),
-        // ZFS does not reserve room. Writing zeros is all that can be done there.
-        libc::EINVAL | libc::EOPNOTSUPP => write_zeros(file, length as u64),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
+    uninterrupted(|| {
+        // SAFETY: the descriptor is open.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+            0 => Ok(()),
+            // ZFS does not reserve room. Writing zeros is all that can be done there.
+            libc::EINVAL | libc::EOPNOTSUPP => write_zeros(file, length as u64),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    })
 }
 
 fn write_zeros(file: &File, length: u64) -> io::Result<()> {
@@ -40,6 +43,23 @@ pub(super) fn populate(_: NonNull<u8>, _: usize) {}
 /// Returns where the segments of `user` are.
 pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     PathBuf::from(format!("/tmp/blitz-io-{user}"))
+}
+
+/// There is one directory, whatever the environment.
+pub(super) fn directories_of(_: libc::uid_t) -> Vec<PathBuf> {
+    Vec::new()
+}
+
+/// Returns the time since a fixed moment, exact to a few milliseconds, from a clock that
+/// costs next to nothing.
+pub(crate) fn coarse_time() -> Duration {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a place for the result. The clock exists on every FreeBSD.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_FAST, &mut now) };
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 /// Returns the process that has this number, if there is one.

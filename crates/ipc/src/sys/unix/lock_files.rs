@@ -51,7 +51,7 @@ impl Locks {
         if byte == WHOLE {
             return lock(file, libc::LOCK_EX);
         }
-        let own = OwnFile::new(self.open_or_make(file, byte)?);
+        let own = OwnFile::open(|| self.open_or_make(file, byte))?;
         let locked = lock(own.get(), libc::LOCK_EX)?;
         if locked {
             self.held().push((byte, own));
@@ -78,10 +78,10 @@ impl Locks {
             if self.held().iter().any(|(held, _)| *held == byte) {
                 continue;
             }
-            match open(&folder.file(byte, ENDING)) {
+            match OwnFile::open(|| open(&folder.file(byte, ENDING))) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 other => {
-                    let asking = OwnFile::new(other?);
+                    let asking = other?;
                     if !lock(asking.get(), libc::LOCK_SH)? {
                         return Ok(true);
                     }

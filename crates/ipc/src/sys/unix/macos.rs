@@ -6,8 +6,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-use super::Process;
+use super::{Process, uninterrupted};
 
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED;
 
@@ -20,11 +22,13 @@ pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
         fst_length: length,
         fst_bytesalloc: 0,
     };
-    // SAFETY: the descriptor is open and `store` is a `fstore_t`.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_PREALLOCATE, &mut store) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => file.set_len(length as u64),
-    }
+    uninterrupted(|| {
+        // SAFETY: the descriptor is open and `store` is a `fstore_t`.
+        match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_PREALLOCATE, &mut store) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => file.set_len(length as u64),
+        }
+    })
 }
 
 /// There is no call for this: pages are mapped at the first access.
@@ -48,6 +52,17 @@ pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     // Remove the zero at the end.
     path.truncate(len - 1);
     PathBuf::from(std::ffi::OsString::from_vec(path)).join("blitz-io")
+}
+
+/// There is one directory, whatever the environment.
+pub(super) fn directories_of(_: libc::uid_t) -> Vec<PathBuf> {
+    Vec::new()
+}
+
+/// Returns the time since a fixed moment.
+pub(crate) fn coarse_time() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Returns the process that has this number, if there is one.

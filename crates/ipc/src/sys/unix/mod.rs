@@ -1,7 +1,7 @@
 //! Linux, Android, macOS and FreeBSD: a segment is a mapped file.
 //!
 //! What differs between the systems is in a file for each (`platform`: `MAP_FLAGS`,
-//! `reserve`, `populate`, `directory_of` and `process`). For the locks, for what wakes a
+//! `reserve`, `populate`, `directory_of`, `directories_of`, `coarse_time` and `process`). For the locks, for what wakes a
 //! participant, and for the descriptor that a runtime waits for, there are two files each,
 //! of which a system uses one.
 
@@ -42,17 +42,19 @@ mod wakeups;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use self::forks::OwnFile;
 pub(crate) use self::forks::fork_generation;
 use self::locks::Locks;
-pub(crate) use self::platform::process;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use self::platform::is_sealed;
+pub(crate) use self::platform::{coarse_time, process};
 pub(crate) use self::poll_set::PollSet;
 pub(crate) use self::wakeups::{Wakeups, remove_wakeups, wake};
-use super::Process;
+use super::{Access, Process};
 use crate::error::Error;
 
 /// Returns an error if segments cannot be shared on this system.
@@ -72,11 +74,11 @@ pub(crate) struct SegmentFile {
 
 impl SegmentFile {
     /// `path` is `None` for a file without a name.
-    fn new(file: File, path: Option<&Path>) -> Self {
-        Self {
-            file: OwnFile::new(file),
+    fn new(open: impl FnMut() -> io::Result<File>, path: Option<&Path>) -> io::Result<Self> {
+        Ok(Self {
+            file: OwnFile::open(open)?,
             locks: Locks::new(path),
-        }
+        })
     }
 
     /// Opens the file at `path`. With `create`, makes it if it does not exist.
@@ -87,14 +89,17 @@ impl SegmentFile {
         if let Some(mode) = create {
             options.create(true).mode(mode);
         }
-        let file = options.open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(
+        let open = || {
+            let file = options.open(path)?;
+            if file.metadata()?.is_file() {
+                return Ok(file);
+            }
+            Err(io::Error::new(
                 ErrorKind::InvalidInput,
                 "not a regular file",
-            ));
-        }
-        Ok(Self::new(file, Some(path)))
+            ))
+        };
+        Self::new(open, Some(path))
     }
 
     /// Returns the length of the file in bytes.
@@ -102,18 +107,38 @@ impl SegmentFile {
         Ok(self.file.get().metadata()?.len())
     }
 
+    /// Returns which users may use the file.
+    pub(crate) fn access(&self) -> io::Result<Access> {
+        let found = self.file.get().metadata()?;
+        Ok(Access {
+            user: found.uid(),
+            mode: found.mode() & 0o777,
+            links: found.nlink(),
+        })
+    }
+
+    /// Sets the permission bits, also those that the process's mask took away from the mode
+    /// of [`open`](Self::open).
+    pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let permissions = fs::Permissions::from_mode(mode);
+        self.file.get().set_permissions(permissions)
+    }
+
     /// Fills the file with `size` zero bytes and reserves memory for each of them, so that
     /// no later access can fail.
-    pub(crate) fn allocate(&self, size: usize, mode: Option<u32>) -> io::Result<()> {
+    pub(crate) fn allocate(&self, size: usize) -> io::Result<()> {
         let length =
             libc::off_t::try_from(size).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
-        if let Some(mode) = mode {
-            // Sets the bits that the process's mask took away from the mode of `open`.
-            self.file
-                .get()
-                .set_permissions(fs::Permissions::from_mode(mode))?;
+        if is_too_long(size)? {
+            // The kernel would end the process (`SIGXFSZ`).
+            return Err(ErrorKind::FileTooLarge.into());
         }
         platform::reserve(self.file.get(), length)
+    }
+
+    /// Reads bytes from `offset`, all of which must exist.
+    pub(crate) fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.get().read_exact_at(bytes, offset)
     }
 
     /// Whether there is memory for the whole file.
@@ -145,7 +170,8 @@ impl SegmentFile {
         self.locks.is_locked(self.file.get(), first, count)
     }
 
-    /// Maps the first `size` bytes, which must exist.
+    /// Maps the first `size` bytes, which must exist. This file must not have locks: see
+    /// `forks.rs`.
     pub(crate) fn map(&self, size: usize) -> io::Result<Mapping> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let fd = self.file.get().as_raw_fd();
@@ -211,12 +237,48 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
+/// Whether this process may not make a file of this size.
+fn is_too_long(size: usize) -> io::Result<bool> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: a place for the result.
+    match unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } {
+        0 if limit.rlim_cur == libc::RLIM_INFINITY => Ok(false),
+        0 => Ok(size as libc::rlim_t > limit.rlim_cur),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Calls `call` again as long as a signal interrupts it.
+fn uninterrupted<R>(mut call: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+/// Returns the user on whose behalf this process runs.
+pub(crate) fn user() -> u32 {
+    // SAFETY: it cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Returns other directories where a process of this user may look for segments, if its
+/// environment is another one than that of this process, which uses `own`.
+pub(crate) fn other_directories(own: &Path) -> Vec<PathBuf> {
+    let mut others = platform::directories_of(user());
+    others.retain(|path| path != own && check_directory(path).is_ok());
+    others
+}
+
 /// Returns the directory of this user's segments, unless a builder sets another. Makes it
 /// if it is missing.
 pub(crate) fn user_directory() -> Result<PathBuf, Error> {
-    // SAFETY: it cannot fail.
-    let user = unsafe { libc::geteuid() };
-    let path = platform::directory_of(user);
+    let path = platform::directory_of(user());
     match DirBuilder::new().mode(0o700).create(&path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             Err(Error::from_io("create the directory", &path, error))
@@ -225,18 +287,17 @@ pub(crate) fn user_directory() -> Result<PathBuf, Error> {
     }
 }
 
-/// Refuses a directory in which another user could swap files.
+/// Refuses a directory in which another user could replace a file of this user. Where the
+/// directory is sticky, others can add files, which `Trust` refuses.
 pub(crate) fn check_directory(path: &Path) -> Result<(), Error> {
     let found = fs::symlink_metadata(path)
         .map_err(|error| Error::from_io("look at the directory", path, error))?;
-    // SAFETY: it cannot fail.
-    let user = unsafe { libc::geteuid() };
     let reason = if !found.is_dir() {
         "it is not a directory"
-    } else if found.uid() != user && found.uid() != 0 {
+    } else if found.uid() != user() && found.uid() != 0 {
         "it belongs to another user"
-    } else if found.mode() & 0o002 != 0 && found.mode() & 0o1000 == 0 {
-        "everybody may replace files in it; remove that permission"
+    } else if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
+        "other users may replace files in it; remove that permission, or set the sticky bit"
     } else {
         return Ok(());
     };
@@ -244,4 +305,22 @@ pub(crate) fn check_directory(path: &Path) -> Result<(), Error> {
         path: path.to_owned(),
         reason,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_call_is_repeated() {
+        let mut results = [
+            Err(ErrorKind::Interrupted),
+            Err(ErrorKind::Interrupted),
+            Ok(7),
+        ]
+        .into_iter();
+        let result = uninterrupted(|| results.next().unwrap().map_err(io::Error::from));
+        assert_eq!(result.unwrap(), 7);
+        assert!(uninterrupted(|| Err::<(), _>(ErrorKind::StorageFull.into())).is_err());
+    }
 }

@@ -96,7 +96,9 @@ impl Core {
                 busy: Cell::new(Stopwatch::start()),
                 searching: Cell::new(false),
                 reclaims: Cell::new(false),
-                progress: (0..config.worker_threads).map(|_| Progress::new()).collect(),
+                progress: (0..config.worker_threads)
+                    .map(|_| Progress::new())
+                    .collect(),
                 parked_briefly: Cell::new(true),
             },
             lifo_slot: LifoSlot::new(),

@@ -9,8 +9,8 @@
 //! inject queue, with the numbers of the look before. If there is a task and the number is the
 //! same, then the worker is stalled: its thread is blocked, or its task takes long. The looking
 //! worker gets up to work, and takes the task. It also wakes the tasks whose time has come in
-//! such a worker's timers, and those whose events have happened in a driver in which no worker
-//! waits.
+//! such a worker's timers, and, if no worker polls tasks, those whose events have happened: a
+//! worker that does polls the drivers, too.
 //!
 //! When no worker has polled since the last look, no task is queued, and a worker waits in
 //! each driver, there is nothing to find until a worker goes on. So the monitor looks less and
@@ -71,6 +71,8 @@ pub(super) struct Found {
     pub(super) work: bool,
     /// Some of it may have been claimed.
     pub(super) claimed: bool,
+    /// No worker has polled a task, and so none polls the drivers.
+    none_polls: bool,
 }
 
 impl Monitor {
@@ -89,7 +91,9 @@ impl Monitor {
     /// When a worker that sleeps at `place` has to look next, if the monitor is there.
     pub(super) fn next_look(&self, shared: &Shared, place: Place) -> Option<Instant> {
         let mut seen = self.0.lock();
-        let stays = seen.polled.is_some_and(|polled| polled.elapsed() < STAYS);
+        let polled = |polled: Instant| polled.elapsed() < STAYS;
+        // A monitor that has just been called may come when the others sleep again.
+        let stays = seen.next.is_none() || seen.polled.is_some_and(polled);
         if !shared.idle.is_monitor(place, stays) {
             if !shared.idle.is_monitored() {
                 (seen.next, seen.polled) = (None, None);
@@ -112,11 +116,19 @@ impl Monitor {
         if !shared.idle.is_monitor(place, true) {
             return None;
         }
-        let mut seen = self.0.try_lock()?;
-        if seen.next.is_none_or(|next| Instant::now() < next) {
-            return None;
+        let found = {
+            let mut seen = self.0.try_lock()?;
+            if seen.next.is_none_or(|next| Instant::now() < next) {
+                return None;
+            }
+            seen.look(shared, place)
+        };
+        // The tasks that this wakes are ready on this thread. It may ask for the next look.
+        shared.turn_due_timers();
+        if found.none_polls {
+            (0..shared.drivers.len()).for_each(|driver| shared.poll_driver(driver));
         }
-        Some(seen.look(shared, place))
+        Some(found)
     }
 }
 
@@ -142,11 +154,13 @@ impl Seen {
         let mut found = Found {
             work: injected && shared.inject.taken() == self.taken,
             claimed: false,
+            none_polls: true,
         };
         let mut is_quiet = !injected;
         for (worker, core) in shared.cores.iter().enumerate() {
             if core.counters.polls.get() != self.polls[worker] {
                 is_quiet = false;
+                found.none_polls = false;
                 self.polled = Some(Instant::now());
                 continue;
             }
@@ -154,16 +168,9 @@ impl Seen {
             is_quiet &= !has_tasks;
             found.work |= has_tasks;
             found.claimed |= has_tasks;
-            // The tasks that this wakes are ready on this thread.
-            if let Some(wheels) = &shared.base.common.time {
-                _ = wheels.turn_if_due(worker);
-            }
         }
         for driver in 0..shared.drivers.len() {
-            if shared.drivers.has_sources(driver) && !shared.idle.is_attended(driver) {
-                is_quiet = false;
-                shared.poll_driver(driver);
-            }
+            is_quiet &= !shared.drivers.has_sources(driver) || shared.idle.is_attended(driver);
         }
         self.remember(shared);
         let all_asleep = shared.idle.awake() == 0;

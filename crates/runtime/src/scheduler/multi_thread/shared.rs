@@ -89,14 +89,19 @@ impl Shared {
 
     #[cold]
     fn turn_all_timers(&self, driver: usize) {
+        self.turn_due_timers();
+        let look = self.monitor.next_look(self, Place::Driver(driver));
+        if let Some(next) = [self.earliest_timer(), look].into_iter().flatten().min() {
+            self.drivers.wake_by(driver, next);
+        }
+    }
+
+    /// Wakes the tasks whose time has come in any worker's timers.
+    pub(super) fn turn_due_timers(&self) {
         if let Some(wheels) = &self.base.common.time {
             for worker in 0..self.cores.len() {
                 _ = wheels.turn_if_due(worker);
             }
-        }
-        let look = self.monitor.next_look(self, Place::Driver(driver));
-        if let Some(next) = [self.earliest_timer(), look].into_iter().flatten().min() {
-            self.drivers.wake_by(driver, next);
         }
     }
 

@@ -35,7 +35,7 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 
 // SAFETY: a shared guard gives shared access to the value, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
-// SAFETY: as above.
+// SAFETY: a shared guard gives shared access to the part, and no more.
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
 // SAFETY: it acts as an exclusive borrow of the value, and any thread may unlock.
 unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}

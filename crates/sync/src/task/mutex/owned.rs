@@ -38,7 +38,7 @@ pub(super) struct Hold<T: ?Sized>(Arc<Mutex<T>>);
 
 // SAFETY: a shared guard gives shared access to the value, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
-// SAFETY: as above.
+// SAFETY: a shared guard gives shared access to the part, and no more.
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedMappedMutexGuard<T, U> {}
 // SAFETY: it gives exclusive access to the part, may drop the whole, and any
 // thread may unlock.

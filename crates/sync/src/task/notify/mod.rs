@@ -38,23 +38,23 @@
 //!
 //! # No notification is lost
 //!
-//! *Stored.* A waiter joins only by an exchange of `EMPTY` for `WAITING`, or when
-//! it finds `WAITING` under the lock. So either it sees what was stored, and takes
-//! it, or the notifier sees `WAITING`, and looks into the queue.
+//! *Stored.* A waiter joins only by an exchange of `EMPTY` for `WAITING`, or when it finds
+//! `WAITING` under the lock. So either it sees the stored notification, and takes it, or the
+//! notifier sees `WAITING`, and looks into the queue.
 //!
 //! *Given to a waiter that leaves.* The node says in which order it was chosen. A future that was
 //! chosen alone, and is dropped before it knew, gives the notification to the next in the same
 //! order, or stores it.
 //!
-//! *To all.* A waiter that was made before the call knows a smaller number. If it
-//! was in the queue, the call finds it there: the list is told apart by the
-//! arrivals up to the moment at which the number was raised. If it was not, it
-//! finds the greater number when it is polled, at the latest under the lock.
+//! *To all.* A waiter that was made before the call knows a smaller number. If it was in the
+//! queue, the call finds it there: the call covers the arrivals up to the moment at which it
+//! raised the number. Otherwise the waiter finds the greater number when it is polled, at the
+//! latest under the lock.
 //!
-//! # What is visible
+//! # Memory ordering
 //!
-//! A notification that finds one stored writes all the same, so that the waiter that takes it
-//! sees what was done before either of them.
+//! A notification that finds one stored still writes. So the waiter that takes it sees the work
+//! of both notifiers.
 //!
 //! The semantics are those of Tokio's `Notify`.
 
@@ -68,7 +68,6 @@ use std::sync::Arc;
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::macros::{const_unless_loom, default_is_new};
-use crate::mutant::{Mutant, active};
 use crate::wait_queue::{List, WaitQueue, Wake};
 use notified::Waiter;
 pub use notified::{Notified, OwnedNotified};
@@ -93,13 +92,13 @@ const fn calls_in(state: usize) -> usize {
 /// Which waiter is notified.
 #[derive(Clone, Copy)]
 enum Order {
-    /// The one that came first.
+    /// The waiter that came first.
     First,
-    /// The one that came last.
+    /// The waiter that came last.
     Last,
 }
 
-/// What a node says.
+/// The request of a node.
 struct Ticket {
     /// How many calls there had been when it was made.
     calls: usize,
@@ -194,11 +193,11 @@ impl Notify {
 
     /// Waits for a notification.
     ///
-    /// A stored one is taken at once. A call of
-    /// [`notify_waiters`](Notify::notify_waiters) ends the wait if it comes after
-    /// the call of `notified`, whether the future has been polled by then or not;
-    /// a [`notify_one`](Notify::notify_one) reaches it in the queue only once it has
-    /// been polled or [enabled](Notified::enable).
+    /// A stored notification ends the wait at once. A call of
+    /// [`notify_waiters`](Notify::notify_waiters) ends it if the call comes after that of
+    /// `notified`, whether the future has been polled by then or not. A
+    /// [`notify_one`](Notify::notify_one) reaches the future in the queue only once it has been
+    /// polled or [enabled](Notified::enable).
     ///
     /// # Cancel safety
     ///
@@ -223,8 +222,7 @@ impl Notify {
         }
     }
 
-    /// Returns what [`notified`](Notify::notified) does, as a future that keeps the `Notify`
-    /// alive.
+    /// The same as [`notified`](Notify::notified), with a future that keeps the `Notify` alive.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -301,9 +299,6 @@ impl Notify {
     fn notify_slow(&self, order: Order) {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & BITS != WAITING {
-            if state & BITS == NOTIFIED && active(Mutant::NotifySilentCoalescing) {
-                return;
-            }
             match self.exchange(state, calls_in(state) | NOTIFIED) {
                 Ok(_) => return,
                 Err(now) => state = now,
@@ -354,7 +349,7 @@ impl Notify {
     /// Chooses a waiter that is not covered, or stores the notification. Under the lock.
     fn give(&self, list: &mut List<Ticket>, order: Order) -> Option<Wake> {
         let calls = calls_in(self.state.load(Ordering::Relaxed));
-        let wants = |ticket: &Ticket| ticket.calls == calls || active(Mutant::NotifyChoosesCovered);
+        let wants = |ticket: &Ticket| ticket.calls == calls;
         let chosen = match order {
             Order::First => list.iter().find(|node| wants(&node.request)),
             Order::Last => list.last().filter(|node| wants(&node.request)),

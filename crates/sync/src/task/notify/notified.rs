@@ -12,7 +12,6 @@ use blitz_futex::atomic::Ordering;
 
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use crate::deadline;
-use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
@@ -27,7 +26,7 @@ enum Progress {
     Done,
 }
 
-/// What both futures have in common.
+/// The state that both futures share.
 pub(super) struct Waiter {
     progress: Progress,
     node: Node<Ticket>,
@@ -69,20 +68,20 @@ impl Waiter {
     /// has made that needless. Whether the wait is over.
     #[inline]
     fn try_take(&self, notify: &Notify) -> bool {
-        let calls = self.calls(notify);
+        let calls = self.calls();
         match notify.exchange(calls | NOTIFIED, calls | EMPTY) {
             Ok(_) => true,
             Err(state) => Self::covers(notify, state, calls),
         }
     }
 
-    /// Whether a call that this state knows of came after so many. If so, what the
-    /// waiter makes next must not be covered by that call again: so it waits here
-    /// until the call has also been counted where that will look.
+    /// Whether a call of `notify_waiters` that this state knows came after the first `calls`. If
+    /// so, the next future of this waiter must not be covered by the same call. So it waits here
+    /// until the call has also been counted where that future will look.
     #[inline(never)]
     fn covers(notify: &Notify, state: usize, calls: usize) -> bool {
         let covers = calls_in(state) != calls;
-        if covers && !active(Mutant::NotifyCoveredTwice) {
+        if covers {
             notify.waiters.locked(|_| {});
         }
         covers
@@ -90,16 +89,13 @@ impl Waiter {
 
     /// How many calls there had been when it was made.
     #[inline]
-    fn calls(&self, notify: &Notify) -> usize {
-        if active(Mutant::NotifyBornAtFirstPoll) {
-            return notify.calls.load(Ordering::Acquire);
-        }
+    fn calls(&self) -> usize {
         self.node.request.calls
     }
 
     /// Whether `notify_waiters` has been called since it was made.
     fn is_covered(&self, notify: &Notify) -> bool {
-        calls_in(notify.state.load(Ordering::Acquire)) != self.calls(notify)
+        calls_in(notify.state.load(Ordering::Acquire)) != self.calls()
     }
 
     /// Joins the queue, or finds that it need not: with this waker, or as a
@@ -110,12 +106,14 @@ impl Waiter {
     /// It stays where it is until it has been unlinked.
     #[inline(never)]
     unsafe fn join(&mut self, notify: &Notify, waker: Option<&Waker>) {
-        // SAFETY: see above.
+        // SAFETY: a future joins once, so its node is not linked; by this function's contract it
+        // stays in place.
         let joins =
             unsafe { (notify.waiters).join_if(&self.node, waker, |_| self.announce(notify)) };
-        self.progress = match joins {
-            true => Progress::Waits,
-            false => Progress::Done,
+        self.progress = if joins {
+            Progress::Waits
+        } else {
+            Progress::Done
         };
         if !joins {
             // SAFETY: it is not linked.
@@ -123,13 +121,13 @@ impl Waiter {
         }
     }
 
-    /// Says in the state that a waiter is queued, or takes what is stored. Whether it has to
-    /// wait. Under the lock.
+    /// Sets `WAITING`, or takes the stored notification. Whether the caller has to wait. Under
+    /// the lock.
     fn announce(&self, notify: &Notify) -> bool {
         let mut state = notify.state.load(Ordering::Acquire);
         loop {
-            let covered = calls_in(state) != self.calls(notify);
-            if covered && !active(Mutant::NotifyJoinsBlindly) {
+            let covered = calls_in(state) != self.calls();
+            if covered {
                 return false;
             }
             let to = match state & BITS {
@@ -137,9 +135,6 @@ impl Waiter {
                 NOTIFIED => EMPTY,
                 _ => return true,
             };
-            if to == WAITING && active(Mutant::NotifyJoinsSilently) {
-                return true;
-            }
             match notify.exchange(state, calls_in(state) | to) {
                 Ok(_) => return to == WAITING,
                 Err(now) => state = now,
@@ -208,7 +203,7 @@ impl Waiter {
         })
     }
 
-    /// Takes its node out of the queue, and passes on what it was chosen for.
+    /// Unlinks its node, and passes on a notification for which the node was chosen.
     #[inline]
     fn cancel(&self, notify: &Notify) {
         if self.progress == Progress::Waits {
@@ -221,9 +216,6 @@ impl Waiter {
         let wake = notify.waiters.locked(|list| {
             if list.remove(&self.node) {
                 notify.clear_waiting(list);
-                return None;
-            }
-            if active(Mutant::NotifyKeepsNotification) {
                 return None;
             }
             let order = self.node.request.order.get()?;
@@ -280,7 +272,7 @@ impl Notified<'_> {
 
     /// Blocks the thread until the notification comes.
     ///
-    /// Not for tasks: the executor's thread would do nothing else meanwhile.
+    /// Not for tasks: it would block the executor's thread.
     ///
     /// ```
     /// use blitz_io::sync::Notify;
@@ -332,7 +324,7 @@ impl OwnedNotified {
     }
 }
 
-/// Implements for a future what both have in common.
+/// Implements for a future the methods that both share.
 macro_rules! notified {
     ($notified:ident $(<$lifetime:lifetime>)?) => {
         impl $notified $(<$lifetime>)? {

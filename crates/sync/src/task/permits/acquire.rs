@@ -9,7 +9,7 @@ use crate::coop;
 use crate::wait_queue::Node;
 
 /// Ends when the task has the permits, or there will be none any more. Dropped before that, it
-/// leaves the queue; what it got goes to the next.
+/// leaves the queue, and its permits go to the next waiter.
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'a> {
     permits: &'a Permits,
@@ -49,7 +49,7 @@ impl<'a> Acquire<'a> {
         unsafe { self.permits.join(&self.node, Some(context.waker())) }
     }
 
-    /// Gets the permits, whatever is left of the budget.
+    /// Gets the permits, also without budget.
     #[inline]
     fn poll_permits(&mut self, context: &Context<'_>) -> Poll<Result<(), AcquireError>> {
         let result = match self.progress {
@@ -89,8 +89,8 @@ impl<'a> Acquire<'a> {
 impl Future for Acquire<'_> {
     type Output = Result<(), AcquireError>;
 
-    /// A task without budget takes its place in the queue all the same, or the permits:
-    /// it must not lose its turn to one that came later. It may not go on with them yet.
+    /// A task without budget still joins the queue, or takes the permits: it must not lose its
+    /// place to one that came later. It may not go on with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: nothing is moved out of it.

@@ -1,4 +1,4 @@
-//! Permits that go back by themselves: what guards are made of.
+//! Permits that return when they are dropped: the parts of guards.
 
 use super::Permits;
 

@@ -5,7 +5,7 @@
 //! * [`EMPTY`]: there is no value, and none is being made.
 //! * [`BUSY`]: the *turn* is taken: a [`Turn`] has it, or a node in which it waits to be picked
 //!   up. Only its owner may write the value.
-//! * [`SET`]: the value is there. This state is final.
+//! * [`SET`]: the value is initialised. This state is final.
 //!
 //! The state changes under the lock of the queue, and only there:
 //!
@@ -16,8 +16,8 @@
 //! | `BUSY` | `SET` | the owner of the turn, with the value written |
 //! | `BUSY` | `EMPTY` | the owner of the turn, which gives it up when no waiter wants it |
 //!
-//! Reading is one load. As the lock costs one read-modify-write, setting the
-//! value costs one: that is what a claim of the state alone would cost.
+//! Reading is one load. Setting the value costs one read-modify-write, that of the lock. A claim
+//! of the state alone would cost the same.
 //!
 //! In the queue are waiters that want the turn, and waiters that only want the value. A task that
 //! gives the turn up leaves the state `BUSY`, and chooses the first that wants the turn: that one
@@ -30,9 +30,9 @@
 //! state does it under the lock too, and looks into the queue under the same lock. So
 //! one of them comes second and sees the other.
 //!
-//! A chosen node tells by the state what it was chosen for: with `SET` the value is there;
-//! otherwise the node has the turn, since only its owner could set it. A future that is dropped
-//! having the turn gives it up like any other owner.
+//! A chosen node reads its result from the state. With `SET` there is a value; otherwise the node
+//! has the turn, since only its owner could set the value. A future that is dropped having the
+//! turn gives it up like any other owner.
 
 mod turn;
 
@@ -44,14 +44,13 @@ use std::ptr;
 use blitz_futex::atomic::{AtomicU8, Ordering};
 
 use crate::macros::const_unless_loom;
-use crate::mutant::{Mutant, active};
 use crate::wait_queue::{List, Node, WaitQueue};
 
 /// There is no value.
 const EMPTY: u8 = 0;
 /// The turn is taken.
 const BUSY: u8 = 1;
-/// The value is there.
+/// The value is initialised.
 const SET: u8 = 2;
 
 /// See the head of this file.
@@ -70,7 +69,7 @@ unsafe impl<T: Send> Send for WriteOnce<T> {}
 // drops.
 unsafe impl<T: Send + Sync> Sync for WriteOnce<T> {}
 
-/// What one in the queue waits for.
+/// The request of a waiter in the queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Request {
     /// The turn, or the value.
@@ -125,7 +124,7 @@ impl<T> WriteOnce<T> {
     #[inline]
     pub(super) fn get_mut(&mut self) -> Option<&mut T> {
         self.is_set()
-            // SAFETY: the value is there.
+            // SAFETY: in the state `SET` the value is initialised.
             .then(|| unsafe { self.value.get_mut().assume_init_mut() })
     }
 
@@ -138,7 +137,8 @@ impl<T> WriteOnce<T> {
         // The value is not dropped, as it is moved out, nor is anything else: no waiter is
         // queued.
         self.state.store(EMPTY, Ordering::Relaxed);
-        // SAFETY: it is there, and with this state nothing else uses it.
+        // SAFETY: the state was `SET`, so the value is initialised. It is `EMPTY` now, so `drop`
+        // leaves the value alone.
         is_set.then(|| unsafe { (*self.value.get()).assume_init_read() })
     }
 
@@ -182,18 +182,14 @@ impl<T> WriteOnce<T> {
         unsafe { (*self.value.get()).write(value) };
     }
 
-    /// Says that the value is there. Under the lock.
+    /// Publishes the value. Under the lock.
     fn publish(&self) {
-        let order = match active(Mutant::WriteOnceRelaxedPublish) {
-            false => Ordering::Release,
-            true => Ordering::Relaxed,
-        };
-        self.state.store(SET, order);
+        self.state.store(SET, Ordering::Release);
     }
 
     /// Puts the value in and wakes all. For the owner of the turn.
     fn fill(&self, value: T) -> &T {
-        // SAFETY: see above.
+        // SAFETY: the caller owns the turn, so no other thread writes or reads the value.
         unsafe { self.write(value) };
         let publish = |_: &mut List<Request>| {
             self.publish();
@@ -209,7 +205,7 @@ impl<T> WriteOnce<T> {
     fn give_up(&self) {
         let wake = self.waiters.locked(|list| {
             let next = Self::next(list);
-            if active(Mutant::WriteOnceForgetsOthers) || next.is_null() {
+            if next.is_null() {
                 self.state.store(EMPTY, Ordering::Release);
                 return None;
             }
@@ -223,10 +219,8 @@ impl<T> WriteOnce<T> {
 
     /// The first waiter that wants the turn, or null.
     fn next(list: &List<Request>) -> *const Node<Request> {
-        let wants =
-            |request: Request| request == Request::Turn || active(Mutant::WriteOnceGivesToAnybody);
         list.iter()
-            .find(|node| wants(node.request))
+            .find(|node| node.request == Request::Turn)
             .map_or(ptr::null(), ptr::from_ref)
     }
 }
@@ -235,7 +229,7 @@ impl<T> Drop for WriteOnce<T> {
     #[inline]
     fn drop(&mut self) {
         if mem::needs_drop::<T>() && self.is_set() {
-            // SAFETY: the value is there, and is not used any more.
+            // SAFETY: in the state `SET` the value is initialised, and it is not used any more.
             unsafe { self.value.get_mut().assume_init_drop() };
         }
     }

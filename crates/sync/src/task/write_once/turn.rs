@@ -9,7 +9,6 @@ use blitz_futex::atomic::Ordering;
 
 use super::{BUSY, EMPTY, Request, SET, WriteOnce};
 use crate::coop;
-use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
@@ -17,7 +16,7 @@ use crate::wait_queue::Node;
 /// the next waiter that wants it.
 pub(in crate::task) struct Turn<'a, T>(&'a WriteOnce<T>);
 
-/// What a wait ends with: the turn, or the value.
+/// The result of a wait: the turn, or the value.
 pub(in crate::task) type Outcome<'a, T> = Result<Turn<'a, T>, &'a T>;
 
 impl<'a, T> Turn<'a, T> {
@@ -107,7 +106,7 @@ impl<'a, T> Wait<'a, T> {
         if self.need_not_wait() && waiters.locked(|_| self.takes_or_finds()) {
             return Some(self.outcome());
         }
-        let joins = |_: &mut _| active(Mutant::WriteOnceJoinsBlindly) || !self.takes_or_finds();
+        let joins = |_: &mut _| !self.takes_or_finds();
         // SAFETY: it stays where it is, and `drop` unlinks it.
         self.waits = unsafe { waiters.join_if(&self.node, waker, joins) };
         if self.waits {
@@ -147,7 +146,7 @@ impl<'a, T> Wait<'a, T> {
         Poll::Ready(self.outcome())
     }
 
-    /// What it has been chosen for, or did not have to wait for.
+    /// The result of the wait, after the node was chosen or did not have to join.
     fn outcome(&self) -> Outcome<'a, T> {
         match self.cell.get() {
             Some(value) => Err(value),
@@ -196,7 +195,7 @@ impl<T> Wait<'_, T> {
     #[cold]
     fn cancel(&self) {
         let left = self.cell.waiters.leave(&self.node);
-        if !left && !self.cell.is_set() && !active(Mutant::WriteOnceKeepsTurn) {
+        if !left && !self.cell.is_set() {
             self.cell.give_up();
         }
     }

@@ -36,15 +36,17 @@
 //! compare-exchange fails, and it finds `SET`. The pattern of an announcement
 //! and a check on *two* locations, which would need `SeqCst`, does not occur.
 //!
-//! Each `released + 1` is followed by a wake of one thread. A waiter falls
-//! asleep only on a word with `released == 0`, so later than every release so
-//! far has been taken; hence for each release that is not taken yet its wake is
-//! still to come, or has woken a thread that is about to look, or some waiter
-//! was awake and will look before it sleeps. Each waiter looks after *every*
-//! return from its sleep, before it thinks about the time. So one that the
-//! system had chosen for a wake, and whose time was up at that moment, takes the
-//! release and reports it, or finds that another waiter has taken it: it can not
-//! swallow it.
+//! Each `released + 1` is followed by a wake of one thread. A waiter falls asleep only on a word
+//! with `released == 0`, so after all earlier releases have been taken. So for each release that
+//! is not taken yet, one of these holds:
+//!
+//! 1. Its wake is still to come.
+//! 2. Its wake has woken a thread that is about to look.
+//! 3. A waiter was awake and will look before it sleeps.
+//!
+//! Each waiter looks after *every* return from its sleep, before it checks the time. So a waiter
+//! that the system chose for a wake at the moment its time was up either takes the release and
+//! reports it, or finds that another waiter has taken it. It cannot lose the release.
 //!
 //! # Order
 //!
@@ -62,7 +64,6 @@
 
 use super::SET;
 use crate::deadline;
-use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
@@ -81,12 +82,14 @@ const FULL_FOR: Duration = Duration::from_millis(1);
 #[inline]
 pub(super) fn set(event: &AtomicU32) {
     let address: *const AtomicU32 = event;
-    let set = change(event, Ordering::Release, |word| match has_waiter(word) {
-        true => Some(word + RELEASED),
-        false if word & SET != 0 && mutant::active(Mutant::AutoEventLazySet) => None,
-        false => Some(word | SET),
+    let set = change(event, Ordering::Release, |word| {
+        Some(if has_waiter(word) {
+            word + RELEASED
+        } else {
+            word | SET
+        })
     });
-    // The event may be gone from here on.
+    // A released waiter may have freed the event by now.
     if set.is_ok_and(has_waiter) {
         wake_one(address);
     }
@@ -136,7 +139,6 @@ fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
             _ => Some(word - RELEASED - WAITING),
         });
         match left {
-            Ok(_) if is_late && mutant::active(Mutant::AutoEventEatsRelease) => return false,
             Ok(before) => return released(before) > 0,
             Err(word) => {
                 let result = blitz_futex::wait_until(event, word, deadline);

@@ -14,22 +14,19 @@
 //! | sets `SET`, and wakes all if it was clear and `SLEEPERS` is set | `set` |
 //! | clears `SET` and `SLEEPERS` and adds one to the generation | `reset` of a set event |
 //!
-//! A waiter leaves when it sees `SET`, or a generation other than the one in
-//! which it came: then the event has been set and reset meanwhile. So a `set`
-//! releases all that wait at that moment even if a `reset` follows on its heels
-//! and they run only after it.
+//! A waiter leaves when it sees `SET`, or a generation other than the one in which it came: then
+//! the event has been set and reset since. So a `set` releases all that wait at that moment even
+//! if a `reset` follows at once and they run only after it.
 //!
 //! # Why no wake-up is lost
 //!
-//! All of it is one location, and each change is a read-modify-write, so there
-//! is one order of changes that all threads agree on. If a waiter's `SLEEPERS`
-//! comes before a `SET`, the setter reads it and wakes. If it comes after, its
-//! compare-exchange fails and it reads `SET`, or a later generation. A waiter
-//! falls asleep only while the word is unset and of its own generation, so the
-//! wake of the `SET` that ends that generation is still to come, and finds it
-//! asleep. A `reset` between the `SET` and its wake changes nothing about that.
-//! The wake may hit waiters of the next generation, too: they look, and go back
-//! to sleep.
+//! All of it is one location, and each change is a read-modify-write, so there is one order of
+//! changes that all threads agree on. If a waiter's `SLEEPERS` comes before a `SET`, the setter
+//! reads it and wakes. If it comes after, the waiter's compare-exchange fails and it reads `SET`,
+//! or a later generation. A waiter falls asleep only while the word is unset and of its own
+//! generation. So the wake of the `SET` that ends that generation is still to come, and finds the
+//! waiter asleep. A `reset` between the `SET` and its wake changes nothing about that. The wake
+//! may hit waiters of the next generation, too: they look, and go back to sleep.
 //!
 //! The pattern of an announcement and a check on *two* locations, which would
 //! need `SeqCst`, does not occur.
@@ -37,10 +34,10 @@
 //! # Order
 //!
 //! `set` always writes, with release ordering, even if the event is set: of two setters the
-//! second may have more to show. `reset` is an acquire, so a thread that resets and then looks at
-//! what was prepared misses nothing that was prepared before a `set` which this `reset` undoes.
-//! Both are read-modify-writes and carry on the release sequence, so a waiter that reads a later
-//! generation has synchronised with the `set` in between.
+//! second may have more to show. `reset` is an acquire. So a thread that resets the event and
+//! then looks for work misses none that a thread prepared before the `set` that this `reset`
+//! undoes. Both are read-modify-writes and carry on the release sequence, so a waiter that reads
+//! a later generation has synchronised with the `set` in between.
 //!
 //! After its read-modify-write `set` has only the address, which may be freed by
 //! then. The generation wraps after 2³⁰ resets: a waiter would have to sleep
@@ -48,7 +45,6 @@
 
 use super::SET;
 use crate::deadline;
-use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
@@ -62,7 +58,7 @@ const GENERATION: u32 = 4;
 pub(super) fn set(event: &AtomicU32) {
     let address: *const AtomicU32 = event;
     let before = event.fetch_or(SET, Ordering::Release);
-    // The event may be gone from here on.
+    // A released waiter may have freed the event by now.
     if before & (SET | SLEEPERS) == SLEEPERS {
         wake_all(address);
     }
@@ -114,11 +110,7 @@ fn generation(word: u32) -> u32 {
 /// The word after a reset.
 fn next_generation(word: u32) -> u32 {
     let unset = word & !(SET | SLEEPERS);
-    if mutant::active(Mutant::ManualEventForgetsGeneration) {
-        unset
-    } else {
-        unset.wrapping_add(GENERATION)
-    }
+    unset.wrapping_add(GENERATION)
 }
 
 #[cfg(all(test, not(loom)))]

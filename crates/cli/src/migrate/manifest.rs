@@ -1,0 +1,270 @@
+//! The lines of `Cargo.toml` that replace a package.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::Replacement;
+use crate::exit::Exit;
+
+/// Where the packages come from unless the arguments say otherwise.
+pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// The two names that Cargo has for the public registry, in `[patch]`. The first is written.
+const REGISTRY: [&str; 2] = ["crates-io", "https://github.com/rust-lang/crates.io-index"];
+
+/// Where the packages come from.
+#[derive(Debug)]
+pub enum Source {
+    /// A checkout of blitz-io.
+    Path(PathBuf),
+    /// A git repository; and `rev`, `tag` or `branch` with its name.
+    Git {
+        url: String,
+        reference: Option<(&'static str, String)>,
+    },
+    /// A registry, by its name in Cargo's configuration.
+    Registry(String),
+}
+
+impl Default for Source {
+    fn default() -> Source {
+        Source::Git {
+            url: REPOSITORY.to_owned(),
+            reference: None,
+        }
+    }
+}
+
+impl Source {
+    /// Returns what stands after `tokio =`.
+    fn line(&self, known: &Replacement) -> InlineTable {
+        let mut line = InlineTable::new();
+        let mut put = |key: &str, value: &str| {
+            line.insert(key, value.into());
+        };
+        match self {
+            Source::Path(folder) => {
+                let folder = folder.join("drop-in").join(known.name);
+                let folder = folder.to_string_lossy();
+                // Cargo takes forward slashes on Windows too, and they need no escaping.
+                put("path", &folder.replace(std::path::MAIN_SEPARATOR, "/"));
+            }
+            Source::Git { url, reference } => {
+                put("git", url);
+                if let Some((kind, name)) = reference {
+                    put(kind, name);
+                }
+            }
+            Source::Registry(name) => {
+                put("registry", name);
+                put("version", known.versions);
+            }
+        }
+        line
+    }
+}
+
+/// A line that replaces a package.
+pub struct Patch {
+    /// What stands after the name.
+    pub text: String,
+    /// Whether the package is one of `drop-in/`, as far as the line shows it.
+    pub is_ours: bool,
+}
+
+pub struct Manifest {
+    path: PathBuf,
+    document: DocumentMut,
+}
+
+impl Manifest {
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, or is not TOML.
+    pub fn read(path: &Path) -> Result<Manifest, Exit> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Exit::Failed(format!("{} cannot be read: {error}", path.display()))
+        };
+        let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
+        Ok(Manifest {
+            path: path.to_owned(),
+            document: text.parse().map_err(|error| failed(&error))?,
+        })
+    }
+
+    /// Returns the line that replaces the package of this name, if there is one.
+    pub fn patch(&self, name: &str) -> Option<Patch> {
+        let line = REGISTRY
+            .iter()
+            .find_map(|registry| self.table(registry)?.get(name))?;
+        let word = |key| line.as_table_like()?.get(key)?.as_str();
+        let end = format!("drop-in/{name}");
+        let is_ours = match (word("path"), word("git"), word("registry")) {
+            (Some(path), ..) => path
+                .replace('\\', "/")
+                .trim_end_matches('/')
+                .ends_with(&end),
+            (_, Some(url), _) => url.trim_end_matches('/').ends_with("/blitz-io"),
+            // A registry other than the public one was chosen for this line.
+            (.., registry) => registry.is_some(),
+        };
+        let text = match line.as_inline_table() {
+            Some(line) => line.to_string(),
+            None => "…".to_owned(),
+        };
+        let text = text.trim().to_owned();
+        Some(Patch { text, is_ours })
+    }
+
+    fn table(&self, registry: &str) -> Option<&dyn TableLike> {
+        let patch = self.document.get("patch")?.as_table_like()?;
+        patch.get(registry)?.as_table_like()
+    }
+
+    /// Replaces the package by the one from `source`.
+    pub fn set(&mut self, known: &Replacement, source: &Source) {
+        let line = source.line(known);
+        for registry in REGISTRY {
+            if let Some(table) = self.table_mut(registry)
+                && let Some(item) = table.get_mut(known.name)
+            {
+                *item = Item::Value(Value::InlineTable(line));
+                return;
+            }
+        }
+        let root = self.document.as_table_mut();
+        let patch = root.entry("patch").or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        if let Some(patch) = patch.as_table_like_mut() {
+            let table = patch
+                .entry(REGISTRY[0])
+                .or_insert_with(|| Item::Table(Table::new()));
+            if let Some(table) = table.as_table_like_mut() {
+                table.insert(known.name, Item::Value(Value::InlineTable(line)));
+            }
+        }
+    }
+
+    /// Removes the line of this package, and the table if nothing else is in it.
+    pub fn remove(&mut self, name: &str) {
+        for registry in REGISTRY {
+            let Some(table) = self.table_mut(registry) else {
+                continue;
+            };
+            table.remove(name);
+            if table.is_empty()
+                && let Some(patch) = self
+                    .document
+                    .get_mut("patch")
+                    .and_then(Item::as_table_like_mut)
+            {
+                patch.remove(registry);
+                if patch.is_empty() {
+                    self.document.remove("patch");
+                }
+            }
+        }
+    }
+
+    fn table_mut(&mut self, registry: &str) -> Option<&mut dyn TableLike> {
+        let patch = self.document.get_mut("patch")?.as_table_like_mut()?;
+        patch.get_mut(registry)?.as_table_like_mut()
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn write(&self) -> Result<(), Exit> {
+        fs::write(&self.path, self.document.to_string()).map_err(|error| {
+            Exit::Failed(format!(
+                "{} cannot be written: {error}",
+                self.path.display()
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::migrate::REPLACEMENTS;
+
+    const PLAIN: &str = "\
+# A program.
+[package]
+name = \"program\" # of mine
+
+[dependencies]
+tokio = \"1\"
+";
+
+    fn manifest(text: &str) -> Manifest {
+        Manifest {
+            path: PathBuf::new(),
+            document: text.parse().expect("it is TOML"),
+        }
+    }
+
+    #[test]
+    fn a_line_is_added_and_removed() {
+        let mut manifest = manifest(PLAIN);
+        manifest.set(&REPLACEMENTS[0], &Source::default());
+        let written = manifest.document.to_string();
+        let expected =
+            format!("{PLAIN}\n[patch.crates-io]\ntokio = {{ git = \"{REPOSITORY}\" }}\n");
+        assert_eq!(written, expected);
+        assert!(manifest.patch("tokio").expect("it is there").is_ours);
+        manifest.remove("tokio");
+        assert_eq!(manifest.document.to_string(), PLAIN);
+    }
+
+    #[test]
+    fn other_lines_stay() {
+        let text = format!("{PLAIN}\n[patch.crates-io]\nserde = {{ path = \"serde\" }} # mine\n");
+        let mut manifest = manifest(&text);
+        manifest.set(&REPLACEMENTS[2], &Source::Registry("ours".to_owned()));
+        let line = "parking_lot = { registry = \"ours\", version = \"0.12\" }\n";
+        assert_eq!(manifest.document.to_string(), format!("{text}{line}"));
+        manifest.remove("parking_lot");
+        assert_eq!(manifest.document.to_string(), text);
+    }
+
+    #[test]
+    fn a_line_is_changed_where_it_stands() {
+        let registry = REGISTRY[1];
+        let text = format!("[patch.\"{registry}\"]\ntokio = {{ path = \"/x/drop-in/tokio\" }}\n");
+        let mut manifest = manifest(&text);
+        let source = Source::Git {
+            url: "file:///y".to_owned(),
+            reference: Some(("tag", "v1".to_owned())),
+        };
+        manifest.set(&REPLACEMENTS[0], &source);
+        let line = "tokio = { git = \"file:///y\", tag = \"v1\" }";
+        let expected = format!("[patch.\"{registry}\"]\n{line}\n");
+        assert_eq!(manifest.document.to_string(), expected);
+    }
+
+    #[test]
+    fn a_line_of_another_project_is_not_ours() {
+        for (line, is_ours) in [
+            ("{ path = \"../forks/tokio\" }", false),
+            ("{ git = \"https://github.com/tokio-rs/tokio\" }", false),
+            ("\"1\"", false),
+            ("{ path = '..\\blitz-io\\drop-in\\tokio' }", true),
+            ("{ git = \"https://example.org/mirror/blitz-io/\" }", true),
+        ] {
+            let manifest = manifest(&format!("[patch.crates-io]\ntokio = {line}\n"));
+            let patch = manifest.patch("tokio").expect("it is there");
+            assert_eq!(patch.is_ours, is_ours, "{line}");
+        }
+    }
+}

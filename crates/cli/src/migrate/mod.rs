@@ -1,0 +1,359 @@
+//! `blitz migrate`: puts the packages of `drop-in/` into the dependency tree of a program.
+//!
+//! A `[patch]` alone is not enough where there is a `Cargo.lock`: Cargo keeps the locked version
+//! of the registry and warns that the patch was not used. `cargo update NAME` keeps it too, if
+//! another locked version does not fit. `cargo update NAME --precise VERSION` with the version of
+//! the replacement makes Cargo use it and update what else must change, or say what forbids it.
+//!
+//! Packages are replaced one after the other, because one can make another unnecessary: without
+//! Tokio of the registry, the tree may not need parking_lot. A package that cannot be replaced leaves
+//! `Cargo.toml` and `Cargo.lock` as they were before it was tried.
+
+mod cargo;
+mod lock;
+mod manifest;
+mod report;
+mod undo;
+
+use std::path::{self, Path, PathBuf};
+
+use clap::{Args, ValueHint};
+
+use crate::exit::Exit;
+use cargo::Project;
+use lock::Lock;
+use manifest::{Manifest, Source};
+use report::{Finding, Report, State};
+use undo::{Files, Saved};
+
+const EXAMPLES: &str = "\
+Examples:
+  blitz migrate                    replace what can be, in the program of this folder
+  blitz migrate --check            what is replaced, what is not, and why
+  blitz migrate --path ../blitz-io take the packages from a checkout
+  blitz migrate --only tokio       leave rayon-core and parking_lot as they are
+  blitz migrate --undo             take it back
+
+It writes lines like these into the Cargo.toml of the workspace, and makes Cargo.lock follow:
+
+  [patch.crates-io]
+  tokio = { git = \"https://github.com/blitz-io/blitz-io\" }
+
+Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does) or
+parking_lot 0.12 then gets blitz-io under that name. No source changes. Commit both files; in
+CI, `blitz migrate --check` fails when a later `cargo update` has brought the registry's
+package back.
+
+Exit codes:
+  0    every package that blitz-io can replace is replaced; or it was taken back
+  1    one is not (the report says why), there is none, or a file could not be written
+  2    the arguments are wrong, or the folder has no Cargo.toml";
+
+/// A package of `drop-in/`.
+#[derive(Debug)]
+pub struct Replacement {
+    pub name: &'static str,
+    /// The versions that it replaces: what they begin with.
+    series: &'static str,
+    /// The same, for people.
+    pub versions: &'static str,
+}
+
+impl Replacement {
+    /// Returns whether a package of this version can be replaced.
+    fn fits(&self, version: &str) -> bool {
+        version.starts_with(self.series)
+    }
+}
+
+/// Tokio first: it may be the only package that needs parking_lot.
+const REPLACEMENTS: [Replacement; 3] = [
+    Replacement {
+        name: "tokio",
+        series: "1.",
+        versions: "1",
+    },
+    Replacement {
+        name: "rayon-core",
+        series: "1.",
+        versions: "1",
+    },
+    Replacement {
+        name: "parking_lot",
+        series: "0.12.",
+        versions: "0.12",
+    },
+];
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The folder of the program, or one inside it.
+    #[arg(default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    folder: PathBuf,
+
+    /// Report what is replaced, and why the rest is not. Changes nothing, and needs no network.
+    #[arg(long, conflicts_with_all = ["undo", "path", "git", "registry"])]
+    check: bool,
+
+    /// Take the replacement back: both files become what they were, if they have not changed
+    /// since. Else the lines are removed, and Cargo returns to the versions of before where they
+    /// still fit.
+    #[arg(long, conflicts_with_all = ["path", "git", "registry", "only"])]
+    undo: bool,
+
+    /// Replace these only, separated by commas: tokio, rayon-core, parking_lot.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = ["tokio", "rayon-core", "parking_lot"])]
+    only: Vec<String>,
+
+    /// Take the packages from a checkout of blitz-io.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["git", "registry"])]
+    path: Option<PathBuf>,
+
+    /// Take the packages from a git repository. This is the default, with blitz-io's own.
+    #[arg(long, value_name = "URL", conflicts_with = "registry")]
+    git: Option<String>,
+
+    /// The commit to take from the repository.
+    #[arg(long, value_name = "COMMIT", conflicts_with_all = ["path", "registry", "tag", "branch"])]
+    rev: Option<String>,
+
+    /// The tag to take from the repository.
+    #[arg(long, value_name = "TAG", conflicts_with_all = ["path", "registry", "branch"])]
+    tag: Option<String>,
+
+    /// The branch to take from the repository.
+    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["path", "registry"])]
+    branch: Option<String>,
+
+    /// Take the packages from a registry of your own, by its name in Cargo's configuration.
+    #[arg(long, value_name = "NAME")]
+    registry: Option<String>,
+
+    /// Print the report as JSON, and nothing else, on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    fn wanted(&self) -> Vec<&'static Replacement> {
+        let all = REPLACEMENTS.iter();
+        all.filter(|known| self.only.is_empty() || self.only.iter().any(|name| name == known.name))
+            .collect()
+    }
+
+    /// Returns where the packages come from, if the arguments name it.
+    fn source(&self) -> Result<Option<Source>, Exit> {
+        if let Some(folder) = &self.path {
+            return checkout(folder).map(Some);
+        }
+        if let Some(name) = &self.registry {
+            return Ok(Some(Source::Registry(name.clone())));
+        }
+        let reference = [
+            ("rev", &self.rev),
+            ("tag", &self.tag),
+            ("branch", &self.branch),
+        ];
+        let reference = reference
+            .into_iter()
+            .find_map(|(kind, name)| Some((kind, name.clone()?)));
+        if self.git.is_none() && reference.is_none() {
+            return Ok(None);
+        }
+        let url = self.git.clone();
+        Ok(Some(Source::Git {
+            url: url.unwrap_or_else(|| manifest::REPOSITORY.to_owned()),
+            reference,
+        }))
+    }
+}
+
+/// Checks that the folder is a checkout of blitz-io.
+fn checkout(folder: &Path) -> Result<Source, Exit> {
+    let given = folder.display();
+    let missing = REPLACEMENTS
+        .iter()
+        .map(|known| format!("drop-in/{}/Cargo.toml", known.name))
+        .find(|file| !folder.join(file).is_file());
+    if let Some(file) = missing {
+        return Err(Exit::usage(
+            format_args!("--path: {given} has no {file}"),
+            "Give the folder of a checkout of blitz-io, the one with crates/ and drop-in/.",
+        ));
+    }
+    let folder = path::absolute(folder)
+        .map_err(|error| Exit::Failed(format!("--path: {given} has no absolute path: {error}")))?;
+    Ok(Source::Path(folder))
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    let project = Project::find(&arguments.folder)?;
+    if arguments.undo {
+        return undo::run(&project, arguments.json);
+    }
+    let wanted = arguments.wanted();
+    let report = if arguments.check {
+        check(&project, &wanted)?
+    } else {
+        migrate(&project, &wanted, arguments.source()?.as_ref())?
+    };
+    report.print(arguments.json)?;
+    report.end(&wanted)
+}
+
+/// Reads both files, and changes nothing.
+fn check(project: &Project, wanted: &[&'static Replacement]) -> Result<Report, Exit> {
+    let manifest = Manifest::read(&project.manifest)?;
+    let Some(lock) = Lock::read(&project.lock)? else {
+        return Err(Exit::Failed(format!(
+            "{} does not exist yet: `cargo generate-lockfile` writes it\n\n\
+             Or run `blitz migrate`, which does not need it.",
+            project.lock.display()
+        )));
+    };
+    let finding = |known: &&'static Replacement| {
+        let mut finding = Finding::new(known, &lock);
+        if finding.state == State::NotReplaced {
+            finding.why = Some(why(known, &manifest));
+        }
+        finding
+    };
+    Ok(Report::new(
+        project,
+        wanted.iter().map(finding).collect(),
+        None,
+    ))
+}
+
+/// Describes why a package is not replaced, as far as the files show it.
+fn why(known: &Replacement, manifest: &Manifest) -> String {
+    let name = known.name;
+    match manifest.patch(name) {
+        Some(patch) if patch.is_ours => format!(
+            "Cargo.toml replaces it, but Cargo.lock holds on to the registry's package. Run `blitz migrate --only {name}`."
+        ),
+        Some(patch) => foreign(name, &patch.text),
+        None => format!("Cargo.toml does not replace it. Run `blitz migrate --only {name}`."),
+    }
+}
+
+fn foreign(name: &str, line: &str) -> String {
+    format!(
+        "Cargo.toml already replaces it by another package: `{name} = {line}`. Remove that line and run `blitz migrate --only {name}`."
+    )
+}
+
+/// Replaces what can be replaced.
+fn migrate(
+    project: &Project,
+    wanted: &[&'static Replacement],
+    source: Option<&Source>,
+) -> Result<Report, Exit> {
+    // Nothing is written if one of the files is not understood.
+    Manifest::read(&project.manifest)?;
+    Lock::read(&project.lock)?;
+    let begin = Files::read(project)?;
+    let mut saved = Saved::begin(project, &begin)?;
+    let before = match Lock::read(&project.lock)? {
+        Some(lock) => lock,
+        None => {
+            cargo::update(project, &["--workspace"]).map_err(|message| {
+                Exit::Failed(format!(
+                    "Cargo does not resolve the program as it is:\n{message}"
+                ))
+            })?;
+            Lock::read(&project.lock)?.unwrap_or_default()
+        }
+    };
+    let mut tried = Vec::new();
+    for known in wanted {
+        tried.push(replace(project, known, source)?);
+    }
+    let end = Files::read(project)?;
+    if end == begin {
+        saved.discard_new();
+    } else {
+        saved.end(&end)?;
+    }
+    // Only now: a later replacement may have changed who needs an earlier one.
+    let after = Lock::read(&project.lock)?.unwrap_or_default();
+    let findings = wanted.iter().zip(tried).map(|(known, tried)| {
+        let mut finding = Finding::new(known, &after);
+        match tried {
+            Tried::Kept => {}
+            Tried::Replaced(was) => finding.was = was,
+            Tried::Failed(why) => finding.why = Some(why),
+        }
+        finding
+    });
+    let report = Report::new(project, findings.collect(), Some((&before, &after)));
+    let is_changed = end != begin;
+    Ok(report.with_next(is_changed.then_some(
+        "Build and test the program now. `blitz migrate --undo` takes the replacement back.",
+    )))
+}
+
+/// What became of one package.
+enum Tried {
+    /// There was nothing to do.
+    Kept,
+    /// It is replaced; the version of the registry's, unless it was ours before.
+    Replaced(Option<String>),
+    /// It is not, for this reason, and both files are as they were.
+    Failed(String),
+}
+
+/// Replaces one package.
+fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> Result<Tried, Exit> {
+    let begin = Files::read(project)?;
+    let lock = Lock::read(&project.lock)?.unwrap_or_default();
+    let locked = lock.locked(known);
+    let mut manifest = Manifest::read(&project.manifest)?;
+    let has_line = match manifest.patch(known.name) {
+        Some(patch) if !patch.is_ours && !locked.is_empty() => {
+            return Ok(Tried::Failed(foreign(known.name, &patch.text)));
+        }
+        patch => patch.is_some_and(|patch| patch.is_ours),
+    };
+    // If it is ours already, the arguments may name another source.
+    let is_moved = has_line && source.is_some() && lock.ours(known).is_some();
+    if locked.is_empty() && !is_moved {
+        return Ok(Tried::Kept);
+    }
+    if source.is_some() || !has_line {
+        manifest.set(known, source.unwrap_or(&Source::default()));
+        manifest.write()?;
+    }
+    match resolve(project, known) {
+        Ok(()) => Ok(Tried::Replaced(locked.first().map(|&was| was.to_owned()))),
+        Err(why) => {
+            begin.write(project)?;
+            Ok(Tried::Failed(why))
+        }
+    }
+}
+
+/// Makes `Cargo.lock` follow the line that replaces `known`. Returns why it does not.
+fn resolve(project: &Project, known: &Replacement) -> Result<(), String> {
+    // Makes Cargo read the line. If the package fits as it is, Cargo uses it, else the lock file
+    // names its version.
+    cargo::update(project, &["--workspace"])?;
+    let lock = project.resolved()?;
+    if let Some(version) = lock.unused_patch(known.name) {
+        for held in lock.locked(known) {
+            let package = format!("{}@{held}", known.name);
+            cargo::update(project, &[&package, "--precise", version])?;
+        }
+    }
+    // Cargo also succeeds without the package. What counts is the tree.
+    let lock = project.resolved()?;
+    if lock.ours(known).is_some() && lock.locked(known).is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "Cargo read the line and did not use it. `cargo tree -i {}` shows who depends on it.",
+            known.name
+        ))
+    }
+}

@@ -1,0 +1,259 @@
+//! The report of `blitz migrate`, as text and as JSON.
+
+use std::fmt::Write;
+
+use blitz_bench::report::wrapped;
+use serde::Serialize;
+
+use super::Replacement;
+use super::cargo::Project;
+use super::lock::{Lock, OURS};
+use crate::exit::Exit;
+use crate::output;
+
+/// How many names are printed before the rest is counted.
+const NAMES: usize = 6;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// The tree has blitz-io's package.
+    Replaced,
+    /// The tree has the registry's, in a version that blitz-io replaces.
+    NotReplaced,
+    /// The tree has only versions that blitz-io does not replace.
+    AnotherVersion,
+    /// The tree does not have it.
+    Absent,
+}
+
+/// The state of one package.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    #[serde(skip)]
+    known: &'static Replacement,
+    name: &'static str,
+    pub state: State,
+    /// The version in the tree: of blitz-io's package if it is replaced, else of the other.
+    version: Option<String>,
+    /// The version that this call has replaced.
+    pub was: Option<String>,
+    /// The packages that depend on that version.
+    required_by: Vec<String>,
+    /// Versions that stay, because blitz-io does not replace them.
+    stays: Vec<Stays>,
+    /// Why it is not replaced.
+    pub why: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Stays {
+    version: String,
+    required_by: Vec<String>,
+}
+
+impl Finding {
+    pub fn new(known: &'static Replacement, lock: &Lock) -> Finding {
+        let (locked, unknown) = (lock.locked(known), lock.unknown(known));
+        let (state, version) = match (locked.first(), lock.ours(known), unknown.first()) {
+            (Some(held), ..) => (State::NotReplaced, Some(*held)),
+            (_, Some(ours), _) => (State::Replaced, Some(ours)),
+            (.., Some(other)) => (State::AnotherVersion, Some(*other)),
+            _ => (State::Absent, None),
+        };
+        let dependents = |version: &str| lock.dependents(known.name, version);
+        let stays = unknown.iter().map(|version| Stays {
+            version: (*version).to_owned(),
+            required_by: dependents(version),
+        });
+        Finding {
+            known,
+            name: known.name,
+            state,
+            version: version.map(str::to_owned),
+            was: None,
+            required_by: version.map(dependents).unwrap_or_default(),
+            stays: stays.collect(),
+            why: None,
+        }
+    }
+
+    fn write(&self, text: &mut String) {
+        let version = self.version.as_deref().unwrap_or_default();
+        let state = match (self.state, &self.was) {
+            (State::Replaced, Some(was)) => {
+                format!("replaced: {was} by {version} of blitz-io")
+            }
+            (State::Replaced, None) => format!("replaced by {version} of blitz-io"),
+            (State::NotReplaced, _) => format!("not replaced: {version} of the registry"),
+            (State::AnotherVersion, _) => {
+                format!(
+                    "not replaced: blitz-io replaces {} only",
+                    self.known.versions
+                )
+            }
+            (State::Absent, _) => "not in the tree".to_owned(),
+        };
+        let _ = writeln!(text, "{:<12} {state}", self.name);
+        if matches!(self.state, State::Replaced | State::NotReplaced) {
+            depends(text, version, &self.required_by);
+        }
+        for stays in &self.stays {
+            depends(text, &stays.version, &stays.required_by);
+        }
+        for line in self.why.iter().flat_map(|why| why.lines()) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+}
+
+fn depends(text: &mut String, version: &str, names: &[String]) {
+    if names.is_empty() {
+        return;
+    }
+    let more = names.len().saturating_sub(NAMES);
+    let shown = names[..names.len() - more].join(", ");
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let _ = writeln!(text, "  - {version} is required by {shown}{more}");
+}
+
+/// A package of the tree whose version changed.
+#[derive(Debug, Serialize)]
+struct Change {
+    name: String,
+    /// The versions that went.
+    from: Vec<String>,
+    /// The versions that came.
+    to: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Report {
+    manifest: String,
+    packages: Vec<Finding>,
+    /// What else changed in `Cargo.lock`.
+    changed: Vec<Change>,
+    /// What to do next.
+    #[serde(skip)]
+    next: Option<&'static str>,
+}
+
+impl Report {
+    /// Creates the report; `locks` are those of before and after, if something was done.
+    pub fn new(project: &Project, packages: Vec<Finding>, locks: Option<(&Lock, &Lock)>) -> Report {
+        Report {
+            manifest: project.manifest.display().to_string(),
+            packages,
+            changed: locks.map_or_else(Vec::new, |(old, new)| changes(old, new)),
+            next: None,
+        }
+    }
+
+    /// Adds what to do next.
+    pub fn with_next(self, next: Option<&'static str>) -> Report {
+        Report { next, ..self }
+    }
+
+    pub fn print(&self, json: bool) -> Result<(), Exit> {
+        if json {
+            output::print_json(self)
+        } else {
+            output::print(&wrapped(&self.text(), output::width()))
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}\n\n", self.manifest);
+        for finding in &self.packages {
+            finding.write(&mut text);
+        }
+        for (title, has_from, has_to) in [
+            ("Updated as well", true, true),
+            ("Came with it, besides blitz-io's own crates", false, true),
+            ("No longer needed", true, false),
+        ] {
+            let kind = |change: &&Change| {
+                (!change.from.is_empty(), !change.to.is_empty()) == (has_from, has_to)
+                    && !change.name.starts_with(OURS)
+            };
+            let changes: Vec<String> = self.changed.iter().filter(kind).map(show).collect();
+            if !changes.is_empty() {
+                let _ = writeln!(text, "\n{title}\n  - {}", changes.join(", "));
+            }
+        }
+        if let Some(next) = self.next {
+            let _ = writeln!(text, "\n{next}");
+        }
+        text
+    }
+
+    /// Returns how the command ends.
+    pub fn end(&self, wanted: &[&Replacement]) -> Result<Exit, Exit> {
+        let names = |state| -> Vec<&str> {
+            let found = self
+                .packages
+                .iter()
+                .filter(move |found| found.state == state);
+            found.map(|found| found.name).collect()
+        };
+        let held = names(State::NotReplaced);
+        if !held.is_empty() {
+            return Err(Exit::Failed(format!("not replaced: {}", held.join(", "))));
+        }
+        if names(State::Replaced).is_empty() {
+            let all = wanted
+                .iter()
+                .map(|known| format!("{} {}", known.name, known.versions));
+            let all: Vec<String> = all.collect();
+            return Err(Exit::Failed(format!(
+                "there is nothing to replace: no package of the tree is {}",
+                all.join(" or ")
+            )));
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Formats a change; of packages that came or went, the name is enough.
+fn show(change: &Change) -> String {
+    let name = &change.name;
+    if change.from.is_empty() || change.to.is_empty() {
+        return name.clone();
+    }
+    let (from, to) = (change.from.join(" and "), change.to.join(" and "));
+    format!("{name} {from} → {to}")
+}
+
+/// Returns what differs, without the packages that are replaced.
+fn changes(old: &Lock, new: &Lock) -> Vec<Change> {
+    let (old, new) = (old.versions(), new.versions());
+    let none = Default::default();
+    let names = old
+        .keys()
+        .chain(new.keys().filter(|name| !old.contains_key(*name)));
+    let changes = names.map(|name| {
+        let (from, to) = (
+            old.get(name).unwrap_or(&none),
+            new.get(name).unwrap_or(&none),
+        );
+        let only = |a: &std::collections::BTreeSet<&str>, b: &std::collections::BTreeSet<&str>| {
+            a.difference(b)
+                .map(|version| (*version).to_owned())
+                .collect()
+        };
+        Change {
+            name: (*name).to_owned(),
+            from: only(from, to),
+            to: only(to, from),
+        }
+    });
+    let replaced = |name: &str| super::REPLACEMENTS.iter().any(|known| known.name == name);
+    let mut changes: Vec<Change> = changes
+        .filter(|change| !replaced(&change.name) && change.from != change.to)
+        .collect();
+    changes.sort_by(|a, b| a.name.cmp(&b.name));
+    changes
+}

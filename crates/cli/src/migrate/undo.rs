@@ -1,0 +1,189 @@
+//! `blitz migrate --undo`, and the files that it needs.
+//!
+//! Cargo's build folder keeps both files as they were before and after the replacement. If they
+//! have not changed since, they become again what they were, byte for byte.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::REPLACEMENTS;
+use super::cargo::{self, Project};
+use super::lock::Lock;
+use super::manifest::Manifest;
+use super::report::{Finding, Report};
+use crate::exit::Exit;
+
+/// The contents of both files.
+#[derive(PartialEq, Eq)]
+pub struct Files {
+    manifest: Vec<u8>,
+    /// `None` if there is no such file.
+    lock: Option<Vec<u8>>,
+}
+
+impl Files {
+    /// Reads both files of the program.
+    pub fn read(project: &Project) -> Result<Files, Exit> {
+        Files::of(&project.manifest, &project.lock).map_err(|error| {
+            Exit::Failed(format!(
+                "{} cannot be read: {error}",
+                project.lock.display()
+            ))
+        })
+    }
+
+    fn of(manifest: &Path, lock: &Path) -> io::Result<Files> {
+        Ok(Files {
+            manifest: fs::read(manifest)?,
+            lock: match fs::read(lock) {
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                lock => Some(lock?),
+            },
+        })
+    }
+
+    /// Writes both files of the program.
+    pub fn write(&self, project: &Project) -> Result<(), Exit> {
+        self.put(&project.manifest, &project.lock).map_err(|error| {
+            Exit::Failed(format!(
+                "{} cannot be written: {error}",
+                project.lock.display()
+            ))
+        })
+    }
+
+    fn put(&self, manifest: &Path, lock: &Path) -> io::Result<()> {
+        fs::write(manifest, &self.manifest)?;
+        match &self.lock {
+            Some(text) => fs::write(lock, text),
+            None => match fs::remove_file(lock) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+/// The folder with both files as they were before the replacement, and after it.
+pub struct Saved {
+    folder: PathBuf,
+    /// Whether this run wrote the files of before.
+    is_new: bool,
+}
+
+impl Saved {
+    fn of(project: &Project) -> Saved {
+        Saved {
+            folder: project.target.join("blitz-migrate"),
+            is_new: false,
+        }
+    }
+
+    /// Saves the files before they are changed. If they are as the last run left them, those of
+    /// before that run are kept instead.
+    pub fn begin(project: &Project, files: &Files) -> Result<Saved, Exit> {
+        let mut saved = Saved::of(project);
+        if saved.load("after").as_ref() != Some(files) || saved.load("before").is_none() {
+            saved.discard();
+            saved.is_new = true;
+            saved.save("before", files)?;
+        }
+        Ok(saved)
+    }
+
+    /// Saves the files after they were changed.
+    pub fn end(&mut self, files: &Files) -> Result<(), Exit> {
+        self.save("after", files)
+    }
+
+    /// Removes what was saved, if this run saved it.
+    pub fn discard_new(&self) {
+        if self.is_new {
+            self.discard();
+        }
+    }
+
+    fn discard(&self) {
+        // What remains is compared with the program's files before it is used.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    fn load(&self, when: &str) -> Option<Files> {
+        let folder = self.folder.join(when);
+        Files::of(&folder.join("Cargo.toml"), &folder.join("Cargo.lock")).ok()
+    }
+
+    fn save(&self, when: &str, files: &Files) -> Result<(), Exit> {
+        let folder = self.folder.join(when);
+        fs::create_dir_all(&folder)
+            .and_then(|()| files.put(&folder.join("Cargo.toml"), &folder.join("Cargo.lock")))
+            .map_err(|error| {
+                Exit::Failed(format!("{} cannot be written: {error}", folder.display()))
+            })
+    }
+}
+
+pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
+    let saved = Saved::of(project);
+    let now = Files::read(project)?;
+    let old = Lock::read(&project.lock)?.unwrap_or_default();
+    let before = saved.load("before");
+    match before {
+        Some(before) if saved.load("after").as_ref() == Some(&now) => before.write(project)?,
+        before => remove(
+            project,
+            &now,
+            before.is_some().then(|| saved.folder.join("before")),
+        )?,
+    }
+    saved.discard();
+    let new = Lock::read(&project.lock)?.unwrap_or_default();
+    let findings = REPLACEMENTS
+        .iter()
+        .map(|known| Finding::new(known, &new))
+        .collect();
+    Report::new(project, findings, Some((&old, &new))).print(json)?;
+    Ok(Exit::Done)
+}
+
+/// Removes the lines, and lets Cargo return to the versions of before where they still fit.
+fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<(), Exit> {
+    let mut manifest = Manifest::read(&project.manifest)?;
+    let mut removed = Vec::new();
+    for known in &REPLACEMENTS {
+        if manifest
+            .patch(known.name)
+            .is_some_and(|patch| patch.is_ours)
+        {
+            manifest.remove(known.name);
+            removed.push(known);
+        }
+    }
+    if removed.is_empty() {
+        return Ok(());
+    }
+    manifest.write()?;
+    if now.lock.is_none() {
+        return Ok(());
+    }
+    if let Err(message) = cargo::update(project, &["--workspace"]) {
+        now.write(project)?;
+        return Err(Exit::Failed(format!(
+            "Cargo does not resolve the program without the replacements, so they stay:\n{message}"
+        )));
+    }
+    let before = before.and_then(|folder| Lock::read(&folder.join("Cargo.lock")).ok()?);
+    let before = before.unwrap_or_default();
+    for known in removed {
+        let now = Lock::read(&project.lock)?.unwrap_or_default();
+        if let ([new], [old]) = (&now.locked(known)[..], &before.locked(known)[..])
+            && new != old
+        {
+            let package = format!("{}@{new}", known.name);
+            // Another version than before is no failure: something else needs it now.
+            let _ = cargo::update(project, &[&package, "--precise", old]);
+        }
+    }
+    Ok(())
+}

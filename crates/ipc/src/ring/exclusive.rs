@@ -1,0 +1,88 @@
+//! Whether a sender of a route or channel has a place for itself while it writes.
+//!
+//! Most receivers do: their cursors keep senders away from what they read. A *copier* may
+//! read a place that a sender writes to: a receiver with history, until it has reached the
+//! tail at which it joined; an observer, at any time; and every receiver of a ring that
+//! drops the oldest. It copies, and throws the copy away if the stamp has changed. But a
+//! race of plain accesses is undefined behaviour all the same. So a sender that does not
+//! have the place for itself writes by atomic words, as the copier reads (`memory/copy.rs`),
+//! and lends a private buffer in place of the place.
+//!
+//! * A copier that joins writes its cursor (an observer writes [`OBSERVER`]), counts up
+//!   `copiers`, passes a fence, and looks at stamps.
+//! * A sender that has claimed a place reads `copiers`. If it has changed, or the position
+//!   has reached those cursors that the sender saw last, it reads all cursors.
+//!
+//! **The place is the sender's own** if every cursor is above the position that the place
+//! held before. *A copier that joins:* either its fence comes after the claim, and it sees
+//! that the place is claimed; or the sender sees the count, and therefore the cursor. *A
+//! copier that was seen:* cursors only go up, so where the sender saw it, the copier has done
+//! with everything below, and the sender's look comes after that. The sender looks again
+//! when its position has reached the slowest cursor that it saw, plus the capacity.
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::fences;
+
+use super::{Delivery, INACTIVE, OBSERVER, Ring};
+use crate::mutant::{self, Mutant};
+
+/// What a sender knows of copiers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exclusive {
+    /// The count of copiers at its last look.
+    copiers: u64,
+    /// Positions below this one are its own when it has claimed them.
+    until: u64,
+}
+
+impl Exclusive {
+    /// A sender that has not looked knows that there was no copier before the first.
+    pub(crate) const fn new() -> Self {
+        Self {
+            copiers: 0,
+            until: u64::MAX,
+        }
+    }
+}
+
+impl Ring {
+    /// Whether the sender, which has claimed `position`, has its place for itself until it
+    /// publishes.
+    #[inline]
+    pub(crate) fn is_exclusive(&self, position: u64, known: &mut Exclusive) -> bool {
+        if self.delivery == Delivery::One {
+            // The stamp keeps all others away.
+            return true;
+        }
+        if self.drop_oldest {
+            return false;
+        }
+        if mutant::active(Mutant::IgnoresCopiers) {
+            return true;
+        }
+        fences::after_rmw();
+        let copiers = self.memory.copiers().load(Ordering::SeqCst);
+        if copiers != known.copiers || position >= known.until {
+            *known = Exclusive {
+                copiers,
+                until: self.exclusive_until(),
+            };
+        }
+        position < known.until
+    }
+
+    #[cold]
+    fn exclusive_until(&self) -> u64 {
+        let cursors = (0..self.participants).map(|participant| {
+            let cursor = self.memory.cursor(participant);
+            cursor.load(Ordering::SeqCst)
+        });
+        cursors
+            .map(|cursor| match cursor {
+                INACTIVE => u64::MAX,
+                OBSERVER => 0,
+                _ => cursor.saturating_add(self.capacity),
+            })
+            .fold(u64::MAX, u64::min)
+    }
+}

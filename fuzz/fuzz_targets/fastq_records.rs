@@ -1,0 +1,5 @@
+//! FASTQ records, from any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| blitz_fastq::fuzz::records(data));
