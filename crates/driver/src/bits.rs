@@ -79,6 +79,7 @@ pub fn to_mio(interest: Interest) -> mio::Interest {
 }
 
 /// Returns the bits that are set.
+#[cfg(not(loom))]
 pub(crate) fn of(pairs: &[(bool, Bits)]) -> Bits {
     (pairs.iter()).fold(
         0,

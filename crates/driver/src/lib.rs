@@ -99,8 +99,8 @@ pub mod model {
         driver.selector.happen(source, bits);
     }
 
-    /// Makes the timer of this driver expire, if it is set.
-    pub fn expire(driver: &crate::Driver) {
-        driver.selector.expire();
+    /// Makes the timer of this driver expire. Returns `false` if it is not set.
+    pub fn expire(driver: &crate::Driver) -> bool {
+        driver.selector.expire()
     }
 }

@@ -127,12 +127,15 @@ impl Selector {
         self.timer.set_by(deadline)
     }
 
-    /// Makes the timer expire, if it is set.
-    pub fn expire(&self) {
-        self.shared.with(|state| {
-            state.expired |= std::mem::take(&mut state.is_set);
+    /// Makes the timer expire. Returns `false` if it is not set.
+    pub fn expire(&self) -> bool {
+        let is_set = self.shared.with(|state| {
+            let is_set = std::mem::take(&mut state.is_set);
+            state.expired |= is_set;
+            is_set
         });
         self.shared.change.notify_one();
+        is_set
     }
 
     pub fn register(&self, source: &mut Source, token: usize, _interest: ()) -> io::Result<()> {

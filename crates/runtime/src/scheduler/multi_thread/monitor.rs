@@ -36,6 +36,12 @@ const LAST: Duration = Duration::from_millis(4);
 const LAST_ASLEEP: Duration = Duration::from_millis(2);
 /// And up to here while all is quiet, so that the looks cost next to nothing.
 const LAST_DOZING: Duration = Duration::from_millis(256);
+/// And this is all of it while parked workers could take the place of those that wait in a
+/// driver, as all of those are awake, and may block their threads at the same time.
+const UNATTENDED: Duration = Duration::from_micros(500);
+/// A worker that makes no poll for so long, while others do, has not only lost its processor
+/// for a time slice or two.
+const BLOCKED: Duration = Duration::from_millis(5);
 /// For how long after the last poll that it has seen the monitor stays while all sleep: a few
 /// looks, as to be made the monitor again costs about as much.
 const STAYS: Duration = Duration::from_millis(8);
@@ -50,8 +56,8 @@ pub(super) struct Monitor(Mutex<Seen>);
 
 /// What the last look has found.
 struct Seen {
-    /// How many polls each worker had made.
-    polls: Box<[u64]>,
+    /// How many polls each worker had made, and when that was seen first.
+    polls: Box<[(u64, Instant)]>,
     /// How many tasks had been taken from the inject queue.
     taken: usize,
     /// When to look next. `None` while there is no monitor.
@@ -78,7 +84,7 @@ pub(super) struct Found {
 impl Monitor {
     pub(super) fn new(workers: usize) -> Self {
         Self(Mutex::new(Seen {
-            polls: vec![u64::MAX; workers].into(),
+            polls: vec![(u64::MAX, Instant::now()); workers].into(),
             taken: usize::MAX,
             next: None,
             pause: FIRST,
@@ -134,8 +140,12 @@ impl Monitor {
 
 impl Seen {
     fn remember(&mut self, shared: &Shared) {
-        for (polls, core) in self.polls.iter_mut().zip(shared.cores.iter()) {
-            *polls = core.counters.polls.get();
+        let now = Instant::now();
+        for ((polls, since), core) in self.polls.iter_mut().zip(shared.cores.iter()) {
+            let seen = core.counters.polls.get();
+            if std::mem::replace(polls, seen) != seen {
+                *since = now;
+            }
         }
         self.taken = shared.inject.taken();
     }
@@ -157,25 +167,27 @@ impl Seen {
             none_polls: true,
         };
         let mut is_quiet = !injected;
-        for (worker, core) in shared.cores.iter().enumerate() {
-            if core.counters.polls.get() != self.polls[worker] {
-                is_quiet = false;
+        for (core, &(polls, since)) in shared.cores.iter().zip(&self.polls) {
+            if core.counters.polls.get() != polls {
                 found.none_polls = false;
                 self.polled = Some(Instant::now());
-                continue;
+            } else if core.has_tasks() {
+                is_quiet = false;
+                found.claimed = true;
+                found.work |= since.elapsed() >= BLOCKED;
             }
-            let has_tasks = core.has_tasks();
-            is_quiet &= !has_tasks;
-            found.work |= has_tasks;
-            found.claimed |= has_tasks;
         }
-        for driver in 0..shared.drivers.len() {
-            is_quiet &= !shared.drivers.has_sources(driver) || shared.idle.is_attended(driver);
-        }
+        found.work |= found.claimed && found.none_polls;
+        is_quiet &= found.none_polls;
+        let attended =
+            |driver| !shared.drivers.has_sources(driver) || shared.idle.is_attended(driver);
+        let is_attended = (0..shared.drivers.len()).all(attended);
+        is_quiet &= is_attended;
         self.remember(shared);
         let all_asleep = shared.idle.awake() == 0;
         let dozes = is_quiet && !all_asleep && self.pause >= LAST && shared.idle.doze(place);
         let most = match (dozes, all_asleep) {
+            _ if !is_attended => UNATTENDED,
             (true, _) => LAST_DOZING,
             (false, true) => LAST_ASLEEP,
             (false, false) => LAST,

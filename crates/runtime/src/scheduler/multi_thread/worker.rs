@@ -440,8 +440,9 @@ impl Worker {
     /// worker goes on working.
     #[inline]
     pub(super) fn notify_pushed(&self, stealable: bool) {
-        let stealable = stealable && !self.parking.get();
-        self.unpark_called(self.shared.idle.pushed(stealable));
+        if !self.parking.get() {
+            self.unpark_called(self.shared.idle.pushed(stealable));
+        }
     }
 
     /// Unparks those that were called. A worker whose park wakes a task may call itself: then
