@@ -48,6 +48,7 @@ pub const SPECS: &[Spec] = specs! {
     "reads_to_process" 0 Number "0" "stop after this many reads or pairs (0: process all)"
     "dont_overwrite" 0 Flag "" "fail if an output file exists"
     "fix_mgi_id" 0 Flag "" "put a space before the /1 and /2 of MGI read names"
+    "dont_check_pair_names" 0 Flag "" "pair reads whatever their names are"
     "verbose" b'V' Flag "" "say on standard error how far the run has come"
     "disable_adapter_trimming" b'A' Flag "" "do not trim adapters"
     "adapter_sequence" b'a' Text "auto" "adapter of read 1; with single reads it is detected if not given"
@@ -171,6 +172,10 @@ impl Arguments {
                     words.next()
                 };
                 arguments.set(spec, value.map(String::as_str))?;
+            } else {
+                return Err(format!(
+                    "{word:?} is no option: which one is it the value of?"
+                ));
             }
         }
         Ok(arguments)

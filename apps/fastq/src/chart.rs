@@ -1,5 +1,6 @@
 //! Pictures of the HTML report, as SVG.
 
+use crate::bins;
 use std::fmt::Write;
 
 /// A line of a chart.
@@ -18,7 +19,7 @@ const TOP: f64 = 22.0;
 /// How many points a line has; more would not be visible.
 const POINTS: usize = 900;
 
-/// Draws lines over places that are counted from `first`.
+/// Draws lines over places that are counted from `first`, and later ones in [`bins`].
 pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
     let len = lines
         .iter()
@@ -33,6 +34,7 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
         .fold(0.0, f64::max);
     let step = nice(most / 4.0);
     let top = (most / step).ceil().max(1.0) * step;
+    let len = bins::start(len);
     let x = |at: f64| LEFT + at / (len.max(2) - 1) as f64 * (WIDTH - LEFT - 10.0);
     let y = |value: f64| TOP + (1.0 - value / top) * (HEIGHT - TOP - BOTTOM);
     let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">");
@@ -53,7 +55,7 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
         value += step;
     }
     let every = nice(len as f64 / 10.0).max(1.0) as usize;
-    for at in (0..len).filter(|at| (at + first).is_multiple_of(every)) {
+    for at in (first.next_multiple_of(every) - first..len).step_by(every) {
         let _ = write!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
@@ -77,7 +79,7 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
             .enumerate()
             .step_by(stride)
             .filter(|(_, value)| value.is_finite())
-            .map(|(at, &value)| format!("{:.1},{:.1}", x(at as f64), y(value)))
+            .map(|(at, &value)| format!("{:.1},{:.1}", x(bins::start(at) as f64), y(value)))
             .collect();
         let (colour, name) = (line.colour, line.name);
         let _ = write!(

@@ -2,8 +2,9 @@
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::file_names::path;
 use crate::options::{Options, Split};
-use std::path::Path;
+use blitz_io::pipeline::atomic_output::{Identity, Target};
 
 impl Options {
     /// Checks that the options are compatible, and drops those that have no effect.
@@ -132,33 +133,42 @@ impl Options {
     }
 
     fn check_names(&self, keep_existing: bool) -> Result<(), Failure> {
-        let outputs = self.outputs();
-        for (at, &(option, name)) in outputs.iter().enumerate() {
+        let inputs = self.inputs();
+        let mut outputs: Vec<(&str, &str, Target)> = vec![];
+        for (option, name) in self.outputs() {
             if name.is_empty() {
                 continue;
             }
-            for &(other, its) in &outputs[..at] {
-                let both_unpaired = other == "--unpaired1" && option == "--unpaired2";
-                if its == name && !both_unpaired && !is_device(name) {
+            let target = Target::new(&path(name))
+                .map_err(|error| Failure::file(name, "create it", &error))?;
+            if keep_existing && path(name).exists() {
+                return Err(Failure::options(format!(
+                    "{name} exists, and --dont_overwrite is given"
+                )));
+            }
+            check_input(&inputs, &target, option, name)?;
+            for (other, its, earlier) in &outputs {
+                let both_unpaired = *other == "--unpaired1" && option == "--unpaired2";
+                let shared = target.is_direct() || (both_unpaired && *its == name);
+                if *earlier == target && !shared {
                     return Err(Failure::options(format!(
                         "{other} and {option} name the same file: {name}"
                     )));
                 }
             }
-            if keep_existing && Path::new(name).exists() {
-                return Err(Failure::options(format!(
-                    "{name} exists, and --dont_overwrite is given"
-                )));
-            }
-            for input in [&self.in1, &self.in2] {
-                if !is_device(name) && same_file(name, input) {
-                    return Err(Failure::data(format!(
-                        "{option} names an input file: {name}"
-                    )));
-                }
-            }
+            outputs.push((option, name, target));
+        }
+        if self.stdout {
+            check_input(&inputs, &Target::stdout(), "--stdout", "standard output")?;
         }
         Ok(())
+    }
+
+    /// Returns the identities of the input files.
+    fn inputs(&self) -> Vec<Identity> {
+        let names = [&self.in1, &self.in2].into_iter();
+        let identities = names.filter_map(|name| Identity::new(&path(name)).ok());
+        identities.filter(|input| !input.is_device()).collect()
     }
 
     fn check_ranges(&mut self, given: &Arguments) -> Result<(), Failure> {
@@ -189,7 +199,12 @@ impl Options {
             ("unqualified_percent_limit", 0, 100),
             ("n_base_limit", 0, 50),
             ("length_required", 0, i64::MAX),
+            ("overlap_len_require", 1, i64::MAX),
+            ("overlap_diff_limit", 0, i64::MAX),
             ("overlap_diff_percent_limit", 0, 100),
+            ("poly_g_min_len", 1, i64::MAX),
+            ("poly_x_min_len", 1, i64::MAX),
+            ("filter_by_index_threshold", 0, i64::MAX),
             ("overrepresentation_sampling", 1, 10_000),
         ];
         let all = fixed
@@ -248,14 +263,20 @@ fn drop_name(name: &mut String, option: &str, when: &str) {
     }
 }
 
-fn is_device(name: &str) -> bool {
-    name.starts_with("/dev/")
-}
-
-/// Whether two names lead to the same file, through any links.
-fn same_file(a: &str, b: &str) -> bool {
-    match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
+/// Fails if an output is one of the inputs.
+fn check_input(
+    inputs: &[Identity],
+    target: &Target,
+    option: &str,
+    name: &str,
+) -> Result<(), Failure> {
+    let is_input = target
+        .identity()
+        .is_ok_and(|output| inputs.contains(&output));
+    if is_input {
+        return Err(Failure::data(format!(
+            "{option} names an input file: {name}"
+        )));
     }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Properties of the input that are detected before it is processed.
 
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::known;
 use crate::options::{Options, Split};
 use crate::record::{Block, Blocks};
@@ -21,10 +22,10 @@ const USUAL_LENGTH: usize = 151;
 const LONGEST: usize = 60;
 
 /// Calls `each` with every read of the file until it returns false.
-fn each_read(name: &str, mut each: impl FnMut(&Block, usize) -> bool) -> Result<(), Failure> {
-    let mut blocks = Blocks::open(name)?;
+fn each_read(file: &InputFile, mut each: impl FnMut(&Block, usize) -> bool) -> Result<(), Failure> {
+    let mut blocks = Blocks::look_ahead(file)?;
     loop {
-        let block = blocks.next(1000)?;
+        let block = blocks.some(1000)?;
         if block.len() == 0 || !(0..block.len()).all(|at| each(&block, at)) {
             return Ok(());
         }
@@ -33,9 +34,9 @@ fn each_read(name: &str, mut each: impl FnMut(&Block, usize) -> bool) -> Result<
 }
 
 /// Returns the length of the longest of the first reads.
-pub fn read_length(name: &str) -> Result<usize, Failure> {
+pub fn read_length(file: &InputFile) -> Result<usize, Failure> {
     let (mut longest, mut reads) = (0, 0);
-    each_read(name, |block, at| {
+    each_read(file, |block, at| {
         longest = longest.max(block.get(at).len());
         reads += 1;
         reads < READS_FOR_LENGTH
@@ -51,9 +52,9 @@ const TWO_COLOURS: [&[u8]; 11] = [
 
 /// Whether the machine takes a missing signal for G, according to the name of the first
 /// read.
-pub fn two_colours(name: &str) -> Result<bool, Failure> {
+pub fn two_colours(file: &InputFile) -> Result<bool, Failure> {
     let mut found = false;
-    each_read(name, |block, at| {
+    each_read(file, |block, at| {
         let name = block.get(at).name;
         found = TWO_COLOURS.iter().any(|start| name.starts_with(start));
         false
@@ -62,9 +63,9 @@ pub fn two_colours(name: &str) -> Result<bool, Failure> {
 }
 
 /// Returns the number of reads in the file, or an estimate if there are many.
-pub fn number_of_reads(name: &str) -> Result<i64, Failure> {
+pub fn number_of_reads(file: &InputFile) -> Result<i64, Failure> {
     let (mut reads, mut bases, mut bytes, mut more) = (0, 0, 0, false);
-    each_read(name, |block, at| {
+    each_read(file, |block, at| {
         if reads >= READS_FOR_NUMBER || bases >= USUAL_LENGTH * READS_FOR_NUMBER {
             more = true;
             return false;
@@ -78,7 +79,13 @@ pub fn number_of_reads(name: &str) -> Result<i64, Failure> {
     if !more {
         return Ok(reads as i64);
     }
-    let size = std::fs::metadata(name)
+    let name = file.name();
+    if file.is_stream() {
+        return Err(Failure::options(format!(
+            "--split needs a file, as the number of reads in {name} is not known"
+        )));
+    }
+    let size = std::fs::metadata(crate::file_names::path(name))
         .map_err(|error| Failure::file(name, "read its size", &error))?
         .len();
     // The size of a compressed file gives its length only if the ratio of compression is
@@ -92,7 +99,7 @@ pub fn number_of_reads(name: &str) -> Result<i64, Failure> {
 }
 
 /// Examines the input and completes the options.
-pub fn look(options: &mut Options) -> Result<[Vec<Vec<u8>>; 2], Failure> {
+pub fn look(options: &mut Options, files: &[InputFile]) -> Result<[Vec<Vec<u8>>; 2], Failure> {
     let mut hot = [vec![], vec![]];
     if !options.seekable() {
         if options.detects_adapter(false) || options.detects_adapter(true) {
@@ -103,24 +110,19 @@ pub fn look(options: &mut Options) -> Result<[Vec<Vec<u8>>; 2], Failure> {
         }
         return Ok(hot);
     }
-    let files = [options.in1.clone(), options.in2.clone()];
-    for (which, name) in files
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| !name.is_empty())
-    {
-        options.read_length[which] = read_length(name)?;
-        if options.overrepresented {
-            hot[which] = crate::overrepresented::find(name, options.read_length[which])?;
+    if options.overrepresented {
+        for (which, file) in files.iter().enumerate() {
+            options.read_length[which] = read_length(file)?;
+            hot[which] = crate::overrepresented::find(file, options.read_length[which])?;
         }
     }
     let mut number = 0;
-    for (which, name) in files.iter().enumerate() {
-        if !options.detects_adapter(which == 1) || name.is_empty() {
+    for (which, file) in files.iter().enumerate() {
+        if !options.detects_adapter(which == 1) {
             continue;
         }
         eprintln!("Detecting adapter sequence for read{}...", which + 1);
-        let (reads, found) = adapter(name, options.trim[0].tail)?;
+        let (reads, found) = adapter(file, options.trim[0].tail)?;
         // fastp means to shorten a longer one, but drops it.
         let found = found.filter(|found| found.len() <= LONGEST);
         number = reads;
@@ -191,10 +193,10 @@ fn each_seed(seq: &[u8], tail: usize, mut each: impl FnMut(usize, usize)) {
 }
 
 /// Finds the adapter of the file's reads. Also returns an estimate of the number of reads.
-fn adapter(name: &str, tail: i64) -> Result<(i64, Option<String>), Failure> {
+fn adapter(file: &InputFile, tail: i64) -> Result<(i64, Option<String>), Failure> {
     let mut reads: Vec<Box<[u8]>> = vec![];
     let (mut total, mut bytes, mut more) = (0, 0, false);
-    each_read(name, |block, at| {
+    each_read(file, |block, at| {
         if reads.len() >= READS_FOR_ADAPTER || total >= USUAL_LENGTH * READS_FOR_ADAPTER {
             more = true;
             return false;
@@ -206,7 +208,7 @@ fn adapter(name: &str, tail: i64) -> Result<(i64, Option<String>), Failure> {
         true
     })?;
     let number = if more {
-        number_of_reads(name)?
+        number_of_reads(file)?
     } else {
         reads.len() as i64
     };

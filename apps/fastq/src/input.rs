@@ -1,25 +1,214 @@
-//! Input files: plain and gzip, including blocked gzip and sequences of members.
+//! Input files: plain and gzip, including blocked gzip and sequences of members. The content
+//! tells which, not the name.
 
 use crate::failure::Failure;
-use flate2::bufread::MultiGzDecoder;
-use std::fs::File;
-use std::io::{self, BufReader, Read};
+use crate::file_names::path;
+use blitz_io::pipeline::gzip::MemberReader;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many bytes the inflater reads at a time.
 const COMPRESSED: usize = 1 << 17;
+/// How a gzip file begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Opens the input file `name` for reading; a file whose name ends in `.gz` is inflated.
-pub fn open(name: &str) -> Result<Box<dyn Read + Send>, Failure> {
-    let file = if name == "/dev/stdin" {
-        Box::new(io::stdin()) as Box<dyn Read + Send>
-    } else {
-        Box::new(File::open(name).map_err(|error| Failure::file(name, "open it", &error))?)
-    };
-    if name.ends_with(".gz") {
-        Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(
-            COMPRESSED, file,
-        ))))
-    } else {
-        Ok(file)
+/// An input file, which can be read from its beginning several times.
+#[derive(Clone)]
+pub struct InputFile {
+    name: String,
+    /// What cannot be opened twice: a pipe, a device or standard input.
+    stream: Option<Arc<Mutex<Stream>>>,
+    /// How many bytes of the file were read for the last time.
+    bytes_read: Arc<AtomicU64>,
+}
+
+/// A stream, and the bytes that were read ahead.
+struct Stream {
+    ahead: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+}
+
+impl InputFile {
+    pub fn open(name: &str) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::file(name, "open it", &error);
+        let stream = if name == STDIN {
+            Some(Box::new(io::stdin()) as Box<dyn Read + Send>)
+        } else if fs::metadata(path(name)).map_err(failed)?.is_file() {
+            None
+        } else {
+            Some(Box::new(File::open(path(name)).map_err(failed)?) as Box<dyn Read + Send>)
+        };
+        let stream = stream.map(|rest| Stream {
+            ahead: vec![],
+            rest,
+        });
+        Ok(Self {
+            name: name.to_owned(),
+            stream: stream.map(|stream| Arc::new(Mutex::new(stream))),
+            bytes_read: Arc::default(),
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether this is a pipe, a device or standard input.
+    pub fn is_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// Returns a reader of the content from the beginning. What it reads can be read again.
+    pub fn look_ahead(&self) -> Result<Content, Failure> {
+        match &self.stream {
+            Some(stream) => Ok(self.content(Again {
+                stream: stream.clone(),
+                at: 0,
+            })),
+            None => Ok(self.content(self.file()?)),
+        }
+    }
+
+    /// Returns a reader of the content from the beginning, the last one.
+    pub fn read(&self) -> Result<Content, Failure> {
+        match &self.stream {
+            Some(stream) => Ok(self.content(Last {
+                ahead: Cursor::new(mem::take(&mut lock(stream).ahead)),
+                stream: stream.clone(),
+            })),
+            None => Ok(self.content(Counted {
+                file: self.file()?,
+                bytes: self.bytes_read.clone(),
+            })),
+        }
+    }
+
+    fn file(&self) -> Result<File, Failure> {
+        let file = File::open(path(&self.name));
+        file.map_err(|error| Failure::file(&self.name, "open it", &error))
+    }
+
+    /// Returns the size of the file, compressed as it is; that of a stream is not known.
+    pub fn size(&self) -> Option<u64> {
+        let known = fs::metadata(path(&self.name)).ok()?;
+        (!self.is_stream()).then_some(known.len())
+    }
+
+    /// Returns how many of these bytes were read for the last time.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    fn content(&self, bytes: impl Read + Send + 'static) -> Content {
+        Content::Unknown {
+            bytes: Box::new(bytes),
+            // An empty file with such a name was cut off.
+            may_be_empty: !self.name.ends_with(".gz"),
+        }
+    }
+}
+
+/// The name of standard input.
+pub const STDIN: &str = "/dev/stdin";
+
+fn lock(stream: &Mutex<Stream>) -> std::sync::MutexGuard<'_, Stream> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads a stream from its beginning, and keeps what it reads.
+struct Again {
+    stream: Arc<Mutex<Stream>>,
+    at: usize,
+}
+
+impl Read for Again {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Stream { ahead, rest } = &mut *lock(&self.stream);
+        let mut known = &ahead[self.at..];
+        let read = if known.is_empty() {
+            let read = rest.read(buffer)?;
+            let room = ahead.try_reserve(read);
+            room.map_err(|_| ErrorKind::OutOfMemory)?;
+            ahead.extend_from_slice(&buffer[..read]);
+            read
+        } else {
+            known.read(buffer)?
+        };
+        self.at += read;
+        Ok(read)
+    }
+}
+
+/// Reads what was read ahead of a stream, and then the rest.
+struct Last {
+    ahead: Cursor<Vec<u8>>,
+    stream: Arc<Mutex<Stream>>,
+}
+
+impl Read for Last {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.ahead.read(buffer)? {
+            0 => {
+                self.ahead = Cursor::default();
+                lock(&self.stream).rest.read(buffer)
+            }
+            read => Ok(read),
+        }
+    }
+}
+
+/// A file of which the bytes that are read are counted.
+struct Counted {
+    file: File,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// The content of a file. The first read finds out whether it is compressed: until then it
+/// must not wait for a pipe.
+pub enum Content {
+    Unknown {
+        bytes: Box<dyn Read + Send>,
+        may_be_empty: bool,
+    },
+    Known(Box<dyn Read + Send>),
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Self::Unknown {
+            bytes,
+            may_be_empty,
+        } = self
+        {
+            let mut beginning = vec![];
+            bytes.take(GZIP.len() as u64).read_to_end(&mut beginning)?;
+            if beginning.is_empty() && !*may_be_empty {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            let compressed = beginning == GZIP;
+            let bytes = mem::replace(bytes, Box::new(io::empty()));
+            let whole = Cursor::new(beginning).chain(bytes);
+            *self = Self::Known(if compressed {
+                let buffered = BufReader::with_capacity(COMPRESSED, whole);
+                Box::new(MemberReader::new(buffered))
+            } else {
+                Box::new(whole)
+            });
+        }
+        match self {
+            Self::Known(content) => content.read(buffer),
+            Self::Unknown { .. } => unreachable!("it became known above"),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The JSON report: keys, order and number formats of fastp.
 
+use crate::bins;
 use crate::report::Report;
 use crate::stats::Summary;
 use std::fmt::Write;
@@ -82,11 +83,17 @@ pub fn write(report: &Report) -> String {
     out
 }
 
+/// Returns the version of fastp whose results these are, and this program as its local label
+/// in the sense of PEP 440: MultiQC sorts such versions and shows them as they are.
+fn version() -> String {
+    format!("{}+blitz-fastq.{}", crate::FASTP, env!("CARGO_PKG_VERSION"))
+}
+
 fn summary(out: &mut String, report: &Report) {
     let _ = writeln!(
         out,
         "\t\"summary\": {{\n\t\t\"fastp_version\": \"{}\",",
-        crate::FASTP
+        version()
     );
     let _ = writeln!(out, "\t\t\"sequencing\": \"{}\",", report.sequencing());
     for (name, stats, merged, end) in [
@@ -239,6 +246,11 @@ fn section(out: &mut String, name: &str, stats: &Summary, sequences: &[(String, 
             .collect();
         let _ = writeln!(out, "\t\t\"{name}\": {{\n{}\n\t\t}},", lines.join(",\n"));
     }
+    let entries = stats.qualities.first().map_or(0, |(_, curve)| curve.len());
+    if entries > bins::EXACT {
+        let cycles = list(0..entries, |bin| (bins::start(bin) + 1).to_string());
+        let _ = writeln!(out, "\t\t\"curve_cycles\": [{cycles}],");
+    }
     let kmers: Vec<_> = stats
         .kmers()
         .map(|(kmer, count)| format!("\t\t\t\"{kmer}\":{count}"))
@@ -259,6 +271,19 @@ fn section(out: &mut String, name: &str, stats: &Summary, sequences: &[(String, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_version_names_both_programs_in_the_form_of_pep_440() {
+        let version = version();
+        let (fastp, label) = version.split_once('+').expect("it has a label");
+        assert_eq!(fastp, crate::FASTP);
+        assert!(fastp.split('.').all(|part| part.parse::<u32>().is_ok()));
+        let own = label.strip_prefix("blitz-fastq.");
+        assert_eq!(own, Some(env!("CARGO_PKG_VERSION")));
+        let alphanumeric = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric());
+        let mut parts = label.split(['.', '-', '_']);
+        assert!(parts.all(|part| !part.is_empty() && alphanumeric(part)));
+    }
 
     #[test]
     fn numbers_look_like_those_of_c() {

@@ -5,8 +5,12 @@
 //!
 //! The program is a library so that fuzz targets can call its parts.
 
+#[macro_use]
+mod messages;
+
 mod adapter;
 mod arguments;
+mod bins;
 mod chart;
 mod check;
 mod collect;
@@ -16,6 +20,7 @@ mod counts;
 mod detect;
 mod duplicates;
 mod failure;
+mod file_names;
 mod filter;
 #[doc(hidden)]
 pub mod fuzz;
@@ -40,6 +45,7 @@ mod stats;
 mod trim;
 mod umi;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// The version of fastp whose results this program reproduces.
@@ -47,34 +53,31 @@ const FASTP: &str = "1.3.6";
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let program = words.first().map_or("blitz-fastq", String::as_str);
-    let rest = words.get(1..).unwrap_or_default();
+    let words: Vec<_> = std::env::args_os().collect();
+    let texts: Vec<_> = words.iter().map(|word| file_names::text(word)).collect();
+    let program = texts.first().map_or("blitz-fastq", String::as_str);
+    let rest = texts.get(1..).unwrap_or_default();
     if let [only] = rest
         && ["-v", "--version"].contains(&only.as_str())
     {
-        println!(
-            "blitz-fastq {} (results of fastp {FASTP})",
+        return print(&format!(
+            "blitz-fastq {} (results of fastp {FASTP})\n",
             env!("CARGO_PKG_VERSION")
-        );
-        return ExitCode::SUCCESS;
+        ));
     }
     let arguments = match arguments::Arguments::parse(rest) {
         Err(error) => {
-            eprintln!("{error}\n{}", arguments::usage(program));
+            eprintln!("ERROR: {error}\n{program} --help lists the options");
             return ExitCode::from(1);
         }
         Ok(arguments) if rest.is_empty() || arguments.has("help") => {
-            eprint!("{}", arguments::usage(program));
-            let _ = arguments;
-            return ExitCode::SUCCESS;
+            return print(&arguments::usage(program));
         }
         Ok(arguments) => arguments,
     };
     let start = std::time::Instant::now();
-    let command = words.iter().map(|word| format!("{word} ")).collect();
+    let shown = |word: &std::ffi::OsString| format!("{} ", word.to_string_lossy());
+    let command = words.iter().map(shown).collect();
     match options::Options::new(&arguments, command).and_then(run::run) {
         Ok(()) => {
             eprintln!(
@@ -88,5 +91,16 @@ pub fn main() -> ExitCode {
             eprintln!("ERROR: {failure}");
             ExitCode::from(failure.code)
         }
+    }
+}
+
+/// Prints text on standard output. It is no failure if the reader is gone (`--help | head`).
+fn print(text: &str) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("ERROR: standard output: cannot write it: {error}");
+            ExitCode::from(1)
+        }
+        _ => ExitCode::SUCCESS,
     }
 }

@@ -1,12 +1,12 @@
 //! Small input files: adapters in FASTA format and lists of barcodes.
 
 use crate::failure::Failure;
+use crate::file_names::path;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Fails unless `name` exists and is not a folder.
 pub fn must_be_file(name: &str) -> Result<(), Failure> {
-    match std::fs::metadata(name) {
+    match std::fs::metadata(path(name)) {
         Err(error) => Err(Failure::options(format!("cannot read '{name}': {error}"))),
         Ok(data) if data.is_dir() => Err(Failure::options(format!(
             "'{name}' is a folder, not a file"
@@ -17,7 +17,7 @@ pub fn must_be_file(name: &str) -> Result<(), Failure> {
 
 fn read(name: &str) -> Result<Vec<u8>, Failure> {
     must_be_file(name)?;
-    std::fs::read(Path::new(name))
+    std::fs::read(path(name))
         .map_err(|error| Failure::options(format!("cannot read '{name}': {error}")))
 }
 

@@ -69,6 +69,8 @@ pub struct Options {
     pub interleaved: bool,
     pub reads_to_process: u64,
     pub fix_mgi_id: bool,
+    /// Whether the reads of a pair must have the same name.
+    pub pair_names: bool,
     pub verbose: bool,
     pub adapters: bool,
     pub adapter1: String,
@@ -129,9 +131,10 @@ impl Options {
         !self.in2.is_empty() || self.interleaved
     }
 
-    /// Whether the input can be read twice.
+    /// Whether the input is examined before it is processed. Like fastp, the program does not
+    /// do that with standard input.
     pub fn seekable(&self) -> bool {
-        !self.stdin && self.in1 != "/dev/stdin"
+        !self.stdin && self.in1 != crate::input::STDIN
     }
 
     /// Whether the adapter of read 1 or 2 is to be detected.
@@ -223,6 +226,7 @@ impl Options {
             interleaved: given.has("interleaved_in"),
             reads_to_process: 0,
             fix_mgi_id: given.has("fix_mgi_id"),
+            pair_names: !given.has("dont_check_pair_names"),
             verbose: given.has("verbose"),
             adapters: !given.has("disable_adapter_trimming"),
             adapter1,

@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::options::{Options, Split};
 use crate::process::{Done, STREAMS, Stream};
 use crate::spare::Spare;
-use std::fs::{self, File};
+use blitz_io::pipeline::atomic_output::{AtomicOutput, CompleteOutput, Target};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Buffers whose bytes were written, to be used again.
 pub static SPARE: Spare<Vec<u8>> = Spare::new();
@@ -15,47 +15,26 @@ pub static SPARE: Spare<Vec<u8>> = Spare::new();
 /// A file that is being written.
 pub struct Output {
     name: String,
-    /// `None` after the file has been completed.
-    file: Option<Box<dyn Write + Send>>,
-    /// Where the bytes are until the file is complete; `None` if they go to a device or a
-    /// pipe.
-    temporary: Option<PathBuf>,
+    file: AtomicOutput,
     written: bool,
 }
 
 impl Output {
     pub fn create(name: &str) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::file(name, "create it", &error);
-        let path = Path::new(name);
-        let special = fs::metadata(path).is_ok_and(|data| !data.is_file());
-        let (file, temporary) = if special {
-            (
-                fs::OpenOptions::new()
-                    .write(true)
-                    .open(path)
-                    .map_err(failed)?,
-                None,
-            )
-        } else {
-            let base = path.file_name().unwrap_or_default().to_string_lossy();
-            let temporary = path.with_file_name(format!(".{base}.{}.part", std::process::id()));
-            (File::create(&temporary).map_err(failed)?, Some(temporary))
-        };
-        Ok(Self {
-            name: name.to_owned(),
-            file: Some(Box::new(file)),
-            temporary,
-            written: false,
-        })
+        Self::open(name, Target::new(&crate::file_names::path(name)))
     }
 
-    pub fn stdout() -> Self {
-        Self {
-            name: "standard output".to_owned(),
-            file: Some(Box::new(io::stdout())),
-            temporary: None,
+    pub fn stdout() -> Result<Self, Failure> {
+        Self::open("standard output", Ok(Target::stdout()))
+    }
+
+    fn open(name: &str, target: io::Result<Target>) -> Result<Self, Failure> {
+        let file = target.and_then(|target| AtomicOutput::create(&target));
+        Ok(Self {
+            name: name.to_owned(),
+            file: file.map_err(|error| Failure::file(name, "create it", &error))?,
             written: false,
-        }
+        })
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
@@ -63,45 +42,32 @@ impl Output {
             return Ok(());
         }
         self.written = true;
-        let file = self
-            .file
-            .as_mut()
-            .expect("a complete file is not written to");
-        file.write_all(bytes)
-            .map_err(|error| Failure::file(&self.name, "write it", &error))
+        let written = self.file.write_all(bytes);
+        written.map_err(|error| Failure::file(&self.name, "write it", &error))
     }
 
-    /// Completes the file, which keeps its temporary name.
+    /// Completes the file, which does not get its name yet.
     fn complete(&mut self) -> Result<(), Failure> {
-        if self.file.is_none() {
-            return Ok(());
-        }
         if !self.written && self.name.ends_with(".gz") {
             let empty = gzip(&mut compressor(1), b"");
             self.write(&empty)?;
         }
-        let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
-        flushed.map_err(|error| Failure::file(&self.name, "write it", &error))
-    }
-
-    /// Gives the file its final name.
-    pub fn finish(mut self) -> Result<(), Failure> {
-        self.complete()?;
-        if let Some(temporary) = &self.temporary {
-            fs::rename(temporary, &self.name)
-                .map_err(|error| Failure::file(&self.name, "name it", &error))?;
-            self.temporary = None;
-        }
         Ok(())
     }
-}
 
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // Nothing more can be done about a file that cannot be removed.
-            let _ = fs::remove_file(temporary);
-        }
+    /// Completes and closes the file, which does not get its name yet.
+    fn close(mut self) -> Result<(String, CompleteOutput), Failure> {
+        self.complete()?;
+        let closed = self.file.complete();
+        let closed = closed.map_err(|error| Failure::file(&self.name, "write it", &error))?;
+        Ok((self.name, closed))
+    }
+
+    /// Gives the file its name.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.complete()?;
+        let named = self.file.finish();
+        named.map_err(|error| Failure::file(&self.name, "name it", &error))
     }
 }
 
@@ -166,16 +132,18 @@ fn names(options: &Options) -> [(Stream, &str); STREAMS] {
 
 /// All files of a run.
 pub struct Outputs {
-    options: std::sync::Arc<Options>,
+    options: Options,
     streams: [Option<Output>; STREAMS],
-    /// Complete files of a split output, which get their names together.
-    full: Vec<Output>,
+    /// Complete files of a split output, which get their names together. They are closed, as
+    /// there may be more than a process may have open.
+    full: Vec<(String, CompleteOutput)>,
     number: i64,
     records: i64,
 }
 
 impl Outputs {
-    pub fn create(options: &std::sync::Arc<Options>) -> Result<Self, Failure> {
+    /// Creates the files, before the input is examined.
+    pub fn create(options: &Options) -> Result<Self, Failure> {
         let mut outputs = Self {
             options: options.clone(),
             streams: [const { None }; STREAMS],
@@ -198,9 +166,14 @@ impl Outputs {
             } else {
                 Stream::Out1
             };
-            outputs.streams[stream as usize] = Some(Output::stdout());
+            outputs.streams[stream as usize] = Some(Output::stdout()?);
         }
         Ok(outputs)
+    }
+
+    /// Sets how many records each file has when the output is split.
+    pub fn set_split_size(&mut self, records: i64) {
+        self.options.split_size = records;
     }
 
     /// Writes the results of the next batch.
@@ -246,9 +219,8 @@ impl Outputs {
                 width = self.options.split_digits
             ));
             let output = Output::create(&name.to_string_lossy())?;
-            if let Some(mut full) = self.streams[stream as usize].replace(output) {
-                full.complete()?;
-                self.full.push(full);
+            if let Some(full) = self.streams[stream as usize].replace(output) {
+                self.full.push(full.close()?);
             }
         }
         Ok(())
@@ -264,9 +236,11 @@ impl Outputs {
         for output in self.streams.iter_mut().flatten() {
             output.complete()?;
         }
-        self.full
-            .into_iter()
-            .chain(self.streams.into_iter().flatten())
-            .try_for_each(Output::finish)
+        for (name, file) in self.full {
+            let named = file.finish();
+            named.map_err(|error| Failure::file(&name, "name it", &error))?;
+        }
+        let mut streams = self.streams.into_iter().flatten();
+        streams.try_for_each(Output::finish)
     }
 }

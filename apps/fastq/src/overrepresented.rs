@@ -1,6 +1,8 @@
 //! Sequences that occur more often than they should.
 
+use crate::bins;
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::options::Options;
 use crate::record::Blocks;
 use std::collections::{BTreeMap, HashMap};
@@ -13,9 +15,9 @@ fn lengths(read_length: usize) -> [usize; 5] {
     [10, 20, 40, 100, 150.min(read_length.saturating_sub(2))]
 }
 
-/// Finds the sequences of the file `name` to look for.
-pub fn find(name: &str, read_length: usize) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut blocks = Blocks::open(name)?;
+/// Finds the sequences of the file to look for.
+pub fn find(file: &InputFile, read_length: usize) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut blocks = Blocks::look_ahead(file)?;
     let mut reads: Vec<Box<[u8]>> = vec![];
     let mut bases = 0;
     while bases < BASES {
@@ -89,7 +91,7 @@ impl Sequences {
             .enumerate()
             .map(|(at, seq)| (seq.clone().into_boxed_slice(), at))
             .collect();
-        let counts = vec![(0, vec![0; read_length]); hot.len()];
+        let counts = vec![(0, vec![0; read_length.min(bins::EXACT)]); hot.len()];
         Self {
             sampling: options.sampling,
             read_length,

@@ -1,6 +1,7 @@
 //! Records of a FASTQ file, found in blocks of bytes and not copied out of them.
 
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::spare::Spare;
 use std::io::Read;
 
@@ -126,9 +127,11 @@ impl Block {
         (self.end(), self.lines[1])
     }
 
-    /// Gives the memory back.
+    /// Gives the memory back, unless it is unusually large.
     pub fn recycle(self) {
-        SPARE.give((self.data, self.places));
+        if self.data.capacity() <= 4 * BLOCK {
+            SPARE.give((self.data, self.places));
+        }
     }
 }
 
@@ -149,10 +152,22 @@ pub struct Blocks {
 const CHUNK: usize = 1 << 16;
 /// Blocks are cut after this many bytes if the records are long.
 const BLOCK: usize = 4 << 20;
+/// The longest line: more than the longest human chromosome. The memory that the input can take
+/// depends on it.
+const LINE: usize = 256 << 20;
+/// The largest block. It has at least one record, and four lines fit into it. Offsets in it fit
+/// into 32 bits.
+const LARGEST: usize = BLOCK + 4 * LINE + CHUNK;
 
 impl Blocks {
-    pub fn open(name: &str) -> Result<Self, Failure> {
-        Ok(Self::new(name, crate::input::open(name)?))
+    /// Cuts the file for the last time.
+    pub fn open(file: &InputFile) -> Result<Self, Failure> {
+        Ok(Self::new(file.name(), Box::new(file.read()?)))
+    }
+
+    /// Cuts the file, of which everything can be read again.
+    pub fn look_ahead(file: &InputFile) -> Result<Self, Failure> {
+        Ok(Self::new(file.name(), Box::new(file.look_ahead()?)))
     }
 
     pub fn new(name: &str, input: Box<dyn Read + Send>) -> Self {
@@ -240,6 +255,10 @@ impl Blocks {
         if qual_len != len {
             return Err(self.wrong(format!("{len} bases, but {qual_len} qualities")));
         }
+        let quals = &self.data[qual as usize..][..len as usize];
+        if !quals.iter().all(|quality| (b'!'..=b'~').contains(quality)) {
+            return Err(self.no_quality(quals));
+        }
         Ok(Some(Place {
             name,
             name_len,
@@ -269,6 +288,14 @@ impl Blocks {
                 self.at = from;
                 break from;
             }
+            if from - start > LINE {
+                self.lines += 1;
+                return Err(self.wrong(format!("the line is longer than {} MiB", LINE >> 20)));
+            }
+            if from > LARGEST {
+                self.lines += 1;
+                return Err(self.wrong("reads this long can be neither pairs nor split"));
+            }
             self.fill()?;
         };
         self.lines += 1;
@@ -277,9 +304,6 @@ impl Blocks {
         } else {
             end
         };
-        if self.at > u32::MAX as usize {
-            return Err(self.wrong("the record is too long"));
-        }
         Ok(Some((start as u32, (end - start) as u32)))
     }
 
@@ -288,6 +312,10 @@ impl Blocks {
         let len = self.data.len();
         if self.data.capacity() == 0 {
             self.data.reserve_exact(BLOCK / 8);
+        }
+        if self.data.try_reserve(CHUNK).is_err() {
+            self.lines += 1;
+            return Err(self.wrong("not enough memory for the record"));
         }
         self.data.resize(len + CHUNK, 0);
         let got = loop {
@@ -316,6 +344,17 @@ impl Blocks {
     fn shown(&self, start: u32, len: u32) -> String {
         let line = &self.data[start as usize..(start + len) as usize];
         format!("{:?}", String::from_utf8_lossy(&line[..line.len().min(60)]))
+    }
+
+    #[cold]
+    fn no_quality(&self, quals: &[u8]) -> Failure {
+        let mut quals = quals.iter().enumerate();
+        let wrong = quals.find(|(_, quality)| !(b'!'..=b'~').contains(quality));
+        let (at, &quality) = wrong.expect("one was found");
+        let (at, shown) = (at + 1, quality.escape_ascii());
+        self.wrong(format!(
+            "quality {at} is '{shown}', which is none: they are '!' to '~'"
+        ))
     }
 
     #[cold]
@@ -372,6 +411,10 @@ mod tests {
         assert_eq!(
             failure("@a\nAC\nII\n"),
             "x.fq: record 1, line 3: expected '+', got \"II\""
+        );
+        assert_eq!(
+            failure("@a\nACG\n+\n!~\t\n"),
+            "x.fq: record 1, line 4: quality 3 is '\\t', which is none: they are '!' to '~'"
         );
     }
 

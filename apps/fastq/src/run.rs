@@ -5,6 +5,7 @@ use crate::counts::Counts;
 use crate::detect;
 use crate::duplicates::Places;
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::options::Options;
 use crate::output::{self, Output, Outputs};
 use crate::process::{Batch, Done, STREAMS, Worker};
@@ -13,6 +14,7 @@ use crate::report::Report;
 use crate::source::{self, Source};
 use blitz_io::pipeline::{self, Error, Stages};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Processes reads and compresses the results; each thread has one. Its counts are added to
 /// those of the run when the thread has finished.
@@ -69,19 +71,30 @@ impl Drop for Stage {
 
 /// Runs the program as the options say.
 pub fn run(mut options: Options) -> Result<(), Failure> {
-    let hot = detect::look(&mut options)?;
+    // If signals cannot be caught, they still end the process.
+    #[cfg(unix)]
+    let _ = pipeline::atomic_output::remove_on_signals(|| ());
+    let names = [&options.in1, &options.in2].into_iter();
+    let files = names
+        .filter(|name| !name.is_empty())
+        .map(|name| InputFile::open(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    // First of all, so that a wrong name is reported at once.
+    let mut outputs = Outputs::create(&options)?;
+    let mut json = Output::create(&options.json)?;
+    let mut html = Output::create(&options.html)?;
+    let hot = detect::look(&mut options, &files)?;
+    outputs.set_split_size(options.split_size);
     let options = Arc::new(options);
     let places = options
         .duplication
         .then(|| Arc::new(Places::new(options.duplication_level)));
-    let mut source = Source::open(&options, places.as_ref())?;
-    let mut json = Output::create(&options.json)?;
-    let mut html = Output::create(&options.html)?;
+    let mut source = Source::open(&files, &options, places.as_ref())?;
     let counts = Arc::new(Mutex::new(Counts::default()));
     let mut sink = Sink {
         collector: Collector::new(&options, places.as_deref().filter(|_| !options.dedup), &hot),
-        outputs: Outputs::create(&options)?,
-        progress: Progress::new(&options),
+        outputs,
+        progress: Progress::new(&options, files),
     };
     let stage = || Stage::new(&options, places.as_ref(), &counts);
     match &mut source {
@@ -117,13 +130,13 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     }
     let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
     let report = Report::new(&options, counts, &sink.collector);
-    report.print();
     // No file gets its final name before all are written.
     json.write(crate::json::write(&report).as_bytes())?;
     html.write(crate::html::write(&report).as_bytes())?;
     sink.outputs.finish()?;
     json.finish()?;
     html.finish()?;
+    report.print();
     eprintln!(
         "\nJSON report: {}\nHTML report: {}\n\n{}",
         options.json, options.html, options.command
@@ -183,13 +196,17 @@ const LINE_EVERY: u64 = 1_000_000;
 struct Progress {
     wanted: bool,
     reads: u64,
+    files: Vec<InputFile>,
+    begin: Instant,
 }
 
 impl Progress {
-    fn new(options: &Options) -> Self {
+    fn new(options: &Options, files: Vec<InputFile>) -> Self {
         Self {
             wanted: options.verbose,
             reads: 0,
+            files,
+            begin: Instant::now(),
         }
     }
 
@@ -197,7 +214,45 @@ impl Progress {
         let before = self.reads / LINE_EVERY;
         self.reads += reads;
         if self.wanted && self.reads / LINE_EVERY != before {
-            eprintln!("{} M reads done", self.reads / LINE_EVERY);
+            let part = part_of(&self.files);
+            let rest = part.map_or_else(String::new, |part| rest(part, self.begin.elapsed()));
+            eprintln!("{} M reads done{rest}", self.reads / LINE_EVERY);
         }
+    }
+}
+
+/// Returns which part of the files was read, if their sizes are known.
+fn part_of(files: &[InputFile]) -> Option<f64> {
+    let sizes: Option<Vec<_>> = files.iter().map(InputFile::size).collect();
+    let (all, read) = (
+        sizes?.iter().sum::<u64>(),
+        files.iter().map(InputFile::bytes_read).sum::<u64>(),
+    );
+    (all > 0).then(|| (read as f64 / all as f64).min(1.0))
+}
+
+/// Returns how much of the run is done, and how long the rest will take.
+fn rest(part: f64, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64() * (1.0 - part) / part.max(f64::MIN_POSITIVE);
+    let seconds = seconds.min(1e9).round() as u64;
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    format!(
+        ", {:.0} %, {hours}:{minutes:02}:{:02} left",
+        part * 100.0,
+        seconds % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_rest() {
+        let after = |part, seconds| rest(part, Duration::from_secs(seconds));
+        assert_eq!(after(0.25, 30), ", 25 %, 0:01:30 left");
+        assert_eq!(after(0.5, 4000), ", 50 %, 1:06:40 left");
+        assert_eq!(after(1.0, 4000), ", 100 %, 0:00:00 left");
+        assert!(after(0.0, 1).starts_with(", 0 %, "));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
+use crate::input::InputFile;
 use crate::names;
 use crate::options::{Options, Split};
 use crate::process::Batch;
@@ -22,13 +23,13 @@ pub struct Input {
 }
 
 impl Input {
-    fn open(name: &str, options: &Options) -> Result<Self, Failure> {
+    fn open(file: &InputFile, options: &Options) -> Result<Self, Failure> {
         let left = match options.reads_to_process {
             0 => u64::MAX,
             reads => reads,
         };
         Ok(Self {
-            blocks: Blocks::open(name)?,
+            blocks: Blocks::open(file)?,
             left,
             even: options.paired() || options.split != Split::No,
         })
@@ -65,20 +66,18 @@ pub struct One {
 }
 
 impl Source {
-    pub fn open(options: &Arc<Options>, places: Option<&Arc<Places>>) -> Result<Self, Failure> {
-        let first = Input::open(&options.in1, options)?;
-        let second = match options.in2.as_str() {
-            "" => None,
-            name => Some(Input::open(name, options)?),
-        };
+    /// Opens one file, or the two of pairs.
+    pub fn open(
+        files: &[InputFile],
+        options: &Arc<Options>,
+        places: Option<&Arc<Places>>,
+    ) -> Result<Self, Failure> {
+        let open = |file| Input::open(file, options);
         let dedup = places.filter(|_| options.dedup);
-        if let (Some(second), None) = (second, dedup) {
-            return Ok(Self::Two(Box::new([first, second])));
+        if let ([first, second], None) = (files, dedup) {
+            return Ok(Self::Two(Box::new([open(first)?, open(second)?])));
         }
-        let mut inputs = vec![first];
-        if !options.in2.is_empty() {
-            inputs.push(Input::open(&options.in2, options)?);
-        }
+        let inputs = files.iter().map(open).collect::<Result<_, _>>()?;
         let dedup = dedup.map(|places| (places.clone(), Seen::new(places)));
         Ok(Self::One(Box::new(One {
             options: options.clone(),
@@ -127,7 +126,7 @@ impl One {
                     return Ok(None);
                 };
                 if interleaved {
-                    check_interleaved(&self.options.in1, &block)?;
+                    check_interleaved(&self.options, &block)?;
                 }
                 batch.reads[0] = block;
             }
@@ -153,7 +152,9 @@ pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
         return Err(ended(options, short, reads[short].last()));
     }
     let names = (0..first.len()).map(|at| (first.get(at).name, second.get(at).name));
-    if let Some(at) = strangers(names) {
+    if options.pair_names
+        && let Some(at) = strangers(names)
+    {
         return Err(not_a_pair([
             (&options.in1, first, at),
             (&options.in2, second, at),
@@ -166,7 +167,8 @@ pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
 }
 
 /// Checks that every read 1 of the block is followed by its read 2.
-fn check_interleaved(file: &str, block: &Block) -> Result<(), Failure> {
+fn check_interleaved(options: &Options, block: &Block) -> Result<(), Failure> {
+    let file = &options.in1;
     if !block.len().is_multiple_of(2) {
         let (record, line) = block.locate(block.len() - 1);
         return Err(Failure::data(format!(
@@ -175,11 +177,11 @@ fn check_interleaved(file: &str, block: &Block) -> Result<(), Failure> {
     }
     let names = (0..block.len() / 2).map(|at| (block.get(2 * at).name, block.get(2 * at + 1).name));
     match strangers(names) {
-        None => Ok(()),
-        Some(at) => Err(not_a_pair([
+        Some(at) if options.pair_names => Err(not_a_pair([
             (file, block, 2 * at),
             (file, block, 2 * at + 1),
         ])),
+        _ => Ok(()),
     }
 }
 

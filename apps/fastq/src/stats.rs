@@ -5,6 +5,9 @@
 //! cycle's eight words are one cache line. Before a field can overflow, the words are added
 //! to wide sums.
 
+use crate::bins;
+use std::ops::Range;
+
 /// How many bits a field has that counts bases; the sum of qualities has eight more.
 const FIELD: u32 = 11;
 /// How many reads such a field can count.
@@ -81,6 +84,10 @@ pub struct Stats {
     words: Vec<[u64; 8]>,
     cells: Vec<[Cell; 8]>,
     kmers: Vec<u64>,
+    /// The length of the longest read.
+    longest: usize,
+    /// How many reads end in each bin after the cycles that are counted one by one.
+    ends: Vec<u64>,
 }
 
 impl Default for Stats {
@@ -92,6 +99,8 @@ impl Default for Stats {
             words: vec![],
             cells: vec![],
             kmers: vec![0; KMERS],
+            longest: 0,
+            ends: vec![],
         }
     }
 }
@@ -102,10 +111,16 @@ impl Stats {
         let len = seq.len();
         self.reads += 1;
         self.lengths += len as u64;
-        if self.words.len() < len {
-            self.words.resize(len, [0; 8]);
-            self.cells.resize(len, [Cell::default(); 8]);
+        if self.longest < len {
+            self.longest = len;
+            let bins = bins::of(len - 1) + 1;
+            self.words.resize(bins, [0; 8]);
+            self.cells.resize(bins, [Cell::default(); 8]);
         }
+        if len > bins::EXACT {
+            self.add_tail(seq, qual);
+        }
+        let seq = &seq[..len.min(bins::EXACT)];
         let kmers: &mut [u64; KMERS] = self
             .kmers
             .as_mut_slice()
@@ -127,10 +142,43 @@ impl Stats {
         }
     }
 
+    /// Counts the bases of a read that are counted in bins.
+    #[cold]
+    fn add_tail(&mut self, seq: &[u8], qual: &[u8]) {
+        for (bin, cycles) in bins::within(bins::EXACT..seq.len()) {
+            let bases = seq[cycles.clone()].chunks(PENDING as usize);
+            for (seq, qual) in bases.zip(qual[cycles].chunks(PENDING as usize)) {
+                for (&base, &quality) in seq.iter().zip(qual) {
+                    self.words[bin][(base & 7) as usize] += WORDS[quality as usize];
+                }
+                self.settle_bins(bin..bin + 1);
+            }
+        }
+        let (mut kmer, mut known) = (0usize, 0u32);
+        for &base in &seq[bins::EXACT + 1 - KMER as usize..] {
+            let code = CODES[base as usize];
+            kmer = (kmer << 2 | (code & 3) as usize) & (KMERS - 1);
+            known = if code < 4 { known + 1 } else { 0 };
+            if known >= KMER {
+                self.kmers[kmer] += 1;
+            }
+        }
+        let end = bins::of(seq.len() - 1) - bins::EXACT;
+        self.ends.resize(self.ends.len().max(end + 1), 0);
+        self.ends[end] += 1;
+    }
+
     /// Adds the words to the wide sums.
     #[cold]
     fn settle(&mut self) {
-        for (words, cells) in self.words.iter_mut().zip(&mut self.cells) {
+        self.settle_bins(0..self.words.len());
+        self.pending = 0;
+    }
+
+    /// Adds the words of some bins to the wide sums.
+    fn settle_bins(&mut self, bins: Range<usize>) {
+        let words = self.words[bins.clone()].iter_mut();
+        for (words, cells) in words.zip(&mut self.cells[bins]) {
             for (word, cell) in words.iter_mut().zip(cells) {
                 let word = std::mem::take(word);
                 let field = |which: u32| word >> (which * FIELD) & PENDING as u64;
@@ -145,7 +193,6 @@ impl Stats {
                 });
             }
         }
-        self.pending = 0;
     }
 
     /// Adds the counts of `other`.
@@ -166,8 +213,16 @@ impl Stats {
         {
             mine.add(theirs);
         }
-        for (mine, theirs) in self.kmers.iter_mut().zip(&other.kmers) {
-            *mine += theirs;
+        self.longest = self.longest.max(other.longest);
+        self.ends.resize(self.ends.len().max(other.ends.len()), 0);
+        let sums = [
+            (&mut self.kmers, &other.kmers),
+            (&mut self.ends, &other.ends),
+        ];
+        for (mine, theirs) in sums {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                *mine += theirs;
+            }
         }
     }
 
@@ -180,14 +235,15 @@ impl Stats {
                 sum
             })
         };
-        let cycles = self
-            .cells
-            .iter()
-            .position(|cells| total(cells).bases == 0)
-            .unwrap_or(self.cells.len());
-        self.cells.truncate(cycles);
         let sums: Vec<Cell> = self.cells.iter().map(total).collect();
-        let reaching = sums.iter().map(|sum| sum.bases);
+        // A cycle has a base of each read that reaches it, but a bin has many of one read.
+        let mut reaching: Vec<u64> = sums.iter().map(|sum| sum.bases).collect();
+        let mut reads = 0;
+        for (reaching, ends) in reaching.iter_mut().skip(bins::EXACT).zip(&self.ends).rev() {
+            reads += ends;
+            *reaching = reads;
+        }
+        let reaching = reaching.into_iter();
         let longer = reaching.clone().skip(1).chain([0]);
         let lengths = [self.reads - sums.first().map_or(0, |sum| sum.bases)]
             .into_iter()
@@ -238,7 +294,7 @@ impl Stats {
             .collect();
         contents.push((
             "GC",
-            (0..cycles)
+            (0..sums.len())
                 .map(|at| ratio(gc(at) as i64, sums[at].bases))
                 .collect(),
         ));
@@ -252,7 +308,7 @@ impl Stats {
             q40: all.q40,
             gc: by_base[(b'G' & 7) as usize] + by_base[(b'C' & 7) as usize],
             by_base: BASES.map(|(_, base)| by_base[(base & 7) as usize]),
-            cycles,
+            cycles: self.longest,
             lengths,
             qualities,
             contents,
@@ -281,7 +337,8 @@ pub struct Summary {
     pub gc: u64,
     pub by_base: [u64; 5],
     pub cycles: usize,
-    /// The number of reads of each length from 0 on.
+    /// The number of reads of each length from 0 on. Here and below, the cycles of long reads
+    /// are counted in [`bins`].
     pub lengths: Vec<u64>,
     /// The mean quality by cycle, for each base and for all bases.
     pub qualities: Vec<(&'static str, Vec<f64>)>,
@@ -339,6 +396,43 @@ mod tests {
         let mut none = Stats::default();
         none.add(b"", b"");
         assert_eq!(none.summary().lengths, [1]);
+    }
+
+    /// Long reads are counted in bins, without losing a base.
+    #[test]
+    fn long_reads_are_counted_in_bins() {
+        let long: Vec<u8> = (0..100_000).map(|at| b"ACGTN"[at * at % 7 % 5]).collect();
+        let qual: Vec<u8> = (0..long.len()).map(|at| b'!' + (at % 90) as u8).collect();
+        let mut stats = Stats::default();
+        let mut other = Stats::default();
+        for len in [100_000, 30_000, 4096, 4097] {
+            stats.add(&long[..len], &qual[..len]);
+        }
+        other.add(&long[..5], &qual[..5]);
+        other.merge(stats);
+        let found = other.summary();
+        let all = 100_000 + 30_000 + 4096 + 4097 + 5;
+        assert_eq!((found.reads, found.bases, found.cycles), (5, all, 100_000));
+        assert_eq!(found.by_base.iter().sum::<u64>(), all);
+        let entries = found.qualities[4].1.len();
+        assert!(entries == bins::of(99_999) + 1 && entries < 8000);
+        let wrong = found.contents.iter().flat_map(|(_, curve)| curve);
+        assert!(
+            wrong
+                .chain(&found.qualities[4].1)
+                .all(|value| value.is_finite())
+        );
+        assert_eq!(found.lengths.iter().sum::<u64>(), 5);
+        for (len, reads) in [(5, 1), (4096, 1), (4097, 1), (30_000, 1), (100_000, 1)] {
+            assert_eq!(found.lengths[bins::of(len - 1) + 1], reads, "{len}");
+        }
+        let kmers: u64 = found.kmers().map(|(_, count)| count).sum();
+        let known = |len: usize| {
+            let five = |bases: &&[u8]| bases.iter().all(|base| *base != b'N');
+            long[..len].windows(5).filter(five).count() as u64
+        };
+        let all = [100_000, 30_000, 4096, 4097, 5].map(known);
+        assert_eq!(kmers, all.iter().sum::<u64>());
     }
 
     #[test]

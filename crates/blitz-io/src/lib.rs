@@ -294,6 +294,7 @@
 //! | `tokio`, `futures-io` | the traits of those packages on this crate's streams, and the other way round; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
 //! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
+//! | `pipeline-atomic-output` | `pipeline::atomic_output`: files that get their names when they are complete |
 //! | `pipeline-gzip` | `pipeline::gzip`: blocks of gzip and BGZF, compressed in parallel |
 //! | `ipc` | `ipc`: routes, channels and queues between processes; with `net` tasks can wait for them |
 //! | `bytemuck`, `zerocopy` | values of types that those packages know to be plain bytes can be sent by `ipc` |

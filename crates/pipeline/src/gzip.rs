@@ -29,10 +29,13 @@
 //! # Ok::<_, pipeline::Error<io::Error>>(())
 //! ```
 
+mod members;
+
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read};
 
-use flate2::bufread::MultiGzDecoder;
+pub use members::MemberReader;
+
 use libdeflater::{CompressionLvl, Crc};
 
 use crate::stages::Stages;
@@ -217,7 +220,7 @@ impl Decompressor {
     ///
     /// `UnexpectedEof` if a block is cut off, `InvalidData` if anything else is wrong.
     pub fn bgzf(&mut self, mut blocks: &[u8]) -> io::Result<Vec<u8>> {
-        let mut content = Vec::with_capacity(blocks.len() * 4);
+        let mut content = Vec::with_capacity(content_len(blocks)? as usize);
         while !blocks.is_empty() {
             let (block, rest) = split_block(blocks)?;
             self.add_content(block, &mut content)?;
@@ -312,35 +315,32 @@ pub fn blocks<R: Read>(mut input: R, size: usize) -> impl FnMut() -> io::Result<
     }
 }
 
-/// Returns a source that inflates ordinary gzip, with one member or many, into blocks of
-/// `size` bytes.
-///
-/// It fails with `UnexpectedEof` if the input is cut off.
+/// Returns a source that inflates ordinary gzip into blocks of `size` bytes: see
+/// [`MemberReader`].
 pub fn inflate<R: BufRead>(input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
-    let mut next = blocks(MultiGzDecoder::new(input), size);
-    move || {
-        next().map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => cut_off(),
-            _ => error,
-        })
-    }
+    blocks(MemberReader::new(input), size)
 }
 
-/// Returns a source that reads whole BGZF blocks, about `size` bytes at a time.
+/// Returns a source that reads whole BGZF blocks, until they or their content have about
+/// `size` bytes.
 ///
-/// It fails with `UnexpectedEof` if the input is cut off or does not end with
-/// [`BGZF_END`].
+/// Zeros after the last block are ignored. It fails with `UnexpectedEof` if the input is cut
+/// off or does not end with [`BGZF_END`].
 pub fn bgzf_blocks<R: Read>(input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
     let mut input = BufReader::with_capacity(size.max(BGZF_MAX), input);
     let mut ended_well = false;
     move || {
-        let mut blocks = Vec::with_capacity(size + BGZF_MAX);
-        while blocks.len() < size {
+        let mut blocks = Vec::with_capacity(size.min(BGZF_MAX) + BGZF_MAX);
+        let mut content = 0;
+        // Blocks can be a thousand times smaller than their content, and empty.
+        while blocks.len().max(content) < size {
             let start = blocks.len();
-            if !read_block(&mut input, &mut blocks)? {
+            let is_end = ended_well && members::ended(&mut input)?;
+            if is_end || !read_block(&mut input, &mut blocks)? {
                 break;
             }
             ended_well = blocks[start..] == BGZF_END;
+            content += stated_len(&blocks[start..])?;
         }
         match blocks.is_empty() {
             true if !ended_well => Err(cut_off()),

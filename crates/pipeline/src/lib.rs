@@ -53,6 +53,8 @@
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 mod async_ends;
+#[cfg(feature = "atomic-output")]
+pub mod atomic_output;
 mod cells;
 mod emit;
 mod error;

@@ -3,7 +3,7 @@
 
 use std::io::{self, ErrorKind};
 
-use blitz_pipeline::gzip::{BGZF_END, bgzf_blocks, blocks, inflate, is_bgzf};
+use blitz_pipeline::gzip::{BGZF_END, bgzf_blocks, blocks, content_len, inflate, is_bgzf};
 use blitz_pipeline::{Error, source};
 
 fn text(length: usize) -> Vec<u8> {
@@ -128,4 +128,55 @@ fn other_files_are_no_bgzf() {
     assert_eq!(bgunzip(&gzip(b"text", 10, 6)), Err(ErrorKind::InvalidData));
     assert!(!is_bgzf(b""));
     assert!(gunzip(b"plain text, and more of it").is_err());
+}
+
+#[test]
+fn zeros_after_the_end_are_ignored() {
+    let text = text(3000);
+    for zeros in [1, 9, 27, 511, 200_000] {
+        let pad = |file: Vec<u8>| [file, vec![0; zeros]].concat();
+        assert_eq!(gunzip(&pad(gzip(&text, 1000, 6))).unwrap(), text);
+        let blocks = pad(bgzf(&text, 1000, 6));
+        assert_eq!(gunzip(&blocks).unwrap(), text);
+        assert_eq!(bgunzip(&blocks).unwrap(), text);
+        for file in [gzip(&text, 1000, 6), blocks] {
+            let other = [pad(file), b"x".to_vec()].concat();
+            assert_eq!(gunzip(&other), Err(ErrorKind::InvalidData));
+        }
+    }
+    assert_eq!(gunzip(b""), Err(ErrorKind::UnexpectedEof));
+    assert_eq!(gunzip(&[0; 100]), Err(ErrorKind::InvalidData));
+}
+
+/// Blocks of zeros are a thousand times smaller than their content.
+#[test]
+fn a_batch_of_blocks_is_bounded_by_its_content() {
+    let zeros = bgzf(&vec![0; 4_000_000], 1 << 20, 6);
+    let empty = [vec![BGZF_END; 10_000].concat(), bgzf(b"x", 10, 6)].concat();
+    for (file, expected) in [(zeros, 4_000_000), (empty, 1)] {
+        let (mut next, mut all) = (bgzf_blocks(&file[..], 100_000), 0);
+        while let Some(blocks) = next().unwrap() {
+            let content = content_len(&blocks).unwrap();
+            assert!(content < 100_000 + 65_536 && blocks.len() < 100_000 + 65_536);
+            all += content;
+        }
+        assert_eq!(all, expected);
+    }
+}
+
+/// Fields of the header that only other programs write.
+#[test]
+fn headers_have_names_comments_and_more() {
+    let plain = gzip(b"content", 100, 6);
+    let mut all = plain[..10].to_vec();
+    all[3] = 0b11110;
+    all.extend([3, 0, 1, 2, 3]);
+    all.extend(b"name\0comment\0");
+    all.extend([7, 7]);
+    let begun = all.len();
+    all.extend(&plain[10..]);
+    assert_eq!(gunzip(&all).unwrap(), b"content");
+    for cut in 1..begun {
+        assert_eq!(gunzip(&all[..cut]), Err(ErrorKind::UnexpectedEof));
+    }
 }

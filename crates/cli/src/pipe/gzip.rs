@@ -19,8 +19,10 @@ use crate::output as standard;
 const MEMBER: usize = 1 << 20;
 /// The same for BGZF, in whole blocks of 0xff00 bytes.
 const BLOCKS: usize = 8 * 0xff00;
-/// The bytes that are decompressed at a time.
+/// The bytes of content that one thread decompresses at a time, ahead of the others.
 const CONTENT: usize = 1 << 18;
+/// The same for the blocks of BGZF, which all threads decompress.
+const BLOCKS_CONTENT: usize = 1 << 20;
 /// Enough bytes to see whether a file is BGZF.
 const BEGINNING: u64 = 64;
 
@@ -110,7 +112,7 @@ fn decompress_blocks(
     threads: usize,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let mut blocks = gzip::bgzf_blocks(reader, CONTENT);
+    let mut blocks = gzip::bgzf_blocks(reader, BLOCKS_CONTENT);
     let Some(places) = output.places() else {
         let content = pipeline::source(blocks).bgzf_inflate();
         let write = |content: Vec<u8>| output.write(&content);

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use blitz_pipeline::atomic_output::Identity;
+
 use super::Files;
 use crate::exit::Exit;
 
@@ -110,10 +112,10 @@ impl Input {
     }
 
     /// Returns the identity of the file, whatever its name.
-    pub fn handle(&self) -> io::Result<same_file::Handle> {
+    pub fn identity(&self) -> io::Result<Identity> {
         match &self.path {
-            Some(path) => same_file::Handle::from_path(path),
-            None => same_file::Handle::stdin(),
+            Some(path) => Identity::new(path),
+            None => Identity::of_stdin(),
         }
     }
 }

@@ -1,82 +1,55 @@
 //! The output: a file, which gets its name when it is complete, or standard output.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use same_file::Handle;
-use tempfile::{NamedTempFile, TempPath};
+use blitz_pipeline::atomic_output::{self, AtomicOutput, Target};
 
 use super::input::Input;
+use super::progress;
 use crate::exit::Exit;
 use crate::output::unwritable;
-
-/// The file that an interrupt removes.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// An output that is being written.
 pub struct Output {
     /// The path; `None` is standard output.
     path: Option<PathBuf>,
-    file: Box<dyn Write + Send>,
-    /// The same file, if it can be written at any offset.
-    places: Option<File>,
-    /// The bytes until the file is complete, unless they go to a device or a pipe.
-    temporary: Option<TempPath>,
+    file: AtomicOutput,
     pub written: u64,
 }
 
 impl Output {
     /// Opens the file of `--output`, which must not be one of the inputs.
     pub fn create(path: Option<&Path>, inputs: &[Input]) -> Result<Output, Exit> {
-        let standard = || Output {
-            path: None,
-            file: Box::new(io::stdout()),
-            places: None,
-            temporary: None,
+        let path = path.filter(|path| path.as_os_str() != "-");
+        let target = match path {
+            Some(path) => Target::new(path).map_err(|error| not_created(path, &error))?,
+            None => Target::stdout(),
+        };
+        let output = Output {
+            path: path.map(Path::to_owned),
+            file: AtomicOutput::create(&target).map_err(|error| match path {
+                Some(path) => not_created(path, &error),
+                None => unwritable(&error),
+            })?,
             written: 0,
         };
-        let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-            let is_file = Handle::stdout().is_ok_and(|out| {
-                let file = out.as_file().metadata();
-                file.is_ok_and(|file| file.is_file()) && is_input(&out, inputs)
-            });
-            return match is_file {
-                true => Err(same("standard output")),
-                false => Ok(standard()),
-            };
-        };
-        if Handle::from_path(path).is_ok_and(|file| is_input(&file, inputs)) {
-            return Err(same(&path.display().to_string()));
+        let target = target.identity();
+        let is_input = target.is_ok_and(|target| {
+            let mut inputs = inputs.iter().filter_map(|input| input.identity().ok());
+            !target.is_device() && inputs.any(|input| input == target)
+        });
+        if is_input {
+            return Err(Exit::usage(
+                format_args!(
+                    "{} would be read and written at the same time",
+                    output.name()
+                ),
+                "Write to another file, and rename that afterwards.",
+            ));
         }
-        Output::file(path).map_err(|error| {
-            Exit::usage(
-                format_args!("--output: {} cannot be written: {error}", path.display()),
-                "Give a file in a directory that exists and that you may write to.",
-            )
-        })
-    }
-
-    fn file(path: &Path) -> io::Result<Output> {
-        let special = fs::metadata(path).is_ok_and(|known| !known.is_file());
-        let (file, places, temporary) = if special {
-            (OpenOptions::new().write(true).open(path)?, None, None)
-        } else {
-            // Locked meanwhile, so that an interrupt knows every file that exists.
-            let mut unfinished = unfinished();
-            let (file, temporary) = temporary(path)?.into_parts();
-            *unfinished = Some(temporary.to_path_buf());
-            let places = cfg!(unix).then(|| file.try_clone()).transpose()?;
-            (file, places, Some(temporary))
-        };
-        Ok(Output {
-            path: Some(path.to_owned()),
-            file: Box::new(file),
-            places,
-            temporary,
-            written: 0,
-        })
+        Ok(output)
     }
 
     /// Returns the output's name, for people.
@@ -88,7 +61,7 @@ impl Output {
     }
 
     pub fn is_terminal(&self) -> bool {
-        self.path.is_none() && io::stdout().is_terminal()
+        self.file.file().is_terminal()
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -100,8 +73,9 @@ impl Output {
     /// Returns where the following bytes can be written in any order, or `None` if the
     /// output takes bytes only in order.
     pub fn places(&self) -> Option<Places<'_>> {
-        self.places.as_ref().map(|file| Places {
-            file,
+        let any_order = cfg!(unix) && self.file.is_new_file();
+        any_order.then(|| Places {
+            file: self.file.file(),
             start: self.written,
         })
     }
@@ -109,10 +83,8 @@ impl Output {
     /// Continues after the bytes that were written in any order.
     pub fn skip(&mut self, bytes: u64) -> io::Result<()> {
         self.written += bytes;
-        match &mut self.places {
-            Some(file) => file.seek(SeekFrom::Start(self.written)).map(drop),
-            None => Ok(()),
-        }
+        let mut file = self.file.file();
+        file.seek(SeekFrom::Start(self.written)).map(drop)
     }
 
     /// Returns how the command ends if the output cannot be written. It is not an error if
@@ -126,15 +98,10 @@ impl Output {
     }
 
     /// Gives the file its name.
-    pub fn finish(mut self) -> Result<(), Exit> {
-        if let Err(error) = self.file.flush() {
-            return Err(self.failed(&error));
-        }
-        if let (Some(temporary), Some(path)) = (self.temporary.take(), &self.path) {
-            let named = temporary.persist(path);
-            named.map_err(|error| self.failed(&error.error))?;
-        }
-        Ok(())
+    pub fn finish(self) -> Result<(), Exit> {
+        let name = self.name();
+        let named = self.file.finish();
+        named.map_err(|error| Exit::Failed(format!("{name} cannot be written: {error}")))
     }
 }
 
@@ -156,52 +123,22 @@ impl Places<'_> {
     }
 }
 
-impl Drop for Output {
-    fn drop(&mut self) {
-        *unfinished() = None;
-    }
-}
-
-/// Creates a new file beside `path`, with the permissions of a new file.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let prefix = format!(".{name}.");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".part");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    match path.parent().filter(|place| !place.as_os_str().is_empty()) {
-        Some(place) => builder.tempfile_in(place),
-        None => builder.tempfile_in("."),
-    }
-}
-
-fn is_input(output: &Handle, inputs: &[Input]) -> bool {
-    let same = |input: &Input| input.handle().is_ok_and(|input| input == *output);
-    inputs.iter().any(same)
-}
-
-fn same(name: &str) -> Exit {
+fn not_created(path: &Path, error: &io::Error) -> Exit {
     Exit::usage(
-        format_args!("{name} would be read and written at the same time"),
-        "Write to another file, and rename that afterwards.",
+        format_args!("--output: {} cannot be written: {error}", path.display()),
+        "Give a file in a directory that exists and that you may write to.",
     )
 }
 
-fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes the incomplete output on Ctrl-C, and ends the process.
+/// Removes the incomplete output before a signal ends the process.
 pub fn remove_on_interrupt() -> Result<(), Exit> {
+    #[cfg(unix)]
+    let listening = atomic_output::remove_on_signals(progress::clear);
+    #[cfg(not(unix))]
     let listening = ctrlc::set_handler(|| {
-        // The file can no longer get its name: the lock is held until the end.
-        let path = unfinished();
-        if let Some(path) = &*path {
-            let _ = fs::remove_file(path);
-        }
-        super::progress::clear();
+        let _removed = atomic_output::remove_unfinished();
+        progress::clear();
         std::process::exit(130);
     });
-    listening.map_err(|error| Exit::Failed(format!("Ctrl-C cannot be caught: {error}")))
+    listening.map_err(|error| Exit::Failed(format!("signals cannot be caught: {error}")))
 }

@@ -130,6 +130,16 @@ fn others_read_what_it_writes_and_it_reads_what_they_write() {
 }
 
 #[test]
+fn zeros_after_the_compressed_data_are_ignored() {
+    for pack in ["gzip", "bgzip"] {
+        let (_, mut packed) = filter(blitz(&["pipe", pack]), b"content");
+        packed.extend([0; 2000]);
+        let unpacked = filter(blitz(&["pipe", "gunzip"]), &packed);
+        assert_eq!(unpacked, (Some(0), b"content".to_vec()));
+    }
+}
+
+#[test]
 fn blocks_of_bgzf_are_found_by_an_index() {
     let place = Place::new();
     let text = text(1_000_000);
@@ -348,28 +358,58 @@ fn a_full_disk_is_an_error_and_a_reader_that_has_gone_is_none() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupt_removes_what_is_not_complete() {
-    let place = Place::new();
-    let out = place.name("out.gz");
-    let mut child = blitz(&["pipe", "gzip", "-o", &out])
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The command waits for input that never comes: waiting for the child would close the
-    // pipe.
-    let stdin = child.stdin.take();
-    let begun = || place.names().iter().any(|name| name.ends_with(".part"));
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !begun() {
-        assert!(std::time::Instant::now() < deadline, "it does not begin");
-        std::thread::sleep(std::time::Duration::from_millis(2));
+fn a_signal_leaves_nothing_incomplete() {
+    use std::os::unix::process::ExitStatusExt;
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let place = Place::new();
+        let out = place.name("out.gz");
+        let mut child = blitz(&["pipe", "gzip", "-o", &out])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The command waits for input that never comes: waiting for the child would close
+        // the pipe.
+        let stdin = child.stdin.take();
+        let folder = fs::canonicalize(place.path(".")).unwrap();
+        let open = format!("/proc/{}/fd", child.id());
+        let is_output = |entry: std::io::Result<fs::DirEntry>| {
+            let file = entry.and_then(|entry| fs::read_link(entry.path()));
+            file.is_ok_and(|file| file.starts_with(&folder))
+        };
+        while !fs::read_dir(&open).unwrap().any(is_output) {
+            assert_eq!(child.try_wait().unwrap(), None, "it does not begin");
+            std::thread::yield_now();
+        }
+        let process = libc::pid_t::try_from(child.id()).unwrap();
+        // SAFETY: the child is ours, and was not waited for.
+        assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+        assert_eq!(child.wait().unwrap().signal(), Some(signal));
+        drop(stdin);
+        assert_eq!(place.names(), Vec::<String>::new());
     }
-    let process = libc::pid_t::try_from(child.id()).unwrap();
-    // SAFETY: the child is ours, and was not waited for.
-    assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    drop(stdin);
-    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_that_is_a_link_is_written_through_it() {
+    let place = Place::new();
+    let a = place.file("a", b"content");
+    std::os::unix::fs::symlink("real", place.path("link")).unwrap();
+    expect(0, &["pipe", "gzip", "-o", &place.name("link"), &a]);
+    assert!(
+        fs::symlink_metadata(place.path("link"))
+            .unwrap()
+            .is_symlink()
+    );
+    let packed = fs::read(place.path("real")).unwrap();
+    for output in ["/dev/stdout", "/dev/fd/1"] {
+        let all = place.file("all", b"before ");
+        let into = fs::OpenOptions::new().append(true).open(&all).unwrap();
+        let mut command = blitz(&["pipe", "gzip", "-o", output, &a]);
+        assert_eq!(command.stdout(into).status().unwrap().code(), Some(0));
+        assert!(fs::read(&all).unwrap() == [b"before ", &packed[..]].concat());
+    }
+    assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
 }
 
 #[cfg(unix)]

@@ -1,0 +1,42 @@
+//! The identity of files on systems other than Unix, where standard output is the only
+//! descriptor with a name.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::Identity;
+
+/// The path with all links followed.
+pub(super) type Id = PathBuf;
+
+pub(super) fn identity(path: &Path) -> io::Result<Identity> {
+    fs::canonicalize(path).map(Identity::from_id)
+}
+
+pub(super) fn identity_of_descriptor(_number: i32) -> io::Result<Identity> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+pub(super) fn is_device(_id: &Id) -> bool {
+    false
+}
+
+pub(super) fn descriptor(_directory: &Path, _name: &OsStr) -> Option<i32> {
+    None
+}
+
+/// Returns standard output.
+#[cfg(windows)]
+pub(super) fn duplicate(_number: i32) -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    let handle = io::stdout().as_handle().try_clone_to_owned();
+    handle.map(File::from)
+}
+
+/// Returns standard output.
+#[cfg(not(windows))]
+pub(super) fn duplicate(_number: i32) -> io::Result<File> {
+    Err(ErrorKind::Unsupported.into())
+}
