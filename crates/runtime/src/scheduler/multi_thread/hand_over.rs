@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::run;
+use super::shared::Shared;
 use super::worker::Worker;
 use crate::context;
 use crate::metrics::Stopwatch;
@@ -31,13 +32,18 @@ pub(crate) fn hand_over() -> Option<HandedOver> {
     })
 }
 
-/// A source of events is registered by this thread's worker, if it is one. If a task
-/// later blocks the thread, another worker has to see the events.
-#[inline]
-pub(crate) fn event_expected() {
-    // SAFETY: the reference is used here only.
-    if let Some(worker) = unsafe { Worker::here() } {
-        worker.notify_pushed(false);
+impl Shared {
+    /// A thread is about to register a source of events. Should its worker be stalled later,
+    /// another one sees what happens.
+    #[cfg(feature = "io")]
+    pub(crate) fn source_expected(&self) {
+        if !self.drivers.begin_to_use() {
+            self.unpark_called(self.idle.use_drivers());
+        }
+        // SAFETY: the reference is used here only.
+        if let Some(worker) = unsafe { Worker::here() } {
+            worker.notify_pushed(false);
+        }
     }
 }
 

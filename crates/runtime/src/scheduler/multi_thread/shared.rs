@@ -112,16 +112,6 @@ impl Shared {
         timers.min()
     }
 
-    /// A thread is about to register a source of events. Should its worker be stalled later,
-    /// another one has to see what happens.
-    #[cfg(feature = "io")]
-    pub(crate) fn source_expected(&self) {
-        if !self.drivers.begin_to_use() {
-            self.unpark_called(self.idle.use_drivers());
-        }
-        super::hand_over::event_expected();
-    }
-
     /// Takes the next task of the inject queue.
     #[inline]
     pub(super) fn next_injected(&self) -> Option<Notified> {
