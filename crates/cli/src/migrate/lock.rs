@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::Replacement;
+use super::replacement::Replacement;
 use crate::exit::Exit;
 
 /// The prefix of the names of blitz-io's own crates.
@@ -154,7 +154,7 @@ impl Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::migrate::REPLACEMENTS;
+    use crate::migrate::replacement::REPLACEMENTS;
 
     const LOCK: &str = r#"
 version = 4

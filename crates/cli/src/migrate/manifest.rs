@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::Replacement;
+use super::replacement::Replacement;
 use crate::exit::Exit;
 
 /// Where the packages come from unless the arguments say otherwise.
@@ -196,7 +196,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::migrate::REPLACEMENTS;
+    use crate::migrate::replacement::REPLACEMENTS;
 
     const PLAIN: &str = "\
 # A program.

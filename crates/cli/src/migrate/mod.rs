@@ -12,6 +12,7 @@
 mod cargo;
 mod lock;
 mod manifest;
+mod replacement;
 mod report;
 mod undo;
 
@@ -23,6 +24,7 @@ use crate::exit::Exit;
 use cargo::Project;
 use lock::Lock;
 use manifest::{Manifest, Source};
+use replacement::{REPLACEMENTS, Replacement};
 use report::{Finding, Report, State};
 use undo::{Files, Saved};
 
@@ -48,42 +50,6 @@ Exit codes:
   0    every package that blitz-io can replace is replaced; or it was taken back
   1    one is not (the report says why), there is none, or a file could not be written
   2    the arguments are wrong, or the folder has no Cargo.toml";
-
-/// A package of `drop-in/`.
-#[derive(Debug)]
-pub struct Replacement {
-    pub name: &'static str,
-    /// The versions that it replaces: what they begin with.
-    series: &'static str,
-    /// The same, for people.
-    pub versions: &'static str,
-}
-
-impl Replacement {
-    /// Returns whether a package of this version can be replaced.
-    fn fits(&self, version: &str) -> bool {
-        version.starts_with(self.series)
-    }
-}
-
-/// Tokio first: it may be the only package that needs parking_lot.
-const REPLACEMENTS: [Replacement; 3] = [
-    Replacement {
-        name: "tokio",
-        series: "1.",
-        versions: "1",
-    },
-    Replacement {
-        name: "rayon-core",
-        series: "1.",
-        versions: "1",
-    },
-    Replacement {
-        name: "parking_lot",
-        series: "0.12.",
-        versions: "0.12",
-    },
-];
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use blitz_bench::report::wrapped;
 use serde::Serialize;
 
-use super::Replacement;
 use super::cargo::Project;
 use super::lock::{Lock, OURS};
+use super::replacement::{REPLACEMENTS, Replacement};
 use crate::exit::Exit;
 use crate::output;
 
@@ -250,7 +250,7 @@ fn changes(old: &Lock, new: &Lock) -> Vec<Change> {
             to: only(to, from),
         }
     });
-    let replaced = |name: &str| super::REPLACEMENTS.iter().any(|known| known.name == name);
+    let replaced = |name: &str| REPLACEMENTS.iter().any(|known| known.name == name);
     let mut changes: Vec<Change> = changes
         .filter(|change| !replaced(&change.name) && change.from != change.to)
         .collect();

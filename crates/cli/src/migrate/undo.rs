@@ -7,10 +7,10 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::REPLACEMENTS;
 use super::cargo::{self, Project};
 use super::lock::Lock;
 use super::manifest::Manifest;
+use super::replacement::REPLACEMENTS;
 use super::report::{Finding, Report};
 use crate::exit::Exit;
 

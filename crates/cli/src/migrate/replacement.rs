@@ -1,0 +1,37 @@
+//! The packages that `blitz migrate` replaces.
+
+/// A package of `drop-in/`.
+#[derive(Debug)]
+pub struct Replacement {
+    pub name: &'static str,
+    /// The versions that it replaces: what they begin with.
+    series: &'static str,
+    /// The same, for people.
+    pub versions: &'static str,
+}
+
+impl Replacement {
+    /// Returns whether a package of this version can be replaced.
+    pub fn fits(&self, version: &str) -> bool {
+        version.starts_with(self.series)
+    }
+}
+
+/// Tokio first: it may be the only package that needs parking_lot.
+pub const REPLACEMENTS: [Replacement; 3] = [
+    Replacement {
+        name: "tokio",
+        series: "1.",
+        versions: "1",
+    },
+    Replacement {
+        name: "rayon-core",
+        series: "1.",
+        versions: "1",
+    },
+    Replacement {
+        name: "parking_lot",
+        series: "0.12.",
+        versions: "0.12",
+    },
+];
