@@ -180,16 +180,18 @@ impl Sleeper for Worker {
         let woken = match place {
             Place::Parked(_) => {
                 core.word.park(deadline);
+                self.turn_timers();
                 false
             }
             Place::Driver(driver) => {
                 let reports = self.shared.drivers.wait(driver, deadline);
+                // The deadline was that of all timers, so all that are due have to go.
+                self.shared.turn_due_timers();
                 self.shared.take_expiry(driver, reports);
                 reports.woken
             }
         };
         core.counters.unparked();
-        self.turn_timers();
         self.parking.set(false);
         woken
     }
