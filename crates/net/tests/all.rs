@@ -10,6 +10,8 @@ mod help;
 #[cfg(target_os = "linux")]
 #[path = "idle.rs"]
 mod idle;
+#[path = "more_workers.rs"]
+mod more_workers;
 #[path = "moving.rs"]
 mod moving;
 #[path = "owned_buf.rs"]
