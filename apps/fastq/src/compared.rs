@@ -10,7 +10,7 @@ use std::fmt::Write;
 const BEFORE: [&str; 2] = ["#999", "#c9a27e"];
 const AFTER: [&str; 2] = ["#2a6f97", "#e76f51"];
 
-/// What a curve shows, its values, and where they start.
+/// The title of a curve, its values, and where they start.
 type Curve = (&'static str, &'static str, usize, fn(&Summary) -> Vec<f64>);
 
 const CURVES: [Curve; 3] = [

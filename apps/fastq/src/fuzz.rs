@@ -1,4 +1,4 @@
-//! What the fuzz targets of this repository call: the parsers and the work on reads, with
+//! The functions that the fuzz targets of this repository call: the parsers and the work on reads, with
 //! bytes instead of files.
 
 use crate::arguments::Arguments;

@@ -1,4 +1,4 @@
-//! What a worker notes about a batch for the counts that depend on the order of all reads.
+//! Notes of a worker about a batch for the counts that depend on the order of all reads.
 
 /// Adapters that were trimmed, in order.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! What the reports say about the bases and qualities of reads.
+//! Statistics of the bases and qualities of reads, for the reports.
 //!
 //! A base adds to five sums for its cycle (how many, how many of quality 20, 30 and 40, sum
 //! of qualities). They are fields of one 64-bit word, so that a base costs one addition; a
@@ -20,7 +20,7 @@ const QUALITY: u32 = 4 * FIELD;
 /// Makes every quality byte, which is signed as in fastp, a number from 0 on.
 const BIAS: i64 = 128;
 
-/// What a base of each quality adds to a word.
+/// The amount that a base of each quality adds to a word.
 static WORDS: [u64; 256] = {
     let mut words = [0; 256];
     let mut at = 0;

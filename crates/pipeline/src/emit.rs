@@ -1,4 +1,4 @@
-//! What a stage passes on: `Emit`, and the results of one item.
+//! The output of a stage: `Emit`, and the results of one item.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -83,7 +83,7 @@ pub use progress::{Control, Progress, Waits};
 pub use stages::{Sink, Source, Stages, async_joined, async_source, batches, iter, joined, source};
 pub use tasks::{Task, TaskPipeline};
 
-/// What the models in `tests/` use.
+/// For the models in `tests/`.
 #[cfg(loom)]
 pub mod model {
     pub use crate::scheduler::Scheduler;

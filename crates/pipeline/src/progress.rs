@@ -7,7 +7,7 @@ use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use crate::scheduler::Scheduler;
 
-/// What a part of a pipeline is doing, or what it waits for.
+/// The activity of a part of a pipeline, or the reason why it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Waits {
@@ -37,11 +37,11 @@ pub struct Progress {
     pub written: u64,
     /// The bytes that closures have counted with [`Control::add_bytes`].
     pub bytes: u64,
-    /// What the sources do, or what they wait for.
+    /// The activity of the sources.
     pub source: Waits,
-    /// What the stages do, or what they wait for.
+    /// The activity of the stages.
     pub stages: Waits,
-    /// What the sinks do, or what they wait for.
+    /// The activity of the sinks.
     pub sink: Waits,
 }
 

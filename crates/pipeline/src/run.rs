@@ -18,7 +18,7 @@ struct Failure<E> {
     error: E,
 }
 
-/// What the workers of a run share, including sources of type `S` and sinks of type `K`.
+/// The state that the workers of a run share, including sources of type `S` and sinks of type `K`.
 pub struct Run<P, T, E, S, K> {
     pub sources: Cells<S>,
     pub sinks: Cells<K>,

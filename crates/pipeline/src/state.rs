@@ -1,4 +1,4 @@
-//! What the workers of a run know about each other, and which step is possible: the
+//! The state that the workers of a run share, and which step is possible: the
 //! scheduler's tables, without its lock. `scheduler.rs` has the proof.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use crate::progress::{Progress, Waits};
 /// No limit is known yet.
 const UNLIMITED: u64 = u64::MAX;
 
-/// What a worker does next.
+/// The next step of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Read this part of this item.

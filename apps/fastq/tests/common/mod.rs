@@ -1,4 +1,4 @@
-//! What the tests share: reads as input, and runs of a program in separate folders.
+//! Helpers that the tests share: reads as input, and runs of a program in separate folders.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::collections::BTreeMap;

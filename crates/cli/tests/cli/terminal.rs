@@ -1,4 +1,4 @@
-//! What a terminal of 60 columns shows.
+//! The output on a terminal of 60 columns.
 
 use std::fs::File;
 use std::io::{Read, Write};

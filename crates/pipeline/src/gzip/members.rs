@@ -42,7 +42,7 @@ pub struct MemberReader<R> {
     state: State,
 }
 
-/// What comes next in the input.
+/// The next part of the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     FirstHeader,

@@ -1,4 +1,4 @@
-//! A worker's core: what belongs to the thread that is the worker, and what other threads
+//! A worker's core: the state of the thread that is the worker, and the part that other threads
 //! see of it.
 //!
 //! A thread acquires the core by setting [`taken`](Core::try_acquire), and releases it when a

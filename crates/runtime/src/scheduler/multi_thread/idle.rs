@@ -82,7 +82,7 @@
 //!
 //! # No task and no event waits for ever because a worker is stalled
 //!
-//! A task may block its thread. Others have to take what waits in that worker's queues, in
+//! A task may block its thread. Others have to take the tasks in that worker's queues, in
 //! its timers, and in a driver in which no other worker waits. While a worker is awake and
 //! another sleeps, then
 //!
@@ -568,7 +568,7 @@ impl Idle {
         false
     }
 
-    /// Wakes all, for the end. A worker that goes to sleep later sees what was written
+    /// Wakes all, for the end. A worker that goes to sleep later sees all writes
     /// before this call.
     pub fn wake_all(&self, mut wake: impl FnMut(Place)) {
         let mut sleepers = self.sleepers.lock();

@@ -54,7 +54,7 @@ pub(super) fn first_look() -> Instant {
 /// See the head of this file.
 pub(super) struct Monitor(Mutex<Seen>);
 
-/// What the last look has found.
+/// The findings of the last look.
 struct Seen {
     /// How many polls each worker had made, and when that was seen first.
     polls: Box<[(u64, Instant)]>,
@@ -117,7 +117,7 @@ impl Monitor {
     }
 
     /// If the monitor is at `place` and it is time, looks at all queues, timers and drivers.
-    /// What it has found; `None` if it is not time.
+    /// Returns the findings; `None` if it is not time.
     pub(super) fn look(&self, shared: &Shared, place: Place) -> Option<Found> {
         if !shared.idle.is_monitor(place, true) {
             return None;

@@ -1,4 +1,4 @@
-//! What a worker does that has run out of tasks: it searches, and then it sleeps.
+//! A worker that has run out of tasks: it searches, and then it sleeps.
 
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::metrics::Stopwatch;
 /// Shorter parks should have been spins.
 const BRIEF: Duration = Duration::from_micros(100);
 /// A worker that has made no poll for so long has lost its processor, or its task takes long:
-/// others take what it has claimed. A short poll ends well before that.
+/// others take its claimed tasks. A short poll ends well before that.
 const STALLED: Duration = Duration::from_micros(50);
 
 /// Looks for a task with the other workers, for a moment, and sleeps if there is
@@ -99,7 +99,7 @@ fn steal_from(worker: &Worker, other: usize) -> Option<Notified> {
     Some(unsafe { Notified::from_raw(task) })
 }
 
-/// Takes what a stalled worker has claimed, or else what is in its LIFO slot. The first task
+/// Takes the claimed tasks of a stalled worker, or else the one in its LIFO slot. The first task
 /// is returned, with the number of those taken; the others are put into this worker's ring.
 #[cold]
 fn reclaim(worker: &Worker, victim: &Core) -> Option<(NonNull<Header>, usize)> {

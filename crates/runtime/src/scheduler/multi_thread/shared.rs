@@ -194,7 +194,7 @@ impl Shared {
         self.cores[worker].queue_depth()
     }
 
-    /// What a worker counts.
+    /// Returns the counters of a worker.
     #[track_caller]
     pub(crate) fn counters(&self, worker: usize) -> &Counters {
         &self.cores[worker].counters
