@@ -89,7 +89,7 @@ fn pipes_are_read_once() {
         let piped = arguments.replace(&one, "p1").replace(&two, "p2");
         let script = format!(
             "mkfifo p1 p2; cat {one}{packed} >p1 & cat {two}{packed} >p2 & \
-             {BLITZ} {piped}; code=$?; rm p1 p2; kill $!; exit $code"
+             {BLITZ} {piped}; code=$?; kill $!; wait; rm -f p1 p2; exit $code"
         );
         assert_same(&files, &shell(path, &script), arguments);
     }

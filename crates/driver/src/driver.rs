@@ -180,10 +180,7 @@ impl Driver {
             .poll(wait, &mut memory, |report| match report {
                 Report::Source(token, bits) => {
                     self.entries.acquire();
-                    if let Some(entry) = self.entries.get(token) {
-                        entry.report(bits, wakers);
-                        count += 1;
-                    }
+                    count += usize::from(self.entries.report(token, bits, wakers));
                 }
                 Report::Wake => reports.woken = true,
                 Report::Expired => reports.expired = true,

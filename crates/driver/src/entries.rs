@@ -7,12 +7,11 @@
 //!
 //! 1. *Registered*: the entry has the generation of its token.
 //! 2. *Removed*: the system has agreed to report no more events for the token, and the
-//!    generation grows. A thread may still have an event that was reported before; it
-//!    finds another generation, and drops the event.
+//!    generation grows, under the lock of the entry. A thread may still have an event that
+//!    was reported before. It compares the generations under the same lock, and drops the
+//!    event. (Otherwise the next source might be told for ever that it is closed.)
 //! 3. *Given up*, once the source's owner uses the entry no more.
-//! 4. *Used again*, for another source. A thread that has compared the generations just
-//!    before step 2 may still report its event to the new source. That is one spurious
-//!    event: the operation that tries finds nothing, and waits again.
+//! 4. *Used again*, for another source.
 //!
 //! If the system does not agree, for example because the descriptor has been closed and the
 //! file lives on under another one, it may report events for ever. Then the entry is never
@@ -23,6 +22,7 @@ use std::sync::OnceLock;
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 use blitz_sync::internals::fences::after_rmw;
 
+use crate::bits::Bits;
 use crate::entry::Entry;
 use crate::lock::Mutex;
 use crate::wakers::Wakers;
@@ -120,19 +120,23 @@ impl Entries {
         Ok((entry, token))
     }
 
-    /// Returns the entry of a token, unless it has been removed.
+    /// Handles bits that the system has reported for a token. Returns whether the token's
+    /// entry has not been removed.
     #[inline]
-    pub fn get(&self, token: usize) -> Option<&Entry> {
+    pub fn report(&self, token: usize, bits: Bits, wakers: &mut Wakers) -> bool {
         let (page, at) = position(token & INDEX_MASK);
-        let entry = self.pages.get(page)?.get()?.get(at)?;
-        (self::token(entry) == token).then_some(entry)
+        let entry = self
+            .pages
+            .get(page)
+            .and_then(|entries| entries.get()?.get(at));
+        entry.is_some_and(|entry| entry.report(token >> INDEX_BITS, bits, wakers))
     }
 
     /// Ends the use of a token: the system reports no more events for it.
     pub fn remove(&self, entry: &Entry, token: usize) {
         let _set = self.set.lock();
         if self::token(entry) == token {
-            entry.generation.fetch_add(1, Ordering::Relaxed);
+            entry.end_generation();
             self.len.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -172,6 +176,7 @@ fn token(entry: &Entry) -> usize {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::bits;
 
     #[test]
     fn every_index_has_a_position_of_its_own() {
@@ -190,22 +195,22 @@ mod tests {
     #[test]
     fn a_token_names_no_later_source() {
         let entries = Entries::new();
+        let mut wakers = Wakers::new();
         let Ok((first, token)) = entries.add() else {
             panic!()
         };
-        assert!(
-            entries
-                .get(token)
-                .is_some_and(|found| std::ptr::eq(found, first))
-        );
+        assert!(entries.report(token, bits::READABLE, &mut wakers));
         entries.remove(first, token);
         entries.remove(first, token);
         entries.give_up(first, token);
-        assert!(entries.get(token).is_none() && entries.is_empty());
+        assert!(entries.is_empty());
         let Ok((second, other)) = entries.add() else {
             panic!()
         };
         assert!(std::ptr::eq(first, second) && token != other);
-        assert!(entries.get(token).is_none() && entries.get(other).is_some());
+        assert!(!entries.report(token, bits::ALL, &mut wakers));
+        assert!(!second.ready(bits::ALL).is_ready());
+        assert!(entries.report(other, bits::READABLE, &mut wakers));
+        assert_eq!(second.ready(bits::ALL).bits, bits::READABLE);
     }
 }

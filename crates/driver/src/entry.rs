@@ -7,8 +7,8 @@
 //!
 //! # No event is missed
 //!
-//! An event changes the readiness word, then takes the lock, takes out the wakers, and
-//! chooses the nodes that wait for its bits. A waiter proceeds as follows:
+//! Under the lock, an event changes the readiness word, takes out the wakers, and chooses the
+//! nodes that wait for its bits. A waiter proceeds as follows:
 //!
 //! 1. It checks the word.
 //! 2. If its bits are unset, it takes the lock, and stores its waker or links its node.
@@ -40,7 +40,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 
-use blitz_futex::atomic::AtomicUsize;
+use blitz_futex::atomic::{AtomicUsize, Ordering};
 use blitz_sync::internals::{List, Node, WaitQueue};
 
 use crate::bits::{self, Bits, Direction};
@@ -113,50 +113,31 @@ impl Entry {
         self.readiness.suppose(bits);
     }
 
-    /// Handles bits that the system has reported: the wakers of waiters for them go to
-    /// `wakers`.
-    pub fn report(&self, bits: Bits, wakers: &mut Wakers) {
-        if active(Mutant::WakesFirst) {
-            self.take_waiters(bits, wakers);
-            self.readiness.set(bits);
-            return;
-        }
-        self.readiness.set(bits);
-        self.take_waiters(bits, wakers);
+    /// Handles bits that the system has reported for the source of this generation: the
+    /// wakers of waiters for them go to `wakers`. Returns whether the entry still has that
+    /// source.
+    pub fn report(&self, generation: usize, bits: Bits, wakers: &mut Wakers) -> bool {
+        self.locked(|list, polled| {
+            let is_current = self.generation.load(Ordering::Relaxed) == generation;
+            if is_current || active(Mutant::IgnoresGeneration) {
+                self.readiness.set(bits);
+                take_waiters(list, polled, bits, wakers);
+            }
+            is_current
+        })
+    }
+
+    /// Ends the generation: reports for it change nothing any more.
+    pub(crate) fn end_generation(&self) {
+        self.locked(|_, _| self.generation.fetch_add(1, Ordering::Relaxed));
     }
 
     /// Ends the entry: there will be no more events.
     pub fn shut_down(&self, wakers: &mut Wakers) {
         self.readiness.shut_down();
         if !active(Mutant::ShutsDownSilently) {
-            self.take_waiters(bits::ALL, wakers);
+            self.locked(|list, polled| take_waiters(list, polled, bits::ALL, wakers));
         }
-    }
-
-    fn take_waiters(&self, bits: Bits, wakers: &mut Wakers) {
-        self.locked(|list, polled| {
-            for direction in [Direction::Read, Direction::Write] {
-                if direction.mask() & bits != 0 {
-                    wakers.extend(polled[direction as usize].take());
-                }
-            }
-            let mut next: *const Node<Bits> = list.first().map_or(ptr::null(), |first| first);
-            while !next.is_null() {
-                let node = next;
-                // SAFETY: the node is linked, and this thread holds the lock.
-                let wanted = unsafe { (*node).request };
-                // SAFETY: the node is still linked, and this thread holds the lock.
-                next = unsafe { (*node).next() };
-                if wanted & bits != 0 {
-                    // SAFETY: `node` is still linked, and this thread holds the lock.
-                    // `next` is another node, so it stays valid.
-                    wakers.push_wake(unsafe { list.choose(node) });
-                    if active(Mutant::WakesOne) {
-                        break;
-                    }
-                }
-            }
-        });
     }
 
     /// Waits in one direction. Only the waker of the last call is woken.
@@ -213,6 +194,36 @@ impl Entry {
     pub fn forget_polled(&self) {
         let forgotten = self.locked(|_, polled| polled.each_mut().map(Option::take));
         drop(forgotten);
+    }
+}
+
+/// Takes out the wakers of those that wait for any of these bits. The caller holds the lock.
+fn take_waiters(
+    list: &mut List<Bits>,
+    polled: &mut [Option<Waker>; 2],
+    bits: Bits,
+    wakers: &mut Wakers,
+) {
+    for direction in [Direction::Read, Direction::Write] {
+        if direction.mask() & bits != 0 {
+            wakers.extend(polled[direction as usize].take());
+        }
+    }
+    let mut next: *const Node<Bits> = list.first().map_or(ptr::null(), |first| first);
+    while !next.is_null() {
+        let node = next;
+        // SAFETY: the node is linked, and this thread holds the lock.
+        let wanted = unsafe { (*node).request };
+        // SAFETY: the node is still linked, and this thread holds the lock.
+        next = unsafe { (*node).next() };
+        if wanted & bits != 0 {
+            // SAFETY: `node` is still linked, and this thread holds the lock. `next` is
+            // another node, so it stays valid.
+            wakers.push_wake(unsafe { list.choose(node) });
+            if active(Mutant::WakesOne) {
+                break;
+            }
+        }
     }
 }
 

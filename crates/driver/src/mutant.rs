@@ -3,8 +3,8 @@
 blitz_sync::mutants! {
     /// A clear does not check whether another event followed the event that it names.
     ClearsBlindly,
-    /// An event wakes before it changes the word.
-    WakesFirst,
+    /// An event of a source that was removed is reported to the next one.
+    IgnoresGeneration,
     /// A waiter does not check the word again once it is in the queue.
     JoinsBlindly,
     /// A shutdown changes the word and wakes no waiter.

@@ -104,13 +104,11 @@ fn a_clear_keeps_the_event_that_came_since() {
 fn an_event_finds_who_polls() {
     all_is_read(true);
     fails(|| mutant::with(Mutant::JoinsBlindly, || all_is_read(true)));
-    fails(|| mutant::with(Mutant::WakesFirst, || all_is_read(true)));
 }
 
 #[test]
 fn an_event_finds_the_future() {
     fails(|| mutant::with(Mutant::JoinsBlindly, || all_is_read(false)));
-    fails(|| mutant::with(Mutant::WakesFirst, || all_is_read(false)));
 }
 
 /// One waiter is dropped at any moment; the other gets the event.

@@ -84,7 +84,7 @@ fn child() {
     }
 }
 
-fn limit(what: libc::__rlimit_resource_t, most: u64) {
+fn limit(what: libc::__rlimit_resource_t, most: libc::rlim_t) {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -97,9 +97,9 @@ fn limit(what: libc::__rlimit_resource_t, most: u64) {
 }
 
 /// The lowest number that no descriptor has.
-fn free_descriptor() -> u64 {
+fn free_descriptor() -> libc::rlim_t {
     let file = std::fs::File::open("/dev/null").unwrap();
-    std::os::fd::AsRawFd::as_raw_fd(&file) as u64
+    std::os::fd::AsRawFd::as_raw_fd(&file) as libc::rlim_t
 }
 
 /// Mounts a file system that has no room for another file, where this process may.

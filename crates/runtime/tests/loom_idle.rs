@@ -105,7 +105,7 @@ impl World {
     ) -> Arc<ManuallyDrop<Self>> {
         let idle = Idle::new(workers, processors, 1, most_waiting);
         if most_waiting > 0 {
-            assert_eq!(idle.use_drivers(), Calls::default());
+            idle.use_drivers(|calls| panic!("{calls:?}: all are awake"));
         }
         Arc::new(ManuallyDrop::new(Self {
             idle,
@@ -494,10 +494,36 @@ fn a_source_while_parked() {
     model(2, || {
         let world = World::with_driver(1, 2, 1, 0);
         let worker = start(&world, 0, finish);
-        world.call(world.idle.use_drivers());
+        world.idle.use_drivers(|calls| world.call(calls));
         world.happen(1);
         worker.join().unwrap();
         end(world);
+    });
+}
+
+/// There are two drivers, and the workers that sleep are parked when the first source is
+/// registered. When all sleep again, a worker waits in each driver.
+fn two_drivers() {
+    model(2, || {
+        let idle = Idle::new(3, 3, 2, 2);
+        for index in 0..3 {
+            let (place, _) = idle.go_to_sleep(index, index % 2, false);
+            assert_eq!(place, Place::Parked(index));
+        }
+        let mut called = Vec::new();
+        idle.use_drivers(|calls| called.extend(calls.to_work));
+        for place in called {
+            let Place::Parked(index) = place else {
+                panic!("{place:?} was called")
+            };
+            // They have the same driver.
+            let _ = idle.go_to_sleep(index, 0, true);
+        }
+        assert_eq!(idle.awake(), 0);
+        assert!(
+            idle.is_attended(0) && idle.is_attended(1),
+            "a driver is left alone"
+        );
     });
 }
 
@@ -562,7 +588,7 @@ fn dozing() {
     model(2, || {
         for most_waiting in [0, 1] {
             let idle = Idle::new(2, 1, 1, most_waiting);
-            let _ = idle.use_drivers();
+            idle.use_drivers(|calls| panic!("{calls:?}: all are awake"));
             let (place, _) = idle.go_to_sleep(0, 0, false);
             assert!(idle.is_monitor(place, false) && idle.doze(place) && idle.is_dozing());
             let calls = idle.pushed(false);
@@ -630,8 +656,9 @@ fn a_call_reaches_a_worker_that_waits() {
 }
 
 #[test]
-fn the_first_source_brings_a_worker_into_the_driver() {
+fn the_first_source_brings_a_worker_into_each_driver() {
     a_source_while_parked();
+    two_drivers();
 }
 
 #[test]

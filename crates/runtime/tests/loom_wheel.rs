@@ -222,6 +222,35 @@ fn a_timer_from_elsewhere() {
     gone(timer, world);
 }
 
+/// The worker sleeps, and another thread turns its wheel. A timer that a third thread starts
+/// afterwards unparks the worker, though it is later than the one before.
+fn turned_by_another() {
+    let world = World::new();
+    let wheel = world.0;
+    let count = Arc::new(AtomicU32::new(0));
+    let unparks = count.clone();
+    wheel.set_unpark(
+        Arc::new(move |_| {
+            unparks.fetch_add(1, Ordering::Relaxed);
+        }),
+        0,
+    );
+    assert_eq!(wheel.next_tick(), None);
+    let mut first = Kept::new(5, wheel);
+    first.get().reset(5, || None);
+    assert_eq!(thread::spawn(move || wheel.turn(5)).join().unwrap(), 1);
+    let mut second = Kept::new(9, wheel);
+    second.get().reset(9, || None);
+    assert_eq!(
+        count.load(Ordering::Relaxed),
+        2,
+        "the worker was not unparked"
+    );
+    first.drop();
+    first.free();
+    gone(second, world);
+}
+
 /// The runtime ends while a timer starts.
 fn the_end_races_link() {
     let world = World::new();
@@ -274,6 +303,7 @@ models! {
     bringing_forward_races_fire: 3,
     two_turn: 3,
     a_timer_from_elsewhere: 3,
+    turned_by_another: 1,
     the_end_races_link: 3,
     the_end_races_drop: 3,
 }
@@ -298,6 +328,7 @@ mod mistakes {
         who_was_overtaken_is_not_elapsed: IgnoresOvertaking in putting_off_races_fire = "too early";
         a_changed_waker_asks_whether_it_is_too_late: ChangesWakerBlindly in polls_race_fire = "deadlock";
         an_earlier_timer_unparks_the_worker: ForgetsUnpark in a_timer_from_elsewhere = "deadlock";
+        a_thread_that_turns_renews_the_promise: KeepsOldPromise in turned_by_another = "was not unparked";
         the_worker_promises_what_it_has_seen: PromisesLate in a_timer_from_elsewhere = "deadlock";
         nobody_links_after_the_end: LeavesWheelOpen in the_end_races_link = "deadlock";
         what_was_put_off_stays: FiresPutOff in putting_off_in_time;

@@ -133,15 +133,30 @@ fn tail_holds_no_sender_up_unless_it_must_not_lose_a_message() {
     child.wait().unwrap();
 
     let mut child = tail("--lossless");
-    wait_for(place.path(), 2);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let reading = std::thread::spawn(|| lines.map(Result::unwrap).collect::<Vec<_>>());
-    for number in 0..200 {
-        sender.send(format!("{number}").as_bytes()).unwrap();
+    let (begin, begun) = std::sync::mpsc::channel();
+    let reading = std::thread::spawn(move || {
+        let number = |line: std::io::Result<String>| {
+            _ = begin.send(());
+            line.unwrap().parse::<u64>().unwrap()
+        };
+        lines.map(number).collect::<Vec<_>>()
+    });
+    let mut next = 0_u64;
+    let mut send = || {
+        sender.send(next.to_string().as_bytes()).unwrap();
+        next += 1;
+    };
+    // The receiver does not get what is sent before it has joined.
+    while begun.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+        send();
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
+    (0..200).for_each(|_| send());
     drop(sender);
     let printed = reading.join().unwrap();
-    assert!(printed.iter().map(|line| line.parse()).eq((0..200).map(Ok)));
+    assert!(printed.len() > 200 && printed.last() == Some(&(next - 1)));
+    assert!(printed.windows(2).all(|two| two[1] == two[0] + 1));
     assert!(child.wait().unwrap().success());
 }
 

@@ -14,10 +14,11 @@ use crate::lock::Mutex;
 const WAKE: Token = Token(usize::MAX);
 
 /// The memory of a poll is in the selector.
-pub type Memory = ();
+#[derive(Default)]
+pub struct Memory;
 
 /// No memory yet.
-pub const NO_MEMORY: Memory = ();
+pub const NO_MEMORY: Memory = Memory;
 
 /// See the head of this file.
 pub struct Selector {
@@ -62,7 +63,7 @@ impl Selector {
     /// # Panics
     ///
     /// Panics if the system refuses, because other code has closed the descriptor.
-    pub fn poll(&self, wait: Wait, (): &mut Memory, report: impl FnMut(Report)) {
+    pub fn poll(&self, wait: Wait, _memory: &mut Memory, report: impl FnMut(Report)) {
         match wait {
             Wait::Until(deadline) => {
                 let time = deadline.map(|at| at.saturating_duration_since(Instant::now()));

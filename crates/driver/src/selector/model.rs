@@ -49,10 +49,11 @@ pub struct Selector {
 }
 
 /// A poll of the model needs no memory.
-pub type Memory = ();
+#[derive(Default)]
+pub struct Memory;
 
 /// No memory yet.
-pub const NO_MEMORY: Memory = ();
+pub const NO_MEMORY: Memory = Memory;
 
 /// The kernel's timer.
 pub struct Kernel(Arc<Shared>);
@@ -86,7 +87,7 @@ impl Selector {
     }
 
     /// Polls, and calls `report` for each event. Time passes only when the model says so.
-    pub fn poll(&self, wait: Wait, (): &mut Memory, mut report: impl FnMut(Report)) {
+    pub fn poll(&self, wait: Wait, _memory: &mut Memory, mut report: impl FnMut(Report)) {
         let found = match wait {
             Wait::Not => self.shared.with(State::take),
             Wait::Until(deadline) => {

@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn any_number_of_descriptors_is_registered() {
-        let table: &'static Table = Box::leak(Box::new(Table::new()));
+        static TABLE: Table = Table::new();
+        let table = &TABLE;
         let entries: Vec<_> = (0..3000).map(|fd| table.register(fd)).collect();
         entries[7].store(FREE, Ordering::Relaxed);
         table.register(3000);

@@ -38,7 +38,7 @@ impl Shared {
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
         if !self.drivers.begin_to_use() {
-            self.unpark_called(self.idle.use_drivers());
+            self.idle.use_drivers(|calls| self.unpark_called(calls));
         }
         // SAFETY: the reference is used here only.
         if let Some(worker) = unsafe { Worker::here() } {
@@ -65,7 +65,8 @@ pub(crate) fn timer_expected() {
 pub(crate) fn number_here(address: *const ()) -> Option<usize> {
     // SAFETY: the reference is used here only.
     let worker = unsafe { Worker::here() }?;
-    worker.is_of(address).then_some(worker.index)
+    // A thread that has given its core away polls no driver.
+    (worker.has_core.get() && worker.is_of(address)).then_some(worker.index)
 }
 
 #[cold]

@@ -75,10 +75,12 @@
 //!
 //! # No event waits while a worker sleeps and all others do too
 //!
-//! [`Idle::use_drivers`] is called before the first source is registered. Under the lock it
-//! calls a sleeper unless one waits, and that worker waits in a driver when it sleeps again.
-//! After that a worker that goes to sleep parks only if another one waits. So when all sleep,
-//! the last one to do so waits, or another one waits that has not got up since.
+//! 1. [`Idle::use_drivers`] is called before the first source is registered. Under the lock it
+//!    calls as many sleepers as there are drivers, or all.
+//! 2. A worker that goes to sleep afterwards waits in a driver in which no other waits, if
+//!    there is one. So there are never more such drivers than workers that are awake: a worker
+//!    that gets up makes one more of each, and one that goes to sleep one less.
+//! 3. When all sleep, a worker waits in each driver.
 //!
 //! # No task and no event waits for ever because a worker is stalled
 //!
@@ -414,19 +416,25 @@ impl Idle {
         Some(place)
     }
 
-    /// From now on workers wait in drivers. Calls one to do so, if all that sleep are parked.
-    pub fn use_drivers(&self) -> Calls {
+    /// From now on workers wait in drivers. Calls one for each driver to do so, if those that
+    /// sleep are parked.
+    pub fn use_drivers(&self, mut call: impl FnMut(Calls)) {
         let mut sleepers = self.sleepers.lock();
         if std::mem::replace(&mut sleepers.uses_drivers, true) {
-            return Calls::default();
+            return;
         }
         if active(Mutant::UsesDriversSilently) {
-            return Calls::default();
+            return;
         }
-        let to_work = self.call_to_work(&mut sleepers);
-        Calls {
-            to_work,
-            to_monitor: None,
+        let places: Vec<Place> = (0..sleepers.drivers.len())
+            .map_while(|_| self.call_to_work(&mut sleepers))
+            .collect();
+        drop(sleepers);
+        for place in places {
+            call(Calls {
+                to_work: Some(place),
+                to_monitor: None,
+            });
         }
     }
 

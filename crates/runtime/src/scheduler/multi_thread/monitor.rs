@@ -131,8 +131,12 @@ impl Monitor {
         };
         // The tasks that this wakes are ready on this thread. It may ask for the next look.
         shared.turn_due_timers();
-        if found.none_polls {
-            (0..shared.drivers.len()).for_each(|driver| shared.poll_driver(driver));
+        for driver in 0..shared.drivers.len() {
+            // A worker that polls tasks polls its own driver, too.
+            let is_polled = !found.none_polls && shared.drivers.len() == 1;
+            if !is_polled && !shared.idle.is_attended(driver) {
+                shared.poll_driver(driver);
+            }
         }
         Some(found)
     }

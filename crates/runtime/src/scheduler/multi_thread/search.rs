@@ -217,12 +217,13 @@ fn deadline(worker: &Worker, place: Place) -> Option<Instant> {
     let (shared, driver) = (&worker.shared, worker.driver());
     let wheels = shared.base.common.time.as_ref();
     let own = wheels.and_then(|wheels| wheels.next_deadline(worker.index));
+    if place != Place::Driver(driver) {
+        // The wait would have done it.
+        shared.drivers.flush(driver);
+    }
     let timer = match place {
         Place::Driver(_) => [own, shared.earliest_timer()].into_iter().flatten().min(),
-        Place::Parked(_) => {
-            shared.drivers.flush(driver);
-            own.filter(|&own| !shared.drivers.wake_by(driver, own))
-        }
+        Place::Parked(_) => own.filter(|&own| !shared.drivers.wake_by(driver, own)),
     };
     let look = shared.monitor.next_look(shared, place);
     [timer, look].into_iter().flatten().min()

@@ -72,7 +72,8 @@ impl Shared {
     #[inline]
     pub(super) fn poll_driver(&self, driver: usize) {
         let reports = self.drivers.poll(driver);
-        if reports.woken && self.idle.passes_on() {
+        // Where there is no timer, a wake-up also tells one that waits of an earlier deadline.
+        if reports.woken && (self.idle.passes_on() || self.idle.is_attended(driver)) {
             self.drivers.wake(driver);
         }
         self.take_expiry(driver, reports);

@@ -320,10 +320,6 @@ impl Worker {
     /// task before it.
     fn end_poll(&self, core: &Core, mut ran: Ran) {
         let mut count = 0;
-        if self.timer_started.take() {
-            // Should a later poll of this worker take long, another worker fires them.
-            self.shared.is_timer_set_for(self.index);
-        }
         loop {
             if !self.has_core.get() {
                 // It was given away.
@@ -355,6 +351,10 @@ impl Worker {
         }
         if count >= MOST_FROM_LIFO_SLOT {
             self.uses_lifo.set(self.lifo_enabled);
+        }
+        if self.timer_started.take() {
+            // Should a later poll of this worker take long, another worker fires them.
+            self.shared.is_timer_set_for(self.index);
         }
         self.pending.set(false);
     }

@@ -239,7 +239,12 @@ impl Wheel {
                 while !wakes.is_full() {
                     let entry = next();
                     if entry.is_null() {
-                        self.find_next();
+                        // The thread may be another than the worker, which then keeps its
+                        // former promise for nothing.
+                        let next = self.find_next();
+                        if !active(Mutant::KeepsOldPromise) {
+                            self.promised.set(next);
+                        }
                         return true;
                     }
                     finished += 1;

@@ -16,6 +16,8 @@ blitz_sync::mutants! {
     ForgetsUnpark,
     /// A worker stores until when it sleeps after it has released the lock.
     PromisesLate,
+    /// A thread that turns the wheel of another worker leaves that worker's promise as it is.
+    KeepsOldPromise,
     /// The end of a runtime leaves its wheels open.
     LeavesWheelOpen,
     /// An entry fires at the tick that it was first linked for.
