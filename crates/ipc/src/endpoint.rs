@@ -179,14 +179,21 @@ impl Segment {
         memory.record(me, record::PID).store(pid, Ordering::Relaxed);
         let word = memory.record(me, record::STARTED);
         word.store(started, Ordering::Relaxed);
-        if role == Role::Sender {
-            memory.header(crate::memory::header::SENDERS_SEEN).add(1);
-        }
         memory.record(me, record::ROLE).swap(role as u64);
-        // Receivers that waited without a sender wait for its messages from now on.
-        if role == Role::Sender && self.ring.room().notify() {
-            self.ring_doorbells(Awaited::Room);
+        if role == Role::Sender {
+            self.count_sender();
+            // Receivers that waited without a sender wait for its messages from now on.
+            if self.ring.room().notify() {
+                self.ring_doorbells(Awaited::Room);
+            }
         }
+    }
+
+    /// Counts a sender that has joined, after its role is in its record: a receiver that
+    /// sees the new count and no sender knows that the sender has left.
+    fn count_sender(&self) {
+        let seen = self.ring.memory.header(crate::memory::header::SENDERS_SEEN);
+        seen.add(1);
     }
 
     /// The word on which participants that wait for `what` sleep.
@@ -230,6 +237,11 @@ impl Segment {
     fn bury(&self, dead: usize) {
         if self.settings.kind == Kind::Barrier {
             self.parties().break_up();
+        }
+        // It may have been killed before it counted itself. If it had, the second count does
+        // no harm: receivers only look whether the count has changed.
+        if self.is_sender(dead) {
+            self.count_sender();
         }
         self.reap(dead);
     }
@@ -314,7 +326,8 @@ impl Segment {
         (0..self.settings.senders).find(|&participant| self.is_sender(participant))
     }
 
-    /// Returns how many senders there have been.
+    /// Returns a count that goes up after a sender has joined, and before one that has died
+    /// is reaped.
     pub(crate) fn senders_seen(&self) -> u64 {
         let seen = self.ring.memory.header(crate::memory::header::SENDERS_SEEN);
         seen.load(Ordering::Acquire)
@@ -341,7 +354,8 @@ impl Senders {
     }
 
     pub(crate) fn are_gone(&mut self, segment: &Segment) -> bool {
-        self.had_one = self.had_one || segment.senders_seen() != self.seen_at_join;
+        let seen = segment.senders_seen();
+        self.had_one = self.had_one || seen != self.seen_at_join;
         if !self.had_one || segment.is_sender(self.last) {
             return false;
         }
@@ -350,7 +364,9 @@ impl Senders {
                 self.last = found;
                 false
             }
-            None => true,
+            // During the search, a sender may have joined in a record that the search had
+            // passed, and then the sender of a later record may have left.
+            None => segment.senders_seen() == seen,
         }
     }
 }
@@ -410,5 +426,60 @@ impl Patience {
             self.next_look_of_polls = now + LOOK_EVERY;
         }
         over
+    }
+}
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    use crate::step::at_each_point;
+    use crate::{Builder, Queue, RecvError};
+
+    fn queue(place: &tempfile::TempDir) -> Builder {
+        let queue = Queue::builder().capacity(4).max_len(16);
+        queue.directory(place.path())
+    }
+
+    /// The sender that joins may lose its processor before any of its stores.
+    #[test]
+    fn a_receiver_waits_until_the_first_sender_has_joined() {
+        let place = tempfile::tempdir().unwrap();
+        let mut receiver = queue(&place).receiver("j").unwrap();
+        let polls = move || assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+        drop(at_each_point(polls, || queue(&place).sender("j").unwrap()));
+    }
+
+    /// The sender that joins is killed before each of its stores: it keeps no lock, and its
+    /// record stays as it is.
+    #[test]
+    fn a_first_sender_that_is_killed_while_it_joins_has_joined_or_not() {
+        for killed_at in 1.. {
+            let place = tempfile::tempdir().unwrap();
+            let mut receiver = queue(&place).receiver("k").unwrap();
+            let mut point = 0;
+            let kill = move || {
+                point += 1;
+                if point == killed_at {
+                    resume_unwind(Box::new("killed"));
+                }
+            };
+            let join = || at_each_point(kill, || queue(&place).sender("k").unwrap());
+            if catch_unwind(AssertUnwindSafe(join)).is_ok() {
+                assert!(killed_at > 3, "are the points still there?");
+                return;
+            }
+            let has_joined = receiver.endpoint.segment.is_in_use(0);
+            // A child that another test forks has the lock until it closes its descriptors.
+            while receiver.endpoint.segment.is_in_use(0) {
+                receiver.endpoint.look();
+            }
+            let expected = if has_joined {
+                RecvError::Disconnected
+            } else {
+                RecvError::Empty
+            };
+            assert_eq!(receiver.try_recv().unwrap_err(), expected, "{killed_at}");
+        }
     }
 }

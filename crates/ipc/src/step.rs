@@ -3,15 +3,46 @@
 //! Without the feature `stepping`, `point` does nothing. With it, the process kills itself,
 //! as `kill -9` would, at the point whose number is in `BLITZ_IPC_STEP`. Counting begins at
 //! the first point after `arm`.
+//!
+//! A test of this crate can instead run a function at each point that its thread reaches.
 
-#[cfg(not(feature = "stepping"))]
 #[inline(always)]
-pub(crate) fn point() {}
+pub(crate) fn point() {
+    #[cfg(feature = "stepping")]
+    stepping::point();
+    #[cfg(test)]
+    hook::point();
+}
 
-#[cfg(feature = "stepping")]
-pub(crate) use stepping::point;
+#[cfg(test)]
+pub(crate) use hook::at_each_point;
 #[cfg(feature = "stepping")]
 pub use stepping::{arm, passed};
+
+#[cfg(test)]
+mod hook {
+    use std::cell::RefCell;
+
+    thread_local! {
+        static HOOK: RefCell<Option<Box<dyn FnMut()>>> = const { RefCell::new(None) };
+    }
+
+    /// Runs `f`, and `hook` before each store to shared memory that this thread makes in
+    /// `f`, but not before those that `hook` makes.
+    pub(crate) fn at_each_point<R>(hook: impl FnMut() + 'static, f: impl FnOnce() -> R) -> R {
+        HOOK.set(Some(Box::new(hook)));
+        let result = f();
+        drop(HOOK.take());
+        result
+    }
+
+    pub(super) fn point() {
+        if let Some(mut hook) = HOOK.take() {
+            hook();
+            HOOK.set(Some(hook));
+        }
+    }
+}
 
 #[cfg(feature = "stepping")]
 mod stepping {
