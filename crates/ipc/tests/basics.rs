@@ -243,6 +243,45 @@ fn history_is_for_every_late_receiver_of_a_channel() {
     }
 }
 
+/// A receiver that searches the ring for messages that were put back leaves behind the
+/// position where receivers look otherwise.
+#[test]
+fn a_message_is_received_at_once_after_others_were_found_by_a_search() {
+    let place = Place::new();
+    let queue = place.in_it(Queue::builder().capacity(4).max_len(16));
+    let (mut receiver, mut sender) = (queue.receiver("q").unwrap(), queue.sender("q").unwrap());
+    // A participant that leaves may put a message back, so the receiver searches.
+    drop(queue.sender("q").unwrap());
+    for _ in 0..4 {
+        sender.try_send(b"one").unwrap();
+    }
+    for _ in 0..1000 {
+        assert_eq!(*receiver.try_recv().unwrap(), *b"one");
+        sender.try_send(b"one").unwrap();
+    }
+    for _ in 0..4 {
+        assert_eq!(*receiver.try_recv().unwrap(), *b"one");
+    }
+    assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+    sender.try_send(b"next").unwrap();
+    assert_eq!(*receiver.try_recv().unwrap(), *b"next");
+}
+
+#[test]
+fn the_oldest_message_of_a_queue_is_received_at_once_after_many_were_dropped() {
+    let place = Place::new();
+    let queue = place.in_it(Queue::builder().capacity(4).max_len(16));
+    let queue = queue.when_full(WhenFull::DropOldest);
+    let (mut receiver, mut sender) = (queue.receiver("q").unwrap(), queue.sender("q").unwrap());
+    for number in 0..100_u8 {
+        sender.try_send(&[number]).unwrap();
+    }
+    for number in 96..100 {
+        assert_eq!(*receiver.try_recv().unwrap(), [number]);
+    }
+    assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+}
+
 #[test]
 fn an_observer_holds_no_sender_up() {
     let place = Place::new();

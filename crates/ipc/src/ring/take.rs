@@ -1,7 +1,9 @@
 //! The receivers' side of a queue: take, consume. The protocol is in `mod.rs`.
 //!
-//! **No message is skipped.** Receivers advance next only past a position whose stamp they
-//! saw taken, consumed, turned into a tombstone, or reused. But a taken message that is
+//! **No message is skipped.** Receivers advance next only past positions that are taken,
+//! consumed, turned into tombstones, or reused. If the place of next has the stamp of a
+//! later position, receivers advance next to that position - capacity + 1: positions are
+//! claimed in order, so every earlier place has been reused. But a taken message that is
 //! published again, because its receiver died, lies behind next.
 //!
 //! 1. The reaper publishes the message, counts `restored` up, and then notifies.
@@ -38,7 +40,9 @@ impl Ring {
             }
             *searched = restored;
         }
-        // Next is at most a few steps behind, unless a participant writes nonsense.
+        // A search takes messages without next, and senders may drop messages at next. But
+        // next advances past reused positions in one step, so what is left is less than a
+        // lap, unless a participant writes nonsense.
         for _ in 0..self.capacity * 4 {
             let next = self.memory.next().load(Ordering::Acquire);
             let stamp = self.stamp(next);
@@ -47,17 +51,20 @@ impl Ring {
                 match stamp.phase() {
                     Phase::Published => {
                         if self.take(stamp, me) {
-                            self.advance_next(next);
+                            self.advance_next(next, next + 1);
                             return Take::Taken(next);
                         }
                     }
                     Phase::Claimed | Phase::Free => return Take::Empty,
-                    Phase::Taken | Phase::Consumed | Phase::Tombstone => self.advance_next(next),
+                    Phase::Taken | Phase::Consumed | Phase::Tombstone => {
+                        self.advance_next(next, next + 1);
+                    }
                     Phase::Unknown => return Take::Corrupt,
                 }
             } else if position > next {
-                // The message at next was taken long ago.
-                self.advance_next(next);
+                // With a stamp that makes no sense, position - capacity may lie behind next.
+                let reused = position.saturating_sub(self.capacity).max(next);
+                self.advance_next(next, reused + 1);
             } else if position + self.capacity == next {
                 return Take::Empty;
             } else if self.memory.next().load(Ordering::Acquire) == next {
@@ -79,8 +86,8 @@ impl Ring {
     }
 
     #[inline]
-    fn advance_next(&self, position: u64) {
-        self.memory.next().replace(position, position + 1);
+    fn advance_next(&self, from: u64, to: u64) {
+        self.memory.next().replace(from, to);
     }
 
     /// Takes any message that is in the ring, the oldest first.
