@@ -293,12 +293,10 @@ impl Receiver {
     #[cold]
     fn skip_overwritten(&mut self) -> Result<(), RecvError> {
         let ring = &self.endpoint.segment.ring;
-        let history = self.cursor < self.safe;
         let oldest = ring.oldest().max(self.cursor + 1);
-        let left = self.cursor;
-        let missed = oldest - left;
+        let missed = oldest.saturating_sub(self.cursor.max(self.safe));
         self.move_to(oldest);
-        if history {
+        if missed == 0 {
             Ok(())
         } else {
             Err(RecvError::Lagged(missed))

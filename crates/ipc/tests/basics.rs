@@ -282,6 +282,28 @@ fn the_oldest_message_of_a_queue_is_received_at_once_after_many_were_dropped() {
     assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
 }
 
+/// Messages that were sent before it joined do not count as missed; later ones do.
+#[test]
+fn an_observer_with_history_is_told_what_it_missed_since_it_joined() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder().capacity(2).max_len(16));
+    let mut sender = route.sender("o").unwrap();
+    let join = || route.clone().with_history(true).observer("o").unwrap();
+    sender.send(&[0]).unwrap();
+    sender.send(&[1]).unwrap();
+    let mut observer = join();
+    for number in 2..12 {
+        sender.send(&[number]).unwrap();
+    }
+    assert_eq!(observer.recv().unwrap_err(), RecvError::Lagged(8));
+    assert_eq!(*observer.recv().unwrap(), [10]);
+    assert_eq!(*observer.recv().unwrap(), [11]);
+    let mut observer = join();
+    sender.send(&[12]).unwrap();
+    assert_eq!(*observer.recv().unwrap(), [11]);
+    assert_eq!(*observer.recv().unwrap(), [12]);
+}
+
 #[test]
 fn an_observer_holds_no_sender_up() {
     let place = Place::new();
