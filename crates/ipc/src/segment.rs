@@ -298,7 +298,9 @@ fn refuse_foreign(file: &SegmentFile, size: u64, path: &Path) -> Result<(), Erro
     let io = |error| Error::from_io("read", path, error);
     let is_ours = match Header::read(file).map_err(io)?.load(header::MAGIC) {
         MAGIC => true,
-        0 => is_zero(file, size).map_err(io)?,
+        // A maker has reserved memory. A file without it may have any length, too long to be
+        // read.
+        0 => file.is_allocated().map_err(io)? && is_zero(file, size).map_err(io)?,
         _ => false,
     };
     if is_ours {

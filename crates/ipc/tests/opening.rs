@@ -237,6 +237,20 @@ fn a_file_that_begins_with_zeros_but_is_no_segment_is_kept() {
     }
 }
 
+/// A maker reserves memory for its file. A file without memory can be too long to be read.
+#[test]
+fn a_long_file_without_memory_is_kept_and_not_read() {
+    let place = Place::new();
+    let path = place.path().join("s.ring");
+    for len in [1 << 20, 1 << 62] {
+        fs::File::create(&path).unwrap().set_len(len).unwrap();
+        let error = place.in_it(Route::builder()).sender("s").unwrap_err();
+        assert!(matches!(error, Error::Foreign { .. }), "{error}");
+        assert!(clean_in(place.path()).unwrap().is_empty());
+        assert_eq!(fs::metadata(&path).unwrap().len(), len);
+    }
+}
+
 #[test]
 fn what_the_dead_left_is_made_anew() {
     let place = Place::new();
