@@ -1,3 +1,4 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use blitz_ipc::{
@@ -14,7 +15,8 @@ fn in_child(child: impl FnOnce() -> bool) -> i32 {
     if pid == 0 {
         // SAFETY: ends the child if it hangs.
         unsafe { libc::alarm(60) };
-        let passed = child();
+        // The child must not unwind into the rest of the parent's test.
+        let passed = catch_unwind(AssertUnwindSafe(child)).unwrap_or(false);
         // SAFETY: ends the child.
         unsafe { libc::_exit(if passed { 0 } else { 1 }) };
     }
@@ -172,11 +174,7 @@ fn a_killed_process_is_dead_although_its_forked_child_lives() {
     let mut receiver = route.receiver("k").unwrap();
     let directory = place.path().display().to_string();
     let child = Process::start("fork::child", &["fork".to_owned(), directory]);
-    let log = place.path().join("log");
-    while Log::read(&log).is_empty() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let grandchild = Log::read(&log)[0] as i32;
+    let grandchild = Log::wait(&place.path().join("log"))[0] as i32;
     child.kill();
     let listed = blitz_ipc::list_in(place.path()).unwrap();
     let alive = listed[0].participants.iter().filter(|one| one.alive);

@@ -28,10 +28,7 @@ fn child() {
 fn taker(place: &Place) -> Process {
     let directory = place.path().display().to_string();
     let child = Process::start("queue_end::child", &["take".to_owned(), directory]);
-    let log = place.path().join("log");
-    while Log::read(&log).is_empty() {
-        thread::sleep(Duration::from_millis(1));
-    }
+    Log::wait(&place.path().join("log"));
     child
 }
 

@@ -112,6 +112,19 @@ impl Log {
             .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
             .collect()
     }
+
+    /// Waits until a child has written, and returns the numbers.
+    pub fn wait(path: &Path) -> Vec<u64> {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let numbers = Self::read(path);
+            if !numbers.is_empty() {
+                return numbers;
+            }
+            assert!(Instant::now() < deadline, "a child writes nothing");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 /// A child process that is killed when this is dropped.
