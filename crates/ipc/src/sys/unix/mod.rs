@@ -87,11 +87,11 @@ impl SegmentFile {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         options.custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW);
-        if let Some(mode) = create {
-            options.create(true).mode(mode);
-        }
         let open = || {
-            let file = options.open(path)?;
+            let file = match create {
+                Some(mode) => open_or_make(path, &options, mode)?,
+                None => options.open(path)?,
+            };
             if file.metadata()?.is_file() {
                 return Ok(file);
             }
@@ -192,6 +192,26 @@ impl SegmentFile {
         }
         let base = NonNull::new(base.cast()).ok_or_else(io::Error::last_os_error)?;
         Ok(Mapping { base, size })
+    }
+}
+
+/// Opens the file at `path` with `options`, and makes it if it does not exist.
+///
+/// A file that exists is opened without `O_CREAT`: with it, Linux may refuse a file of
+/// another user in a sticky directory (`fs.protected_regular`).
+fn open_or_make(path: &Path, options: &OpenOptions, mode: u32) -> io::Result<File> {
+    let mut making = options.clone();
+    making.create_new(true).mode(mode);
+    // Each further turn means that another process has made the file and removed it.
+    loop {
+        match options.open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            other => return other,
+        }
+        match making.open(path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            other => return other,
+        }
     }
 }
 
