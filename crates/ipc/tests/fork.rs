@@ -158,11 +158,12 @@ fn child() {
     let _sender = route.sender("k").unwrap();
     let _receiver = route.receiver("k").unwrap();
     let mut log = Log::create(&directory.join("log"));
-    let grandchild = in_child(|| {
+    in_child(|| {
+        // Only now has it closed the descriptors that it inherited.
+        log.push([u64::from(std::process::id()), 0]);
         std::thread::sleep(LONG);
         true
     });
-    log.push([grandchild as u64, 0]);
     std::thread::sleep(LONG);
 }
 
