@@ -227,10 +227,11 @@ pub fn names_and_hooks() -> Log {
     log!(log, starts.load(SeqCst), stops.load(SeqCst));
     let name = current();
     let name = name.block_on(name.spawn_blocking(|| thread::current().name().map(str::to_owned)));
+    // The name is Tokio's in the drop-in package only.
     log!(
         log,
         name.unwrap()
-            .map(|name| name.replace("blitz-io", "tokio").replace("blitz", "tokio"))
+            .map(|name| name.replace("blitz-worker", "tokio-rt-worker"))
     );
     log
 }
