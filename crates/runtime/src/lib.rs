@@ -100,9 +100,6 @@ pub mod model {
     pub mod task_tracker {
         pub use crate::task::task_tracker::mutant;
     }
-    pub mod biased_lock {
-        pub use blitz_sync::mutant;
-    }
     pub mod pool {
         pub use crate::pool::{mutant, queue};
     }
