@@ -4,7 +4,7 @@
 
 use std::io::Read;
 
-use blitz_pipeline::gzip::{
+use blitz_io_pipeline::gzip::{
     BGZF_END, Compressor, Decompressor, bgzf_blocks, content_len, inflate, is_bgzf,
 };
 

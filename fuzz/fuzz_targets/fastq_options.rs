@@ -6,6 +6,6 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     // Options may name files, which are read; not those of this machine.
     if !text.contains('/') {
         let words: Vec<String> = text.lines().map(str::to_owned).collect();
-        blitz_fastq::fuzz::command_line(&words);
+        blitz_io_fastq::fuzz::command_line(&words);
     }
 });

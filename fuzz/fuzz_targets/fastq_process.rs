@@ -11,6 +11,6 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     // Options may name files, which are read; not those of this machine.
     if !options.contains('/') {
         let words: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
-        blitz_fastq::fuzz::process(&words, reads);
+        blitz_io_fastq::fuzz::process(&words, reads);
     }
 });

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| blitz_fastq::fuzz::records(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| blitz_io_fastq::fuzz::records(data));

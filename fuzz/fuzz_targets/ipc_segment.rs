@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use blitz_ipc::{Anonymous, Builder, Channel, Queue, Receiver, Route, Sender, WhenFull};
+use blitz_io_ipc::{Anonymous, Builder, Channel, Queue, Receiver, Route, Sender, WhenFull};
 
 const CAPACITY: usize = 4;
 const MAX_LEN: usize = 32;

@@ -1,8 +1,8 @@
-//! The lock of in-memory streams and of split streams: `thread::Mutex` of `blitz-sync`.
+//! The lock of in-memory streams and of split streams: `thread::Mutex` of `blitz-io-sync`.
 //! Under the model checker it is loom's own, since the former has its own models.
 
 #[cfg(not(loom))]
-pub(crate) use blitz_sync::thread::Mutex;
+pub(crate) use blitz_io_sync::thread::Mutex;
 
 #[cfg(loom)]
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_sync::internals::coop;
+use blitz_io_sync::internals::coop;
 
 use crate::lock::Mutex;
 use crate::mutant::{Mutant, active};

@@ -4,7 +4,7 @@
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use blitz_aio::{
+use blitz_io_aio::{
     AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader, Compat, FromFutures,
     FromHyper, FromTokio, SeekFrom, duplex,
 };

@@ -4,8 +4,8 @@
 use std::pin::{Pin, pin};
 use std::task::Waker;
 
-use blitz_aio::mutant::{self, Mutant};
-use blitz_aio::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use blitz_io_aio::mutant::{self, Mutant};
+use blitz_io_aio::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use loom::thread;
 
 use crate::model::{block_on, model_in_order, poll};

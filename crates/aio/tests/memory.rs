@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::thread;
 
-use blitz_aio::{
+use blitz_io_aio::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex, simplex,
     split,
 };
-use blitz_testing::{Wakings, panic_of, poll_once, reentrant_waker};
+use blitz_io_testing::{Wakings, panic_of, poll_once, reentrant_waker};
 use pollster::block_on;
 
 /// More threads than cores echo through small buffers, and every byte comes back.
@@ -23,7 +23,7 @@ fn many_threads_echo() {
             scope.spawn(move || {
                 let (mut reader, mut writer) = split(server);
                 assert_eq!(
-                    block_on(blitz_aio::copy(&mut reader, &mut writer)).unwrap(),
+                    block_on(blitz_io_aio::copy(&mut reader, &mut writer)).unwrap(),
                     BYTES as u64
                 );
                 block_on(writer.shutdown()).unwrap();

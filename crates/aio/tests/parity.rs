@@ -8,7 +8,7 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_aio as io;
+    use blitz_io_aio as io;
 
     include!("parity/scenarios.rs");
 }
@@ -18,7 +18,7 @@ macro_rules! same {
         #[test]
         fn $scenario() {
             for seed in 0..100 {
-                blitz_testing::assert_same(&of_tokio::$scenario(seed), &ours::$scenario(seed));
+                blitz_io_testing::assert_same(&of_tokio::$scenario(seed), &ours::$scenario(seed));
             }
         }
     )*};

@@ -2,8 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-use blitz_aio::ReadBuf;
-use blitz_testing::panic_of;
+use blitz_io_aio::ReadBuf;
+use blitz_io_testing::panic_of;
 use bytes::BufMut;
 
 #[test]

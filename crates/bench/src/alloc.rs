@@ -20,7 +20,7 @@ static FREED: AtomicU64 = AtomicU64::new(0);
 ///
 /// ```
 /// #[global_allocator]
-/// static ALLOCATOR: blitz_bench::CountingAllocator = blitz_bench::CountingAllocator;
+/// static ALLOCATOR: blitz_io_bench::CountingAllocator = blitz_io_bench::CountingAllocator;
 /// # fn main() {}
 /// ```
 ///

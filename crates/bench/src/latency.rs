@@ -56,7 +56,7 @@ impl Waits {
     ///
     /// ```
     /// use std::time::Duration;
-    /// let mut waits = blitz_bench::Waits::new();
+    /// let mut waits = blitz_io_bench::Waits::new();
     /// for ns in 1..=1000 {
     ///     waits.record(Duration::from_nanos(ns));
     /// }

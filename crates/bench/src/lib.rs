@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
-//! use blitz_bench::{Document, Settings, runner, scenarios};
+//! use blitz_io_bench::{Document, Settings, runner, scenarios};
 //!
 //! let mut chosen = scenarios::registry();
 //! chosen.retain(|scenario| scenario.id == "mutex_uncontended");

@@ -19,7 +19,7 @@ impl Machine {
     /// Describes the current machine.
     ///
     /// ```
-    /// assert!(blitz_bench::Machine::describe().cores >= 1);
+    /// assert!(blitz_io_bench::Machine::describe().cores >= 1);
     /// ```
     pub fn describe() -> Machine {
         use std::env::consts::{ARCH, OS};

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 /// is one poll; a runtime around it would only blur the figure.
 ///
 /// ```
-/// use blitz_bench::poll_now;
+/// use blitz_io_bench::poll_now;
 /// assert_eq!(poll_now(async { 1 }), Some(1));
 /// assert_eq!(poll_now(std::future::pending::<()>()), None);
 /// ```

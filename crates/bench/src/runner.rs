@@ -82,7 +82,7 @@ pub fn sample_count(scenarios: &[Scenario], settings: &Settings) -> u64 {
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
-/// use blitz_bench::{Sample, Scenario, Settings, runner, threads};
+/// use blitz_io_bench::{Sample, Scenario, Settings, runner, threads};
 ///
 /// let scenario = Scenario::new(1, "nothing", "Nothing at all", 10)
 ///     .with("blitz-io", |cx| Ok(Sample::new(threads::solo(|| ()).0, cx.ops)));

@@ -56,7 +56,7 @@ impl Compares {
     /// obvious.
     ///
     /// ```
-    /// use blitz_bench::scenario::Compares;
+    /// use blitz_io_bench::scenario::Compares;
     /// assert_eq!(Compares::P99Ns.text(84.61), "p99 84.6 ns");
     /// assert_eq!(Compares::NsPerOp.text(1_336_700.0), "1.34 ms");
     /// assert_eq!(Compares::BytesPerOp.text(128.0), "128 B");
@@ -166,7 +166,7 @@ pub struct Failure(pub String);
 /// Fails unless `found` is `expected`.
 ///
 /// ```
-/// use blitz_bench::scenario::verify;
+/// use blitz_io_bench::scenario::verify;
 /// assert!(verify("messages", 10, 10).is_ok());
 /// assert_eq!(verify("messages", 10, 9).unwrap_err().to_string(), "messages: expected 10, found 9");
 /// ```

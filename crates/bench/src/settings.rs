@@ -45,7 +45,7 @@ impl Load {
     /// Describes the load in words, if there is one.
     ///
     /// ```
-    /// use blitz_bench::Load;
+    /// use blitz_io_bench::Load;
     /// assert_eq!(Load::NONE.words(), None);
     /// let load = Load { hog: 1, cpus: vec![0] };
     /// assert_eq!(load.words().unwrap(), "beside 1 busy process, pinned to processor 0");

@@ -36,7 +36,7 @@ impl Interval {
     /// Returns where the interval lies relative to 1.
     ///
     /// ```
-    /// use blitz_bench::stats::{Interval, Verdict};
+    /// use blitz_io_bench::stats::{Interval, Verdict};
     /// assert_eq!(Interval { low: 1.1, high: 1.4 }.verdict(), Verdict::Above);
     /// assert_eq!(Interval { low: 0.9, high: 1.0 }.verdict(), Verdict::Tie);
     /// ```
@@ -58,8 +58,8 @@ impl Interval {
 /// Panics if `samples` is empty.
 ///
 /// ```
-/// assert_eq!(blitz_bench::stats::median(&[3.0, 1.0, 2.0]), 2.0);
-/// assert_eq!(blitz_bench::stats::median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+/// assert_eq!(blitz_io_bench::stats::median(&[3.0, 1.0, 2.0]), 2.0);
+/// assert_eq!(blitz_io_bench::stats::median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
 /// ```
 pub fn median(samples: &[f64]) -> f64 {
     median_in_place(&mut samples.to_vec())
@@ -78,7 +78,7 @@ pub fn min(samples: &[f64]) -> f64 {
 /// Panics if the two are empty or differ in length.
 ///
 /// ```
-/// use blitz_bench::stats::paired_ratio;
+/// use blitz_io_bench::stats::paired_ratio;
 /// let twice = paired_ratio(&[2.0, 4.0, 6.0], &[1.0, 2.0, 3.0]);
 /// assert!(twice.low <= 2.0 && twice.high >= 2.0);
 /// ```

@@ -43,7 +43,7 @@ use crate::threads::{Mark, Span, together};
 /// Panics with the panic of a task if one panics.
 ///
 /// ```
-/// let (_span, values) = blitz_bench::tasks::start_all(2, 3, |i| async move { i * 10 });
+/// let (_span, values) = blitz_io_bench::tasks::start_all(2, 3, |i| async move { i * 10 });
 /// assert_eq!(values, [0, 10, 20]);
 /// ```
 pub fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)

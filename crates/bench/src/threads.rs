@@ -23,7 +23,7 @@ pub struct Span {
 /// Runs `body` on this thread and measures it.
 ///
 /// ```
-/// let (span, sum) = blitz_bench::threads::solo(|| (1..=10u64).sum::<u64>());
+/// let (span, sum) = blitz_io_bench::threads::solo(|| (1..=10u64).sum::<u64>());
 /// assert_eq!(sum, 55);
 /// assert!(span.elapsed.as_secs() < 60);
 /// ```
@@ -43,7 +43,7 @@ pub fn solo<T>(body: impl FnOnce() -> T) -> (Span, T) {
 /// Panics with the panic of a thread if one panics.
 ///
 /// ```
-/// let (_span, values) = blitz_bench::threads::start_all(3, |i| {
+/// let (_span, values) = blitz_io_bench::threads::start_all(3, |i| {
 ///     let prepared = vec![i; 10];
 ///     move || prepared.len() + i
 /// });

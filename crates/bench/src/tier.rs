@@ -33,7 +33,7 @@ const fn tier_of(title: &'static str, workers: [&'static str; 2]) -> Tier {
 /// Returns the tier with this number, if there is one. The first is 1.
 ///
 /// ```
-/// use blitz_bench::tier::tier;
+/// use blitz_io_bench::tier::tier;
 /// assert_eq!(tier(5).unwrap().title, "Runtime");
 /// assert_eq!(tier(0), None);
 /// ```
@@ -50,7 +50,7 @@ impl Tier {
     /// Returns the number of workers with the tier's word for them.
     ///
     /// ```
-    /// use blitz_bench::tier::tier;
+    /// use blitz_io_bench::tier::tier;
     /// assert_eq!(tier(5).unwrap().count(1), "1 worker");
     /// assert_eq!(tier(4).unwrap().count(8), "8 threads");
     /// ```
@@ -66,7 +66,7 @@ impl Tier {
     /// mentioned. (A runtime with one worker is more than that thread.)
     ///
     /// ```
-    /// use blitz_bench::tier::tier;
+    /// use blitz_io_bench::tier::tier;
     /// assert_eq!(tier(4).unwrap().full_title("Lock", 8), "Lock, 8 threads");
     /// assert_eq!(tier(5).unwrap().full_title("On 2 workers", 2), "On 2 workers");
     /// ```

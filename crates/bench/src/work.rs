@@ -19,7 +19,7 @@ impl Work {
     ///
     /// ```
     /// use std::time::Duration;
-    /// let microsecond = blitz_bench::Work::calibrate(Duration::from_micros(1));
+    /// let microsecond = blitz_io_bench::Work::calibrate(Duration::from_micros(1));
     /// microsecond.run();
     /// ```
     pub fn calibrate(target: Duration) -> Work {

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use blitz_bench::scenario::{OURS, verify};
-use blitz_bench::tier::tier;
-use blitz_bench::{
+use blitz_io_bench::scenario::{OURS, verify};
+use blitz_io_bench::tier::tier;
+use blitz_io_bench::{
     Context, Document, Load, Sample, Scenario, Settings, runner, scenarios, threads,
 };
 
@@ -26,7 +26,7 @@ fn document(scenario: Scenario) -> Document {
 }
 
 /// Returns a body that says that it took so long.
-fn takes(time: Duration) -> impl Fn(&Context) -> blitz_bench::scenario::Measured {
+fn takes(time: Duration) -> impl Fn(&Context) -> blitz_io_bench::scenario::Measured {
     move |cx| {
         let (mut span, ()) = threads::solo(|| ());
         span.elapsed = time;

@@ -15,15 +15,15 @@
 //! # io::Result::Ok(()) }).unwrap();
 //! ```
 
-pub use blitz_aio::*;
+pub use blitz_io_aio::*;
 #[cfg(feature = "io-std")]
-pub use blitz_os::io::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+pub use blitz_io_os::io::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 
 /// Items that only Unix has.
 #[cfg(all(unix, feature = "net", not(loom)))]
 #[cfg_attr(docsrs, doc(cfg(feature = "net")))]
 pub mod unix {
-    pub use blitz_driver::{
+    pub use blitz_io_driver::{
         AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
     };
 

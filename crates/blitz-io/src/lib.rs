@@ -309,11 +309,11 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "fs")]
-pub use blitz_os::fs;
+pub use blitz_io_os::fs;
 #[cfg(all(any(unix, windows), feature = "process"))]
-pub use blitz_os::process;
+pub use blitz_io_os::process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
-pub use blitz_os::signal;
+pub use blitz_io_os::signal;
 #[cfg(feature = "io-util")]
 pub mod io;
 #[doc(hidden)]
@@ -330,18 +330,18 @@ pub mod task;
 #[cfg(feature = "rt")]
 pub mod time;
 
-pub use blitz_futex as futex;
+pub use blitz_io_futex as futex;
 #[cfg(feature = "ipc")]
-pub use blitz_ipc as ipc;
+pub use blitz_io_ipc as ipc;
 #[cfg(feature = "pipeline")]
-pub use blitz_pipeline as pipeline;
+pub use blitz_io_pipeline as pipeline;
 #[cfg(feature = "pool")]
-pub use blitz_pool as pool;
+pub use blitz_io_pool as pool;
 #[cfg(feature = "hyper")]
-pub use blitz_runtime::hyper;
+pub use blitz_io_runtime::hyper;
 #[cfg(feature = "rt")]
-pub use blitz_runtime::{task::spawn, task_local};
-pub use blitz_sync::thread;
+pub use blitz_io_runtime::{task::spawn, task_local};
+pub use blitz_io_sync::thread;
 
 #[cfg(feature = "macros")]
 pub use macros::{main, test};

@@ -21,4 +21,4 @@
 //! # }
 //! ```
 
-pub use blitz_net::*;
+pub use blitz_io_net::*;

@@ -1,3 +1,3 @@
 //! Runtimes, which run tasks, laid out like `tokio::runtime`.
 
-pub use blitz_runtime::runtime::*;
+pub use blitz_io_runtime::runtime::*;

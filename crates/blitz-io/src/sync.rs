@@ -9,14 +9,14 @@
 //!
 //! [`thread`](crate::thread) has more primitives that are only for threads.
 
-pub use blitz_sync::task::*;
+pub use blitz_io_sync::task::*;
 
-pub use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
+pub use blitz_io_channel::{broadcast, mpmc, mpsc, oneshot, watch};
 
 #[cfg(feature = "rt")]
-pub use blitz_runtime::sync::*;
+pub use blitz_io_runtime::sync::*;
 
 /// The named futures.
 pub mod futures {
-    pub use blitz_sync::task::{Notified, OwnedNotified};
+    pub use blitz_io_sync::task::{Notified, OwnedNotified};
 }

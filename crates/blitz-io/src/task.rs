@@ -1,4 +1,4 @@
 //! Tasks, laid out like `tokio::task`; also `TaskTracker` from tokio-util, and `scope` for
 //! tasks that borrow.
 
-pub use blitz_runtime::task::*;
+pub use blitz_io_runtime::task::*;

@@ -1,3 +1,3 @@
 //! Timers, laid out like `tokio::time`.
 
-pub use blitz_runtime::time::*;
+pub use blitz_io_runtime::time::*;

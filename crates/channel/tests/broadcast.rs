@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_channel::broadcast::error::{RecvError, RecvTimeoutError, TryRecvError};
-use blitz_channel::broadcast::{Receiver, Sender, channel};
-use blitz_testing::{Counting, Wakings, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_channel::broadcast::error::{RecvError, RecvTimeoutError, TryRecvError};
+use blitz_io_channel::broadcast::{Receiver, Sender, channel};
+use blitz_io_testing::{Counting, Wakings, ms, poll_once, reentrant_waker, shouting_waker};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

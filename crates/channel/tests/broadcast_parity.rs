@@ -7,7 +7,7 @@ mod tokio_broadcast {
 }
 
 mod our_broadcast {
-    use blitz_channel::broadcast;
+    use blitz_io_channel::broadcast;
 
     include!("parity/broadcast.rs");
 }

@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use blitz_channel::mpsc::error::TryRecvError;
-use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
-use blitz_sync::internals::coop;
-use blitz_testing::{Wakings, poll_once, shouting_waker};
+use blitz_io_channel::mpsc::error::TryRecvError;
+use blitz_io_channel::{broadcast, mpmc, mpsc, oneshot, watch};
+use blitz_io_sync::internals::coop;
+use blitz_io_testing::{Wakings, poll_once, shouting_waker};
 
 const UNITS: usize = 128;
 const MANY: usize = 10 * UNITS;
@@ -157,7 +157,7 @@ fn who_only_tries_has_no_limit() {
 #[test]
 fn what_is_sent_meanwhile_wakes_later() {
     let (tx, mut rx) = mpsc::channel(1);
-    let (wakings, waker) = blitz_testing::Wakings::new();
+    let (wakings, waker) = blitz_io_testing::Wakings::new();
     let mut receive = pin!(rx.recv());
     let mut poll = || receive.as_mut().poll(&mut Context::from_waker(&waker));
     coop::budget(|| {
@@ -238,7 +238,7 @@ mod elsewhere {
     use std::rc::Rc;
     use std::time::Duration;
 
-    use blitz_channel::{broadcast, mpmc, mpsc, watch};
+    use blitz_io_channel::{broadcast, mpmc, mpsc, watch};
 
     /// Sends and receives over and over until the flag is set. Each is ready at once.
     async fn send_and_receive(done: Rc<Cell<bool>>) {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use blitz_channel::{broadcast, mpmc, mpsc};
+use blitz_io_channel::{broadcast, mpmc, mpsc};
 
 /// Counts how often one of them has been dropped, and panics each time.
 #[derive(Clone)]

@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::Poll;
 
-use blitz_channel::broadcast::error::{RecvError, TryRecvError};
-use blitz_channel::broadcast::{self, Receiver, Sender};
+use blitz_io_channel::broadcast::error::{RecvError, TryRecvError};
+use blitz_io_channel::broadcast::{self, Receiver, Sender};
 use loom::thread;
 use model::{End, block_on, model as model_with_late_stores, model_in_order as model, soon};
 
@@ -390,7 +390,7 @@ fn a_time_out() {
             let soon = soon() - std::time::Instant::now();
             rx.blocking_recv_timeout(soon).is_ok() || rx.blocking_recv() == Ok(0)
         });
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         tx.send(0).unwrap();
         assert!(receiver.join().unwrap());
     });

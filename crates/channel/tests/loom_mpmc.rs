@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::Poll;
 
-use blitz_channel::mpmc::{self, RecvError, RecvTimeoutError, SendError, TryRecvError};
+use blitz_io_channel::mpmc::{self, RecvError, RecvTimeoutError, SendError, TryRecvError};
 use loom::thread;
 use model::{End, block_on, model_in_order as model, poll_idly, soon};
 
@@ -208,7 +208,7 @@ fn a_receive_times_out(capacity: usize) {
                 Err(RecvTimeoutError::Closed) => panic!("closed with a value in it"),
             }
         });
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         sender.send_blocking(1).unwrap();
         assert_eq!(thread.join().unwrap(), 1);
     });
@@ -223,7 +223,7 @@ fn a_send_times_out(capacity: usize) {
                 sender.send_blocking(error.into_inner()).unwrap();
             }
         });
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         assert_eq!(receiver.recv_blocking(), Ok(1));
         thread.join().unwrap();
         assert_eq!(receiver.recv_blocking(), Err(RecvError));

@@ -6,8 +6,8 @@ use crate::model;
 use std::pin::pin;
 use std::sync::Arc;
 
-use blitz_channel::mpsc;
-use blitz_channel::mpsc::error::TryRecvError;
+use blitz_io_channel::mpsc;
+use blitz_io_channel::mpsc::error::TryRecvError;
 use loom::future::block_on;
 use loom::thread;
 // Those in order are those in which no sender waits for room.
@@ -375,7 +375,7 @@ fn time_is_up() {
         tx.try_send(1).unwrap();
         let hour = std::time::Duration::from_secs(3600);
         let sender = thread::spawn(move || tx.blocking_send_timeout(2, hour).is_ok());
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         assert_eq!(rx.try_recv(), Ok(1));
         let second = rx.blocking_recv_timeout(hour);
         if sender.join().unwrap() {

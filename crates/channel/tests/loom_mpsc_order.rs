@@ -4,7 +4,7 @@
 
 use crate::model;
 
-use blitz_channel::mpsc;
+use blitz_io_channel::mpsc;
 use loom::thread;
 use model::model_in_order as model;
 

@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use blitz_channel::oneshot::error::TryRecvError;
-use blitz_channel::oneshot::{self, Slot};
+use blitz_io_channel::oneshot::error::TryRecvError;
+use blitz_io_channel::oneshot::{self, Slot};
 use loom::thread;
 use model::{SOON, block_on_parking as block_on, model_in_order as model, poll_idly};
 
@@ -159,7 +159,7 @@ fn a_thread_gives_up() {
     model(5, || {
         let (tx, mut rx) = oneshot::channel();
         let sender = thread::spawn(move || tx.send(5).unwrap());
-        let clock = thread::spawn(blitz_futex::model::expire);
+        let clock = thread::spawn(blitz_io_futex::model::expire);
         match rx.blocking_recv_timeout(SOON) {
             Ok(value) => assert_eq!(value, 5),
             Err(error) => {

@@ -3,7 +3,7 @@
 
 use crate::model;
 
-use blitz_channel::mpmc::{self, Select};
+use blitz_io_channel::mpmc::{self, Select};
 use loom::thread;
 use model::{End, model_in_order as model, soon};
 
@@ -107,7 +107,7 @@ fn a_selection_times_out() {
                 }
             }
         });
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         sender.send_blocking(7).unwrap();
         let got = thread.join().unwrap();
         assert_eq!(got + receiver.try_recv().unwrap_or(0), 7);
@@ -126,7 +126,7 @@ fn a_promise_is_broken(sends: bool) {
         let mut select = Select::new();
         select.send(&sender);
         let selected = select.try_select();
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         let sent = match selected {
             Ok(operation) if sends => operation.send(&sender, 7).is_ok(),
             Ok(operation) => {

@@ -6,7 +6,7 @@ use crate::model;
 use std::mem::ManuallyDrop;
 use std::pin::pin;
 
-use blitz_channel::watch;
+use blitz_io_channel::watch;
 use loom::thread;
 use model::{SOON, block_on_parking as block_on, model_in_order as model, poll_idly};
 
@@ -164,7 +164,7 @@ fn a_thread_gives_up() {
             Some(changed) => changed.unwrap(),
             None => block_on(rx.changed()).unwrap(),
         });
-        let clock = thread::spawn(blitz_futex::model::expire);
+        let clock = thread::spawn(blitz_io_futex::model::expire);
         tx.send_replace(1);
         receiver.join().unwrap();
         clock.join().unwrap();

@@ -9,11 +9,13 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_channel::mpmc::{
+use blitz_io_channel::mpmc::{
     Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender, TryRecvError,
     TrySendError, bounded, unbounded,
 };
-use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_testing::{
+    Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
+};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -396,7 +398,7 @@ fn every_value_is_dropped_once() {
 
 #[test]
 fn a_value_whose_drop_panics_corrupts_nothing() {
-    struct Bomb(bool, #[allow(dead_code)] blitz_testing::Counted);
+    struct Bomb(bool, #[allow(dead_code)] blitz_io_testing::Counted);
     impl Drop for Bomb {
         fn drop(&mut self) {
             assert!(!self.0, "boom");

@@ -8,8 +8,8 @@ use std::task::Waker;
 use std::thread;
 use std::time::Duration;
 
-use blitz_channel::mpmc::{Receiver, Select, Sender, bounded, unbounded};
-use blitz_testing::{Counting, poll_once};
+use blitz_io_channel::mpmc::{Receiver, Select, Sender, bounded, unbounded};
+use blitz_io_testing::{Counting, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -7,6 +7,6 @@ mod theirs {
 }
 
 mod ours {
-    use blitz_channel::mpmc as channel;
+    use blitz_io_channel::mpmc as channel;
     include!("parity/mpmc.rs");
 }

@@ -4,8 +4,8 @@
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use blitz_channel::mpmc::{Select, SendError, TryRecvError, bounded, unbounded};
-use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, shouting_waker};
+use blitz_io_channel::mpmc::{Select, SendError, TryRecvError, bounded, unbounded};
+use blitz_io_testing::{Drops, Wakings, everywhere, ms, poll_once, shouting_waker};
 use futures_util::stream::FusedStream;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 

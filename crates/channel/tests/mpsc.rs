@@ -10,9 +10,13 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_channel::mpsc;
-use blitz_channel::mpsc::error::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
-use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_channel::mpsc;
+use blitz_io_channel::mpsc::error::{
+    RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError,
+};
+use blitz_io_testing::{
+    Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
+};
 
 fn now<F: Future>(future: F) -> F::Output {
     let (_, waker) = Wakings::new();
@@ -586,7 +590,7 @@ fn a_waker_that_panics_breaks_nothing() {
 /// Panics when it is dropped, if its flag is set.
 struct Bomb(
     bool,
-    #[allow(dead_code, reason = "it counts its drop")] blitz_testing::Counted<()>,
+    #[allow(dead_code, reason = "it counts its drop")] blitz_io_testing::Counted<()>,
 );
 
 impl Drop for Bomb {
@@ -682,7 +686,7 @@ fn a_real_time_receiver_does_not_spin_on_an_interrupted_sender() {
     use std::mem;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use blitz_testing::bind_to_first_processor;
+    use blitz_io_testing::bind_to_first_processor;
 
     fn become_urgent() -> bool {
         // SAFETY: an all-zero parameter is valid, and the call only reads it.

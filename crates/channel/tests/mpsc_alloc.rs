@@ -2,8 +2,8 @@
 //! are counted, so this file has one test.
 #![cfg(not(loom))]
 
-use blitz_channel::mpsc;
-use blitz_testing::Counting;
+use blitz_io_channel::mpsc;
+use blitz_io_testing::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

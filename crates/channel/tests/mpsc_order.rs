@@ -5,8 +5,8 @@
 use std::sync::Barrier;
 use std::thread;
 
-use blitz_channel::mpsc;
-use blitz_channel::mpsc::error::TrySendError;
+use blitz_io_channel::mpsc;
+use blitz_io_channel::mpsc::error::TrySendError;
 
 const EACH: usize = if cfg!(miri) { 50 } else { 20_000 };
 

@@ -6,8 +6,8 @@ use std::pin::pin;
 use std::task::Poll;
 use std::thread;
 
-use blitz_channel::mpsc;
-use blitz_testing::{Wakings, ms, poll_once, shouting_waker};
+use blitz_io_channel::mpsc;
+use blitz_io_testing::{Wakings, ms, poll_once, shouting_waker};
 
 fn panics(run: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(run)).is_err()

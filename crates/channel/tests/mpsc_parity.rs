@@ -8,7 +8,7 @@ mod tokio_has_it {
 }
 
 mod we_have_it {
-    use blitz_channel::mpsc;
+    use blitz_io_channel::mpsc;
 
     include!("parity/mpsc_scenarios.rs");
 }

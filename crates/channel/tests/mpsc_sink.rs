@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use blitz_channel::mpsc::{self, PollSender};
-use blitz_testing::Wakings;
+use blitz_io_channel::mpsc::{self, PollSender};
+use blitz_io_testing::Wakings;
 use futures_util::{Sink, SinkExt, StreamExt, stream};
 
 #[test]

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use blitz_channel::oneshot::{self, error::TryRecvError};
-use blitz_testing::{
+use blitz_io_channel::oneshot::{self, error::TryRecvError};
+use blitz_io_testing::{
     Counted, Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
 

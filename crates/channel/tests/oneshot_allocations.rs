@@ -6,8 +6,8 @@
 use std::pin::pin;
 use std::task::Waker;
 
-use blitz_channel::{oneshot, watch};
-use blitz_testing::{Counting, poll_once};
+use blitz_io_channel::{oneshot, watch};
+use blitz_io_testing::{Counting, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

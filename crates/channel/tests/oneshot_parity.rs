@@ -7,7 +7,7 @@ mod tokio_oneshot {
 }
 
 mod our_oneshot {
-    use blitz_channel::oneshot;
+    use blitz_io_channel::oneshot;
 
     include!("parity/oneshot.rs");
 }

@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::thread;
 
-use blitz_channel::oneshot::{self, Slot, error::TryRecvError};
-use blitz_sync::internals::coop;
-use blitz_testing::{Drops, Wakings, ms, poll_once, reentrant_waker};
+use blitz_io_channel::oneshot::{self, Slot, error::TryRecvError};
+use blitz_io_sync::internals::coop;
+use blitz_io_testing::{Drops, Wakings, ms, poll_once, reentrant_waker};
 
 #[test]
 fn a_slot_is_used_again_and_again() {

@@ -6,11 +6,11 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_channel::mpmc::{
+use blitz_io_channel::mpmc::{
     ReadyTimeoutError, RecvError, Select, SelectTimeoutError, SelectedOperation, SendError,
     TryReadyError, TryRecvError, TrySelectError, TrySendError, bounded, unbounded,
 };
-use blitz_testing::{Drops, ms, poll_once, shouting_waker};
+use blitz_io_testing::{Drops, ms, poll_once, shouting_waker};
 
 const LONG: Duration = Duration::from_secs(30);
 

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_channel::mpmc::{
+use blitz_io_channel::mpmc::{
     RecvError, TryRecvError, after, at, bounded, never, select, select_biased, tick, unbounded,
 };
 

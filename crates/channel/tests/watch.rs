@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_channel::watch;
-use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_channel::watch;
+use blitz_io_testing::{
+    Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
+};
 
 everywhere! {
     async fn every_receiver_sees_the_last_value(rt) {

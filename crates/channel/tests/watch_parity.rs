@@ -7,7 +7,7 @@ mod tokio_watch {
 }
 
 mod our_watch {
-    use blitz_channel::watch;
+    use blitz_io_channel::watch;
 
     include!("parity/watch.rs");
 }

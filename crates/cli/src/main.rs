@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 use exit::Exit;
 
 #[global_allocator]
-static ALLOCATOR: blitz_bench::CountingAllocator = blitz_bench::CountingAllocator;
+static ALLOCATOR: blitz_io_bench::CountingAllocator = blitz_io_bench::CountingAllocator;
 
 /// Measures blitz-io against the best other libraries, examines the machine, and runs work
 /// on all of its processors.

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use blitz_bench::Document;
-use blitz_bench::report::chart::{self, Theme};
-use blitz_bench::report::markdown;
-use blitz_bench::report::runs::Runs;
+use blitz_io_bench::Document;
+use blitz_io_bench::report::chart::{self, Theme};
+use blitz_io_bench::report::markdown;
+use blitz_io_bench::report::runs::Runs;
 use clap::Args;
 
 use crate::exit::Exit;

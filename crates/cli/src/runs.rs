@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use blitz_bench::Document;
-use blitz_bench::scenario::OURS;
+use blitz_io_bench::Document;
+use blitz_io_bench::scenario::OURS;
 
 use crate::exit::Exit;
 

@@ -1,6 +1,6 @@
 //! The readiness of a source, as bits of a word.
 
-use blitz_aio::{Interest, Ready};
+use blitz_io_aio::{Interest, Ready};
 
 /// A set of the bits below.
 pub type Bits = usize;

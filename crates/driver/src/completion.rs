@@ -52,7 +52,7 @@ use std::cell::UnsafeCell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 
 use crate::mutant::{Mutant, active};
 use crate::wakers::Wakers;

@@ -74,9 +74,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
-use blitz_futex::{WaitResult, wait_until, wake_one};
-use blitz_sync::internals::fences::after_rmw;
+use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_sync::internals::fences::after_rmw;
 
 use crate::entries::Entries;
 use crate::lock::Mutex;

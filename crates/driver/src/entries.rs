@@ -19,8 +19,8 @@
 
 use std::sync::OnceLock;
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
-use blitz_sync::internals::fences::after_rmw;
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_sync::internals::fences::after_rmw;
 
 use crate::bits::Bits;
 use crate::entry::Entry;

@@ -16,7 +16,7 @@
 //! # fn main() -> std::io::Result<()> {
 //! use std::io::{Read, Write};
 //!
-//! use blitz_driver::{Driver, Registration, Wakers, bits};
+//! use blitz_io_driver::{Driver, Registration, Wakers, bits};
 //! use mio::Interest;
 //! use mio::net::UnixStream;
 //!

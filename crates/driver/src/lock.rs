@@ -1,8 +1,8 @@
-//! The lock of this crate: `blitz-sync`'s mutex, or loom's in a model, where it takes one
+//! The lock of this crate: `blitz-io-sync`'s mutex, or loom's in a model, where it takes one
 //! step instead of ten.
 
 #[cfg(not(loom))]
-pub use blitz_sync::thread::Mutex;
+pub use blitz_io_sync::thread::Mutex;
 
 #[cfg(loom)]
 pub use model::Mutex;

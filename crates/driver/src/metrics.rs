@@ -1,6 +1,6 @@
 //! The counters of a driver.
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 /// The counts of a driver since it was created. Every count wraps around.
 #[derive(Debug)]

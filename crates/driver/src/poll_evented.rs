@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, ready};
 
-use blitz_aio::{Interest, ReadBuf};
+use blitz_io_aio::{Interest, ReadBuf};
 use mio::event::Source;
 
 use crate::bits::{self, Direction};

@@ -22,7 +22,7 @@
 
 use std::fmt;
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::bits::{self, Bits};
 use crate::mutant::{Mutant, active};

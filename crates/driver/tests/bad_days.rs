@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 
-use blitz_driver::{Registration, Wakers, bits};
+use blitz_io_driver::{Registration, Wakers, bits};
 use mio::unix::SourceFd;
 use mio::{Interest, net::UnixStream};
 
@@ -135,7 +135,7 @@ fn a_waker_that_panics_keeps_nobody_from_being_woken() {
             _ => waker.clone(),
         };
         let context = &mut std::task::Context::from_waker(&waker);
-        _ = (pair.registration).poll_ready(context, blitz_driver::Direction::Read);
+        _ = (pair.registration).poll_ready(context, blitz_io_driver::Direction::Read);
         pair.there.write_all(b"x").unwrap();
     }
     let mut wakers = Wakers::new();
@@ -151,7 +151,7 @@ fn a_wait_that_is_pending_keeps_no_task_alive_once_the_source_is_dropped() {
     let pair = pair(&driver);
     let (count, waker) = Count::new();
     let context = &mut std::task::Context::from_waker(&waker);
-    _ = (pair.registration).poll_ready(context, blitz_driver::Direction::Read);
+    _ = (pair.registration).poll_ready(context, blitz_io_driver::Direction::Read);
     drop(waker);
     assert_eq!(Arc::strong_count(&count), 2);
     drop(pair);
@@ -207,7 +207,7 @@ fn no_descriptors_are_an_error() {
     if child == 0 {
         // SAFETY: the struct is valid.
         let is_limited = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } == 0;
-        let fails = is_limited && blitz_driver::Driver::new(8, None).is_err();
+        let fails = is_limited && blitz_io_driver::Driver::new(8, None).is_err();
         // SAFETY: ends the child.
         unsafe { libc::_exit(i32::from(!fails)) };
     }

@@ -7,10 +7,10 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_driver::Wakers;
-use blitz_driver::model::{Finish, Shared, cancelled, complete};
-use blitz_driver::mutant::{self, Mutant};
-use blitz_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_driver::Wakers;
+use blitz_io_driver::model::{Finish, Shared, cancelled, complete};
+use blitz_io_driver::mutant::{self, Mutant};
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
 use crate::model::{block_on, fails, model};

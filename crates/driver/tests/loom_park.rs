@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_driver::model::{expire, happen};
-use blitz_driver::mutant::{self, Mutant};
-use blitz_driver::{Driver, Wakers, bits};
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_driver::model::{expire, happen};
+use blitz_io_driver::mutant::{self, Mutant};
+use blitz_io_driver::{Driver, Wakers, bits};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
 use crate::model::{block_on, driver, fails, model, park, register};

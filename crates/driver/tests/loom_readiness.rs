@@ -8,10 +8,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_driver::model::{Source, happen};
-use blitz_driver::mutant::{self, Mutant};
-use blitz_driver::{Direction, Driver, Registration, Wakers, bits};
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_driver::model::{Source, happen};
+use blitz_io_driver::mutant::{self, Mutant};
+use blitz_io_driver::{Direction, Driver, Registration, Wakers, bits};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
 use crate::model::{block_on, driver, fails, model, poll};
@@ -150,7 +150,7 @@ fn a_shutdown_ends_all(polled: bool) {
         } else {
             block_on(pipe.registration.wait(bits::READABLE))
         };
-        assert!(blitz_driver::is_shut_down_error(&result.unwrap_err()));
+        assert!(blitz_io_driver::is_shut_down_error(&result.unwrap_err()));
         closer.join().unwrap();
         let mut source = Source::default();
         assert!(Registration::new(&mut source, (), &pipe.driver).is_err());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_driver::{Wakers, bits};
+use blitz_io_driver::{Wakers, bits};
 
 use crate::help::{LIMIT, driver, limit, pair, park_until};
 
@@ -157,7 +157,7 @@ fn a_registration_makes_a_sleeping_owner_poll() {
 
 #[test]
 fn more_events_than_fit_come_in_several_polls() {
-    let driver = blitz_driver::Driver::new(4, None).unwrap();
+    let driver = blitz_io_driver::Driver::new(4, None).unwrap();
     let mut pairs: Vec<_> = (0..50).map(|_| pair(&driver)).collect();
     for pair in &mut pairs {
         pair.there.write_all(b"x").unwrap();
@@ -178,7 +178,7 @@ fn a_thief_delivers_while_the_owner_does_not() {
     pair.there.write_all(b"x").unwrap();
     let (count, waker) = crate::help::Count::new();
     let context = &mut std::task::Context::from_waker(&waker);
-    let polled = (pair.registration).poll_ready(context, blitz_driver::Direction::Read);
+    let polled = (pair.registration).poll_ready(context, blitz_io_driver::Direction::Read);
     assert!(polled.is_pending());
     let thief = driver.clone();
     let wakers = thread::spawn(move || {
@@ -192,7 +192,7 @@ fn a_thief_delivers_while_the_owner_does_not() {
 
 #[test]
 fn a_poll_that_does_not_wait_takes_as_many_events_as_it_may() {
-    let driver = blitz_driver::Driver::new(64, Some(2)).unwrap();
+    let driver = blitz_io_driver::Driver::new(64, Some(2)).unwrap();
     let _pairs: Vec<_> = (0..5).map(|_| pair(&driver)).collect();
     let mut wakers = Wakers::new();
     driver.poll(&mut wakers);

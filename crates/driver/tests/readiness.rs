@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use blitz_driver::{Direction, Wakers, bits, is_shut_down_error};
+use blitz_io_driver::{Direction, Wakers, bits, is_shut_down_error};
 
 use crate::help::{Count, driver, look, pair};
 

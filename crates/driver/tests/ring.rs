@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use blitz_driver::io_uring::{Entry, Finish, InFlight, Operation, opcode, probe, types};
-use blitz_driver::{Driver, Wakers};
+use blitz_io_driver::io_uring::{Entry, Finish, InFlight, Operation, opcode, probe, types};
+use blitz_io_driver::{Driver, Wakers};
 
 use crate::help::{Count, driver, look, park_until};
 
@@ -293,7 +293,7 @@ fn a_file_that_was_opened_for_nobody_is_closed() {
     let Some(test) = Test::new() else { return };
 
     let Test { driver, .. } = test;
-    let path = std::env::temp_dir().join(format!("blitz-driver-open-{}", std::process::id()));
+    let path = std::env::temp_dir().join(format!("blitz-io-driver-open-{}", std::process::id()));
     std::fs::write(&path, "text").unwrap();
     let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
     for _ in 0..10 {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_driver::{Direction, Driver, Wakers, bits};
+use blitz_io_driver::{Direction, Driver, Wakers, bits};
 
 use crate::help::{limit, pair};
 

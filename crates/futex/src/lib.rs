@@ -47,7 +47,7 @@
 //! systems.
 //!
 //! [loom]: https://docs.rs/loom
-#![doc(html_root_url = "https://docs.rs/blitz-futex/0.1.0")]
+#![doc(html_root_url = "https://docs.rs/blitz-io-futex/0.1.0")]
 
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");

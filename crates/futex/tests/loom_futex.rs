@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
-use blitz_futex::{
+use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
+use blitz_io_futex::{
     SplitWord, WaitAny, WaitResult, block_until_different, model, wait, wait_any, wait_until,
     wake_all, wake_n, wake_one,
 };
@@ -261,7 +261,7 @@ impl SplitLock {
         while locked.swap(1, Ordering::Acquire) == 1 {
             waiting.store(1, Ordering::Relaxed);
             // Dekker with `unlock`: announce, then check.
-            blitz_futex::atomic::fence(Ordering::SeqCst);
+            blitz_io_futex::atomic::fence(Ordering::SeqCst);
             self.0.wait_until([1, 1, 0, 0], None);
         }
     }
@@ -270,7 +270,7 @@ impl SplitLock {
         // An exchange and not a store: loom does not know that a store comes after an
         // exchange of another thread that read the value before.
         self.0.byte(0).swap(0, Ordering::Release);
-        blitz_futex::atomic::fence(Ordering::SeqCst);
+        blitz_io_futex::atomic::fence(Ordering::SeqCst);
         if self.0.byte(1).swap(0, Ordering::Relaxed) == 1 {
             SplitWord::wake_all(&self.0);
         }

@@ -11,8 +11,8 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{WaitAny, wait_any, wake_one};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitAny, wait_any, wake_one};
 
 /// Forbids `futex_waitv` to this thread and to the threads that it starts from now on.
 fn enter_sandbox() {

@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicUsize;
 use std::{env, fs, process, ptr, thread};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{Scope, WaitAny, WaitResult, system, wake_all};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{Scope, WaitAny, WaitResult, system, wake_all};
 use common::{Sleepers, eventually, in_forever, sleeps, thread_id};
 
 const FILE_VARIABLE: &str = "BLITZ_FUTEX_TEST_FILE";
@@ -28,7 +28,7 @@ impl SharedFile {
     fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("blitz-futex-test-{}-{count}", process::id());
+        let name = format!("blitz-io-futex-test-{}-{count}", process::id());
         let path = env::temp_dir().join(name);
         File::create(&path).unwrap().set_len(4096).unwrap();
         Self(path)

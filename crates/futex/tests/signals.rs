@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{mem, ptr};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{WaitAny, WaitResult, wait_any, wait_until, wake_all};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitAny, WaitResult, wait_any, wait_until, wake_all};
 use common::{Sleepers, eventually};
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);

@@ -6,8 +6,8 @@ use crate::common;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::Ordering;
-use blitz_futex::{Group, SplitWord, WaitResult, system};
+use blitz_io_futex::atomic::Ordering;
+use blitz_io_futex::{Group, SplitWord, WaitResult, system};
 use common::{Sleepers, alone, in_forever};
 
 #[test]

@@ -6,8 +6,8 @@ use crate::common;
 use std::sync::atomic::AtomicU64;
 use std::thread;
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{WaitResult, block_until_different, wait_until, wake_all, wake_one};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitResult, block_until_different, wait_until, wake_all, wake_one};
 use common::{alone, in_forever};
 
 const THREADS: usize = 8;

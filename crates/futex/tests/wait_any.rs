@@ -6,8 +6,8 @@ use crate::common;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{
     Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, system, wait, wait_any, wake_all, wake_one,
 };
 use common::{Sleepers, alone, eventually, in_forever};

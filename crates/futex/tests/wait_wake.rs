@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{
     Scope, WaitResult, block_until_different, system, wait, wait_until, wake_all, wake_n, wake_one,
 };
 use common::{AtEndWakeAll, Sleepers, alone, eventually, in_forever};

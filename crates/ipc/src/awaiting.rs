@@ -3,7 +3,7 @@
 
 use std::io;
 
-use blitz_sync::internals::coop::cooperative;
+use blitz_io_sync::internals::coop::cooperative;
 
 use crate::doorbell::Doorbell;
 #[cfg(feature = "async")]

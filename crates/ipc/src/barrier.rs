@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use blitz_sync::internals::deadline;
+use blitz_io_sync::internals::deadline;
 
 use crate::endpoint::{Endpoint, Role};
 use crate::error::{Error, WaitError};

@@ -28,9 +28,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 #[cfg(feature = "async")]
-use blitz_aio::Interest;
+use blitz_io_aio::Interest;
 #[cfg(feature = "async")]
-use blitz_driver::AsyncFd;
+use blitz_io_driver::AsyncFd;
 
 use crate::endpoint::{Awaited, Endpoint, LOOK_EVERY};
 use crate::error::Error;

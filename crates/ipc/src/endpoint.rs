@@ -18,8 +18,8 @@
 
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::EventSpin;
+use blitz_io_futex::atomic::Ordering;
+use blitz_io_sync::internals::EventSpin;
 
 use crate::error::Error;
 use crate::event_count::EventCount;

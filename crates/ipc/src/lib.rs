@@ -95,7 +95,7 @@
 //!
 //! On other systems every attempt returns [`Error::Unsupported`]; see [`is_supported`]. The
 //! code for macOS and FreeBSD is compiled against their libraries, but has not run there.
-#![doc(html_root_url = "https://docs.rs/blitz-ipc/0.1.0")]
+#![doc(html_root_url = "https://docs.rs/blitz-io-ipc/0.1.0")]
 
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
@@ -162,7 +162,7 @@ pub use anonymous::Anonymous;
 #[cfg(not(loom))]
 pub use barrier::{Barrier, BarrierWaitResult};
 #[cfg(all(not(loom), feature = "derive"))]
-pub use blitz_macros::PlainData;
+pub use blitz_io_macros::PlainData;
 #[cfg(not(loom))]
 pub use builder::Builder;
 #[cfg(all(not(loom), unix))]

@@ -8,7 +8,7 @@ use crate::ring::{Claim, Delivery, Exclusive, Look, Ring, Take};
 
 use crate::mutant;
 pub use crate::mutant::{Mutant, with};
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 /// A listener's memory.
 pub struct Listen(Seen);

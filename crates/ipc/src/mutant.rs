@@ -1,6 +1,6 @@
 //! Named mistakes. A model switches one on and expects to fail.
 
-blitz_sync::mutants! {
+blitz_io_sync::mutants! {
     /// A waiter looks again without a fence after its announcement.
     NoFenceAfterPrepare,
     /// A notifier looks for waiters without a fence after its change.

@@ -1,8 +1,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{EventSpin, deadline};
+use blitz_io_futex::atomic::Ordering;
+use blitz_io_sync::internals::{EventSpin, deadline};
 
 use crate::endpoint::{Awaited, Endpoint, Senders};
 use crate::error::RecvError;

@@ -139,7 +139,7 @@ impl Settings {
     /// Writes the header of a new segment, except the magic number, which the maker has
     /// written before. No participant uses the header before `READY` is set.
     pub(crate) fn write(&self, memory: &Memory, size: usize) {
-        use blitz_futex::atomic::Ordering::{Relaxed, Release};
+        use blitz_io_futex::atomic::Ordering::{Relaxed, Release};
         for (offset, value) in self.words() {
             memory.header(offset).store(value, Relaxed);
         }

@@ -9,8 +9,8 @@ use std::io;
 use std::time::Instant;
 
 #[cfg(unix)]
-use blitz_sync::internals::coop::cooperative;
-use blitz_sync::internals::{EventSpin, deadline};
+use blitz_io_sync::internals::coop::cooperative;
+use blitz_io_sync::internals::{EventSpin, deadline};
 
 #[cfg(unix)]
 use crate::endpoint::Awaited;

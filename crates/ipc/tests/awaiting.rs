@@ -4,7 +4,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_io::Async;
-use blitz_ipc::{Builder, Channel, Doorbell, Message, Queue, Receiver, RecvError, Route, Sender};
+use blitz_io_ipc::{
+    Builder, Channel, Doorbell, Message, Queue, Receiver, RecvError, Route, Sender,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 

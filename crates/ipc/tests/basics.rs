@@ -1,7 +1,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_ipc::{Builder, Channel, Queue, RecvError, Route, SendError, WhenFull};
+use blitz_io_ipc::{Builder, Channel, Queue, RecvError, Route, SendError, WhenFull};
 
 use crate::common::{LONG, Place, check, message};
 
@@ -325,7 +325,7 @@ fn an_observer_holds_no_sender_up() {
         for number in 12..20 {
             assert_eq!(*historian.recv().unwrap(), [number]);
         }
-        let listed = blitz_ipc::list_in(place.path()).unwrap();
+        let listed = blitz_io_ipc::list_in(place.path()).unwrap();
         let depths = listed[0].participants.iter().map(|one| one.depth);
         assert_eq!(depths.flatten().collect::<Vec<_>>(), [0]);
         let waiting = thread::spawn(move || {
@@ -338,7 +338,10 @@ fn an_observer_holds_no_sender_up() {
         assert_eq!((seen, end), (Ok(20), Err(RecvError::Disconnected)));
     }
     let error = small(&place, Queue::builder()).observer("q").unwrap_err();
-    assert!(matches!(error, blitz_ipc::Error::Setting { .. }), "{error}");
+    assert!(
+        matches!(error, blitz_io_ipc::Error::Setting { .. }),
+        "{error}"
+    );
     assert_eq!(place.segments(), 0);
 }
 
@@ -508,7 +511,7 @@ fn ends_can_move_between_threads_and_say_what_they_are() {
     assert!(receiver.try_recv().is_err());
 }
 
-blitz_ipc::plain_data! {
+blitz_io_ipc::plain_data! {
     /// A value with all kinds of fields.
     #[derive(Debug, PartialEq)]
     struct Reading {
@@ -520,14 +523,14 @@ blitz_ipc::plain_data! {
 }
 
 /// Derived, with another derived one in it.
-#[derive(Clone, Copy, Debug, PartialEq, blitz_ipc::PlainData)]
+#[derive(Clone, Copy, Debug, PartialEq, blitz_io_ipc::PlainData)]
 #[repr(C)]
 struct Readings {
     two: [Derived; 2],
     count: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, blitz_ipc::PlainData)]
+#[derive(Clone, Copy, Debug, PartialEq, blitz_io_ipc::PlainData)]
 #[repr(transparent)]
 struct Derived(Reading);
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use blitz_ipc::{Builder, Channel, Queue, Receiver, RecvError, Route};
+use blitz_io_ipc::{Builder, Channel, Queue, Receiver, RecvError, Route};
 
 use crate::common::{LONG, Log, Place, Process, Random, check, directory_of, message, role};
 

@@ -1,7 +1,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use blitz_ipc::{
+use blitz_io_ipc::{
     Barrier, Error, Event, NotifyError, Queue, RecvError, Route, Semaphore, SendError, WaitError,
 };
 
@@ -177,7 +177,7 @@ fn a_killed_process_is_dead_although_its_forked_child_lives() {
     let child = Process::start("fork::child", &["fork".to_owned(), directory]);
     let grandchild = Log::wait(&place.path().join("log"))[0] as i32;
     child.kill();
-    let listed = blitz_ipc::list_in(place.path()).unwrap();
+    let listed = blitz_io_ipc::list_in(place.path()).unwrap();
     let alive = listed[0].participants.iter().filter(|one| one.alive);
     let alive = alive.count();
     let ended = receiver.recv_timeout(LONG).map(drop);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_ipc::{
+use blitz_io_ipc::{
     Barrier, Builder, Channel, Event, Queue, RecvError, Route, Semaphore, SendError, WhenFull,
 };
 
@@ -90,7 +90,7 @@ fn scribble(builder: Builder, first: u64, step: u64) {
             }
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    for segment in blitz_ipc::list_in(place.path()).unwrap() {
+                    for segment in blitz_io_ipc::list_in(place.path()).unwrap() {
                         assert_eq!(segment.name, "h");
                     }
                 }

@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::path::Path;
 
-use blitz_ipc::{Error, RecvError, Route};
+use blitz_io_ipc::{Error, RecvError, Route};
 
 use crate::common::{NOBODY, Place, Process, directory_of, role};
 

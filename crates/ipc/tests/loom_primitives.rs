@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use blitz_ipc::model::{Met, Model, Mutant};
+use blitz_io_ipc::model::{Met, Model, Mutant};
 use loom::sync::atomic::{AtomicBool, Ordering};
 
 use crate::loom_ring::{fails, spawn};

@@ -1,7 +1,7 @@
 //! Models of the ring, with participants that are killed in the middle of a step.
 #![cfg(loom)]
 
-use blitz_ipc::model::{Known, Model, Mutant, with};
+use blitz_io_ipc::model::{Known, Model, Mutant, with};
 use loom::thread::{self, JoinHandle};
 // loom's `Arc` cannot be dropped after a deadlock was found.
 use loom::sync::atomic::{AtomicBool, Ordering};

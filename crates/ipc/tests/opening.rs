@@ -3,7 +3,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use blitz_ipc::{Channel, Error, Queue, RecvError, Route, clean_in, list_in};
+use blitz_io_ipc::{Channel, Error, Queue, RecvError, Route, clean_in, list_in};
 
 use crate::common::{Place, give_up_rights};
 
@@ -50,7 +50,7 @@ fn what_exists_must_be_what_was_asked_for() {
         (Channel::builder().capacity(8), "capacity"),
         (Channel::builder().max_len(65), "max_len"),
         (
-            Channel::builder().when_full(blitz_ipc::WhenFull::Fail),
+            Channel::builder().when_full(blitz_io_ipc::WhenFull::Fail),
             "when_full",
         ),
         (Channel::builder().max_senders(3), "max_senders"),
@@ -162,7 +162,7 @@ fn a_damaged_header_is_reported() {
 }
 
 /// Senders whose mapping no longer exists, so that they must not be dropped.
-static KEPT: std::sync::Mutex<Vec<blitz_ipc::Sender>> = std::sync::Mutex::new(Vec::new());
+static KEPT: std::sync::Mutex<Vec<blitz_io_ipc::Sender>> = std::sync::Mutex::new(Vec::new());
 
 #[test]
 fn a_truncated_segment_is_reported() {
@@ -377,7 +377,7 @@ fn errors_say_what_to_do() {
         "{text}"
     );
     let text = place
-        .in_it(Route::builder().when_full(blitz_ipc::WhenFull::Fail))
+        .in_it(Route::builder().when_full(blitz_io_ipc::WhenFull::Fail))
         .receiver("e")
         .unwrap_err()
         .to_string();
@@ -393,7 +393,7 @@ mod with_record_locks {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
-    use blitz_ipc::Anonymous;
+    use blitz_io_ipc::Anonymous;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_ipc::{Barrier, Error, Event, NotifyError, PrimitiveBuilder, Semaphore, WaitError};
+use blitz_io_ipc::{Barrier, Error, Event, NotifyError, PrimitiveBuilder, Semaphore, WaitError};
 use tokio::io::unix::AsyncFd;
 
 use crate::common::{LONG, Place, Process, directory_of, role};

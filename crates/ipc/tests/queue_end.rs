@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use blitz_ipc::{Queue, Receiver, RecvError};
+use blitz_io_ipc::{Queue, Receiver, RecvError};
 
 use crate::common::{LONG, Log, Place, Process, directory_of, role};
 
-fn queue(place: &Place) -> blitz_ipc::Builder {
+fn queue(place: &Place) -> blitz_io_ipc::Builder {
     place.in_it(Queue::builder().capacity(4).max_len(16))
 }
 
@@ -141,7 +141,7 @@ fn a_task_waits_for_messages_that_are_taken() {
 #[test]
 fn one_that_polls_sees_the_last_sender_go_at_its_next_poll() {
     let place = Place::new();
-    for builder in [blitz_ipc::Route::builder(), Queue::builder()] {
+    for builder in [blitz_io_ipc::Route::builder(), Queue::builder()] {
         let builder = place.in_it(builder.capacity(4).max_len(16));
         let (sender, mut receiver) = (builder.sender("p").unwrap(), builder.receiver("p").unwrap());
         assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);

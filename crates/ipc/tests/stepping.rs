@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use async_io::Async;
-use blitz_ipc::step;
-use blitz_ipc::{
+use blitz_io_ipc::step;
+use blitz_io_ipc::{
     Barrier, Builder, Channel, Event, Queue, Receiver, RecvError, Route, Semaphore, SendError,
     Sender, WaitError, WhenFull,
 };
@@ -437,7 +437,7 @@ fn every_step_of(task: &str, survive: impl Fn(&Place, &dyn Fn() -> Process) -> b
     for step in 1.. {
         let place = Place::new();
         let killed = survive(&place, &|| start(&place, task, "", step));
-        assert_eq!(blitz_ipc::clean_in(place.path()).unwrap().len(), 0);
+        assert_eq!(blitz_io_ipc::clean_in(place.path()).unwrap().len(), 0);
         assert_eq!(place.segments(), 0, "step {step}");
         if !killed {
             println!("{task}: {} steps", step - 1);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
 
-use blitz_ipc::{Builder, Channel, Error, Event, Route, Sender, clean_in, list_in};
+use blitz_io_ipc::{Builder, Channel, Error, Event, Route, Sender, clean_in, list_in};
 
 use crate::common::{NOBODY, Place, give_up_rights};
 

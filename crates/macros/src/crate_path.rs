@@ -29,15 +29,15 @@ pub(crate) fn found(span: Span) -> TokenStream {
     quote_spanned!(span=> #name)
 }
 
-/// Returns the path of the module that has `PlainData`: `blitz-ipc` itself, or `ipc` of
+/// Returns the path of the module that has `PlainData`: `blitz-io-ipc` itself, or `ipc` of
 /// `blitz-io`.
 pub(crate) fn ipc(span: Span) -> TokenStream {
-    match crate_name("blitz-ipc") {
+    match crate_name("blitz-io-ipc") {
         Ok(FoundCrate::Name(name)) => {
             let name = Ident::new(&name, span);
             quote_spanned!(span=> ::#name)
         }
-        Ok(FoundCrate::Itself) => quote_spanned!(span=> ::blitz_ipc),
+        Ok(FoundCrate::Itself) => quote_spanned!(span=> ::blitz_io_ipc),
         Err(_) => {
             let root = found(span);
             quote_spanned!(span=> #root::ipc)

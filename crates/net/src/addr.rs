@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready as ready_or_return};
 use std::vec;
 
-use blitz_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
 
 /// Resolves to one or more addresses without blocking the thread: the counterpart of
 /// [`std::net::ToSocketAddrs`] for tasks.

@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use blitz_aio::{IoBuf, IoBufMut, ReadBuf};
+use blitz_io_aio::{IoBuf, IoBufMut, ReadBuf};
 use bytes::BufMut;
 
 /// Returns `bytes` as a slice for a system call, which only writes to it.

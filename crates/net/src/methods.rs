@@ -186,7 +186,7 @@ macro_rules! async_read {
             }
         }
 
-        blitz_aio::foreign_traits!([] $type: read);
+        blitz_io_aio::foreign_traits!([] $type: read);
     };
 }
 
@@ -228,7 +228,7 @@ macro_rules! async_write {
             }
         }
 
-        blitz_aio::foreign_traits!([] $type: write);
+        blitz_io_aio::foreign_traits!([] $type: write);
     };
 }
 
@@ -601,8 +601,8 @@ macro_rules! half_traits {
             }
         }
 
-        blitz_aio::foreign_traits!([] $read: read);
-        blitz_aio::foreign_traits!([] $write: write);
+        blitz_io_aio::foreign_traits!([] $read: read);
+        blitz_io_aio::foreign_traits!([] $write: write);
     };
 }
 

@@ -125,17 +125,17 @@ macro_rules! datagrams {
         /// # Errors
         ///
         /// Returns the system's errors.
-        pub async fn send_owned<B: blitz_aio::IoBuf>(
+        pub async fn send_owned<B: blitz_io_aio::IoBuf>(
             &self,
             buf: B,
-        ) -> blitz_aio::BufResult<usize, B> {
+        ) -> blitz_io_aio::BufResult<usize, B> {
             let result = self.send(crate::buf::init(&buf)).await;
             (result, buf)
         }
 
         /// Receives a datagram from the address to which the socket is connected. The
         /// operation owns the buffer while it runs, and returns it with the number of
-        /// bytes; bytes that do not fit into [it](blitz_aio::IoBuf::bytes_total) are lost.
+        /// bytes; bytes that do not fit into [it](blitz_io_aio::IoBuf::bytes_total) are lost.
         ///
         /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
         /// dropped with it.
@@ -143,10 +143,10 @@ macro_rules! datagrams {
         /// # Errors
         ///
         /// Returns the system's errors.
-        pub async fn recv_owned<B: blitz_aio::IoBufMut>(
+        pub async fn recv_owned<B: blitz_io_aio::IoBufMut>(
             &self,
             mut buf: B,
-        ) -> blitz_aio::BufResult<usize, B> {
+        ) -> blitz_io_aio::BufResult<usize, B> {
             let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
             // SAFETY: the system only writes to the buffer, and returns how much.
             let receive = || unsafe { crate::buf::receive_owned(&mut buf, receive) };
@@ -236,7 +236,7 @@ macro_rules! datagrams_from {
 
         /// Receives a datagram from any sender. The operation owns the buffer while it
         /// runs, and returns it with the number of bytes and the address of the sender;
-        /// bytes that do not fit into [it](blitz_aio::IoBuf::bytes_total) are lost.
+        /// bytes that do not fit into [it](blitz_io_aio::IoBuf::bytes_total) are lost.
         ///
         /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
         /// dropped with it.
@@ -244,10 +244,10 @@ macro_rules! datagrams_from {
         /// # Errors
         ///
         /// Returns the system's errors.
-        pub async fn recv_from_owned<B: blitz_aio::IoBufMut>(
+        pub async fn recv_from_owned<B: blitz_io_aio::IoBufMut>(
             &self,
             mut buf: B,
-        ) -> blitz_aio::BufResult<(usize, $addr), B> {
+        ) -> blitz_io_aio::BufResult<(usize, $addr), B> {
             let receive = || {
                 // SAFETY: the system only writes to the buffer, and returns how much.
                 unsafe { crate::buf::receive_owned(&mut buf, |bytes| self.receive_from(bytes)) }

@@ -11,7 +11,7 @@ macro_rules! owned_buf {
         /// number of bytes: 0 at the end of the stream, or if the buffer has no room.
         ///
         /// The bytes are read to the beginning of the buffer, at most as many as it has
-        /// [room](blitz_aio::IoBuf::bytes_total) for. A buffer that was longer before keeps
+        /// [room](blitz_io_aio::IoBuf::bytes_total) for. A buffer that was longer before keeps
         /// its length.
         ///
         /// # Errors
@@ -39,10 +39,10 @@ macro_rules! owned_buf {
         /// # Ok(())
         /// # }
         /// ```
-        pub async fn read_owned<B: blitz_aio::IoBufMut>(
+        pub async fn read_owned<B: blitz_io_aio::IoBufMut>(
             &self,
             mut buf: B,
-        ) -> blitz_aio::BufResult<usize, B> {
+        ) -> blitz_io_aio::BufResult<usize, B> {
             if buf.bytes_total() == 0 {
                 return (Ok(0), buf);
             }
@@ -64,10 +64,10 @@ macro_rules! owned_buf {
         /// # Cancel safety
         ///
         /// A dropped future has written nothing. Its buffer is dropped with it.
-        pub async fn write_owned<B: blitz_aio::IoBuf>(
+        pub async fn write_owned<B: blitz_io_aio::IoBuf>(
             &self,
             buf: B,
-        ) -> blitz_aio::BufResult<usize, B> {
+        ) -> blitz_io_aio::BufResult<usize, B> {
             let result = self.write_owned_from(&buf, 0).await;
             (result, buf)
         }
@@ -84,10 +84,10 @@ macro_rules! owned_buf {
         /// # Cancel safety
         ///
         /// A dropped future may have written the first part. Its buffer is dropped with it.
-        pub async fn write_all_owned<B: blitz_aio::IoBuf>(
+        pub async fn write_all_owned<B: blitz_io_aio::IoBuf>(
             &self,
             buf: B,
-        ) -> blitz_aio::BufResult<(), B> {
+        ) -> blitz_io_aio::BufResult<(), B> {
             let mut written = 0;
             while written < buf.bytes_init() {
                 match self.write_owned_from(&buf, written).await {
@@ -100,7 +100,7 @@ macro_rules! owned_buf {
         }
 
         /// Writes what comes after the first `from` bytes of a buffer.
-        fn write_owned_from<'a, B: blitz_aio::IoBuf>(
+        fn write_owned_from<'a, B: blitz_io_aio::IoBuf>(
             &'a self,
             buf: &'a B,
             from: usize,

@@ -5,8 +5,8 @@ use std::io;
 use std::net::{self, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll};
 
-use blitz_aio::{Interest, ReadBuf, Ready};
-use blitz_driver::{Direction, PollEvented, bits};
+use blitz_io_aio::{Interest, ReadBuf, Ready};
+use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 use socket2::SockRef;
 
@@ -202,11 +202,11 @@ impl UdpSocket {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn send_to_owned<B: blitz_aio::IoBuf, A: ToSocketAddrs>(
+    pub async fn send_to_owned<B: blitz_io_aio::IoBuf, A: ToSocketAddrs>(
         &self,
         buf: B,
         addr: A,
-    ) -> blitz_aio::BufResult<usize, B> {
+    ) -> blitz_io_aio::BufResult<usize, B> {
         let result = self.send_to(crate::buf::init(&buf), addr).await;
         (result, buf)
     }

@@ -7,7 +7,7 @@ mod help;
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::runtime::Builder;
-use blitz_testing::Counting;
+use blitz_io_testing::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

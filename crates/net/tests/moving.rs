@@ -1,7 +1,7 @@
 //! A task that is on another thread at every await.
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
-use blitz_testing::move_at_every_await;
+use blitz_io_testing::move_at_every_await;
 
 use crate::help::{LIMIT, multi, pair};
 

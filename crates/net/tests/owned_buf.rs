@@ -171,7 +171,7 @@ fn a_datagram_that_is_too_long_comes_back() {
 #[test]
 fn datagrams_between_paths_come_with_their_buffers() {
     on_both(|| async {
-        let name = format!("blitz-net-datagrams-{}", std::process::id());
+        let name = format!("blitz-io-net-datagrams-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         _ = std::fs::remove_file(&path);
         let server = UnixDatagram::bind(&path).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use blitz_runtime::task::spawn_blocking;
+use blitz_io_runtime::task::spawn_blocking;
 
 /// Runs one blocking operation.
 pub(crate) async fn run<T: Send + 'static>(

@@ -4,7 +4,7 @@
 
 use std::io::{self, IoSlice, Read, Write};
 
-use blitz_aio::ReadBuf;
+use blitz_io_aio::ReadBuf;
 
 /// The largest number of bytes that one operation moves, unless a file sets another limit:
 /// 2 MiB.

@@ -19,10 +19,10 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(io_uring)]
-use blitz_driver::{Driver, io_uring};
+use blitz_io_driver::{Driver, io_uring};
 #[cfg(io_uring)]
-use blitz_runtime::internals::own_driver;
-use blitz_runtime::task::spawn_blocking;
+use blitz_io_runtime::internals::own_driver;
+use blitz_io_runtime::task::spawn_blocking;
 
 use crate::blocking::lost;
 

@@ -139,7 +139,7 @@ fn pollster<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
     for _ in 0..3 {
         if let std::task::Poll::Ready(output) =
-            blitz_testing::poll_once(future.as_mut(), std::task::Waker::noop())
+            blitz_io_testing::poll_once(future.as_mut(), std::task::Waker::noop())
         {
             return output;
         }

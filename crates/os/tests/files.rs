@@ -7,7 +7,7 @@ use std::task::Waker;
 use blitz_io::fs::{self, File, OpenOptions};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use blitz_io::runtime::{Builder, Runtime};
-use blitz_testing::{Dice, panic_of, poll_once};
+use blitz_io_testing::{Dice, panic_of, poll_once};
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()

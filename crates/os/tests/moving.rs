@@ -6,7 +6,7 @@ use std::time::Duration;
 use blitz_io::fs::{self, File};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use blitz_io::runtime::Builder;
-use blitz_testing::{MovingTask, move_at_every_await};
+use blitz_io_testing::{MovingTask, move_at_every_await};
 
 const BLOCK: usize = 512;
 const LIMIT: Duration = Duration::from_secs(60);

@@ -12,7 +12,7 @@ use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::process::Command;
 use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::time::{sleep, timeout};
-use blitz_testing::{panic_of, poll_once};
+use blitz_io_testing::{panic_of, poll_once};
 
 /// The tests count the children of the process, so they run one after the other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use blitz_driver::io_uring::probe;
 use blitz_io::fs::{self, File};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, IoBuf, IoBufMut};
 use blitz_io::runtime::{Builder, Runtime};
+use blitz_io_driver::io_uring::probe;
 
 /// The number of bytes that each task writes at once.
 const BLOCK: usize = 4096;

@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::signal::unix::{SignalKind, signal};
-use blitz_testing::{Wakings, poll_once};
+use blitz_io_testing::{Wakings, poll_once};
 
 /// A signal reaches the listeners of all tests, so they run one after the other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

@@ -126,7 +126,7 @@ mod streams {
         {
             let mut buf = [0; 16];
             let read = std::pin::pin!(input.read(&mut buf));
-            assert!(blitz_testing::poll_once(read, std::task::Waker::noop()).is_pending());
+            assert!(blitz_io_testing::poll_once(read, std::task::Waker::noop()).is_pending());
         }
         let mut out = io::stdout();
         out.write_all(b"!").await?;

@@ -1,6 +1,6 @@
 //! Deliberate mistakes, for the model checker. `docs/pipelines.md` describes them.
 
-blitz_sync::mutants! {
+blitz_io_sync::mutants! {
     /// A waker changes the sleeper's word only if it sees the sleeper asleep.
     WakesOnlyTheSleeping,
     /// The end of the run is not an event: it wakes no worker.

@@ -39,7 +39,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
             sources,
             work,
             sinks,
-            workers: blitz_sync::internals::processors(),
+            workers: blitz_io_sync::internals::processors(),
             capacity: None,
             ordered: true,
             control: Control::new(),

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use blitz_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use crate::scheduler::Scheduler;
 

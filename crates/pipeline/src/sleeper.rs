@@ -13,8 +13,8 @@
 
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::AtomicU32;
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use blitz_io_futex::atomic::AtomicU32;
+use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use crate::mutant::{Mutant, active};
 
@@ -42,7 +42,7 @@ impl Sleeper {
     pub fn sleep(&self, spin: bool) {
         if !(spin && self.spin()) && self.falls_asleep() {
             while self.0.load(Acquire) == ASLEEP {
-                blitz_futex::wait(&self.0, ASLEEP);
+                blitz_io_futex::wait(&self.0, ASLEEP);
             }
         }
         // A worker that is not listed is not woken.
@@ -55,7 +55,7 @@ impl Sleeper {
             return;
         }
         if self.0.swap(WOKEN, AcqRel) == ASLEEP {
-            blitz_futex::wake_one(&self.0);
+            blitz_io_futex::wake_one(&self.0);
         }
     }
 
@@ -66,7 +66,7 @@ impl Sleeper {
 
     /// Whether the wake-up came within the time of a sleep.
     fn spin(&self) -> bool {
-        if cfg!(loom) || blitz_sync::internals::processors() == 1 {
+        if cfg!(loom) || blitz_io_sync::internals::processors() == 1 {
             return false;
         }
         let began = Instant::now();

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blitz_pipeline::{Control, Error, Place, iter, joined, source};
+use blitz_io_pipeline::{Control, Error, Place, iter, joined, source};
 
 #[test]
 fn the_first_failure_in_input_order_is_reported() {

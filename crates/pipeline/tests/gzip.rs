@@ -3,8 +3,8 @@
 
 use std::io::{self, ErrorKind};
 
-use blitz_pipeline::gzip::{BGZF_END, bgzf_blocks, blocks, content_len, inflate, is_bgzf};
-use blitz_pipeline::{Error, source};
+use blitz_io_pipeline::gzip::{BGZF_END, bgzf_blocks, blocks, content_len, inflate, is_bgzf};
+use blitz_io_pipeline::{Error, source};
 
 fn text(length: usize) -> Vec<u8> {
     let mut x = 1_u32;

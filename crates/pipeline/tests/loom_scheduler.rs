@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use blitz_futex::atomic::{AtomicBool, Ordering};
-use blitz_pipeline::model::{Read, Scheduler, Size, Steps, work};
-use blitz_pipeline::mutant::{self, Mutant};
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_pipeline::model::{Read, Scheduler, Size, Steps, work};
+use blitz_io_pipeline::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::thread;
 

@@ -7,9 +7,9 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_futex::atomic::AtomicBool;
-use blitz_pipeline::model::{PollSteps, Read, Scheduler, Size, TaskWorker};
-use blitz_pipeline::mutant::{self, Mutant};
+use blitz_io_futex::atomic::AtomicBool;
+use blitz_io_pipeline::model::{PollSteps, Read, Scheduler, Size, TaskWorker};
+use blitz_io_pipeline::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::thread;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use blitz_pipeline::{Control, batches, iter, joined, source};
+use blitz_io_pipeline::{Control, batches, iter, joined, source};
 
 type Part<'a> = Box<dyn FnMut() -> Result<Option<u64>, Infallible> + Send + 'a>;
 
@@ -232,7 +232,7 @@ fn progress_is_seen_from_inside_and_outside() {
         .unwrap();
     let progress = control.progress().unwrap();
     assert_eq!((progress.written, progress.bytes), (100, 300));
-    let ended = blitz_pipeline::Waits::Ended;
+    let ended = blitz_io_pipeline::Waits::Ended;
     assert_eq!(
         (progress.source, progress.stages, progress.sink),
         (ended, ended, ended)

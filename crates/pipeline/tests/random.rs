@@ -5,7 +5,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use blitz_pipeline::{Control, Error, joined};
+use blitz_io_pipeline::{Control, Error, joined};
 
 /// No run takes a hundredth of this on any machine: longer is a hang.
 const HANG: Duration = Duration::from_secs(60);
@@ -91,7 +91,7 @@ impl Shape {
 
     fn run(self) {
         if self.one_processor {
-            blitz_testing::bind_to_first_processor();
+            blitz_io_testing::bind_to_first_processor();
         }
         let control = Control::new();
         let mut written = vec![Vec::new(); self.sinks];
@@ -131,7 +131,7 @@ impl Shape {
             }
         };
         let all = self.sinks;
-        let to_all = move |item: u64, emit: &mut blitz_pipeline::Emit<'_, u64>| {
+        let to_all = move |item: u64, emit: &mut blitz_io_pipeline::Emit<'_, u64>| {
             (0..all).for_each(|sink| emit.push_to(sink, item));
             Ok(())
         };
@@ -185,7 +185,7 @@ trait RunAs {
     fn run_as(self, shape: Shape, control: &Control) -> Result<(), Error<u64>>;
 }
 
-impl<P: Send> RunAs for blitz_pipeline::Pipeline<'_, P, u64, u64> {
+impl<P: Send> RunAs for blitz_io_pipeline::Pipeline<'_, P, u64, u64> {
     fn run_as(self, shape: Shape, control: &Control) -> Result<(), Error<u64>> {
         let pipeline = self
             .workers(shape.workers)

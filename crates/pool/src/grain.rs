@@ -23,8 +23,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::AtomicUsize;
-use blitz_futex::atomic::Ordering::Relaxed;
+use blitz_io_futex::atomic::AtomicUsize;
+use blitz_io_futex::atomic::Ordering::Relaxed;
 
 /// In a balanced recursion, the oldest two forks are three quarters of the work, and each
 /// thief soon has two forks of its own. With one more, a tree of depth nine makes 129 forks

@@ -24,8 +24,8 @@
 
 use std::sync::Arc;
 
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use blitz_futex::atomic::{AtomicU32, AtomicUsize, fence};
+use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, fence};
 
 use crate::sleep::{Sleep, Sleeper};
 
@@ -183,7 +183,7 @@ impl ThreadLatch {
     pub fn wait(&self) {
         while !self.0.is_set() {
             if self.0.announce() || self.0.0.load(Relaxed) == SLEEPING {
-                blitz_futex::wait(&self.0.0, SLEEPING);
+                blitz_io_futex::wait(&self.0.0, SLEEPING);
             }
         }
     }
@@ -196,7 +196,7 @@ impl ThreadLatch {
         unsafe {
             let word = &raw const (*this).0.0;
             if State::set(&raw const (*this).0) {
-                blitz_futex::wake_all(word);
+                blitz_io_futex::wake_all(word);
             }
         }
     }
@@ -295,12 +295,12 @@ impl OnceFlag {
 
     pub(crate) fn set(&self) {
         self.0.store(SET, Release);
-        blitz_futex::wake_all(&self.0);
+        blitz_io_futex::wake_all(&self.0);
     }
 
     pub(crate) fn wait(&self) {
         while self.0.load(Acquire) != SET {
-            blitz_futex::wait(&self.0, PENDING);
+            blitz_io_futex::wait(&self.0, PENDING);
         }
     }
 }

@@ -33,10 +33,10 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use blitz_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
-use blitz_sync::internals::this_processor;
+use blitz_io_sync::internals::this_processor;
 
 const CLOSED: u64 = 1 << 31;
 const ENTERED: u64 = CLOSED - 1;
@@ -139,7 +139,7 @@ impl LoopSlot {
         work(participant);
         let before = self.left.fetch_add(1, AcqRel);
         if before & SLEEPS != 0 {
-            blitz_futex::wake_one(&*self.left);
+            blitz_io_futex::wake_one(&*self.left);
         }
         true
     }
@@ -205,7 +205,7 @@ impl LoopSlot {
                     }
                 }
             }
-            blitz_futex::wait(&self.left, left);
+            blitz_io_futex::wait(&self.left, left);
             left = self.left.load(Acquire);
         }
     }

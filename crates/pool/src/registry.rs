@@ -6,8 +6,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process;
 use std::sync::Arc;
 
-use blitz_futex::atomic::AtomicUsize;
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use blitz_io_futex::atomic::AtomicUsize;
+use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crossbeam_utils::CachePadded;
 
 use crate::deque::Deque;
@@ -109,7 +109,7 @@ impl Registry {
         impl Drop for Abort {
             fn drop(&mut self) {
                 eprintln!(
-                    "blitz-pool: a detached job panicked, and there is no panic handler; aborting"
+                    "blitz-io-pool: a detached job panicked, and there is no panic handler; aborting"
                 );
                 process::abort();
             }

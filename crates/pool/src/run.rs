@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread;
 
-use blitz_channel::oneshot;
+use blitz_io_channel::oneshot;
 
 use crate::in_worker::current;
 use crate::registry::Registry;

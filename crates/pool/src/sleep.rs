@@ -49,9 +49,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use blitz_futex::atomic::{AtomicBool, AtomicU32, fence};
-use blitz_sync::internals::fences;
+use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
+use blitz_io_sync::internals::fences;
 
 /// The worker runs.
 const AWAKE: u32 = 0;
@@ -155,7 +155,7 @@ impl Sleep {
         fence(SeqCst);
         if !must_stay() {
             let deadline = time.map(|time| Instant::now() + time);
-            blitz_futex::wait_until(&self.epoch, epoch, deadline);
+            blitz_io_futex::wait_until(&self.epoch, epoch, deadline);
         }
         count.fetch_sub(1, SeqCst);
         self.waking.store(false, SeqCst);
@@ -197,7 +197,7 @@ impl Sleep {
     #[cold]
     fn wake_idle(&self, n: usize) {
         self.epoch.fetch_add(1, AcqRel);
-        blitz_futex::wake_n(&*self.epoch, n);
+        blitz_io_futex::wake_n(&*self.epoch, n);
     }
 
     /// Wakes another worker. For a worker that was woken and has found a job, if there seem to be
@@ -259,7 +259,7 @@ impl Sleep {
         }
         if !must_stay() {
             while own.load(Acquire) == sleeping {
-                blitz_futex::wait(own, sleeping);
+                blitz_io_futex::wait(own, sleeping);
             }
         }
         own.swap(AWAKE, SeqCst);
@@ -273,7 +273,7 @@ impl Sleep {
         own.store(WAITS, SeqCst);
         fence(SeqCst);
         if !must_stay() {
-            blitz_futex::wait_until(own, WAITS, Instant::now() + time);
+            blitz_io_futex::wait_until(own, WAITS, Instant::now() + time);
         }
         own.swap(AWAKE, SeqCst);
     }
@@ -300,7 +300,7 @@ fn wake(own: &AtomicU32) {
     while seen >= WAITS {
         match own.compare_exchange_weak(seen, WOKEN, SeqCst, SeqCst) {
             Ok(_) => {
-                blitz_futex::wake_one(own);
+                blitz_io_futex::wake_one(own);
                 return;
             }
             Err(now) => seen = now,

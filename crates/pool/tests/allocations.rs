@@ -4,8 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blitz_pool::{ThreadPoolBuilder, for_each, for_each_chunk, join, map_reduce};
-use blitz_testing::Counting;
+use blitz_io_pool::{ThreadPoolBuilder, for_each, for_each_chunk, join, map_reduce};
+use blitz_io_testing::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

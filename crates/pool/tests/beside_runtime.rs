@@ -6,7 +6,7 @@ use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
 use blitz_io::runtime::Builder;
-use blitz_pool::ThreadPool;
+use blitz_io_pool::ThreadPool;
 
 use crate::join::pool;
 

@@ -6,7 +6,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use blitz_pool::{ThreadPool, ThreadPoolBuilder, join, join_context};
+use blitz_io_pool::{ThreadPool, ThreadPoolBuilder, join, join_context};
 
 pub fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -48,7 +48,7 @@ fn closures_that_wait_for_each_other_get_all_workers() {
             all.wait();
             return;
         }
-        blitz_pool::join(
+        blitz_io_pool::join(
             || meet(closures / 2, all),
             || meet(closures - closures / 2, all),
         );
@@ -201,7 +201,7 @@ fn a_waiting_worker_helps_its_thief() {
     let two = pool(2);
     let mine = AtomicUsize::new(0);
     two.install(|| {
-        let me = blitz_pool::current_thread_index();
+        let me = blitz_io_pool::current_thread_index();
         let started = Barrier::new(2);
         join(
             || {
@@ -214,7 +214,7 @@ fn a_waiting_worker_helps_its_thief() {
                     join(
                         || thread::sleep(Duration::from_millis(1)),
                         || {
-                            if blitz_pool::current_thread_index() == me {
+                            if blitz_io_pool::current_thread_index() == me {
                                 mine.fetch_add(1, Ordering::Relaxed);
                             }
                         },

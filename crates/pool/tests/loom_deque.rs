@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use blitz_pool::model::{Deque, JobRef};
+use blitz_io_pool::model::{Deque, JobRef};
 use loom::thread;
 
 use crate::model;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use blitz_pool::model::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, ThreadLatch};
+use blitz_io_pool::model::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, ThreadLatch};
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
 use loom::thread;

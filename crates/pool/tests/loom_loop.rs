@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use blitz_pool::model::LoopSlot;
+use blitz_io_pool::model::LoopSlot;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 

@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use blitz_pool::{
+use blitz_io_pool::{
     for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
 };
 
@@ -139,7 +139,7 @@ fn a_loop_that_is_ended_early_leaves_the_rest_out() {
         ControlFlow::Break(())
     });
     assert!(result.is_break());
-    assert!(ran.into_inner() <= blitz_pool::current_num_threads() + 1);
+    assert!(ran.into_inner() <= blitz_io_pool::current_num_threads() + 1);
     assert!(try_for_each(0..10, 1, |_| ControlFlow::Continue(())).is_continue());
 }
 

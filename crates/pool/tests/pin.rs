@@ -1,6 +1,6 @@
 //! Threads that are bound to cores, and cores that a process may not use.
 
-use blitz_pool::{Pin, ThreadPoolBuilder};
+use blitz_io_pool::{Pin, ThreadPoolBuilder};
 
 #[test]
 fn a_core_that_is_not_there_and_a_list_without_cores_are_errors() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use blitz_pool::{Spin, ThreadPoolBuilder, Yield, join};
+use blitz_io_pool::{Spin, ThreadPoolBuilder, Yield, join};
 
 use crate::join::pool;
 
@@ -106,14 +106,14 @@ fn the_current_thread_can_be_a_worker() {
             .use_current_thread()
             .build()
             .unwrap();
-        assert_eq!(blitz_pool::current_thread_index(), Some(0));
+        assert_eq!(blitz_io_pool::current_thread_index(), Some(0));
         assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
         let (sender, receiver) = mpsc::channel();
         pool.spawn(move || sender.send(3).unwrap());
         assert_eq!(pool.current_thread_has_pending_tasks(), Some(true));
-        assert_eq!(blitz_pool::yield_now(), Some(Yield::Executed));
+        assert_eq!(blitz_io_pool::yield_now(), Some(Yield::Executed));
         assert_eq!(receiver.recv(), Ok(3));
-        assert_eq!(blitz_pool::yield_local(), Some(Yield::Idle));
+        assert_eq!(blitz_io_pool::yield_local(), Some(Yield::Idle));
         let again = ThreadPoolBuilder::new()
             .use_current_thread()
             .build()

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::Duration;
 
-use blitz_pool::{ThreadPoolBuilder, current_num_threads, max_num_threads};
+use blitz_io_pool::{ThreadPoolBuilder, current_num_threads, max_num_threads};
 
 const CHILD: &str = "BLITZ_POOL_TEST";
 
@@ -66,7 +66,7 @@ fn the_environment_says_how_many_threads_a_pool_has() {
 fn a_detached_job_that_panics_without_a_handler_aborts_the_process() {
     let name = "process::a_detached_job_that_panics_without_a_handler_aborts_the_process";
     let Some(output) = in_own_process(name, &[]) else {
-        blitz_pool::spawn(|| panic!("nobody waits for me"));
+        blitz_io_pool::spawn(|| panic!("nobody waits for me"));
         // Ending normally would be a success of this process, and so a failure of the test.
         return thread::sleep(Duration::from_secs(60));
     };

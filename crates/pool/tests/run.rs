@@ -7,7 +7,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use blitz_io::runtime::Builder;
-use blitz_pool::{Run, ThreadPool, ThreadPoolBuilder};
+use blitz_io_pool::{Run, ThreadPool, ThreadPoolBuilder};
 
 use crate::join::pool;
 
@@ -42,7 +42,7 @@ fn begun<R: Send + 'static>(
 fn a_task_gets_the_result() {
     let two = pool(2);
     let sum =
-        pollster::block_on(two.run(|| blitz_pool::map_reduce(0..101, 1, |n| n, |a, b| a + b)));
+        pollster::block_on(two.run(|| blitz_io_pool::map_reduce(0..101, 1, |n| n, |a, b| a + b)));
     assert_eq!(sum, Some(5050));
 }
 
@@ -123,7 +123,7 @@ fn a_scope_whose_task_is_gone_waits_for_the_jobs_that_borrow_from_it() {
     let future = two.scope_async(move |_| {
         // Dropped when the inner scope, which borrows it, has ended.
         let (borrowed, gates) = (Dropped(sender), (begins, ends));
-        blitz_pool::scope(|scope| {
+        blitz_io_pool::scope(|scope| {
             scope.spawn(|_| {
                 let _: &Dropped = &borrowed;
                 gates.0.wait();

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use blitz_pool::{ScopeFifo, ThreadPoolBuilder, in_place_scope, scope, scope_fifo};
+use blitz_io_pool::{ScopeFifo, ThreadPoolBuilder, in_place_scope, scope, scope_fifo};
 
 use crate::join::pool;
 
@@ -92,7 +92,8 @@ fn scopes_nest_and_run_where_they_are() {
 fn a_broadcast_reaches_every_worker_once_even_while_one_waits_in_a_join() {
     let two = pool(2);
     let from_inside = two.install(|| {
-        let (a, b) = blitz_pool::join(|| 0, || blitz_pool::broadcast(|context| context.index()));
+        let (a, b) =
+            blitz_io_pool::join(|| 0, || blitz_io_pool::broadcast(|context| context.index()));
         (a, b)
     });
     assert_eq!(from_inside.1, [0, 1]);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blitz_pool::{ThreadPool, for_each, join, scope};
+use blitz_io_pool::{ThreadPool, for_each, join, scope};
 
 use crate::join::pool;
 

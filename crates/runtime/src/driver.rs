@@ -1,7 +1,7 @@
 //! The parkers of idle workers.
 //!
 //! The only thread of a current-thread runtime parks in a [`Driver`]: that of
-//! `blitz_driver` with I/O, and a word to sleep on without. The workers of a multi-thread
+//! `blitz_io_driver` with I/O, and a word to sleep on without. The workers of a multi-thread
 //! runtime wait together in [`Drivers`], or each on a [`Word`] of its own: see `idle.rs`.
 //!
 //! # States of the word
@@ -24,9 +24,9 @@ use std::time::Instant;
 use std::{cell::Cell, sync::Arc};
 
 #[cfg(all(feature = "io", not(loom)))]
-use blitz_driver::Wakers;
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_driver::Wakers;
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
@@ -39,7 +39,7 @@ pub enum Driver {
     Word(Word),
     /// With I/O.
     #[cfg(all(feature = "io", not(loom)))]
-    Io(Arc<blitz_driver::Driver>),
+    Io(Arc<blitz_io_driver::Driver>),
 }
 
 impl Default for Driver {
@@ -168,7 +168,7 @@ pub(crate) struct Reports {
 #[cfg(not(loom))]
 pub(crate) struct Drivers {
     #[cfg(feature = "io")]
-    drivers: Box<[Arc<blitz_driver::Driver>]>,
+    drivers: Box<[Arc<blitz_io_driver::Driver>]>,
     /// Workers wait in the drivers.
     are_in_use: AtomicBool,
 }
@@ -197,7 +197,7 @@ impl Drivers {
     /// would wake for events for which there is no processor.
     pub(crate) fn most_waiting(&self, workers: usize, processors: usize) -> usize {
         #[cfg(feature = "io")]
-        if !blitz_driver::Driver::IS_SHARED {
+        if !blitz_io_driver::Driver::IS_SHARED {
             return 1;
         }
         workers.min(processors).div_ceil(self.len())
@@ -259,8 +259,8 @@ impl Drivers {
 }
 
 #[cfg(all(feature = "io", not(loom)))]
-impl From<blitz_driver::Reports> for Reports {
-    fn from(reports: blitz_driver::Reports) -> Self {
+impl From<blitz_io_driver::Reports> for Reports {
+    fn from(reports: blitz_io_driver::Reports) -> Self {
         Self {
             woken: reports.woken,
             expired: reports.expired,

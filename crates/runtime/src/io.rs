@@ -14,8 +14,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use blitz_driver::current::{self, NoDriver};
-use blitz_driver::{Driver, Metrics, Wakers};
+use blitz_io_driver::current::{self, NoDriver};
+use blitz_io_driver::{Driver, Metrics, Wakers};
 
 use crate::config::Config;
 use crate::scheduler;
@@ -48,7 +48,7 @@ impl Drivers {
             driver.allow_ring(config.enable_io_uring && !is_ring_forbidden());
             Ok(driver)
         };
-        let processors = blitz_sync::internals::processors().min(config.worker_threads);
+        let processors = blitz_io_sync::internals::processors().min(config.worker_threads);
         let drivers = (0..processors.div_ceil(PROCESSORS_OF_ONE)).map(driver);
         Ok(Some(Self {
             drivers: drivers.collect::<io::Result<_>>()?,

@@ -70,7 +70,7 @@ mod trace;
 #[doc(hidden)]
 pub use context::random as thread_rng_n;
 
-/// Primitives for tasks, beside those of `blitz_sync`.
+/// Primitives for tasks, beside those of `blitz_io_sync`.
 pub mod sync {
     pub use crate::task::cancellation_token::{
         CancellationToken, DropGuard, DropGuardRef, WaitForCancellationFuture,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
-use blitz_futex::atomic::{AtomicU64, Ordering};
+use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
 static LAST: AtomicU64 = AtomicU64::new(0);
 

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 
-use blitz_futex::atomic::{AtomicU64, Ordering};
+use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
-use blitz_sync::internals::Random;
+use blitz_io_sync::internals::Random;
 
 /// The seed of a runtime's random numbers.
 ///

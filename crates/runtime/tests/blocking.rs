@@ -9,8 +9,8 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use blitz_runtime::runtime::{Builder, LocalRuntime, Runtime};
-use blitz_runtime::task::{self, JoinHandle, LocalSet};
+use blitz_io_runtime::runtime::{Builder, LocalRuntime, Runtime};
+use blitz_io_runtime::task::{self, JoinHandle, LocalSet};
 use tokio::sync::oneshot;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -89,7 +89,7 @@ fn each_job_ends_once_when_the_runtime_ends() {
         within_time(move || {
             let runtime = pool(1 + round % 3, LONG);
             let (ran, start) = (Arc::new(AtomicUsize::new(0)), Barrier::new(3));
-            let drops = blitz_testing::Drops::new();
+            let drops = blitz_io_testing::Drops::new();
             let handle = runtime.handle().clone();
             let jobs: Vec<JoinHandle<()>> = thread::scope(|scope| {
                 let submit = || {

@@ -24,7 +24,7 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_runtime::{runtime, task, task_local};
+    use blitz_io_runtime::{runtime, task, task_local};
 
     pub mod blocking {
         use super::{runtime, task};
@@ -47,7 +47,7 @@ mod ours {
 mod blocking {
     use super::{of_tokio::blocking as of_tokio, ours::blocking as ours};
 
-    blitz_testing::the_same! {
+    blitz_io_testing::the_same! {
         results
         panics
         outside
@@ -72,7 +72,7 @@ mod blocking {
 mod local_set {
     use super::{of_tokio::local_set as of_tokio, ours::local_set as ours};
 
-    blitz_testing::the_same! {
+    blitz_io_testing::the_same! {
         traits
         shown
         order
@@ -96,7 +96,7 @@ mod local_set {
 mod local_runtime {
     use super::{of_tokio::local_runtime as of_tokio, ours::local_runtime as ours};
 
-    blitz_testing::the_same! {
+    blitz_io_testing::the_same! {
         traits
         tasks
         refused
@@ -107,7 +107,7 @@ mod local_runtime {
 mod values {
     use super::{of_tokio::values as of_tokio, ours::values as ours};
 
-    blitz_testing::the_same! {
+    blitz_io_testing::the_same! {
         traits
         shown
         scopes

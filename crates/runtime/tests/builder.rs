@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_runtime::runtime::{
+use blitz_io_runtime::runtime::{
     Builder, Handle, HistogramConfiguration, InvalidHistogramConfiguration, LogHistogram, RngSeed,
     Runtime, RuntimeFlavor, UnhandledPanic,
 };
-use blitz_runtime::task;
+use blitz_io_runtime::task;
 
 fn flavors() -> [Builder; 2] {
     [Builder::new_current_thread(), Builder::new_multi_thread()]
@@ -156,7 +156,7 @@ fn hooks_of_tasks() {
         let events: Arc<Mutex<Vec<(&str, task::Id)>>> = Arc::default();
         let note = |event: &'static str| {
             let events = events.clone();
-            move |meta: &blitz_runtime::runtime::TaskMeta<'_>| {
+            move |meta: &blitz_io_runtime::runtime::TaskMeta<'_>| {
                 events.lock().unwrap().push((event, meta.id()));
             }
         };
@@ -234,7 +234,7 @@ fn without_timers_they_panic() {
     for mut builder in flavors() {
         let runtime = builder.worker_threads(1).build().unwrap();
         let task = runtime.spawn(async {
-            blitz_runtime::time::sleep(Duration::from_millis(1)).await;
+            blitz_io_runtime::time::sleep(Duration::from_millis(1)).await;
         });
         let error = runtime.block_on(task).unwrap_err();
         let text = *error.into_panic().downcast::<String>().unwrap();

@@ -8,9 +8,9 @@ use std::sync::{Arc, Barrier};
 use std::task::Waker;
 use std::thread;
 
-use blitz_runtime::sync::CancellationToken;
-use blitz_runtime::task::TaskTracker;
-use blitz_testing::{Counting, Wakings, poll_once, shouting_waker};
+use blitz_io_runtime::sync::CancellationToken;
+use blitz_io_runtime::task::TaskTracker;
+use blitz_io_testing::{Counting, Wakings, poll_once, shouting_waker};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -124,7 +124,7 @@ fn a_waker_uses_the_tree() {
     let token = CancellationToken::new();
     let child = token.child_token();
     let tokens = (token.clone(), child.clone());
-    let waker = blitz_testing::reentrant_waker(move || {
+    let waker = blitz_io_testing::reentrant_waker(move || {
         let (token, child) = &tokens;
         assert!(token.is_cancelled() && child.is_cancelled());
         assert!(token.child_token().is_cancelled());

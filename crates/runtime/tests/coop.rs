@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::{task, time};
-use blitz_sync::task::{Mutex, RwLock, Semaphore};
+use blitz_io_channel::{broadcast, mpmc, mpsc, oneshot, watch};
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::{task, time};
+use blitz_io_sync::task::{Mutex, RwLock, Semaphore};
 
 const UNITS: usize = 128;
 
@@ -258,7 +258,7 @@ fn without_a_limit() {
             for _ in 0..10 * UNITS {
                 let mut one = std::pin::pin!(task::consume_budget());
                 assert!(
-                    blitz_testing::poll_once(one.as_mut(), std::task::Waker::noop()).is_ready()
+                    blitz_io_testing::poll_once(one.as_mut(), std::task::Waker::noop()).is_ready()
                 );
             }
         })

@@ -12,10 +12,10 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_runtime::runtime::{Builder, Handle, Runtime, UnhandledPanic};
-use blitz_runtime::task::LocalSet;
-use blitz_runtime::{task, time};
-use blitz_testing::Drops;
+use blitz_io_runtime::runtime::{Builder, Handle, Runtime, UnhandledPanic};
+use blitz_io_runtime::task::LocalSet;
+use blitz_io_runtime::{task, time};
+use blitz_io_testing::Drops;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 fn new() -> Runtime {

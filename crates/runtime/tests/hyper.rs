@@ -8,11 +8,11 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_runtime::hyper::{BlitzExecutor, BlitzLocalExecutor, BlitzTimer};
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task::{self, LocalSet};
-use blitz_runtime::time;
-use blitz_testing::{implements, poll_once};
+use blitz_io_runtime::hyper::{BlitzExecutor, BlitzLocalExecutor, BlitzTimer};
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::task::{self, LocalSet};
+use blitz_io_runtime::time;
+use blitz_io_testing::{implements, poll_once};
 use hyper::rt::{Executor, Sleep, Timer};
 use tokio::sync::oneshot;
 

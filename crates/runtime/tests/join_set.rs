@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task::{self, JoinSet, LocalSet};
-use blitz_testing::Counting;
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::task::{self, JoinSet, LocalSet};
+use blitz_io_testing::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -6,8 +6,8 @@ use crate::model;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
-use blitz_runtime::model::cancellation_token::mutant::{self, Mutant};
-use blitz_runtime::sync::CancellationToken;
+use blitz_io_runtime::model::cancellation_token::mutant::{self, Mutant};
+use blitz_io_runtime::sync::CancellationToken;
 use loom::thread;
 use model::{block_on, model_in_order};
 

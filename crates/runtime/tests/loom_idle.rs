@@ -8,11 +8,11 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_futex::model::expire;
-use blitz_runtime::model::scheduler::idle::{Calls, Idle, Place, Sleeper};
-use blitz_runtime::model::scheduler::mutant::{self, Mutant};
-use blitz_runtime::model::scheduler::queue::Ring;
-use blitz_runtime::model::scheduler::{Driver, Inject};
+use blitz_io_futex::model::expire;
+use blitz_io_runtime::model::scheduler::idle::{Calls, Idle, Place, Sleeper};
+use blitz_io_runtime::model::scheduler::mutant::{self, Mutant};
+use blitz_io_runtime::model::scheduler::queue::Ring;
+use blitz_io_runtime::model::scheduler::{Driver, Inject};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;

@@ -7,8 +7,8 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_runtime::model::scheduler::mutant::{self, Mutant};
-use blitz_runtime::model::scheduler::{Driver, Inject};
+use blitz_io_runtime::model::scheduler::mutant::{self, Mutant};
+use blitz_io_runtime::model::scheduler::{Driver, Inject};
 use loom::thread;
 
 /// A task is a number, in the place of a pointer.

@@ -7,8 +7,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_runtime::task::join_set::mutant::{self, Mutant};
-use blitz_runtime::task::join_set::ready::{Link, Pushed, Ready};
+use blitz_io_runtime::task::join_set::mutant::{self, Mutant};
+use blitz_io_runtime::task::join_set::ready::{Link, Pushed, Ready};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on_parking as block_on, model_in_order};

@@ -10,8 +10,8 @@ use std::pin::Pin;
 use std::sync::Arc as Witness;
 use std::task::{Context, Poll};
 
-use blitz_runtime::model::task::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, id};
-use blitz_runtime::task::JoinHandle;
+use blitz_io_runtime::model::task::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, id};
+use blitz_io_runtime::task::JoinHandle;
 use loom::sync::{Arc, Mutex};
 use loom::thread::{self, ThreadId};
 

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use blitz_runtime::model::pool::mutant::{self, Mutant};
-use blitz_runtime::model::pool::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
+use blitz_io_runtime::model::pool::mutant::{self, Mutant};
+use blitz_io_runtime::model::pool::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
@@ -74,7 +74,7 @@ impl Pool {
 
     fn count(&self) {
         self.ran.fetch_add(1, Ordering::AcqRel);
-        blitz_futex::wake_all(&raw const self.ran);
+        blitz_io_futex::wake_all(&raw const self.ran);
     }
 
     /// Sleeps until so many jobs have run: for ever, if one is left behind.
@@ -84,7 +84,7 @@ impl Pool {
             if ran >= jobs {
                 return;
             }
-            blitz_futex::wait(&self.ran, ran);
+            blitz_io_futex::wait(&self.ran, ran);
         }
     }
 
@@ -162,7 +162,7 @@ fn keep_alive_ends() {
         let pool = Pool::new(1);
         pool.submit(Job::Count).unwrap();
         pool.await_jobs(1);
-        let time = thread::spawn(blitz_futex::model::expire);
+        let time = thread::spawn(blitz_io_futex::model::expire);
         pool.submit(Job::Count).unwrap();
         pool.await_jobs(2);
         time.join().unwrap();

@@ -14,12 +14,12 @@ use std::sync::Arc as Witness;
 use std::sync::atomic::{AtomicUsize as Count, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use blitz_runtime::model::task::mutant::{self, Mutant};
-use blitz_runtime::model::task::{
+use blitz_io_runtime::model::task::mutant::{self, Mutant};
+use blitz_io_runtime::model::task::{
     Header, ListId, Notified, OwnedTasks, Ran, Schedule, id, unowned,
 };
-use blitz_runtime::task::{JoinError, JoinHandle};
-use blitz_sync::internals::coop::unconstrained;
+use blitz_io_runtime::task::{JoinError, JoinHandle};
+use blitz_io_sync::internals::coop::unconstrained;
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -575,7 +575,7 @@ impl Future for Yields {
             return Poll::Ready(self.value.take().unwrap());
         }
         self.left.set(self.left.get() - 1);
-        blitz_runtime::model::task::yield_now(context);
+        blitz_io_runtime::model::task::yield_now(context);
         Poll::Pending
     }
 }

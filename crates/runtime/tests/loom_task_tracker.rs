@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_runtime::model::task_tracker::mutant::{self, Mutant};
-use blitz_runtime::task::TaskTracker;
+use blitz_io_runtime::model::task_tracker::mutant::{self, Mutant};
+use blitz_io_runtime::task::TaskTracker;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{End, block_on_parking, model_in_order, poll};

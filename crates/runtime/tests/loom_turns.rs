@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use blitz_runtime::model::current_thread::core_cell::CoreCell;
-use blitz_runtime::model::current_thread::mutant::{self, Mutant};
+use blitz_io_runtime::model::current_thread::core_cell::CoreCell;
+use blitz_io_runtime::model::current_thread::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::thread;

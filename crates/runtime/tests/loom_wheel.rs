@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_runtime::model::time::mutant::{self, Mutant};
-use blitz_runtime::model::time::{Timer, Wheel};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_runtime::model::time::mutant::{self, Mutant};
+use blitz_io_runtime::model::time::{Timer, Wheel};
 use loom::thread;
 use model::{block_on, model_in_order as model};
 
@@ -202,7 +202,7 @@ fn a_timer_from_elsewhere() {
     wheel.set_unpark(
         Arc::new(move |_| {
             unpark.store(1, Ordering::Release);
-            blitz_futex::wake_one(&raw const *unpark);
+            blitz_io_futex::wake_one(&raw const *unpark);
         }),
         0,
     );
@@ -211,7 +211,7 @@ fn a_timer_from_elsewhere() {
             match wheel.next_tick() {
                 Some(5) => return wheel.turn(5),
                 // Another thread has a deadline much later.
-                Some(_) | None => blitz_futex::wait(&token, 0),
+                Some(_) | None => blitz_io_futex::wait(&token, 0),
             };
             token.swap(0, Ordering::AcqRel);
         }

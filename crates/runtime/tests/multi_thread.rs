@@ -7,9 +7,9 @@ use std::sync::{Arc, Barrier};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::{task, time};
-use blitz_sync::task::Notify;
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::{task, time};
+use blitz_io_sync::task::Notify;
 
 /// Long enough for anything that is not stuck.
 const LONG: Duration = Duration::from_secs(20);
@@ -437,7 +437,7 @@ fn rings_of_tasks_pass_a_token_round() {
 
 #[test]
 fn others_in_the_process_know_how_many_workers_are_awake() {
-    use blitz_sync::internals::awake::awake;
+    use blitz_io_sync::internals::awake::awake;
 
     let (runtime, stop) = (runtime(3), Arc::new(AtomicBool::new(false)));
     // More than this test's own workers may be awake, since other tests run at the same
@@ -504,7 +504,7 @@ fn a_thread_without_its_core_calls_the_worker_that_it_was() {
             occupy_both_workers(other);
             // Until both sleep, and none is the monitor.
             std::thread::sleep(Duration::from_millis(300));
-            drop(blitz_runtime::internals::own_driver());
+            drop(blitz_io_runtime::internals::own_driver());
             task::spawn(async { run_on_other_worker(|| ()) })
         });
         stalled.await

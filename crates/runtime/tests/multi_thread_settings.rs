@@ -8,9 +8,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::{task, time};
-use blitz_sync::thread::Mutex;
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::{task, time};
+use blitz_io_sync::thread::Mutex;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -55,7 +55,7 @@ fn hooks_come_in_pairs() {
 
 #[test]
 fn a_hook_may_spawn() {
-    let runtime = Arc::new(Mutex::new(None::<blitz_runtime::runtime::Handle>));
+    let runtime = Arc::new(Mutex::new(None::<blitz_io_runtime::runtime::Handle>));
     let (left, ran) = (
         Arc::new(AtomicUsize::new(50)),
         Arc::new(AtomicUsize::new(0)),

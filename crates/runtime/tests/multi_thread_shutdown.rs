@@ -9,10 +9,10 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task::JoinHandle;
-use blitz_runtime::{task, time};
-use blitz_sync::thread::Mutex;
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::task::JoinHandle;
+use blitz_io_runtime::{task, time};
+use blitz_io_sync::thread::Mutex;
 
 fn runtime(workers: usize) -> Runtime {
     Builder::new_multi_thread()

@@ -8,13 +8,13 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_runtime::{runtime, task};
+    use blitz_io_runtime::{runtime, task};
     use tokio::sync::oneshot;
 
     include!("parity/runtime.rs");
 }
 
-blitz_testing::the_same! {
+blitz_io_testing::the_same! {
     traits
     debug_texts
     builders

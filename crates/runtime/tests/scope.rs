@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use blitz_channel::{mpsc, oneshot};
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::sync::CancellationToken;
-use blitz_runtime::task::{self, Scope, ScopedJoinHandle, scope, scope_blocking};
-use blitz_testing::{Wakings, poll_once};
+use blitz_io_channel::{mpsc, oneshot};
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::sync::CancellationToken;
+use blitz_io_runtime::task::{self, Scope, ScopedJoinHandle, scope, scope_blocking};
+use blitz_io_testing::{Wakings, poll_once};
 
 fn workers(count: usize) -> Runtime {
     Builder::new_multi_thread()

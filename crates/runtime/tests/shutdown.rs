@@ -12,10 +12,10 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_runtime::runtime::{Builder, Handle, Runtime};
-use blitz_runtime::task::{self, JoinHandle};
-use blitz_runtime::time;
-use blitz_testing::{Counted, Drops};
+use blitz_io_runtime::runtime::{Builder, Handle, Runtime};
+use blitz_io_runtime::task::{self, JoinHandle};
+use blitz_io_runtime::time;
+use blitz_io_testing::{Counted, Drops};
 
 fn current() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()

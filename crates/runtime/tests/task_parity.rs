@@ -7,12 +7,12 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_runtime::{runtime, task};
+    use blitz_io_runtime::{runtime, task};
 
     include!("parity/task.rs");
 }
 
-blitz_testing::the_same! {
+blitz_io_testing::the_same! {
     traits
     texts
     errors

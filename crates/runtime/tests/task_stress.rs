@@ -12,9 +12,9 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task;
-use blitz_testing::{Counted, Dice, Drops};
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::task;
+use blitz_io_testing::{Counted, Dice, Drops};
 
 fn runtime(workers: usize) -> Runtime {
     let mut builder = Builder::new_multi_thread();

@@ -11,14 +11,14 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_runtime::sync as token;
-    use blitz_runtime::task::task_tracker as tracker;
-    use blitz_runtime::{runtime, task};
+    use blitz_io_runtime::sync as token;
+    use blitz_io_runtime::task::task_tracker as tracker;
+    use blitz_io_runtime::{runtime, task};
 
     include!("parity/tasks_together.rs");
 }
 
-blitz_testing::the_same! {
+blitz_io_testing::the_same! {
     traits
     debug_texts
     a_set_joins_in_order
@@ -34,6 +34,6 @@ blitz_testing::the_same! {
     a_token
 }
 
-blitz_testing::the_same_whatever_happens! {
+blitz_io_testing::the_same_whatever_happens! {
     random_tree
 }

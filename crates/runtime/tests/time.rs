@@ -8,10 +8,10 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task;
-use blitz_runtime::time::{self, Instant};
-use blitz_testing::{Dice, Wakings, ms, poll_once};
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::task;
+use blitz_io_runtime::time::{self, Instant};
+use blitz_io_testing::{Dice, Wakings, ms, poll_once};
 
 fn flavours() -> [Runtime; 2] {
     [
@@ -192,7 +192,7 @@ fn timers_while_a_worker_gives_its_place_away() {
     let runtime = workers(1);
     in_time(&runtime, async {
         task::spawn(async {
-            let handle = blitz_runtime::runtime::Handle::current();
+            let handle = blitz_io_runtime::runtime::Handle::current();
             task::block_in_place(|| handle.block_on(time_sleep(ms(5))));
             task::block_in_place(|| thread::sleep(ms(20)));
             time::sleep(ms(5)).await;

@@ -9,13 +9,13 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_channel::mpsc;
-    use blitz_runtime::{runtime, task, time};
+    use blitz_io_channel::mpsc;
+    use blitz_io_runtime::{runtime, task, time};
 
     include!("parity/time.rs");
 }
 
-blitz_testing::the_same! {
+blitz_io_testing::the_same! {
     traits
     texts
     panics
@@ -32,7 +32,7 @@ blitz_testing::the_same! {
     order
 }
 
-blitz_testing::the_same_whatever_happens! {
+blitz_io_testing::the_same_whatever_happens! {
     one_task
     many_tasks
     ticks

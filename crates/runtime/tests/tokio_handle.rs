@@ -2,8 +2,8 @@
 
 #![cfg(feature = "tokio")]
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task;
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::task;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -119,7 +119,7 @@ fn both_are_current_and_neither_is_left_behind() {
     for runtime in &ours {
         assert!(tokio::runtime::Handle::try_current().is_err());
         let (theirs, mine) = runtime.block_on(async {
-            let mine = blitz_runtime::runtime::Handle::current().id();
+            let mine = blitz_io_runtime::runtime::Handle::current().id();
             (tokio::runtime::Handle::current().id(), mine)
         });
         assert_eq!(theirs, tokio.handle().id());

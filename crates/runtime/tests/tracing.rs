@@ -6,8 +6,8 @@ use std::fmt;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 
-use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task::{self, JoinSet, LocalSet};
+use blitz_io_runtime::runtime::{Builder, Runtime};
+use blitz_io_runtime::task::{self, JoinSet, LocalSet};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{DefaultGuard, set_default};
@@ -240,7 +240,7 @@ fn tasks_may_have_names() {
     let named = |name: &'static str| task::Builder::new().name(name);
     set.block_on(&runtime, async {
         named("one").spawn(async {}).unwrap().await.unwrap();
-        let handle = blitz_runtime::runtime::Handle::current();
+        let handle = blitz_io_runtime::runtime::Handle::current();
         named("two").spawn_on(async {}, &handle).unwrap();
         named("three").spawn_local(async {}).unwrap();
         named("four").spawn_local_on(async {}, &set).unwrap();

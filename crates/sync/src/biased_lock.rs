@@ -48,8 +48,8 @@ use std::time::{Duration, Instant};
 
 use crate::fences;
 use crate::lock::ListLock;
-use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
-use blitz_futex::{wait, wake_one};
+use blitz_io_futex::atomic::{AtomicU8, AtomicU32, Ordering};
+use blitz_io_futex::{wait, wake_one};
 
 const NO: u8 = 0;
 const YES: u8 = 1;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_sync::thread::{Barrier, BarrierTimedOut, BarrierWaitResult, SpinBarrier};
+use blitz_io_sync::thread::{Barrier, BarrierTimedOut, BarrierWaitResult, SpinBarrier};
 use lock_help::{A_WHILE, Random, Watchdog, is_stuck, sleeping, work};
 
 /// The common interface of both kinds. `meet` returns whether the thread leads.

@@ -4,7 +4,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{Condvar, FairMutex, Mutex, MutexGuard};
+use blitz_io_sync::thread::{Condvar, FairMutex, Mutex, MutexGuard};
 use lock_help::{PATIENCE, Watchdog, elsewhere, eventually};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

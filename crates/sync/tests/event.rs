@@ -3,7 +3,7 @@
 
 use crate::lock_help::sleeping;
 
-use blitz_sync::thread::Event;
+use blitz_io_sync::thread::Event;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread::{self, ScopedJoinHandle};

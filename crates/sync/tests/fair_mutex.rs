@@ -3,7 +3,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     ArcFairMutexGuard, FairMutex, FairMutexGuard, MappedFairMutexGuard, const_fair_mutex,
 };
 use lock_help::{PATIENCE, Watchdog, elsewhere, is_stuck};

@@ -4,7 +4,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{FairMutex, Mutex, MutexGuard};
+use blitz_io_sync::thread::{FairMutex, Mutex, MutexGuard};
 use lock_help::{ThreadName, Watchdog};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;

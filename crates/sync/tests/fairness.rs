@@ -5,7 +5,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{FairMutex, Mutex, RwLock, RwLockUpgradableReadGuard};
+use blitz_io_sync::thread::{FairMutex, Mutex, RwLock, RwLockUpgradableReadGuard};
 use lock_help::{PATIENCE, Stop, StopAtEnd, Watchdog, eventually, work};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! `Latch`: the behaviour that users of C++'s `std::latch` expect, and the refused calls.
 #![cfg(not(loom))]
 
-use blitz_sync::thread::Latch;
+use blitz_io_sync::thread::Latch;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -4,7 +4,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::RwLock;
+use blitz_io_sync::thread::RwLock;
 use lock_help::{Random, Stop, StopAtEnd, Watchdog, eventually};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;

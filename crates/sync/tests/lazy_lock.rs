@@ -1,7 +1,7 @@
 //! `LazyLock`: the promises of the standard library's.
 #![cfg(not(loom))]
 
-use blitz_sync::thread::LazyLock;
+use blitz_io_sync::thread::LazyLock;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

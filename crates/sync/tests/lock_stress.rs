@@ -4,7 +4,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     Condvar, FairMutex, Mutex, MutexGuard, ReentrantMutex, ReentrantMutexGuard, RwLock,
     RwLockReadGuard, RwLockUpgradableReadGuard as Upgradable, RwLockWriteGuard,
 };

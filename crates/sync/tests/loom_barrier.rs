@@ -5,7 +5,7 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::thread::{Barrier, SpinBarrier};
+use blitz_io_sync::thread::{Barrier, SpinBarrier};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{model_in_order as model, soon};
@@ -93,7 +93,7 @@ fn a_thread_gives_up() {
             let barrier = barrier.clone();
             thread::spawn(move || barrier.wait_until(soon()).is_ok())
         };
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         let met = barrier.wait_until(soon()).is_ok();
         assert_eq!(met, hasty.join().unwrap());
     });

@@ -5,7 +5,7 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::internals::BiasedLock;
+use blitz_io_sync::internals::BiasedLock;
 use loom::cell::UnsafeCell;
 use loom::thread;
 

@@ -5,7 +5,7 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::thread::core::{Ended, Exclusive, HELD, NotifyQueue};
+use blitz_io_sync::thread::core::{Ended, Exclusive, HELD, NotifyQueue};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{model_in_order as model, soon};
@@ -113,7 +113,7 @@ fn no_notification_is_spent_on_one_who_leaves() {
             let items = items.clone();
             thread::spawn(move || assert!(items.take(false)))
         };
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         items.put();
         if hasty.join().unwrap() {
             items.put();
@@ -155,7 +155,7 @@ fn a_wake_is_passed_on_past_one_who_leaves() {
         };
         items.locked(|items| *items += 2);
         items.waiters.notify_all();
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         hasty.join().unwrap();
         patient.join().unwrap();
     });

@@ -1,9 +1,9 @@
 //! Models of `Event`.
 #![cfg(loom)]
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::model;
-use blitz_sync::thread::Event;
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::model;
+use blitz_io_sync::thread::Event;
 use loom::cell::UnsafeCell;
 use loom::thread::{self, JoinHandle};
 // loom's `Arc` can not be dropped after a deadlock was found.

@@ -1,8 +1,8 @@
 //! Models of `Latch`.
 #![cfg(loom)]
 
-use blitz_futex::model;
-use blitz_sync::thread::Latch;
+use blitz_io_futex::model;
+use blitz_io_sync::thread::Latch;
 use loom::cell::UnsafeCell;
 use loom::thread::{self, JoinHandle};
 // loom's `Arc` can not be dropped after a deadlock was found.

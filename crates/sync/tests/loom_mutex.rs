@@ -5,7 +5,7 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::thread::core::{Exclusive, HELD};
+use blitz_io_sync::thread::core::{Exclusive, HELD};
 use loom::cell::UnsafeCell;
 
 use loom::thread;
@@ -105,7 +105,7 @@ fn a_waiter_gives_up() {
             let counter = counter.clone();
             thread::spawn(move || counter.lock_and_add())
         };
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         counter.lock.unlock();
         let added = hasty.join().unwrap() + 1;
         patient.join().unwrap();
@@ -124,7 +124,7 @@ fn starving() {
                 thread::spawn(move || counter.lock_and_add())
             })
             .collect();
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         counter.lock.unlock();
         counter.lock_and_add();
         for thread in threads {
@@ -146,7 +146,7 @@ fn a_hand_off_finds_a_thread() {
     some_orders.check(|| {
         let lock = Arc::new(<Exclusive>::new());
         lock.lock(HELD);
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         let threads = [Some(soon()), None].map(|deadline| {
             let lock = lock.clone();
             thread::spawn(move || {

@@ -6,7 +6,7 @@ use crate::model;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_sync::task::Notify;
+use blitz_io_sync::task::Notify;
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
@@ -242,7 +242,7 @@ fn a_thread_gives_up() {
             shared.notify.notified().blocking_wait_timeout(soon)
         });
         let other = spawn(&shared, |shared| shared.notify.notify_one());
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         let notified = thread.join().unwrap();
         other.join().unwrap();
         assert_eq!(is_stored(&shared.notify), !notified);

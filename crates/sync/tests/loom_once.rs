@@ -1,8 +1,8 @@
 //! Models of `Once`, `OnceLock` and `LazyLock`.
 #![cfg(loom)]
 
-use blitz_futex::model;
-use blitz_sync::thread::{LazyLock, Once, OnceLock};
+use blitz_io_futex::model;
+use blitz_io_sync::thread::{LazyLock, Once, OnceLock};
 use loom::cell::UnsafeCell;
 use loom::thread;
 // loom's `Arc` can not be dropped after a deadlock was found.

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_sync::task::{OnceCell, SetError, SetOnce};
+use blitz_io_sync::task::{OnceCell, SetError, SetOnce};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, poll};

@@ -3,7 +3,7 @@
 
 use crate::model;
 
-use blitz_sync::thread::Parker;
+use blitz_io_sync::thread::Parker;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -46,7 +46,7 @@ fn time_passes() {
         let parker = Parker::new();
         let unparker = parker.unparker().clone();
         let other = thread::spawn(move || unparker.unpark());
-        let clock = thread::spawn(blitz_futex::model::expire);
+        let clock = thread::spawn(blitz_io_futex::model::expire);
         if !parker.park_deadline(soon()) {
             parker.park();
         }
@@ -69,7 +69,7 @@ fn a_late_wake() {
             thread::spawn(move || {
                 others.into_iter().for_each(|other| other.join().unwrap());
                 is_time.store(1, Ordering::SeqCst);
-                blitz_futex::model::expire();
+                blitz_io_futex::model::expire();
             })
         };
         parker.park();

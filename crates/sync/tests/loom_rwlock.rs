@@ -5,7 +5,7 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::thread::core::Shared;
+use blitz_io_sync::thread::core::Shared;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{model, model_in_order, soon};
@@ -128,7 +128,7 @@ fn time_passes() {
                 watched.lock.unlock();
             }
         });
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         watched.lock.unlock();
         reader.join().unwrap();
         writer.join().unwrap();
@@ -148,7 +148,7 @@ fn a_draining_writer_gives_up() {
             }
         });
         let reader = spawn(&watched, |watched| _ = watched.read());
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         watched.look();
         watched.lock.unlock_shared();
         reader.join().unwrap();

@@ -3,7 +3,7 @@
 //! calls a deadlock.
 //!
 //! Nothing here is code that ships. The primitives of this crate have models of their own
-//! (`loom_*.rs`) and mutants (`mutants/`). These models sleep with `blitz_futex::wait`: like the
+//! (`loom_*.rs`) and mutants (`mutants/`). These models sleep with `blitz_io_futex::wait`: like the
 //! system's, it compares the word and puts the thread to sleep in one step.
 //!
 //! **loom and `SeqCst`.** loom takes a sequentially consistent load, store or
@@ -19,8 +19,8 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_futex::atomic::{AtomicU32, Ordering, fence};
-use blitz_futex::{wait, wake_all, wake_n, wake_one};
+use blitz_io_futex::atomic::{AtomicU32, Ordering, fence};
+use blitz_io_futex::{wait, wake_all, wake_n, wake_one};
 use loom::thread;
 use model::model_in_order as model;
 
@@ -315,7 +315,7 @@ fn waking_everybody_for_one_permit_is_right_and_slow() {
 #[test]
 fn our_semaphore_wakes_one_that_it_is_enough_for() {
     model(2, || {
-        let semaphore = Arc::new(blitz_sync::thread::Semaphore::new(0));
+        let semaphore = Arc::new(blitz_io_sync::thread::Semaphore::new(0));
         let take = |n: u32| {
             let semaphore = semaphore.clone();
             thread::spawn(move || semaphore.acquire_many(n).unwrap().forget())

@@ -5,7 +5,7 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::thread::{Semaphore, TryAcquireError};
+use blitz_io_sync::thread::{Semaphore, TryAcquireError};
 use loom::thread;
 use model::{model_in_order as model, soon};
 
@@ -67,7 +67,7 @@ fn a_waiter_gives_up() {
             }
         });
         let patient = spawn(&semaphore, |semaphore| drop(semaphore.acquire().unwrap()));
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         semaphore.add_permits(1);
         hasty.join().unwrap();
         patient.join().unwrap();

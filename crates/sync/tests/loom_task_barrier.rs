@@ -6,7 +6,7 @@ use crate::model;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_sync::task::Barrier;
+use blitz_io_sync::task::Barrier;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, poll};

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_sync::task::{Mutex, RwLock, Semaphore};
+use blitz_io_sync::task::{Mutex, RwLock, Semaphore};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, poll};

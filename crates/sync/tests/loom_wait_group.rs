@@ -1,9 +1,9 @@
 //! Models of `WaitGroup`.
 #![cfg(loom)]
 
-use blitz_futex::atomic::{AtomicBool, Ordering};
-use blitz_futex::model;
-use blitz_sync::thread::WaitGroup;
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_futex::model;
+use blitz_io_sync::thread::WaitGroup;
 use loom::cell::UnsafeCell;
 use loom::thread;
 // loom's `Arc` can not be dropped after a deadlock was found.

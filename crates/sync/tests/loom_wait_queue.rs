@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_sync::internals::{List, Node, WaitQueue};
+use blitz_io_sync::internals::{List, Node, WaitQueue};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, soon};
@@ -300,7 +300,7 @@ fn a_thread_beside_a_task() {
             thread::spawn(move || block_on(gate.acquire()))
         };
         gate.release();
-        blitz_futex::model::expire();
+        blitz_io_futex::model::expire();
         if thread.join().unwrap() {
             gate.release();
         }
@@ -365,7 +365,7 @@ fn the_last_may_be_chosen_first() {
         let choose = |which: fn(&mut List<()>) -> Option<_>| {
             gate.queue
                 .locked(which)
-                .map(blitz_sync::internals::Wake::wake)
+                .map(blitz_io_sync::internals::Wake::wake)
         };
         choose(List::choose_last).unwrap();
         assert!(poll(futures[2].as_mut(), Waker::noop()));

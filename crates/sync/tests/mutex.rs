@@ -3,7 +3,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     ArcMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex,
 };
 use lock_help::{A_WHILE, PATIENCE, Watchdog, elsewhere, eventually, is_stuck};

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     Barrier, Condvar, Event, FairMutex, Latch, Mutex, Once, OnceLock, Parker, ReentrantMutex,
     RwLock, Semaphore,
 };
-use blitz_testing::Counting;
+use blitz_io_testing::Counting;
 use lock_help::Watchdog;
 
 const THREADS: usize = 4;

@@ -11,8 +11,10 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Instant;
 
-use blitz_sync::task::Notify;
-use blitz_testing::{Runtime, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_sync::task::Notify;
+use blitz_io_testing::{
+    Runtime, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
+};
 
 fn poll<F: Future>(future: Pin<&mut F>) -> bool {
     poll_once(future, Waker::noop()).is_ready()

@@ -2,7 +2,7 @@
 //! features of this one.
 #![cfg(not(loom))]
 
-use blitz_sync::thread::{Once, OnceState};
+use blitz_io_sync::thread::{Once, OnceState};
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,7 +77,7 @@ fn the_first_force_is_told_that_it_is_the_first() {
 fn compiles_like_parking_lot() {
     static ONCE: parking_lot_names::Once = parking_lot_names::Once::new();
     mod parking_lot_names {
-        pub use blitz_sync::thread::{Once, OnceState};
+        pub use blitz_io_sync::thread::{Once, OnceState};
     }
     ONCE.call_once_force(|state: parking_lot_names::OnceState| match state {
         parking_lot_names::OnceState::New => {}

@@ -1,7 +1,7 @@
 //! `OnceLock`: the promises of the standard library's, and the timed waits.
 #![cfg(not(loom))]
 
-use blitz_sync::thread::OnceLock;
+use blitz_io_sync::thread::OnceLock;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

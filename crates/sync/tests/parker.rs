@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_sync::thread::{Parker, Unparker};
+use blitz_io_sync::thread::{Parker, Unparker};
 use lock_help::{A_WHILE, PATIENCE, Stop, StopAtEnd, ThreadName, Watchdog, is_stuck};
 
 #[test]

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use std::{io, mem, thread};
 
 use crate::lock_help::{Watchdog, work};
-use blitz_sync::internals::BiasedLock;
-use blitz_testing::bind_to_first_processor;
+use blitz_io_sync::internals::BiasedLock;
+use blitz_io_testing::bind_to_first_processor;
 
 /// A real-time thread that runs for so long without a sleep is spinning, in microseconds.
 const SPINS: libc::rlim_t = 400_000;

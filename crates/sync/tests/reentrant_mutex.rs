@@ -3,7 +3,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     ArcReentrantMutexGuard, MappedReentrantMutexGuard, RawMutex, RawThreadId, ReentrantMutex,
     ReentrantMutexGuard, const_reentrant_mutex,
 };

@@ -3,7 +3,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
     const_rwlock,
 };
@@ -436,7 +436,7 @@ fn guards_that_keep_the_lock_alive() {
     let mut write = lock.write_arc();
     assert!(lock.try_read_arc_until(Instant::now()).is_none());
     *write = 2;
-    let read = blitz_sync::thread::ArcRwLockWriteGuard::downgrade(write);
+    let read = blitz_io_sync::thread::ArcRwLockWriteGuard::downgrade(write);
     assert_eq!(*read, 2);
     drop(lock);
     assert!(weak.upgrade().is_some());

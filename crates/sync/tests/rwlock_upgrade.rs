@@ -3,7 +3,7 @@
 
 use crate::lock_help;
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     ArcRwLockUpgradableReadGuard, RwLock, RwLockUpgradableReadGuard as Upgradable, RwLockWriteGuard,
 };
 use lock_help::{PATIENCE, Stop, StopAtEnd, Watchdog, elsewhere, is_stuck, sleeping};

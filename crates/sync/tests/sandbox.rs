@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_sync::release_fence;
-use blitz_sync::thread::{Event, Mutex, RwLock};
+use blitz_io_sync::release_fence;
+use blitz_io_sync::thread::{Event, Mutex, RwLock};
 use lock_help::{Random, Watchdog, work};
 
 const ROLE: &str = "BLITZ_TEST_SANDBOX";

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_sync::thread::{
+use blitz_io_sync::thread::{
     AcquireError, OverRelease, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
 use lock_help::{A_WHILE, Watchdog, eventually, is_stuck, sleeping};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::thread;
 
-use blitz_sync::task::{SetOnce, SetOnceError};
-use blitz_testing::{Runtime, Wakings, everywhere, ms, poll_once, reentrant_waker};
+use blitz_io_sync::task::{SetOnce, SetOnceError};
+use blitz_io_testing::{Runtime, Wakings, everywhere, ms, poll_once, reentrant_waker};
 
 fn poll<F: Future>(future: Pin<&mut F>) -> bool {
     poll_once(future, Waker::noop()).is_ready()

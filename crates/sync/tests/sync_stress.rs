@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use blitz_sync::thread::{Barrier, Parker, Semaphore, SemaphorePermit, TryAcquireError};
+use blitz_io_sync::thread::{Barrier, Parker, Semaphore, SemaphorePermit, TryAcquireError};
 use lock_help::{Random, Watchdog, work};
 
 const THREADS: usize = 8;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread;
 
-use blitz_sync::task::Barrier;
-use blitz_testing::{Runtime, Wakings, everywhere, ms, poll_once, shouting_waker};
+use blitz_io_sync::task::Barrier;
+use blitz_io_testing::{Runtime, Wakings, everywhere, ms, poll_once, shouting_waker};
 
 fn poll<F: Future>(future: Pin<&mut F>) -> bool {
     poll_once(future, Waker::noop()).is_ready()

@@ -6,9 +6,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_sync::internals::coop;
-use blitz_sync::task::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore};
-use blitz_testing::{Wakings, poll_once};
+use blitz_io_sync::internals::coop;
+use blitz_io_sync::task::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore};
+use blitz_io_testing::{Wakings, poll_once};
 
 const UNITS: usize = 128;
 
@@ -232,7 +232,7 @@ mod elsewhere {
     use std::rc::Rc;
     use std::time::Duration;
 
-    use blitz_sync::task::{Mutex, Notify, Semaphore};
+    use blitz_io_sync::task::{Mutex, Notify, Semaphore};
 
     /// Runs all operations over and over until the flag is set. Each is ready at once.
     async fn work_until(done: Rc<Cell<bool>>) {

@@ -11,8 +11,8 @@ use std::pin::pin;
 use std::task::Waker;
 use std::thread;
 
-use blitz_sync::task::{Mutex, RwLock, Semaphore};
-use blitz_testing::{Counting, poll_once};
+use blitz_io_sync::task::{Mutex, RwLock, Semaphore};
+use blitz_io_testing::{Counting, poll_once};
 use lock_help::Watchdog;
 
 const TURNS: usize = 200;

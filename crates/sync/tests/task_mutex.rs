@@ -10,10 +10,12 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::thread;
 
-use blitz_sync::task::{
+use blitz_io_sync::task::{
     MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
 };
-use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_testing::{
+    Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
+};
 use lock_help::Watchdog;
 
 everywhere! {

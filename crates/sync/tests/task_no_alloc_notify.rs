@@ -6,8 +6,8 @@
 use std::future::Future;
 use std::pin::{Pin, pin};
 
-use blitz_sync::task::{Barrier, Notify, OnceCell, SetOnce};
-use blitz_testing::{Counting, Wakings, ms, poll_once};
+use blitz_io_sync::task::{Barrier, Notify, OnceCell, SetOnce};
+use blitz_io_testing::{Counting, Wakings, ms, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

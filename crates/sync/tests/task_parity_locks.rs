@@ -2,7 +2,7 @@
 //! both, and the logs are compared.
 #![cfg(not(loom))]
 
-use blitz_testing::{implements, the_same, the_same_whatever_happens};
+use blitz_io_testing::{implements, the_same, the_same_whatever_happens};
 
 mod of_tokio {
     use tokio::sync;
@@ -13,7 +13,7 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_sync::task as sync;
+    use blitz_io_sync::task as sync;
 
     include!("parity/locks.rs");
     include!("parity/lock_traits.rs");

@@ -2,7 +2,7 @@
 //! compiled with both, and the logs are compared.
 #![cfg(not(loom))]
 
-use blitz_testing::{the_same, the_same_whatever_happens};
+use blitz_io_testing::{the_same, the_same_whatever_happens};
 
 mod of_tokio {
     use tokio::sync;
@@ -13,8 +13,8 @@ mod of_tokio {
 }
 
 mod ours {
-    use blitz_sync::task as sync;
-    use blitz_sync::task::futures;
+    use blitz_io_sync::task as sync;
+    use blitz_io_sync::task::futures;
 
     include!("parity/notify.rs");
 }

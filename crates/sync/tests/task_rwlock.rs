@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 use std::task::{Poll, Waker};
 use std::thread;
 
-use blitz_sync::task::{OwnedRwLockWriteGuard, RwLock, RwLockWriteGuard};
-use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_sync::task::{OwnedRwLockWriteGuard, RwLock, RwLockWriteGuard};
+use blitz_io_testing::{
+    Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
+};
 use lock_help::Watchdog;
 
 /// How many are inside: readers count one each, a writer a thousand.

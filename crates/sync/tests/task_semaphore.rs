@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
 
-use blitz_sync::task::{Semaphore, TryAcquireError};
-use blitz_testing::{Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_sync::task::{Semaphore, TryAcquireError};
+use blitz_io_testing::{Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
 use lock_help::{ThreadName, Watchdog, elsewhere};
 
 everywhere! {
@@ -386,7 +386,7 @@ fn the_last_owner_may_be_a_permit() {
 fn sizes() {
     use std::mem::{size_of, size_of_val};
 
-    use blitz_sync::task::{Mutex, RwLock};
+    use blitz_io_sync::task::{Mutex, RwLock};
 
     assert_eq!(size_of::<Semaphore>(), 48);
     assert_eq!(size_of::<Mutex<()>>(), 48);

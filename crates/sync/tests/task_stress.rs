@@ -12,8 +12,8 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_sync::task::{Mutex, RwLock, Semaphore};
-use blitz_testing::poll_once;
+use blitz_io_sync::task::{Mutex, RwLock, Semaphore};
+use blitz_io_testing::poll_once;
 use lock_help::{Random, Watchdog};
 
 const THREADS: u64 = 8;

@@ -1,7 +1,7 @@
 //! `WaitGroup`: the promises of crossbeam's, and the timed waits.
 #![cfg(not(loom))]
 
-use blitz_sync::thread::WaitGroup;
+use blitz_io_sync::thread::WaitGroup;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -4,7 +4,7 @@
 
 mod lock_help;
 
-use blitz_sync::thread::{Condvar, Mutex, MutexGuard, RwLock};
+use blitz_io_sync::thread::{Condvar, Mutex, MutexGuard, RwLock};
 use lock_help::{A_WHILE, ThreadName, Watchdog, eventually, work};
 use std::sync::mpsc;
 use std::thread;

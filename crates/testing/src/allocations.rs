@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ```
 /// use std::hint::black_box;
 ///
-/// use blitz_testing::Counting;
+/// use blitz_io_testing::Counting;
 ///
 /// #[global_allocator]
 /// static ALLOCATOR: Counting = Counting;

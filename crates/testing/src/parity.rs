@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Tells whether a type has a trait.
 ///
 /// ```
-/// assert!(blitz_testing::implements!(u32: Send));
-/// assert!(!blitz_testing::implements!(std::rc::Rc<u32>: Send));
+/// assert!(blitz_io_testing::implements!(u32: Send));
+/// assert!(!blitz_io_testing::implements!(std::rc::Rc<u32>: Send));
 /// ```
 #[macro_export]
 macro_rules! implements {
@@ -71,7 +71,7 @@ macro_rules! the_same_whatever_happens {
 ///
 /// ```
 /// let mut seen = Vec::new();
-/// blitz_testing::log!(seen, 1, "one");
+/// blitz_io_testing::log!(seen, 1, "one");
 /// assert_eq!(seen, [r#"(1, "one")"#]);
 /// ```
 #[macro_export]

@@ -189,7 +189,7 @@ impl Runtime for Bare {
 /// Declares tests that run under each [`Runtime`]. The argument is the runtime.
 ///
 /// ```
-/// blitz_testing::everywhere! {
+/// blitz_io_testing::everywhere! {
 ///     async fn spawned_futures_run(rt) {
 ///         let task = rt.spawn(async { 7 });
 ///         assert_eq!(task.await, 7);

@@ -1,16 +1,16 @@
-//! The locks of `blitz-sync` under the name of parking_lot 0.12.
+//! The locks of `blitz-io-sync` under the name of parking_lot 0.12.
 
 #[cfg(feature = "deadlock_detection")]
 compile_error!(
-    "the locks of blitz-sync do not detect deadlocks: switch off the feature `deadlock_detection` of `parking_lot`"
+    "the locks of blitz-io-sync do not detect deadlocks: switch off the feature `deadlock_detection` of `parking_lot`"
 );
 
 #[cfg(feature = "arc_lock")]
-pub use blitz_sync::thread::{
+pub use blitz_io_sync::thread::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
     ArcRwLockWriteGuard,
 };
-pub use blitz_sync::thread::{
+pub use blitz_io_sync::thread::{
     Condvar, FairMutex, FairMutexGuard, MappedFairMutexGuard, MappedMutexGuard,
     MappedReentrantMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard,
     Once, OnceState, RawFairMutex, RawMutex, RawRwLock, RawThreadId, ReentrantMutex,

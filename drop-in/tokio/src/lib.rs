@@ -32,10 +32,10 @@ pub use blitz_io::{join, select, try_join};
 #[cfg(feature = "rt")]
 pub use blitz_io::{runtime, spawn, task_local};
 #[cfg(all(feature = "macros", feature = "rt"))]
-pub use blitz_macros::{tokio_main as main, tokio_test as test};
+pub use blitz_io_macros::{tokio_main as main, tokio_test as test};
 // They report that there is no runtime to start.
 #[cfg(all(feature = "macros", not(feature = "rt")))]
-pub use blitz_macros::{main_without_runtime as main, test_without_runtime as test};
+pub use blitz_io_macros::{main_without_runtime as main, test_without_runtime as test};
 
 /// Empty, as in Tokio.
 pub mod stream {}

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    blitz_fastq::main()
+    blitz_io_fastq::main()
 }

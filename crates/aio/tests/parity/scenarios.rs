@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use blitz_testing::{Dice, Wakings, log, poll_once};
+use blitz_io_testing::{Dice, Wakings, log, poll_once};
 use io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
     AsyncWriteExt, BufReader, BufStream, BufWriter, ReadBuf,

@@ -2,7 +2,7 @@
 //! question.
 //!
 //! ```sh
-//! cargo run --release -p blitz-bench -- semaphore
+//! cargo run --release -p blitz-io-bench -- semaphore
 //! ```
 //!
 //! A run that lost any work ends with exit code 1.
@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use blitz_bench::hog;
-use blitz_bench::opinion::{self, Question};
-use blitz_bench::scenario::Failure;
+use blitz_io_bench::hog;
+use blitz_io_bench::opinion::{self, Question};
+use blitz_io_bench::scenario::Failure;
 use clap::{Parser, Subcommand};
 
 /// Answers of docs/second-opinion.md, measured on this machine.

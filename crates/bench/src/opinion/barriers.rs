@@ -35,7 +35,7 @@ impl Rounds for naive::barrier::Barrier {
     }
 }
 
-impl Rounds for blitz_sync::thread::Barrier {
+impl Rounds for blitz_io_sync::thread::Barrier {
     fn new(threads: usize) -> Self {
         Self::new(threads)
     }
@@ -44,7 +44,7 @@ impl Rounds for blitz_sync::thread::Barrier {
     }
 }
 
-impl Rounds for blitz_sync::thread::SpinBarrier {
+impl Rounds for blitz_io_sync::thread::SpinBarrier {
     fn new(threads: usize) -> Self {
         Self::new(threads)
     }
@@ -100,7 +100,7 @@ impl TaskRounds for tokio::sync::Barrier {
     }
 }
 
-impl TaskRounds for blitz_sync::task::Barrier {
+impl TaskRounds for blitz_io_sync::task::Barrier {
     fn new(tasks: usize) -> Self {
         Self::new(tasks)
     }
@@ -209,14 +209,14 @@ impl Scene {
         vec![
             self.of_threads::<naive::barrier::Barrier>("naive futex"),
             self.of_threads::<std::sync::Barrier>("std"),
-            self.of_threads::<blitz_sync::thread::Barrier>("blitz-io Barrier"),
-            self.of_threads::<blitz_sync::thread::SpinBarrier>("blitz-io SpinBarrier"),
+            self.of_threads::<blitz_io_sync::thread::Barrier>("blitz-io Barrier"),
+            self.of_threads::<blitz_io_sync::thread::SpinBarrier>("blitz-io SpinBarrier"),
             // With more threads than processors, one of its rounds takes milliseconds.
             Contender::new("spinning without a yield", move |rounds| {
                 self.by_threads::<PureSpin>(rounds.min(self.most_of_pure_spin()))
             }),
             self.of_tasks::<tokio::sync::Barrier>("tokio, tasks"),
-            self.of_tasks::<blitz_sync::task::Barrier>("blitz-io, tasks"),
+            self.of_tasks::<blitz_io_sync::task::Barrier>("blitz-io, tasks"),
         ]
     }
 

@@ -40,7 +40,7 @@ impl Lock for naive::rwlock::RwLock {
     }
 }
 
-impl Lock for blitz_sync::thread::RwLock<()> {
+impl Lock for blitz_io_sync::thread::RwLock<()> {
     fn new() -> Self {
         Self::new(())
     }
@@ -116,7 +116,7 @@ impl TaskLock for tokio::sync::RwLock<()> {
     }
 }
 
-impl TaskLock for blitz_sync::task::RwLock<()> {
+impl TaskLock for blitz_io_sync::task::RwLock<()> {
     fn new() -> Self {
         Self::new(())
     }
@@ -247,11 +247,11 @@ impl Scene {
                 self.by_threads::<tokio::sync::RwLock<()>>(operations)
             }),
             Contender::new("blitz-io, 6 threads", move |operations| {
-                self.by_threads::<blitz_sync::thread::RwLock<()>>(operations)
+                self.by_threads::<blitz_io_sync::thread::RwLock<()>>(operations)
             }),
         ];
         contenders.extend(self.of_tasks::<tokio::sync::RwLock<()>>("tokio"));
-        contenders.extend(self.of_tasks::<blitz_sync::task::RwLock<()>>("blitz-io"));
+        contenders.extend(self.of_tasks::<blitz_io_sync::task::RwLock<()>>("blitz-io"));
         contenders
     }
 

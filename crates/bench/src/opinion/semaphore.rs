@@ -49,7 +49,7 @@ impl Permits for WakesAll {
     }
 }
 
-impl Permits for blitz_sync::thread::Semaphore {
+impl Permits for blitz_io_sync::thread::Semaphore {
     fn new(permits: u32, _: bool) -> Self {
         Self::new(permits as usize)
     }
@@ -115,7 +115,7 @@ impl TaskPermits for tokio::sync::Semaphore {
     }
 }
 
-impl TaskPermits for blitz_sync::task::Semaphore {
+impl TaskPermits for blitz_io_sync::task::Semaphore {
     fn new(permits: u32) -> Self {
         Self::new(permits as usize)
     }
@@ -252,7 +252,7 @@ impl Scene {
                 self.by_threads::<tokio::sync::Semaphore>(operations)
             }),
             Contender::new("blitz-io, 8 threads", move |operations| {
-                self.by_threads::<blitz_sync::thread::Semaphore>(operations)
+                self.by_threads::<blitz_io_sync::thread::Semaphore>(operations)
             }),
         ];
         if !self.mixed {
@@ -262,7 +262,7 @@ impl Scene {
             contenders.insert(0, one);
         }
         contenders.extend(self.of_tasks::<tokio::sync::Semaphore>("tokio"));
-        contenders.extend(self.of_tasks::<blitz_sync::task::Semaphore>("blitz-io"));
+        contenders.extend(self.of_tasks::<blitz_io_sync::task::Semaphore>("blitz-io"));
         contenders
     }
 

@@ -159,7 +159,7 @@ fn titled(row: &Joined) -> Titled<'_> {
 /// Returns `readme` with `figures` between its markers, or `None` if it has no markers.
 ///
 /// ```
-/// use blitz_bench::report::markdown::replace;
+/// use blitz_io_bench::report::markdown::replace;
 /// let readme = "# A\n<!-- figures:begin -->\nold\n<!-- figures:end -->\nb\n";
 /// let new = "# A\n<!-- figures:begin -->\nnew\n<!-- figures:end -->\nb\n";
 /// assert_eq!(replace(readme, "new\n").as_deref(), Some(new));

@@ -13,7 +13,7 @@ pub mod table;
 /// Formats a figure with about three significant digits and thousands separators.
 ///
 /// ```
-/// use blitz_bench::report::figure;
+/// use blitz_io_bench::report::figure;
 /// assert_eq!(figure(2.604), "2.60");
 /// assert_eq!(figure(84.61), "84.6");
 /// assert_eq!(figure(1_336_700.0), "1,336,700");
@@ -76,7 +76,7 @@ fn ratio_figure(ratio: f64) -> String {
 /// unless a single word is. The continuation of an indented line is indented further.
 ///
 /// ```
-/// use blitz_bench::report::wrapped;
+/// use blitz_io_bench::report::wrapped;
 /// assert_eq!(wrapped("one two three", Some(8)), "one two\nthree");
 /// assert_eq!(wrapped("one two three", None), "one two three");
 /// ```

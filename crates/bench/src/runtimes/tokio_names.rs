@@ -186,8 +186,8 @@ macro_rules! join_set_under_tokios_name {
 }
 
 mod of_blitz {
-    use blitz_channel::{mpsc, oneshot};
-    use blitz_runtime::{runtime, task, time};
+    use blitz_io_channel::{mpsc, oneshot};
+    use blitz_io_runtime::{runtime, task, time};
 
     use super::*;
 

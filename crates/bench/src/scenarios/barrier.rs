@@ -20,7 +20,7 @@ trait Rounds: Sync {
     fn wait(&self) -> bool;
 }
 
-impl Rounds for blitz_sync::thread::Barrier {
+impl Rounds for blitz_io_sync::thread::Barrier {
     fn new(threads: usize) -> Self {
         Self::new(threads)
     }
@@ -60,7 +60,7 @@ impl Rounds for async_lock::Barrier {
 type Body = fn(&Context, usize) -> Measured;
 
 const PEERS: [(&str, Body); 4] = [
-    (OURS, rounds::<blitz_sync::thread::Barrier>),
+    (OURS, rounds::<blitz_io_sync::thread::Barrier>),
     ("std", rounds::<std::sync::Barrier>),
     ("tokio", rounds::<tokio::sync::Barrier>),
     ("async-lock", rounds::<async_lock::Barrier>),

@@ -43,7 +43,7 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
 /// Returns every scenario, in the order in which they run: tier by tier.
 ///
 /// ```
-/// let scenarios = blitz_bench::scenarios::registry();
+/// let scenarios = blitz_io_bench::scenarios::registry();
 /// assert!(scenarios.iter().any(|s| s.id == "mutex_uncontended"));
 /// ```
 pub fn registry() -> Vec<Scenario> {

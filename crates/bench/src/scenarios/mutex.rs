@@ -22,7 +22,7 @@ trait Lock: Sync {
     fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R;
 }
 
-impl Lock for blitz_sync::thread::Mutex<u64> {
+impl Lock for blitz_io_sync::thread::Mutex<u64> {
     fn new() -> Self {
         Self::new(0)
     }
@@ -79,7 +79,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_sync::thread::Mutex<u64>>(OURS),
+    Peer::of::<blitz_io_sync::thread::Mutex<u64>>(OURS),
     Peer::of::<std::sync::Mutex<u64>>("std"),
     Peer::of::<parking_lot::Mutex<u64>>("parking_lot"),
 ];

@@ -20,8 +20,8 @@ trait Park {
     fn unpark(handle: &Self::Handle);
 }
 
-impl Park for blitz_sync::thread::Parker {
-    type Handle = blitz_sync::thread::Unparker;
+impl Park for blitz_io_sync::thread::Parker {
+    type Handle = blitz_io_sync::thread::Unparker;
     fn new() -> Self {
         Self::new()
     }
@@ -95,7 +95,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_sync::thread::Parker>(OURS),
+    Peer::of::<blitz_io_sync::thread::Parker>(OURS),
     Peer::of::<CurrentThread>("std"),
     Peer::of::<crossbeam_utils::sync::Parker>("crossbeam"),
 ];

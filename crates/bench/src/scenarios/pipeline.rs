@@ -82,7 +82,7 @@ const PEERS: [(&str, Run); 4] = [
 
 fn blitz(batches: u64, stage: Stage) -> Sink {
     let mut sink = Sink::default();
-    let Ok(_) = blitz_pipeline::iter::<_, Infallible>(0..batches)
+    let Ok(_) = blitz_io_pipeline::iter::<_, Infallible>(0..batches)
         .map(|batch| stage.run(batch))
         .for_each(|batch| sink.write(batch))
         .workers(WORKERS)

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use blitz_futex::Scope;
+use blitz_io_futex::Scope;
 
 use crate::cpu;
 use crate::latency::Waits;

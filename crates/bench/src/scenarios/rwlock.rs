@@ -51,7 +51,7 @@ trait Lock: Sync {
     fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R;
 }
 
-impl Lock for blitz_sync::thread::RwLock<Twins> {
+impl Lock for blitz_io_sync::thread::RwLock<Twins> {
     fn new() -> Self {
         Self::new(Twins::default())
     }
@@ -156,7 +156,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_sync::thread::RwLock<Twins>>(OURS),
+    Peer::of::<blitz_io_sync::thread::RwLock<Twins>>(OURS),
     Peer::of::<std::sync::RwLock<Twins>>("std"),
     Peer::of::<parking_lot::RwLock<Twins>>("parking_lot"),
 ];

@@ -24,7 +24,7 @@ trait Permits: Sync {
     fn with<R>(&self, section: impl FnOnce() -> R) -> R;
 }
 
-impl Permits for blitz_sync::thread::Semaphore {
+impl Permits for blitz_io_sync::thread::Semaphore {
     fn new(permits: usize) -> Self {
         Self::new(permits)
     }
@@ -192,7 +192,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 5] = [
-    Peer::of::<blitz_sync::thread::Semaphore>(OURS),
+    Peer::of::<blitz_io_sync::thread::Semaphore>(OURS),
     Peer::of::<OfStd>("std"),
     Peer::of::<OfParkingLot>("parking_lot"),
     Peer::of::<tokio::sync::Semaphore>("tokio"),

@@ -1,7 +1,7 @@
 //! The attributes, and the macros that wait for several futures in one task.
 //!
 //! The macros parse with `macro_rules!`, that is with the compiler's own parser, and
-//! `blitz-macros` generates the code.
+//! `blitz-io-macros` generates the code.
 
 #[cfg(feature = "macros")]
 mod join;
@@ -14,7 +14,7 @@ pub mod support;
 mod try_join;
 
 #[cfg(all(feature = "macros", feature = "rt"))]
-pub use blitz_macros::{main, test};
+pub use blitz_io_macros::{main, test};
 // They report that there is no runtime to start.
 #[cfg(all(feature = "macros", not(feature = "rt")))]
-pub use blitz_macros::{main_without_runtime as main, test_without_runtime as test};
+pub use blitz_io_macros::{main_without_runtime as main, test_without_runtime as test};

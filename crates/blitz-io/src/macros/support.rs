@@ -3,7 +3,7 @@
 
 use std::task::Context;
 
-use blitz_sync::internals::coop;
+use blitz_io_sync::internals::coop;
 
 pub use std::future::{Future, IntoFuture, poll_fn};
 pub use std::option::Option::Some;
@@ -11,9 +11,9 @@ pub use std::pin::Pin;
 pub use std::result::Result;
 pub use std::task::Poll;
 
-pub use blitz_macros::{join_branches, select_branches, try_join_branches};
+pub use blitz_io_macros::{join_branches, select_branches, try_join_branches};
 #[cfg(feature = "rt")]
-pub use blitz_runtime::thread_rng_n;
+pub use blitz_io_runtime::thread_rng_n;
 
 pub use maybe_done::MaybeDone;
 #[cfg(not(feature = "rt"))]

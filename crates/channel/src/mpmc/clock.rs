@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_sync::thread::{Condvar, Mutex};
+use blitz_io_sync::thread::{Condvar, Mutex};
 
 use super::channel::Channel;
 use super::receiver::Receiver;

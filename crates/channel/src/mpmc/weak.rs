@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use super::channel::Channel;
 use super::receiver::Receiver;

@@ -5,8 +5,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_sync::internals::coop;
-use blitz_sync::internals::timers::{self, Timer};
+use blitz_io_sync::internals::coop;
+use blitz_io_sync::internals::timers::{self, Timer};
 
 use super::error::SendTimeoutError;
 use super::sender::Sender;
@@ -15,7 +15,7 @@ impl<T> Sender<T> {
     /// Sends a value. Waits for room if need be, behind the senders that wait already, but not
     /// for longer than `timeout`.
     ///
-    /// The timer is the current runtime's, which must be `blitz-runtime`'s. If there is
+    /// The timer is the current runtime's, which must be `blitz-io-runtime`'s. If there is
     /// room, none is needed; otherwise it is allocated. For a thread there is
     /// [`blocking_send_timeout`](Self::blocking_send_timeout).
     ///

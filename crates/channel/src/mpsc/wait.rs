@@ -65,8 +65,8 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{
+use blitz_io_futex::atomic::{Ordering, fence};
+use blitz_io_sync::internals::{
     HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences,
 };
 

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::task::Waker;
 
-use blitz_futex::atomic::Ordering;
-use blitz_futex::wake_one;
+use blitz_io_futex::atomic::Ordering;
+use blitz_io_futex::wake_one;
 
 use super::core::{
     CLOSED, COMPLETE, Core, NEW, RECEIVER, RX_TASK, SENDER, Side, TASKS, THREADS, TX_TASK,

@@ -1,4 +1,4 @@
-//! The lock around the value: `blitz_sync`'s. It has models of its own; in the
+//! The lock around the value: `blitz_io_sync`'s. It has models of its own; in the
 //! models of this channel, loom's stands for it, so that more of the orders that
 //! matter can be tried.
 
@@ -13,7 +13,7 @@ mod real {
     use std::panic::{RefUnwindSafe, UnwindSafe};
     use std::ptr::NonNull;
 
-    use blitz_sync::thread::{RawRwLock, RwLock, RwLockWriteGuard};
+    use blitz_io_sync::thread::{RawRwLock, RwLock, RwLockWriteGuard};
     use lock_api::RawRwLock as _;
 
     /// A value for one writer or many readers. A panic does not poison it.

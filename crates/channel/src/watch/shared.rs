@@ -29,9 +29,9 @@
 
 use std::fmt;
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use blitz_sync::internals::coop;
+use blitz_io_sync::internals::coop;
 
 use super::awaited::Awaited;
 use super::lock::Lock;

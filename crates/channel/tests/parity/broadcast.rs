@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::thread;
 
-use blitz_testing::{Drops, Wakings, ms, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_testing::{Drops, Wakings, ms, poll_once, reentrant_waker, shouting_waker};
 use broadcast::error::{RecvError, SendError, TryRecvError};
 use broadcast::{Receiver, Sender, WeakSender, channel};
 
@@ -324,7 +324,7 @@ fn a_value_goes_with_its_last_receiver() {
     // How many are alive, after any number of clones by any receiver.
     let made = Arc::new(AtomicUsize::new(0));
     #[derive(Debug)]
-    struct Value(blitz_testing::Counted<Arc<AtomicUsize>>);
+    struct Value(blitz_io_testing::Counted<Arc<AtomicUsize>>);
     impl Clone for Value {
         fn clone(&self) -> Self {
             self.0.value.fetch_add(1, Ordering::SeqCst);
@@ -609,7 +609,7 @@ fn a_thread_blocks_until_there_is_something() {
     assert_eq!(got, [Ok(1), Ok(2), Err(RecvError::Closed)]);
 }
 
-blitz_testing::everywhere! {
+blitz_io_testing::everywhere! {
     async fn tasks_get_everything_in_order(rt) {
         const SENT: u64 = 2_000;
         let (tx, rx) = channel(4096);

@@ -4,7 +4,7 @@
 use std::pin::pin;
 use std::task::Poll;
 
-use blitz_testing::{Wakings, poll_once};
+use blitz_io_testing::{Wakings, poll_once};
 use channel::{
     Receiver, RecvError, SendError, Sender, TryRecvError, TrySendError, bounded, unbounded,
 };

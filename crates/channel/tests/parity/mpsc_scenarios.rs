@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::Poll;
 
-use blitz_testing::{Drops, Wakings, poll_once};
+use blitz_io_testing::{Drops, Wakings, poll_once};
 use mpsc::error::{SendError, TryRecvError, TrySendError};
 
 fn now<F: Future>(future: F) -> F::Output {

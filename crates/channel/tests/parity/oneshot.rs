@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::thread;
 
-use blitz_testing::{Drops, Wakings, poll_once, traits_of};
+use blitz_io_testing::{Drops, Wakings, poll_once, traits_of};
 use oneshot::error::{RecvError, TryRecvError};
 
 type Local = std::rc::Rc<()>;

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 
-use blitz_testing::{Drops, Wakings, poll_once, traits_of};
+use blitz_io_testing::{Drops, Wakings, poll_once, traits_of};
 use watch::error::{RecvError, SendError};
 
 type Local = std::rc::Rc<()>;

@@ -1,8 +1,8 @@
 //! `blitz bench --list`.
 
-use blitz_bench::report::wrapped;
-use blitz_bench::tier::tier;
-use blitz_bench::{Scenario, Settings};
+use blitz_io_bench::report::wrapped;
+use blitz_io_bench::tier::tier;
+use blitz_io_bench::{Scenario, Settings};
 use serde::Serialize;
 
 use crate::exit::Exit;

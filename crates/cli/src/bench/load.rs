@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use blitz_bench::hog::{self, Hogs};
+use blitz_io_bench::hog::{self, Hogs};
 use clap::Args;
 
 use crate::exit::Exit;

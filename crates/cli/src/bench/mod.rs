@@ -14,10 +14,10 @@ use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use blitz_bench::report::compare::Comparison;
-use blitz_bench::report::document::BUSY;
-use blitz_bench::report::table::{self, Style};
-use blitz_bench::{Document, Outcome, Scenario, Settings, report, runner};
+use blitz_io_bench::report::compare::Comparison;
+use blitz_io_bench::report::document::BUSY;
+use blitz_io_bench::report::table::{self, Style};
+use blitz_io_bench::{Document, Outcome, Scenario, Settings, report, runner};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
@@ -115,7 +115,7 @@ impl Arguments {
         Settings {
             iterations: self.iterations.unwrap_or(settings.iterations),
             workers: self.workers,
-            load: blitz_bench::Load {
+            load: blitz_io_bench::Load {
                 hog: self.hog,
                 cpus: self.cpus.clone().map_or_else(Vec::new, |cpus| cpus.0),
             },
@@ -258,7 +258,7 @@ fn end(outcome: Outcome<'_>) -> Result<Exit, Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blitz_bench::runner::Failed;
+    use blitz_io_bench::runner::Failed;
 
     #[test]
     fn a_failed_verification_is_exit_code_1_and_named() {

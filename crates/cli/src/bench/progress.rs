@@ -5,8 +5,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use blitz_bench::Scenario;
-use blitz_bench::runner::Observer;
+use blitz_io_bench::Scenario;
+use blitz_io_bench::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::load::Load;

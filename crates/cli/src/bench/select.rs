@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use blitz_bench::scenario::OURS;
-use blitz_bench::tier::tier;
-use blitz_bench::{Scenario, scenarios};
+use blitz_io_bench::scenario::OURS;
+use blitz_io_bench::tier::tier;
+use blitz_io_bench::{Scenario, scenarios};
 use regex::{Regex, RegexBuilder};
 
 use super::Arguments;

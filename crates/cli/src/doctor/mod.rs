@@ -15,8 +15,8 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use blitz_bench::Machine;
-use blitz_bench::report::wrapped;
+use blitz_io_bench::Machine;
+use blitz_io_bench::report::wrapped;
 use clap::Args;
 use serde::Serialize;
 
@@ -146,12 +146,12 @@ fn examine() -> Findings {
         machine: Machine::describe(),
         processors: system.processors,
         futex: Futex {
-            backend: blitz_futex::system::backend(),
-            shared_memory: blitz_futex::system::supports_shared(),
-            counts_wakes: blitz_futex::system::counts_wakes(),
-            wait_any_in_kernel: blitz_futex::system::has_wait_any(),
+            backend: blitz_io_futex::system::backend(),
+            shared_memory: blitz_io_futex::system::supports_shared(),
+            counts_wakes: blitz_io_futex::system::counts_wakes(),
+            wait_any_in_kernel: blitz_io_futex::system::has_wait_any(),
         },
-        release_fence: blitz_sync::release_fence(),
+        release_fence: blitz_io_sync::release_fence(),
         futex_waitv: system.futex_waitv,
         membarrier: system.membarrier,
         io_uring: system.io_uring,

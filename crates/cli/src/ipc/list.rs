@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_ipc::{Kind, Participant, SegmentInfo};
+use blitz_io_ipc::{Kind, Participant, SegmentInfo};
 use clap::Args;
 use serde::Serialize;
 

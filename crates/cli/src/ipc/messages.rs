@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 use std::time::Duration;
 
-use blitz_ipc::{Kind, RecvError};
+use blitz_io_ipc::{Kind, RecvError};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use serde_json::json;

@@ -6,7 +6,7 @@ mod names;
 
 use std::path::PathBuf;
 
-use blitz_ipc::{Builder, Channel, Error, Kind, Queue, Route, SegmentInfo};
+use blitz_io_ipc::{Builder, Channel, Error, Kind, Queue, Route, SegmentInfo};
 use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
@@ -79,8 +79,8 @@ fn failed(error: impl std::fmt::Display) -> Exit {
 
 fn segments(arguments: &Arguments) -> Result<Vec<SegmentInfo>, Exit> {
     let found = match &arguments.directory {
-        Some(directory) => blitz_ipc::list_in(directory),
-        None => blitz_ipc::list(),
+        Some(directory) => blitz_io_ipc::list_in(directory),
+        None => blitz_io_ipc::list(),
     };
     found.map_err(failed)
 }
@@ -122,8 +122,8 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
 
 fn clean(arguments: &Arguments) -> Result<Exit, Exit> {
     let removed = match &arguments.directory {
-        Some(directory) => blitz_ipc::clean_in(directory),
-        None => blitz_ipc::clean(),
+        Some(directory) => blitz_io_ipc::clean_in(directory),
+        None => blitz_io_ipc::clean(),
     };
     let removed: Vec<String> = removed.map_err(|error: Error| failed(error))?;
     if arguments.json {

@@ -3,15 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use blitz_ipc::Kind;
+use blitz_io_ipc::Kind;
 use clap_complete::CompletionCandidate;
 
 /// Returns the segments with messages whose names begin with `current`. If there are none,
 /// or they cannot be listed, there is nothing to complete.
 pub fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
     let found = match directory(std::env::args_os()) {
-        Some(directory) => blitz_ipc::list_in(&directory),
-        None => blitz_ipc::list(),
+        Some(directory) => blitz_io_ipc::list_in(&directory),
+        None => blitz_io_ipc::list(),
     };
     let current = current.to_string_lossy();
     let has_messages = |kind| matches!(kind, Kind::Route | Kind::Channel | Kind::Queue);

@@ -159,7 +159,7 @@ mod tests {
     const LOCK: &str = r#"
 version = 4
 [[package]]
-name = "blitz-sync"
+name = "blitz-io-sync"
 version = "0.1.0"
 [[package]]
 name = "hyper"
@@ -172,7 +172,7 @@ source = "registry+https://github.com/rust-lang/crates.io-index"
 [[package]]
 name = "parking_lot"
 version = "0.12.5"
-dependencies = ["blitz-sync", "lock_api"]
+dependencies = ["blitz-io-sync", "lock_api"]
 [[package]]
 name = "program"
 version = "0.1.0"

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use blitz_bench::report::wrapped;
+use blitz_io_bench::report::wrapped;
 use serde::Serialize;
 
 use super::cargo::Project;

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 
-use blitz_pipeline::gzip::{self, BGZF_END, Compressor, Decompressor};
-use blitz_pipeline::{self as pipeline, Error, Pipeline, Place};
+use blitz_io_pipeline::gzip::{self, BGZF_END, Compressor, Decompressor};
+use blitz_io_pipeline::{self as pipeline, Error, Pipeline, Place};
 use serde_json::json;
 
 use super::input::{self, Input};

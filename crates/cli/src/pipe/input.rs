@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use blitz_pipeline::atomic_output::Identity;
+use blitz_io_pipeline::atomic_output::Identity;
 
 use super::Files;
 use crate::exit::Exit;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use blitz_pipeline::atomic_output::{self, AtomicOutput, Target};
+use blitz_io_pipeline::atomic_output::{self, AtomicOutput, Target};
 
 use super::input::Input;
 use super::progress;

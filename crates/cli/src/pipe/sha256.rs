@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read};
 
-use blitz_pipeline as pipeline;
+use blitz_io_pipeline as pipeline;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -34,8 +34,8 @@ fn help_tells_the_default_of_iterations_once() {
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = format!(
         "Measured iterations of each scenario [default: {}; with --quick: {}]",
-        blitz_bench::Settings::FULL.iterations,
-        blitz_bench::Settings::QUICK.iterations
+        blitz_io_bench::Settings::FULL.iterations,
+        blitz_io_bench::Settings::QUICK.iterations
     );
     assert_eq!(words.matches(&told).count(), 1, "{help}");
     assert!(!words.contains("fewer"), "{help}");

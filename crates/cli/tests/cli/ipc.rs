@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use blitz_ipc::{Channel, Queue, Route};
+use blitz_io_ipc::{Channel, Queue, Route};
 
 use super::common::{blitz, complete, expect};
 
@@ -99,7 +99,7 @@ fn send_and_tail_meet_others() {
 /// Waits until `count` participants of the only segment are alive.
 fn wait_for(directory: &std::path::Path, count: usize) {
     let alive = || {
-        let listed = blitz_ipc::list_in(directory).unwrap();
+        let listed = blitz_io_ipc::list_in(directory).unwrap();
         let participants = listed.iter().flat_map(|segment| &segment.participants);
         participants.filter(|one| one.alive).count()
     };
@@ -214,7 +214,7 @@ fn shells_complete_the_names_of_segments() {
         .directory(place.path())
         .receiver("jobs")
         .unwrap();
-    let _done = blitz_ipc::Semaphore::builder(1)
+    let _done = blitz_io_ipc::Semaphore::builder(1)
         .directory(place.path())
         .open("printers")
         .unwrap();

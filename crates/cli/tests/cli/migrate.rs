@@ -58,13 +58,17 @@ impl World {
         let ours = |name: &str| format!("{name} = {{ path = '../../crates/{name}' }}\n");
         for (name, version, on) in [
             ("tokio", "1.54.1", "blitz-io"),
-            ("rayon-core", "1.13.0", "blitz-pool"),
-            ("parking_lot", "0.12.5", "blitz-sync"),
+            ("rayon-core", "1.13.0", "blitz-io-pool"),
+            ("parking_lot", "0.12.5", "blitz-io-sync"),
         ] {
             let folder = self.at(&format!("blitz-io/drop-in/{name}"));
             library(&folder, name, version, &ours(on));
         }
-        for (name, dependencies) in [("blitz-io", needs), ("blitz-pool", ""), ("blitz-sync", "")] {
+        for (name, dependencies) in [
+            ("blitz-io", needs),
+            ("blitz-io-pool", ""),
+            ("blitz-io-sync", ""),
+        ] {
             let folder = self.at(&format!("blitz-io/crates/{name}"));
             library(&folder, name, "0.1.0", dependencies);
         }

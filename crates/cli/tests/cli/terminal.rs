@@ -156,7 +156,7 @@ impl Screen {
 fn tables_and_lists_fit() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let directory = format!("--directory={}", place.path().display());
-    let route = blitz_ipc::Route::builder().directory(place.path());
+    let route = blitz_io_ipc::Route::builder().directory(place.path());
     let _sender = route.sender("prices").unwrap();
     let runs: [&[&str]; 6] = [
         &["bench", "--list"],

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use blitz_aio::Ready;
+use blitz_io_aio::Ready;
 
 use super::{AsyncFd, TryIoError};
 use crate::bits;

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::task::{Context, Poll, ready};
 
-use blitz_aio::Interest;
+use blitz_io_aio::Interest;
 use mio::unix::SourceFd;
 
 use crate::bits::{self, Direction};

@@ -33,8 +33,8 @@ use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
-use blitz_sync::internals::fences::after_rmw;
+use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
+use blitz_io_sync::internals::fences::after_rmw;
 use io_uring::squeue::Entry;
 use io_uring::{IoUring, Probe, opcode, types};
 use mio::unix::SourceFd;

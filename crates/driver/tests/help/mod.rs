@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_driver::{Driver, Registration, Wakers};
+use blitz_io_driver::{Driver, Registration, Wakers};
 use mio::Interest;
 use mio::net::UnixStream;
 

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use blitz_driver::{Driver, Registration, Wakers, model::Source};
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_driver::{Driver, Registration, Wakers, model::Source};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 
 /// Explores with up to `preemptions` preemptions, or fewer if the environment says so.
 pub fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
@@ -57,7 +57,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             drop(ManuallyDrop::into_inner(future));
             return result;
         }
-        blitz_futex::wait(&flag.0, 0);
+        blitz_io_futex::wait(&flag.0, 0);
         flag.0.swap(0, Ordering::AcqRel);
     }
 }
@@ -73,6 +73,6 @@ struct Flag(AtomicU32);
 impl Wake for Flag {
     fn wake(self: Arc<Self>) {
         self.0.swap(1, Ordering::AcqRel);
-        blitz_futex::wake_one(&raw const self.0);
+        blitz_io_futex::wake_one(&raw const self.0);
     }
 }

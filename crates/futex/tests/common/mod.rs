@@ -37,7 +37,7 @@ pub struct AtEndWakeAll<'a>(pub &'a AtomicU32);
 impl Drop for AtEndWakeAll<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::SeqCst);
-        blitz_futex::wake_all(self.0);
+        blitz_io_futex::wake_all(self.0);
     }
 }
 

@@ -13,7 +13,7 @@
 
 use std::ptr::NonNull;
 
-use blitz_futex::atomic::{AtomicU32, AtomicU64};
+use blitz_io_futex::atomic::{AtomicU32, AtomicU64};
 
 use super::{SleepWord, Word, copy};
 use crate::step;

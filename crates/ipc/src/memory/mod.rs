@@ -4,7 +4,7 @@
 //! and under the model checker (`model.rs`: loom's words). Each change of a word passes
 //! [`step::point`] first, so that a test can kill the process there.
 
-use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::step;
 

@@ -1,6 +1,6 @@
 //! The shared memory of a model: loom's words instead of a mapped file.
 
-use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::cell::UnsafeCell;
 
 use super::{SleepWord, Word};

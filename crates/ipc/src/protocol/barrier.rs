@@ -26,7 +26,7 @@
 //! look at the latest, and breaks the barrier. If a reaper is killed after it has broken
 //! the barrier and before it has reaped, the next reaper does both again.
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use crate::memory::Memory;
 use crate::mutant::{self, Mutant};

@@ -11,7 +11,7 @@
 //!
 //! **Hostile words.** Every value of an entry is a valid count.
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use crate::memory::Memory;
 use crate::mutant::{self, Mutant};

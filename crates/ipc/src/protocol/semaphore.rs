@@ -20,7 +20,7 @@
 //! passed one that was freed afterwards. That happened after the waiter's announcement, so
 //! the participant that freed it sees the flag.
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use crate::memory::Memory;
 use crate::mutant::{self, Mutant};

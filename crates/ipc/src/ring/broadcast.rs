@@ -1,6 +1,6 @@
 //! The receivers' side of a route or channel: cursors. The protocol is in `mod.rs`.
 
-use blitz_futex::atomic::{Ordering, fence};
+use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::{OBSERVER, Phase, Ring, Stamp};
 use crate::mutant::{self, Mutant};

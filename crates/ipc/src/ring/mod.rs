@@ -97,7 +97,7 @@ mod stamp;
 mod take;
 mod wake;
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use crate::event_count::EventCount;
 use crate::memory::Memory;

@@ -1,6 +1,6 @@
 //! The senders' side of the ring: claim, publish, give up. The protocol is in `mod.rs`.
 
-use blitz_futex::atomic::{Ordering, fence};
+use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::stamp::MAX_POSITION;
 use super::{Corrupt, Delivery, INACTIVE, OBSERVER, Phase, Ring, Stamp};

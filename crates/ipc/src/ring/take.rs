@@ -12,7 +12,7 @@
 //! 3. A receiver that was asleep is notified after the count, so it sees the new count,
 //!    too.
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use super::{Corrupt, Phase, Ring, Stamp};
 use crate::mutant::{self, Mutant};

@@ -28,7 +28,7 @@
 //! Queues, and rings that drop the oldest message, wake for every change, because there no
 //! cursor says which sleeper waits for what.
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use super::{Delivery, OBSERVER, Ring};
 use crate::mutant::{self, Mutant};

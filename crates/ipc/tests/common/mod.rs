@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use blitz_ipc::Builder;
+use blitz_io_ipc::Builder;
 use tempfile::TempDir;
 
 /// Longer than any step here takes; a wait that is longer is a hang.

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{self, SocketAddr};
 use std::task::{Context, Poll, ready};
 
-use blitz_driver::{Direction, PollEvented};
+use blitz_io_driver::{Direction, PollEvented};
 
 use super::stream::TcpStream;
 use crate::addr::{self, ToSocketAddrs};

@@ -7,8 +7,8 @@ use std::os::unix::net;
 use std::path::Path;
 use std::task::{Context, Poll};
 
-use blitz_aio::{Interest, ReadBuf, Ready};
-use blitz_driver::{Direction, PollEvented, bits};
+use blitz_io_aio::{Interest, ReadBuf, Ready};
+use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 
 use super::SocketAddr;
@@ -156,11 +156,11 @@ impl UnixDatagram {
     /// # Errors
     ///
     /// Returns the system's errors.
-    pub async fn send_to_owned<B: blitz_aio::IoBuf, P: AsRef<Path>>(
+    pub async fn send_to_owned<B: blitz_io_aio::IoBuf, P: AsRef<Path>>(
         &self,
         buf: B,
         target: P,
-    ) -> blitz_aio::BufResult<usize, B> {
+    ) -> blitz_io_aio::BufResult<usize, B> {
         let result = self.send_to(crate::buf::init(&buf), target).await;
         (result, buf)
     }

@@ -6,7 +6,7 @@ use std::os::unix::net;
 use std::path::Path;
 use std::task::{Context, Poll, ready};
 
-use blitz_driver::{Direction, PollEvented};
+use blitz_io_driver::{Direction, PollEvented};
 
 use super::SocketAddr;
 use super::stream::UnixStream;

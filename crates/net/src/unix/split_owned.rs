@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use bytes::BufMut;
 
 use super::SocketAddr;

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
-use blitz_driver::{Direction, PollEvented, bits};
+use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 
 use super::split::{self, ReadHalf, WriteHalf};

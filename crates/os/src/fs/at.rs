@@ -6,9 +6,9 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use blitz_aio::{BufResult, IoBuf, IoBufMut};
+use blitz_io_aio::{BufResult, IoBuf, IoBufMut};
 #[cfg(io_uring)]
-use blitz_driver::io_uring::{self, Entry, Finish, opcode, to_result, types};
+use blitz_io_driver::io_uring::{self, Entry, Finish, opcode, to_result, types};
 
 use super::File;
 #[cfg(target_os = "linux")]

@@ -38,12 +38,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::SystemTime;
 
-use blitz_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
-use blitz_runtime::internals::spawn_mandatory_blocking;
-use blitz_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
+use blitz_io_runtime::internals::spawn_mandatory_blocking;
+use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
 #[cfg(target_os = "linux")]
-use blitz_sync::internals::coop;
-use blitz_sync::task::Mutex;
+use blitz_io_sync::internals::coop;
+use blitz_io_sync::task::Mutex;
 
 #[cfg(io_uring)]
 use super::in_ring::{self, Access};
@@ -57,21 +57,21 @@ use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
 /// An open file.
 ///
-/// It is read and written with the methods of [`AsyncReadExt`](blitz_aio::AsyncReadExt),
-/// [`AsyncWriteExt`](blitz_aio::AsyncWriteExt) and
-/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt).
+/// It is read and written with the methods of [`AsyncReadExt`](blitz_io_aio::AsyncReadExt),
+/// [`AsyncWriteExt`](blitz_io_aio::AsyncWriteExt) and
+/// [`AsyncSeekExt`](blitz_io_aio::AsyncSeekExt).
 ///
 /// Each write moves up to [`max_buf_size`](File::max_buf_size) bytes through a buffer to a
 /// thread of the pool or, on Linux, to an io_uring. So does each read of data that the
 /// system does not have in memory. So few large operations are better than many small ones:
-/// see [`BufReader`](blitz_aio::BufReader) and [`BufWriter`](blitz_aio::BufWriter).
+/// see [`BufReader`](blitz_io_aio::BufReader) and [`BufWriter`](blitz_io_aio::BufWriter).
 ///
 /// A write is complete when its bytes are in the buffer. They are written even if the file
 /// is dropped at once, or the runtime ends; but only [`flush`] waits for that, and reports
 /// whether there was an error. A file is closed when it has been dropped and no operation
 /// is under way.
 ///
-/// [`flush`]: blitz_aio::AsyncWriteExt::flush
+/// [`flush`]: blitz_io_aio::AsyncWriteExt::flush
 ///
 /// ```
 /// use blitz_io::fs::File;
@@ -270,7 +270,7 @@ impl File {
     /// Returns the file of the standard library once no operation is under way.
     ///
     /// Bytes that were read ahead are lost, and so is the error of a write that has not
-    /// been reported: [flush](blitz_aio::AsyncWriteExt::flush) first.
+    /// been reported: [flush](blitz_io_aio::AsyncWriteExt::flush) first.
     pub async fn into_std(mut self) -> StdFile {
         let inner = self.inner.get_mut();
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;

@@ -32,12 +32,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use blitz_driver::io_uring::{
+use blitz_io_driver::io_uring::{
     Entry, Finish, InFlight, Operation, is_given_up, opcode, to_result, types,
 };
-use blitz_runtime::internals::spawn_mandatory_blocking;
-use blitz_runtime::runtime::Handle;
-use blitz_runtime::task::JoinHandle;
+use blitz_io_runtime::internals::spawn_mandatory_blocking;
+use blitz_io_runtime::runtime::Handle;
+use blitz_io_runtime::task::JoinHandle;
 
 use super::file::Outcome;
 use super::nowait;

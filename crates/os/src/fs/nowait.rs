@@ -8,7 +8,7 @@ use std::io::Seek;
 use std::os::fd::AsRawFd;
 use std::task::{Poll, ready};
 
-use blitz_sync::internals::coop;
+use blitz_io_sync::internals::coop;
 
 /// The most bytes that are copied at once on a worker, which has other tasks: this takes
 /// some tens of microseconds. Larger reads go another way.
@@ -113,8 +113,8 @@ mod tests {
     use std::io::Read;
     use std::os::fd::OwnedFd;
 
-    use blitz_aio::{AsyncReadExt, AsyncSeekExt};
-    use blitz_runtime::runtime::Builder;
+    use blitz_io_aio::{AsyncReadExt, AsyncSeekExt};
+    use blitz_io_runtime::runtime::Builder;
 
     use super::*;
 

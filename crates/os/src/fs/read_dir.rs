@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blitz_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
 
 use crate::blocking::run;
 

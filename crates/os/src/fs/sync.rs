@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::os::fd::AsRawFd;
 
 #[cfg(io_uring)]
-use blitz_driver::io_uring::{Entry, Finish, Operation, opcode, to_result, types};
+use blitz_io_driver::io_uring::{Entry, Finish, Operation, opcode, to_result, types};
 
 use crate::operation::Blocking;
 

@@ -10,9 +10,9 @@ use std::io::{self, IoSlice, Read, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use blitz_aio::{AsyncRead, AsyncWrite, ReadBuf};
-use blitz_runtime::internals::{SHUTTING_DOWN, spawn_mandatory_blocking};
-use blitz_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_aio::{AsyncRead, AsyncWrite, ReadBuf};
+use blitz_io_runtime::internals::{SHUTTING_DOWN, spawn_mandatory_blocking};
+use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
 
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 

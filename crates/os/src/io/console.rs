@@ -7,7 +7,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_aio::AsyncWrite;
+use blitz_io_aio::AsyncWrite;
 
 use crate::buffer::MAX_BUF_SIZE;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncWrite, foreign_traits};
+use blitz_io_aio::{AsyncWrite, foreign_traits};
 
 use super::blocking::Blocking;
 use super::console::WholeCharacters;
@@ -29,7 +29,7 @@ pub struct Stderr {
 /// On Windows a console accepts only text in UTF-8. A write that is cut off at 2 MiB never
 /// ends in the middle of a character.
 ///
-/// [`flush`]: blitz_aio::AsyncWriteExt::flush
+/// [`flush`]: blitz_io_aio::AsyncWriteExt::flush
 ///
 /// ```no_run
 /// use blitz_io::io::{self, AsyncWriteExt};

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, ReadBuf, foreign_traits};
+use blitz_io_aio::{AsyncRead, ReadBuf, foreign_traits};
 
 use super::blocking::Blocking;
 
@@ -18,7 +18,7 @@ pub struct Stdin {
 ///
 /// A thread of the pool reads, and nothing can stop it: a runtime that is dropped waits for
 /// it, until a line is entered or the input ends. A program that should end earlier uses
-/// [`shutdown_background`](blitz_runtime::runtime::Runtime::shutdown_background). For a
+/// [`shutdown_background`](blitz_io_runtime::runtime::Runtime::shutdown_background). For a
 /// dialogue with a person, a dedicated thread that reads [`std::io::stdin`] is the better
 /// choice.
 ///

@@ -6,8 +6,8 @@ use std::pin::{Pin, pin};
 use std::process::{Child as StdChild, ExitStatus, Output};
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, AsyncReadExt};
-use blitz_runtime::runtime::Handle;
+use blitz_io_aio::{AsyncRead, AsyncReadExt};
+use blitz_io_runtime::runtime::Handle;
 
 use super::{ChildStderr, ChildStdin, ChildStdout, Waiting};
 

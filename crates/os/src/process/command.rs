@@ -9,7 +9,7 @@ use std::os::windows::process::CommandExt;
 use std::path::Path;
 use std::process::{Command as StdCommand, ExitStatus, Output, Stdio};
 
-use blitz_runtime::runtime::Handle;
+use blitz_io_runtime::runtime::Handle;
 
 use super::{Child, Waiting};
 

@@ -14,7 +14,7 @@ use crate::signal::unix::{Signal, SignalKind, signal};
 #[derive(Debug)]
 pub(super) enum Exit {
     #[cfg(target_os = "linux")]
-    Pidfd(blitz_driver::AsyncFd<std::os::fd::OwnedFd>),
+    Pidfd(blitz_io_driver::AsyncFd<std::os::fd::OwnedFd>),
     Signal(Signal),
 }
 
@@ -24,9 +24,10 @@ impl Exit {
     pub(super) fn of(child: &Child) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(pidfd) = pidfd::open(child.id()) {
-            let interest = blitz_aio::Interest::READABLE;
+            let interest = blitz_io_aio::Interest::READABLE;
             // SAFETY: the descriptor is open as long as its owner lives.
-            let pidfd = unsafe { blitz_driver::AsyncFd::register_with_interest(pidfd, interest) };
+            let pidfd =
+                unsafe { blitz_io_driver::AsyncFd::register_with_interest(pidfd, interest) };
             return Ok(Self::Pidfd(pidfd?));
         }
         _ = child;
@@ -85,7 +86,7 @@ mod tests {
     use std::future::poll_fn;
     use std::process::Command;
 
-    use blitz_runtime::runtime::Builder;
+    use blitz_io_runtime::runtime::Builder;
 
     use super::*;
 

@@ -9,8 +9,8 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll};
 
-use blitz_runtime::runtime::Handle;
-use blitz_sync::thread::Mutex;
+use blitz_io_runtime::runtime::Handle;
+use blitz_io_sync::thread::Mutex;
 
 use super::exit::Exit;
 

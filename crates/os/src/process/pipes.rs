@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::process::Stdio;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, foreign_traits};
-use blitz_driver::PollEvented;
+use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, foreign_traits};
+use blitz_io_driver::PollEvented;
 use mio::unix::pipe;
 
 macro_rules! pipe_of_a_child {

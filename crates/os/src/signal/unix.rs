@@ -12,8 +12,8 @@
 use std::io::{self, Read, Write};
 use std::task::{Context, Poll, ready};
 
-use blitz_aio::{Interest, ReadBuf};
-use blitz_driver::PollEvented;
+use blitz_io_aio::{Interest, ReadBuf};
+use blitz_io_driver::PollEvented;
 use mio::unix::pipe;
 use signal_hook_registry::SigId;
 

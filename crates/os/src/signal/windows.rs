@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::task::{Context, Poll, Waker};
 
-use blitz_sync::thread::Mutex;
+use blitz_io_sync::thread::Mutex;
 use windows_sys::Win32::System::Console::{
     CTRL_BREAK_EVENT, CTRL_C_EVENT, CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT,
     SetConsoleCtrlHandler,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     fn block_on(future: impl Future<Output = ()>) {
-        blitz_runtime::runtime::Builder::new_current_thread()
+        blitz_io_runtime::runtime::Builder::new_current_thread()
             .build()
             .unwrap()
             .block_on(future);

@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU64, Ordering};
-use blitz_sync::thread::Mutex;
+use blitz_io_futex::atomic::{AtomicU64, Ordering};
+use blitz_io_sync::thread::Mutex;
 
 use super::histogram::{Histogram, nanos};
 use crate::config::Config;

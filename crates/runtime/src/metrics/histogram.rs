@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use blitz_futex::atomic::{AtomicU64, Ordering};
+use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
 /// 2 to the power of it is the number of parts of each power of two.
 const DEFAULT_PRECISION: u32 = 2;

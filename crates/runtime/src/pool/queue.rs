@@ -69,9 +69,9 @@ use std::mem;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
-use blitz_futex::{WaitResult, wait_until, wake_all, wake_one};
-use blitz_sync::internals::{Attempts, Lock, deadline, processors};
+use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_all, wake_one};
+use blitz_io_sync::internals::{Attempts, Lock, deadline, processors};
 
 use super::mutant::{Mutant, active};
 
@@ -500,7 +500,7 @@ impl<J> JobQueue<J> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{JobQueue, Last, Look, Submitted, ThreadState};
-    use blitz_futex::atomic::AtomicU32;
+    use blitz_io_futex::atomic::AtomicU32;
 
     /// Returns whether a thread that has run a job, and finds no other, searches first.
     /// Calls `submit` before the thread checks the queue again.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::thread::JoinHandle;
 
-use blitz_sync::thread::Mutex;
+use blitz_io_sync::thread::Mutex;
 
 #[derive(Default)]
 pub(super) struct Threads(Mutex<Handles>);

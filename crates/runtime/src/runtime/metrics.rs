@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use super::Handle;
 use crate::metrics::{Counters, Histogram, Totals};
@@ -68,25 +68,25 @@ impl RuntimeMetrics {
     #[cfg(feature = "io")]
     #[must_use]
     pub fn io_driver_fd_registered_count(&self) -> u64 {
-        self.io(blitz_driver::Metrics::registered)
+        self.io(blitz_io_driver::Metrics::registered)
     }
 
     /// Returns how many sources have been deregistered from the I/O drivers.
     #[cfg(feature = "io")]
     #[must_use]
     pub fn io_driver_fd_deregistered_count(&self) -> u64 {
-        self.io(blitz_driver::Metrics::deregistered)
+        self.io(blitz_io_driver::Metrics::deregistered)
     }
 
     /// Returns how many times the system has reported that a source is ready.
     #[cfg(feature = "io")]
     #[must_use]
     pub fn io_driver_ready_count(&self) -> u64 {
-        self.io(blitz_driver::Metrics::ready)
+        self.io(blitz_io_driver::Metrics::ready)
     }
 
     #[cfg(feature = "io")]
-    fn io(&self, of: fn(&blitz_driver::Metrics) -> usize) -> u64 {
+    fn io(&self, of: fn(&blitz_io_driver::Metrics) -> usize) -> u64 {
         let drivers = self.handle.inner.common().io.as_ref();
         drivers.map_or(0, |drivers| drivers.sum(of))
     }

@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use crate::common::Common;
 use crate::context;

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
-use blitz_sync::thread::Mutex;
+use blitz_io_sync::thread::Mutex;
 
 /// Whether any clock of the process has ever been paused.
 static ANY_ALTERED: AtomicBool = AtomicBool::new(false);

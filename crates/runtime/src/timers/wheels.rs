@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use blitz_sync::internals::ThreadId;
-use blitz_sync::thread::Mutex;
+use blitz_io_sync::internals::ThreadId;
+use blitz_io_sync::thread::Mutex;
 
 use super::wheel::{CLOSED, Unpark, Wheel};
 use super::{Clock, ticks};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_testing::{log, panic_of};
+use blitz_io_testing::{log, panic_of};
 use runtime::{Builder, Handle, Runtime};
 use task::JoinHandle;
 
@@ -347,7 +347,7 @@ pub fn submitted_after_the_end() -> Log {
     for runtime in both() {
         let handle = runtime.handle().clone();
         drop(runtime);
-        let drops = blitz_testing::Drops::new();
+        let drops = blitz_io_testing::Drops::new();
         let counted = drops.counted(());
         let late = handle.spawn_blocking(move || drop(counted));
         log!(log, drops.count(), late.is_finished());
@@ -387,7 +387,7 @@ pub fn time_outs() -> Log {
 pub fn aborts() -> Log {
     let mut log = Log::new();
     let (runtime, gate) = (pool_of(1), Gate::new());
-    let drops = blitz_testing::Drops::new();
+    let drops = blitz_io_testing::Drops::new();
     let runs = runtime.spawn_blocking(gate.job());
     log!(log, until(|| gate.running.load(SeqCst) == 1));
     let queued = {

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use blitz_testing::{Drops, log, panic_of, traits_of};
+use blitz_io_testing::{Drops, log, panic_of, traits_of};
 use runtime::{Builder, Handle, LocalOptions, LocalRuntime};
 use task::{LocalSet, spawn_local};
 
@@ -113,7 +113,7 @@ pub fn ends() -> Log {
         let runtime = local();
         let drops = Drops::new();
         let waits = |counted| async move {
-            let _counted: blitz_testing::Counted<Rc<u32>> = counted;
+            let _counted: blitz_io_testing::Counted<Rc<u32>> = counted;
             pending::<()>().await;
         };
         let never_polled = runtime.spawn_local(waits(drops.counted(Rc::new(1))));

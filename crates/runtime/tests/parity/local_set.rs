@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use blitz_testing::{Drops, Wakings, log, panic_of, poll_once, traits_of};
+use blitz_io_testing::{Drops, Wakings, log, panic_of, poll_once, traits_of};
 use task::{LocalEnterGuard, LocalSet, spawn_local};
 
 type Log = Vec<String>;
@@ -59,11 +59,11 @@ pub fn traits() -> Log {
     let mut log = Log::new();
     log!(log, traits_of!(LocalSet));
     log!(log, traits_of!(LocalEnterGuard));
-    log!(log, blitz_testing::implements!(LocalSet: Default));
-    log!(log, blitz_testing::implements!(LocalSet: Clone));
+    log!(log, blitz_io_testing::implements!(LocalSet: Default));
+    log!(log, blitz_io_testing::implements!(LocalSet: Clone));
     log!(
         log,
-        blitz_testing::implements!(LocalSet: Future<Output = ()>)
+        blitz_io_testing::implements!(LocalSet: Future<Output = ()>)
     );
     log
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::time::Duration;
 
-use blitz_testing::panic_of;
+use blitz_io_testing::panic_of;
 use runtime::{Builder, EnterGuard, Handle, Runtime, RuntimeFlavor, RuntimeMetrics, TryCurrentError};
 
 type Log = Vec<String>;
@@ -43,7 +43,7 @@ impl Drop for Bell {
 }
 
 pub fn traits() -> Log {
-    use blitz_testing::{implements, traits_of};
+    use blitz_io_testing::{implements, traits_of};
 
     vec![
         format!("{:?}", traits_of!(Runtime)),

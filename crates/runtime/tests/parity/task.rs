@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use blitz_testing::{Drops, Wakings, implements, poll_once, shouting_waker, traits_of};
+use blitz_io_testing::{Drops, Wakings, implements, poll_once, shouting_waker, traits_of};
 
 type Seen = Vec<String>;
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::task::{Poll, Waker};
 
-use blitz_testing::{Drops, log, panic_of, poll_once, traits_of};
+use blitz_io_testing::{Drops, log, panic_of, poll_once, traits_of};
 
 use task::LocalKey;
 use task::futures::TaskLocalFuture;
@@ -229,7 +229,7 @@ pub fn dropped() -> Log {
     let mut log = std::mem::take(&mut *notes.lock().unwrap());
     // The value itself goes with the scope.
     let drops = Drops::new();
-    task_local!(static COUNTED: blitz_testing::Counted);
+    task_local!(static COUNTED: blitz_io_testing::Counted);
     let mut scope = Box::pin(COUNTED.scope(drops.counted(()), async {}));
     log!(log, drops.count(), poll(scope.as_mut()), drops.count());
     drop(scope);

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use blitz_testing::{Dice, Wakings, poll_once, traits_of};
+use blitz_io_testing::{Dice, Wakings, poll_once, traits_of};
 
 fn one_thread() -> runtime::Runtime {
     runtime::Builder::new_current_thread().build().unwrap()

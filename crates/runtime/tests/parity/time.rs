@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use blitz_testing::{Dice, Wakings, implements, log, panic_of, poll_once, traits_of};
+use blitz_io_testing::{Dice, Wakings, implements, log, panic_of, poll_once, traits_of};
 use runtime::{Builder, Runtime};
 use time::error::{Elapsed, Error};
 use time::{Instant, Interval, MissedTickBehavior, Sleep, Timeout};

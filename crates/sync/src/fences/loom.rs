@@ -7,7 +7,7 @@
 //! second. The heavy side waits until no thread is between the two, as `membarrier` promises; a
 //! lock does that here. Models run both ways ([`crate::mutant::with_late_stores`]).
 
-use blitz_futex::atomic::{AtomicU8, Ordering, fence};
+use blitz_io_futex::atomic::{AtomicU8, Ordering, fence};
 
 use crate::mutant::{light_fences_are_off, stores_are_late};
 

@@ -34,7 +34,7 @@
 //! 2. The replacement in `refused.rs`, where a sandbox forbids the call, is such a barrier.
 //! 3. The compiler keeps the light side's two instructions in order, as its fence demands.
 
-use blitz_futex::atomic::{Ordering, fence};
+use blitz_io_futex::atomic::{Ordering, fence};
 
 #[cfg(loom)]
 #[path = "loom.rs"]

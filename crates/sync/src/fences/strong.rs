@@ -1,7 +1,7 @@
 //! Systems and processors where a sequentially consistent store is the best there is. On AArch64
 //! it is one instruction that does not wait.
 
-use blitz_futex::atomic::{AtomicU8, Ordering, fence};
+use blitz_io_futex::atomic::{AtomicU8, Ordering, fence};
 
 /// Stores `value`, then looks at `look`.
 #[inline]

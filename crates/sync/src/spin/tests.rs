@@ -50,7 +50,7 @@ mod alone {
     use std::sync::atomic::AtomicU32;
     use std::{env, thread};
 
-    use blitz_testing::bind_to_first_processor;
+    use blitz_io_testing::bind_to_first_processor;
 
     use super::*;
     use crate::backoff::Backoff;

@@ -73,7 +73,7 @@
 use std::cell::Cell;
 use std::task::Waker;
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::adaptive_spin::AdaptiveSpin;
 use crate::coop;

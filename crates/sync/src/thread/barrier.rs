@@ -30,8 +30,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{WaitResult, wait_until, wake_all};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_all};
 
 use super::rounds::{Round, Rounds};
 use crate::deadline;

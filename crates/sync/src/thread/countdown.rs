@@ -39,8 +39,8 @@
 use crate::deadline;
 use crate::macros::const_unless_loom;
 use crate::spin::EventSpin;
-use blitz_futex::WaitResult;
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::WaitResult;
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 /// Set once a thread has slept, or was about to.
@@ -108,7 +108,7 @@ impl Countdown {
             return true;
         }
         while let Some(word) = self.announce() {
-            if blitz_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
+            if blitz_io_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
                 return self.is_zero();
             }
         }
@@ -139,7 +139,7 @@ impl Countdown {
 
 #[cold]
 fn wake(address: *const AtomicU32) {
-    blitz_futex::wake_all(address);
+    blitz_io_futex::wake_all(address);
 }
 
 fn count_of(word: u32) -> u32 {

@@ -8,7 +8,7 @@ mod manual;
 
 use crate::deadline;
 use crate::macros::const_unless_loom;
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::fmt;
 use std::time::{Duration, Instant};
 

@@ -124,8 +124,8 @@
 
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU8, Ordering, fence};
-use blitz_futex::{Group, SplitWord, WaitResult};
+use blitz_io_futex::atomic::{AtomicU8, Ordering, fence};
+use blitz_io_futex::{Group, SplitWord, WaitResult};
 
 use crate::deadline;
 use crate::fences;

@@ -34,8 +34,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
-use blitz_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use crate::deadline;
 use crate::macros::{debug_is_name, default_is_new};

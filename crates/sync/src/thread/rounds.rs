@@ -9,7 +9,7 @@
 //! bits: a thread would have to be stopped for four billion rounds, which others
 //! complete in the meantime, to take a later one for its own.
 
-use blitz_futex::atomic::{AtomicU64, Ordering};
+use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
 use crate::macros::const_unless_loom;
 

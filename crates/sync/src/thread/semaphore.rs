@@ -55,7 +55,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU64, Ordering, fence};
+use blitz_io_futex::atomic::{AtomicU64, Ordering, fence};
 
 use super::exclusive::FAIR_AFTER;
 use crate::deadline;

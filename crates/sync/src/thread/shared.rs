@@ -62,8 +62,8 @@
 
 use std::time::Instant;
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use super::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
 use crate::macros::const_unless_loom;

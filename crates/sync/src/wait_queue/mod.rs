@@ -60,7 +60,7 @@ mod wakes;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use crate::lock::Lock;
 use crate::macros::{const_unless_loom, default_is_new};

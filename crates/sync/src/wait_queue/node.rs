@@ -6,8 +6,8 @@ use std::ptr;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use super::wakes::Wake;
 use crate::watched::Watched;

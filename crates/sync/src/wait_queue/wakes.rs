@@ -3,8 +3,8 @@
 use std::mem::MaybeUninit;
 use std::task::Waker;
 
-use blitz_futex::atomic::AtomicU32;
-use blitz_futex::wake_one;
+use blitz_io_futex::atomic::AtomicU32;
+use blitz_io_futex::wake_one;
 
 use crate::macros::default_is_new;
 use crate::panics::Panics;

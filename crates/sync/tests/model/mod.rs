@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_sync::mutant;
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_sync::mutant;
 
 /// Explores with up to `preemptions` of them, or fewer if the environment says:
 /// once with every store in order, once with stores that may be late.
@@ -46,7 +46,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             drop(ManuallyDrop::into_inner(future));
             return result;
         }
-        blitz_futex::wait(&wake_thread.0, 0);
+        blitz_io_futex::wait(&wake_thread.0, 0);
         wake_thread.0.swap(0, Ordering::AcqRel);
     }
 }
@@ -65,6 +65,6 @@ impl Wake for WakeThread {
         // Not a plain store: a wake that is overwritten must still be visible to the woken
         // thread.
         self.0.swap(1, Ordering::AcqRel);
-        blitz_futex::wake_one(&raw const self.0);
+        blitz_io_futex::wake_one(&raw const self.0);
     }
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_testing::{Dice, Wakings, implements, log, poll_once};
+use blitz_io_testing::{Dice, Wakings, implements, log, poll_once};
 
 use sync::{
     AcquireError, MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Poll, Waker};
 
-use blitz_testing::{Dice, Drops, Wakings, implements, log, poll_once, reentrant_waker};
+use blitz_io_testing::{Dice, Drops, Wakings, implements, log, poll_once, reentrant_waker};
 
 use sync::{Barrier, BarrierWaitResult, Notify, OnceCell, SetError, SetOnce, SetOnceError};
 // In Tokio these have a module of their own.

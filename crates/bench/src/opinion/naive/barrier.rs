@@ -4,8 +4,8 @@
 
 use std::{hint, thread};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{wait, wake_all};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{wait, wake_all};
 
 const PAUSES: u32 = 10;
 const TURNS: u32 = 20;

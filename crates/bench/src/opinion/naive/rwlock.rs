@@ -2,8 +2,8 @@
 //! sleep on the same word, so a release that may admit any waiter has to wake all of
 //! them.
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{wait, wake_all};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{wait, wake_all};
 
 /// The word while a writer is inside; otherwise it is the number of readers.
 const WRITER: u32 = u32::MAX;

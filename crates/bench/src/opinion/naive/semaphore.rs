@@ -1,8 +1,8 @@
 //! A futex semaphore with a waiter count, which avoids wakes without a waiter. Its
 //! sleepers sleep on the permits themselves.
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
-use blitz_futex::{wait, wake_n};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{wait, wake_n};
 
 /// Permits, and the count of threads that sleep for some.
 pub struct Semaphore {

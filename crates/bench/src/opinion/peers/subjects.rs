@@ -81,8 +81,8 @@ const BARGE: &str = "whoever comes; in turn after 2 ms";
 /// All primitives, ours first in each group.
 #[rustfmt::skip]
 pub fn all() -> Vec<Subject> {
-    use blitz_sync::task as tasks;
-    use blitz_sync::thread as ours;
+    use blitz_io_sync::task as tasks;
+    use blitz_io_sync::thread as ours;
     use tokio::sync as tokio;
 
     vec![

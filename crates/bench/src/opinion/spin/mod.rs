@@ -89,10 +89,10 @@ pub fn answer(effort: Effort, plot: Option<&Path>) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Makes a thread wait once. blitz-sync determines the number of processors once, in the
+/// Makes a thread wait once. blitz-io-sync determines the number of processors once, in the
 /// first thread that has to wait, which must not be pinned to a single processor.
 fn wait_once() {
-    let barrier = blitz_sync::thread::Barrier::new(2);
+    let barrier = blitz_io_sync::thread::Barrier::new(2);
     std::thread::scope(|scope| {
         scope.spawn(|| barrier.wait());
         barrier.wait();
@@ -137,7 +137,7 @@ fn locks(length: u64) -> Vec<Contender> {
         })
     }));
     contenders.push(Contender::new("blitz-io Mutex", move |operations| {
-        take_turns(blitz_sync::thread::Mutex::new(()), 2, operations, half)
+        take_turns(blitz_io_sync::thread::Mutex::new(()), 2, operations, half)
     }));
     contenders
 }
@@ -183,7 +183,7 @@ fn oversubscribed(effort: Effort) -> Result<String, Failure> {
         .collect();
     contenders.push(Contender::new("blitz-io Mutex", move |operations| {
         take_turns(
-            blitz_sync::thread::Mutex::new(()),
+            blitz_io_sync::thread::Mutex::new(()),
             THREADS,
             operations,
             half,

@@ -11,7 +11,7 @@ use crate::opinion::show::{round, time};
 
 /// The position of a limit of zero on an axis that has no zero.
 const NONE: f64 = 0.1;
-/// How long our own threads spin, in microseconds: `SPIN_FOR` of blitz-sync.
+/// How long our own threads spin, in microseconds: `SPIN_FOR` of blitz-io-sync.
 const OURS: f64 = 60.0;
 /// The least value that can be distinguished from nothing.
 const LEAST: f64 = 0.03;
@@ -94,7 +94,7 @@ fn panel(
             [(OURS, LEAST), (OURS, 100.0)],
             GREY.stroke_width(1),
         ))?
-        .label("what blitz-sync does: 60 µs")
+        .label("what blitz-io-sync does: 60 µs")
         .legend(|(x, y)| PathElement::new([(x, y), (x + 18, y)], GREY));
     for (curve, colour) in curves.iter().zip(COLOURS) {
         let points = points(curve);

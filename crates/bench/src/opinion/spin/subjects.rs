@@ -9,8 +9,8 @@ use std::{hint, thread};
 use crate::Work;
 use crate::scenario::{Failure, verify};
 use crate::threads::start_all;
-use blitz_futex::atomic::{AtomicU32, Ordering::SeqCst};
-use blitz_futex::{wait, wake_all, wake_one};
+use blitz_io_futex::atomic::{AtomicU32, Ordering::SeqCst};
+use blitz_io_futex::{wait, wake_all, wake_one};
 use crossbeam_utils::CachePadded;
 
 use crate::opinion::measure::Done;
@@ -56,7 +56,7 @@ pub trait Lock: Sync {
     fn with(&self, section: impl FnOnce());
 }
 
-impl Lock for blitz_sync::thread::Mutex<()> {
+impl Lock for blitz_io_sync::thread::Mutex<()> {
     fn with(&self, section: impl FnOnce()) {
         let _guard = self.lock();
         section();
@@ -204,11 +204,11 @@ impl Turns for SpinToken {
 #[derive(Default)]
 pub struct Parkers {
     handovers: AtomicU32,
-    unparkers: [OnceLock<blitz_sync::thread::Unparker>; 2],
+    unparkers: [OnceLock<blitz_io_sync::thread::Unparker>; 2],
 }
 
 thread_local! {
-    static PARKER: blitz_sync::thread::Parker = blitz_sync::thread::Parker::new();
+    static PARKER: blitz_io_sync::thread::Parker = blitz_io_sync::thread::Parker::new();
 }
 
 impl Turns for Parkers {
@@ -218,7 +218,7 @@ impl Turns for Parkers {
 
     fn wait_for(&self, _: usize, mine: u32) {
         while self.handovers.load(SeqCst) != mine {
-            PARKER.with(blitz_sync::thread::Parker::park);
+            PARKER.with(blitz_io_sync::thread::Parker::park);
         }
     }
 

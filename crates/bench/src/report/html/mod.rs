@@ -22,7 +22,7 @@ const CSS: &str = include_str!("page.css");
 ///
 /// ```
 /// # use std::sync::atomic::AtomicBool;
-/// use blitz_bench::{Document, Settings, report, runner};
+/// use blitz_io_bench::{Document, Settings, report, runner};
 ///
 /// let outcome = runner::run(&[], &Settings::QUICK, &AtomicBool::new(false), &mut ());
 /// let page = report::html::render(&Document::new(&outcome, &Settings::QUICK));

@@ -23,10 +23,10 @@ trait Broadcast {
 struct Ours;
 
 impl Broadcast for Ours {
-    type Sender = blitz_channel::broadcast::Sender<u64>;
-    type Receiver = blitz_channel::broadcast::Receiver<u64>;
+    type Sender = blitz_io_channel::broadcast::Sender<u64>;
+    type Receiver = blitz_io_channel::broadcast::Receiver<u64>;
     fn new() -> (Self::Sender, [Self::Receiver; RECEIVERS]) {
-        let (sender, _) = blitz_channel::broadcast::channel(CAPACITY);
+        let (sender, _) = blitz_io_channel::broadcast::channel(CAPACITY);
         let receivers = std::array::from_fn(|_| sender.subscribe());
         (sender, receivers)
     }

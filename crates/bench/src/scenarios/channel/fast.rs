@@ -47,7 +47,7 @@ macro_rules! channels {
 }
 
 channels! {
-    Ours: blitz_channel::mpsc { channel, Sender, Receiver }
+    Ours: blitz_io_channel::mpsc { channel, Sender, Receiver }
     Tokio: tokio::sync::mpsc { channel, Sender, Receiver }
     AsyncChannel: async_channel { bounded, Sender, Receiver }
     Flume: flume { bounded, Sender, Receiver }

@@ -22,7 +22,7 @@ struct Ours;
 impl Oneshot for Ours {
     #[inline]
     fn pass(message: u64) -> Option<u64> {
-        let (sender, receiver) = black_box(blitz_channel::oneshot::channel());
+        let (sender, receiver) = black_box(blitz_io_channel::oneshot::channel());
         sender.send(message).ok()?;
         poll_now(receiver)?.ok()
     }
@@ -34,7 +34,7 @@ struct OursInPlace;
 impl Oneshot for OursInPlace {
     #[inline]
     fn pass(message: u64) -> Option<u64> {
-        let mut slot = blitz_channel::oneshot::Slot::new();
+        let mut slot = blitz_io_channel::oneshot::Slot::new();
         let (sender, receiver) = black_box(slot.channel());
         sender.send(message).ok()?;
         poll_now(receiver)?.ok()

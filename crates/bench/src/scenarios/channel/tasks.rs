@@ -29,10 +29,10 @@ trait Channel: 'static {
 struct Ours;
 
 impl Channel for Ours {
-    type Sender = blitz_channel::mpmc::Sender<u64>;
-    type Receiver = blitz_channel::mpmc::Receiver<u64>;
+    type Sender = blitz_io_channel::mpmc::Sender<u64>;
+    type Receiver = blitz_io_channel::mpmc::Receiver<u64>;
     fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        blitz_channel::mpmc::bounded(capacity)
+        blitz_io_channel::mpmc::bounded(capacity)
     }
     #[inline]
     async fn send(sender: &Self::Sender, message: u64) -> bool {

@@ -15,7 +15,7 @@ use std::sync::mpsc as std_mpsc;
 use super::Arrived;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
 use crate::threads::start_all;
-use blitz_channel::{mpmc, mpsc};
+use blitz_io_channel::{mpmc, mpsc};
 use tokio::sync::mpsc as tokio_mpsc;
 
 /// The number of messages that have room; `None` is any number.

@@ -19,10 +19,10 @@ trait Watch {
 struct Ours;
 
 impl Watch for Ours {
-    type Sender = blitz_channel::watch::Sender<u64>;
-    type Receiver = blitz_channel::watch::Receiver<u64>;
+    type Sender = blitz_io_channel::watch::Sender<u64>;
+    type Receiver = blitz_io_channel::watch::Receiver<u64>;
     fn new() -> (Self::Sender, Self::Receiver) {
-        blitz_channel::watch::channel(0)
+        blitz_io_channel::watch::channel(0)
     }
     #[inline]
     fn send(sender: &Self::Sender, value: u64) -> bool {

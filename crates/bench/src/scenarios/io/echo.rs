@@ -70,7 +70,7 @@ fn unix<S: Server, const CONNECTIONS: usize, const SIZE: usize>(
     static NUMBER: AtomicU32 = AtomicU32::new(0);
 
     let number = NUMBER.fetch_add(1, Relaxed);
-    let name = format!("blitz-bench-{}-{number}", std::process::id());
+    let name = format!("blitz-io-bench-{}-{number}", std::process::id());
     let path = std::env::temp_dir().join(name);
     S::unix_echo(S::with_workers(workers), &path, CONNECTIONS);
     let client = Client::<mio::net::UnixStream>::connect(&path, CONNECTIONS, 1, SIZE);

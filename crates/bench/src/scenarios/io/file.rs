@@ -60,7 +60,7 @@ impl Temporary {
     pub(super) fn new(filled: bool) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Relaxed);
-        let name = format!("blitz-bench-file-{}-{number}", std::process::id());
+        let name = format!("blitz-io-bench-file-{}-{number}", std::process::id());
         let file = Self(std::env::temp_dir().join(name));
         let mut content = vec![0; PAGES as usize * PAGE];
         if filled {

@@ -143,14 +143,14 @@ macro_rules! under_tokios_names {
 }
 
 mod ours {
-    use blitz_aio as streams;
+    use blitz_io_aio as streams;
     #[cfg(unix)]
-    use blitz_aio::AsyncSeekExt;
-    use blitz_aio::{AsyncReadExt, AsyncWriteExt};
-    use blitz_net as net;
+    use blitz_io_aio::AsyncSeekExt;
+    use blitz_io_aio::{AsyncReadExt, AsyncWriteExt};
+    use blitz_io_net as net;
     #[cfg(unix)]
-    use blitz_os::{fs, process};
-    use blitz_runtime::{runtime, time};
+    use blitz_io_os::{fs, process};
+    use blitz_io_runtime::{runtime, time};
 
     under_tokios_names!(Ours);
 }

@@ -1,6 +1,6 @@
 //! A round trip between tasks of two processes.
 
-use blitz_ipc::{Anonymous, Route};
+use blitz_io_ipc::{Anonymous, Route};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
@@ -32,7 +32,7 @@ trait Awaited: Sized {
 struct Ours(Anonymous, Anonymous);
 
 impl Awaited for Ours {
-    type End = (blitz_ipc::Sender, blitz_ipc::Receiver);
+    type End = (blitz_io_ipc::Sender, blitz_io_ipc::Receiver);
 
     fn new() -> Self {
         let route = || Route::builder().capacity(16).max_len(LEN).anonymous();
@@ -48,7 +48,7 @@ impl Awaited for Ours {
         };
         let sender = to.sender().expect("a place for a sender");
         let receiver = from.receiver().expect("a place for a receiver");
-        let runtime = blitz_runtime::runtime::Builder::new_current_thread()
+        let runtime = blitz_io_runtime::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");

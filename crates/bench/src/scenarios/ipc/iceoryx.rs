@@ -57,7 +57,7 @@ impl Named {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         Self {
-            name: format!("blitz-bench/{}/{count}", std::process::id()),
+            name: format!("blitz-io-bench/{}/{count}", std::process::id()),
             senders,
             receivers,
             capacity,

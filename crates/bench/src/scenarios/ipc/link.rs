@@ -4,7 +4,7 @@ use std::io::{ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 
-use blitz_ipc::{Anonymous, Receiver, RecvError, Route, Sender};
+use blitz_io_ipc::{Anonymous, Receiver, RecvError, Route, Sender};
 
 use super::posix::MessageQueue;
 

@@ -1,6 +1,6 @@
 //! Our routes, channels and queues, in segments without a name.
 
-use blitz_ipc::{Anonymous, Builder, Receiver, Sender};
+use blitz_io_ipc::{Anonymous, Builder, Receiver, Sender};
 
 use super::Transport;
 
@@ -13,7 +13,7 @@ macro_rules! transport {
             type Receiver = Receiver;
 
             fn new(_: usize, _: usize) -> Self {
-                Self(made(blitz_ipc::$name::builder()))
+                Self(made(blitz_io_ipc::$name::builder()))
             }
 
             fn sender(self, _: usize) -> Sender {

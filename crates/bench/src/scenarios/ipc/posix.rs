@@ -23,7 +23,7 @@ impl MessageQueue {
     fn open(capacity: usize, len: usize) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("/blitz-bench-{}-{count}", std::process::id());
+        let name = format!("/blitz-io-bench-{}-{count}", std::process::id());
         let name = CString::new(name).expect("no zero in it");
         // SAFETY: all zeroes is a valid value of the attributes.
         let mut attributes: libc::mq_attr = unsafe { std::mem::zeroed() };

@@ -15,7 +15,7 @@ pub(super) fn awaits(threads: usize) -> Scenario {
     )
     .threads(threads)
     .with(OURS, move |cx| {
-        let runtime = blitz_runtime::runtime::Builder::new_current_thread().build();
+        let runtime = blitz_io_runtime::runtime::Builder::new_current_thread().build();
         let (runtime, pool) = (runtime.expect("a runtime"), ours(threads));
         let (span, ran) = solo(|| {
             runtime.block_on(async {

@@ -15,10 +15,10 @@ fn cached<P>(pools: &'static [OnceLock<P>; 5], threads: usize, make: impl Fn() -
     pools[threads].get_or_init(make)
 }
 
-pub(super) fn ours(threads: usize) -> &'static blitz_pool::ThreadPool {
-    static POOLS: [OnceLock<blitz_pool::ThreadPool>; 5] = [const { OnceLock::new() }; 5];
+pub(super) fn ours(threads: usize) -> &'static blitz_io_pool::ThreadPool {
+    static POOLS: [OnceLock<blitz_io_pool::ThreadPool>; 5] = [const { OnceLock::new() }; 5];
     cached(&POOLS, threads, || {
-        let pool = blitz_pool::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = blitz_io_pool::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().expect("threads can be started")
     })
 }

@@ -10,7 +10,7 @@ fn fib(n: u32) -> u64 {
     if n < 2 {
         return u64::from(n);
     }
-    let (a, b) = blitz_pool::join(|| fib(n - 1), || fib(n - 2));
+    let (a, b) = blitz_io_pool::join(|| fib(n - 1), || fib(n - 2));
     a + b
 }
 
@@ -44,7 +44,7 @@ impl Tree {
 
     fn sum(&self, node: usize) -> u64 {
         let below = self.children(node).map_or(0, |(left, right)| {
-            let (a, b) = blitz_pool::join(|| self.sum(left), || self.sum(right));
+            let (a, b) = blitz_io_pool::join(|| self.sum(left), || self.sum(right));
             a + b
         });
         self.0[node] + below

@@ -16,7 +16,7 @@ trait Rounds {
     fn pass(&self) -> Option<bool>;
 }
 
-impl Rounds for blitz_sync::task::Barrier {
+impl Rounds for blitz_io_sync::task::Barrier {
     fn new(tasks: usize) -> Self {
         Self::new(tasks)
     }
@@ -50,7 +50,7 @@ impl Rounds for async_lock::Barrier {
 type Body = fn(&Context) -> Measured;
 
 const PEERS: [(&str, Body); 3] = [
-    (OURS, alone::<blitz_sync::task::Barrier>),
+    (OURS, alone::<blitz_io_sync::task::Barrier>),
     ("tokio", alone::<tokio::sync::Barrier>),
     ("async-lock", alone::<async_lock::Barrier>),
 ];

@@ -23,7 +23,7 @@ trait Lock: Send + Sync + 'static {
     ) -> impl Future<Output = R> + Send;
 }
 
-impl Lock for blitz_sync::task::Mutex<u64> {
+impl Lock for blitz_io_sync::task::Mutex<u64> {
     fn new() -> Self {
         Self::new(0)
     }
@@ -83,7 +83,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_sync::task::Mutex<u64>>(OURS),
+    Peer::of::<blitz_io_sync::task::Mutex<u64>>(OURS),
     Peer::of::<tokio::sync::Mutex<u64>>("tokio"),
     Peer::of::<async_lock::Mutex<u64>>("async-lock"),
 ];
@@ -95,7 +95,7 @@ type Body = fn(&Context) -> Measured;
 const OWN: [(&str, Body); 3] = [
     (
         OURS,
-        contended::<blitz_sync::task::Mutex<u64>, OwnRuntime<Blitz>>,
+        contended::<blitz_io_sync::task::Mutex<u64>, OwnRuntime<Blitz>>,
     ),
     (
         "tokio",

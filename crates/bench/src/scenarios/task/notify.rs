@@ -17,7 +17,7 @@ trait Notifies {
     fn there_and_back(&self) -> bool;
 }
 
-impl Notifies for blitz_sync::task::Notify {
+impl Notifies for blitz_io_sync::task::Notify {
     fn new() -> Self {
         Self::new()
     }
@@ -57,7 +57,7 @@ impl Notifies for Event {
 type Body = fn(&Context) -> Measured;
 
 const PEERS: [(&str, Body); 3] = [
-    (OURS, notify::<blitz_sync::task::Notify>),
+    (OURS, notify::<blitz_io_sync::task::Notify>),
     ("tokio", notify::<tokio::sync::Notify>),
     ("event-listener", notify::<Event>),
 ];

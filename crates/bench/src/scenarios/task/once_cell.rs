@@ -17,7 +17,7 @@ trait Cell {
     fn set(&self, value: u64) -> bool;
 }
 
-impl Cell for blitz_sync::task::OnceCell<u64> {
+impl Cell for blitz_io_sync::task::OnceCell<u64> {
     fn new() -> Self {
         Self::new()
     }
@@ -91,7 +91,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 4] = [
-    Peer::of::<blitz_sync::task::OnceCell<u64>>(OURS),
+    Peer::of::<blitz_io_sync::task::OnceCell<u64>>(OURS),
     Peer::of::<tokio::sync::OnceCell<u64>>("tokio"),
     Peer::of::<async_lock::OnceCell<u64>>("async-lock"),
     Peer::of::<OnceLock<u64>>("std"),

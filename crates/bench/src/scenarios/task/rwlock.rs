@@ -29,7 +29,7 @@ trait Lock: Send + Sync + 'static {
     ) -> impl Future<Output = R> + Send;
 }
 
-impl Lock for blitz_sync::task::RwLock<Twins> {
+impl Lock for blitz_io_sync::task::RwLock<Twins> {
     fn new() -> Self {
         Self::new(Twins::default())
     }
@@ -115,7 +115,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_sync::task::RwLock<Twins>>(OURS),
+    Peer::of::<blitz_io_sync::task::RwLock<Twins>>(OURS),
     Peer::of::<tokio::sync::RwLock<Twins>>("tokio"),
     Peer::of::<async_lock::RwLock<Twins>>("async-lock"),
 ];
@@ -127,7 +127,7 @@ type Body = fn(&Context) -> Measured;
 const OWN: [(&str, Body); 3] = [
     (
         OURS,
-        contended::<blitz_sync::task::RwLock<Twins>, OwnRuntime<Blitz>>,
+        contended::<blitz_io_sync::task::RwLock<Twins>, OwnRuntime<Blitz>>,
     ),
     (
         "tokio",

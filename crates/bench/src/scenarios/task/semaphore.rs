@@ -21,7 +21,7 @@ trait Permits: Send + Sync + 'static {
     fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> impl Future<Output = R> + Send;
 }
 
-impl Permits for blitz_sync::task::Semaphore {
+impl Permits for blitz_io_sync::task::Semaphore {
     fn new(permits: usize) -> Self {
         Self::new(permits)
     }
@@ -87,7 +87,7 @@ impl Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_sync::task::Semaphore>(OURS),
+    Peer::of::<blitz_io_sync::task::Semaphore>(OURS),
     Peer::of::<tokio::sync::Semaphore>("tokio"),
     Peer::of::<async_lock::Semaphore>("async-lock"),
 ];
@@ -99,7 +99,7 @@ type Body = fn(&Context) -> Measured;
 const OWN: [(&str, Body); 3] = [
     (
         OURS,
-        contended::<blitz_sync::task::Semaphore, OwnRuntime<Blitz>>,
+        contended::<blitz_io_sync::task::Semaphore, OwnRuntime<Blitz>>,
     ),
     (
         "tokio",

@@ -93,7 +93,7 @@ impl SegmentFile {
         let make = || {
             let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
             // SAFETY: the name is a C string.
-            let fd = unsafe { libc::memfd_create(c"blitz-ipc".as_ptr(), flags) };
+            let fd = unsafe { libc::memfd_create(c"blitz-io-ipc".as_ptr(), flags) };
             if fd < 0 {
                 return Err(io::Error::last_os_error());
             }

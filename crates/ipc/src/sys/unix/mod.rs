@@ -59,7 +59,7 @@ use crate::error::Error;
 
 /// Returns an error if segments cannot be shared on this system.
 pub(crate) fn supported() -> Result<(), Error> {
-    if blitz_futex::system::supports_shared() {
+    if blitz_io_futex::system::supports_shared() {
         Ok(())
     } else {
         Err(Error::Unsupported)

@@ -80,7 +80,7 @@ pub(crate) fn wake(_: Option<&Path>, _: usize, number: u64) {
 pub(crate) fn remove_wakeups(_: Option<&Path>, _: usize) {}
 
 fn address(number: u64) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("blitz-ipc-{number:016x}"))
+    SocketAddr::from_abstract_name(format!("blitz-io-ipc-{number:016x}"))
 }
 
 /// Binds a socket to a free address.

@@ -7,8 +7,8 @@ use std::os::windows::io::{
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, foreign_traits};
-use blitz_driver::{Direction, PollEvented, bits};
+use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, foreign_traits};
+use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 use mio::windows::NamedPipe;
 

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, AsyncWrite, ReadBuf, foreign_traits};
+use blitz_io_aio::{AsyncRead, AsyncWrite, ReadBuf, foreign_traits};
 
 use crate::io::blocking::Blocking;
 

@@ -17,8 +17,8 @@ use std::process::{Child, ExitStatus};
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 
-use blitz_runtime::runtime::Handle;
-use blitz_sync::thread::Mutex;
+use blitz_io_runtime::runtime::Handle;
+use blitz_io_sync::thread::Mutex;
 use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::Win32::System::Threading::{
     INFINITE, RegisterWaitForSingleObject, UnregisterWaitEx, WT_EXECUTEINWAITTHREAD,

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use blitz_testing::{Counted, Drops, Wakings, poll_once, reentrant_waker, shouting_waker};
+use blitz_io_testing::{Counted, Drops, Wakings, poll_once, reentrant_waker, shouting_waker};
 
 use crate::context;
 use crate::core::changes;

@@ -18,9 +18,9 @@
 
 use std::ptr::{self, NonNull};
 
-use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use blitz_sync::task::Notify;
-use blitz_sync::task::futures::Notified;
+use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use blitz_io_sync::task::Notify;
+use blitz_io_sync::task::futures::Notified;
 
 use super::mutant::{Mutant, active};
 

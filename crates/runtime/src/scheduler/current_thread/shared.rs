@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use blitz_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use super::core::Core;
 use crate::common::Common;

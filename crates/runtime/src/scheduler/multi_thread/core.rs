@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use super::lifo_slot::LifoSlot;
 use super::queue::Ring;

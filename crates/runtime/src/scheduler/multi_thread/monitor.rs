@@ -22,7 +22,7 @@
 
 use std::time::{Duration, Instant};
 
-use blitz_sync::thread::Mutex;
+use blitz_io_sync::thread::Mutex;
 
 use super::idle::Place;
 use super::shared::Shared;

@@ -36,7 +36,7 @@
 
 use std::ptr::{self, NonNull};
 
-use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use super::mutant::{Mutant, active};
 

@@ -17,12 +17,12 @@
 use std::array;
 use std::ptr::NonNull;
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::mutant::{Mutant, active};
 use super::queue::Ring;
-use blitz_sync::internals::BiasedLock;
-use blitz_sync::internals::Watched;
+use blitz_io_sync::internals::BiasedLock;
+use blitz_io_sync::internals::Watched;
 
 /// How many tasks a worker claims at most.
 pub const MAX: usize = if cfg!(loom) { 4 } else { 64 };

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use blitz_sync::internals;
+use blitz_io_sync::internals;
 
 use super::CancellationToken;
 use super::tree::Node;

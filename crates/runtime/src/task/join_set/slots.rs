@@ -22,7 +22,7 @@ use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::ready::{Link, Pushed, Ready};
 use crate::core::{AbortHandle, JoinHandle};

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 
-use blitz_sync::thread::Mutex;
+use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, block_in_place};
 use super::handle::{Abort, ScopedJoinHandle};

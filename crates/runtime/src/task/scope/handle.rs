@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blitz_channel::oneshot::Receiver;
+use blitz_io_channel::oneshot::Receiver;
 
 use super::children::Child;
 use super::member::{Failure, Outcome};

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_channel::oneshot::{self, Receiver, Sender};
+use blitz_io_channel::oneshot::{self, Receiver, Sender};
 use pin_project_lite::pin_project;
 
 use super::Unclaimed;

@@ -52,7 +52,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use blitz_sync::thread::Mutex;
+use blitz_io_sync::thread::Mutex;
 
 use super::join_set::ready::Ready;
 use crate::core::Id;

@@ -18,8 +18,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
-use blitz_sync::task::{Notified, Notify};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_sync::task::{Notified, Notify};
 use pin_project_lite::pin_project;
 
 use mutant::{Mutant, active};

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
-use blitz_testing::{Dice, Wakings, reentrant_waker};
+use blitz_io_testing::{Dice, Wakings, reentrant_waker};
 
 use super::{Timer, Wheel};
 
@@ -254,7 +254,7 @@ fn a_waker_that_panics_keeps_nobody_else_from_being_woken() {
     let (wakings, waker) = Wakings::new();
     let mut timers: Vec<_> = (0..100).map(|_| timer(5, wheel)).collect();
     for (number, timer) in timers.iter_mut().enumerate() {
-        let shouting = blitz_testing::shouting_waker();
+        let shouting = blitz_io_testing::shouting_waker();
         let waker = if number == 40 { &shouting } else { &waker };
         assert!(timer.as_mut().poll(waker, || Some(wheel)).is_pending());
     }

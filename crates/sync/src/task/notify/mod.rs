@@ -65,7 +65,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::macros::{const_unless_loom, default_is_new};
 use crate::wait_queue::{List, WaitQueue, Wake};

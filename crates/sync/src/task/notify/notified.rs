@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use crate::deadline;

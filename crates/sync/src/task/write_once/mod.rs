@@ -41,7 +41,7 @@ use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-use blitz_futex::atomic::{AtomicU8, Ordering};
+use blitz_io_futex::atomic::{AtomicU8, Ordering};
 
 use crate::macros::const_unless_loom;
 use crate::wait_queue::{List, Node, WaitQueue};

@@ -5,7 +5,7 @@ use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use blitz_futex::atomic::Ordering;
+use blitz_io_futex::atomic::Ordering;
 
 use super::{BUSY, EMPTY, Request, SET, WriteOnce};
 use crate::coop;

@@ -65,8 +65,8 @@
 use super::SET;
 use crate::deadline;
 use crate::spin::EventSpin;
-use blitz_futex::WaitResult;
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::WaitResult;
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -141,7 +141,7 @@ fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
         match left {
             Ok(before) => return released(before) > 0,
             Err(word) => {
-                let result = blitz_futex::wait_until(event, word, deadline);
+                let result = blitz_io_futex::wait_until(event, word, deadline);
                 is_late = result == WaitResult::TimedOut;
             }
         }
@@ -159,7 +159,7 @@ fn change(
 
 #[cold]
 fn wake_one(address: *const AtomicU32) {
-    blitz_futex::wake_one(address);
+    blitz_io_futex::wake_one(address);
 }
 
 /// Whether a waiter has not been released.

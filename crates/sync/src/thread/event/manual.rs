@@ -46,8 +46,8 @@
 use super::SET;
 use crate::deadline;
 use crate::spin::EventSpin;
-use blitz_futex::WaitResult;
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::WaitResult;
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 const SLEEPERS: u32 = 2;
@@ -91,7 +91,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
         if is_released(word) {
             return true;
         }
-        let result = blitz_futex::wait_until(event, word | SLEEPERS, deadline);
+        let result = blitz_io_futex::wait_until(event, word | SLEEPERS, deadline);
         if result == WaitResult::TimedOut {
             return look();
         }
@@ -100,7 +100,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
 
 #[cold]
 fn wake_all(address: *const AtomicU32) {
-    blitz_futex::wake_all(address);
+    blitz_io_futex::wake_all(address);
 }
 
 fn generation(word: u32) -> u32 {
