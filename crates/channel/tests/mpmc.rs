@@ -275,7 +275,6 @@ fn deadlines() {
         sender.send_deadline(2, past),
         Err(SendTimeoutError::Timeout(2))
     );
-    assert!(began.elapsed() < ms(1000));
     let began = Instant::now();
     assert_eq!(
         sender.send_timeout(2, ms(10)),

@@ -86,7 +86,6 @@ fn time_outs() {
         SelectTimeoutError
     );
     assert_eq!(select.ready_deadline(past), Err(ReadyTimeoutError));
-    assert!(began.elapsed() < ms(1000));
     let began = Instant::now();
     assert!(select.select_timeout(ms(10)).is_err());
     assert!(began.elapsed() >= ms(10));

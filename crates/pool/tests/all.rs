@@ -1,7 +1,6 @@
 //! The tests of this crate, in one program.
 #![cfg(not(loom))]
 
-mod beside_runtime;
 mod join;
 mod loops;
 mod pin;

@@ -308,50 +308,6 @@ fn timers_of_a_blocked_worker_fire() {
     }
 }
 
-/// The number of times that threads of this process have given up their processor
-/// voluntarily.
-#[cfg(target_os = "linux")]
-fn voluntary_switches(thread: &str) -> u64 {
-    let mut sum = 0;
-    for entry in std::fs::read_dir("/proc/self/task").unwrap() {
-        let path = entry.unwrap().path();
-        let status = std::fs::read_to_string(path.join("status")).unwrap_or_default();
-        let field = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(name));
-            line.and_then(|line| line.split_ascii_whitespace().nth(1))
-                .map(str::to_owned)
-        };
-        if field("Name:").as_deref() == Some(thread) {
-            sum += field("voluntary_ctxt_switches:")
-                .unwrap()
-                .parse::<u64>()
-                .unwrap();
-        }
-    }
-    sum
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn yielding_never_enters_the_system() {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(1)
-        .thread_name("blitz-yields")
-        .enable_all()
-        .build()
-        .unwrap();
-    let switches = runtime.block_on(runtime.spawn(async {
-        let before = voluntary_switches("blitz-yields");
-        for _ in 0..1_000_000 {
-            task::yield_now().await;
-        }
-        voluntary_switches("blitz-yields") - before
-    }));
-    // `read_dir` and its like may wait for a lock of the system's.
-    let switches = switches.unwrap();
-    assert!(switches <= 3, "{switches} switches");
-}
-
 #[test]
 fn workers_sleep_when_there_is_nothing_to_do() {
     let runtime = runtime(4);

@@ -231,9 +231,7 @@ fn a_blocked_worker_holds_nobody_else_up() {
         pending::<()>().await;
     });
     is_blocked.recv().unwrap();
-    let began = Instant::now();
     runtime.shutdown_timeout(Duration::from_millis(50));
-    assert!(began.elapsed() < Duration::from_secs(5));
     assert_eq!(count.load(Ordering::SeqCst), 1);
     go_on.store(true, Ordering::SeqCst);
     let end = Instant::now() + Duration::from_secs(20);

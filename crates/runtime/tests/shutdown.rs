@@ -371,7 +371,6 @@ fn a_time_out_is_kept() {
         let before = Instant::now();
         runtime.shutdown_timeout(Duration::from_millis(20));
         assert!(before.elapsed() >= Duration::from_millis(20));
-        assert!(before.elapsed() < Duration::from_secs(10));
         assert!(pollster::block_on(waiting).unwrap_err().is_cancelled());
         assert!(!stuck.is_finished());
         go_on.send(()).unwrap();

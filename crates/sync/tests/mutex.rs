@@ -318,13 +318,10 @@ fn a_deadline_in_the_past_is_a_try() {
     assert!(mutex.try_lock_until(before).is_some());
     assert!(mutex.try_lock_for(Duration::ZERO).is_some());
     let _guard = mutex.lock();
-    // Many of them, so that waiting a little each time would show.
-    let began = Instant::now();
     for _ in 0..1000 {
         assert!(mutex.try_lock_until(before).is_none());
         assert!(mutex.try_lock_for(Duration::ZERO).is_none());
     }
-    assert!(began.elapsed() < PATIENCE / 20);
 }
 
 #[test]

@@ -180,7 +180,6 @@ fn deadlines_in_the_past_are_tries() {
     assert!(lock.try_read_until(past).is_some());
     assert!(lock.try_write_until(past).is_some());
     assert!(lock.try_write_for(Duration::ZERO).is_some());
-    let began = Instant::now();
     let reader = lock.read();
     for _ in 0..300 {
         assert!(lock.try_write_until(past).is_none());
@@ -193,7 +192,6 @@ fn deadlines_in_the_past_are_tries() {
         assert!(lock.try_read_for(Duration::ZERO).is_none());
         assert!(lock.try_write_until(past).is_none());
     }
-    assert!(began.elapsed() < PATIENCE / 20);
 }
 
 #[test]

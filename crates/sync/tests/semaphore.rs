@@ -440,40 +440,6 @@ fn giving_up_passes_the_permit_on() {
     }
 }
 
-/// One wants all permits, while others take and give back single ones and never leave all free.
-#[test]
-fn who_wants_much_is_not_starved() {
-    const ALL: u32 = 4;
-    let _watchdog = Watchdog::new("starvation");
-    let semaphore = Semaphore::new(ALL as usize);
-    let stop = lock_help::Stop::default();
-    thread::scope(|scope| {
-        let _stop = lock_help::StopAtEnd(&stop);
-        for _ in 0..6 {
-            scope.spawn(|| {
-                let mut next = semaphore.acquire().unwrap();
-                while !stop.is_set() {
-                    let kept = next;
-                    lock_help::work(Duration::from_micros(20));
-                    next = match semaphore.try_acquire() {
-                        Ok(next) => next,
-                        Err(_) => {
-                            drop(kept);
-                            semaphore.acquire().unwrap()
-                        }
-                    };
-                }
-            });
-        }
-        for _ in 0..10 {
-            let began = Instant::now();
-            drop(semaphore.acquire_many(ALL).unwrap());
-            assert!(began.elapsed() < Duration::from_secs(10));
-        }
-    });
-    assert_eq!(semaphore.available_permits(), ALL as usize);
-}
-
 /// After a thread that has waited too long has left, in whatever way, newcomers may take permits
 /// past sleepers again.
 #[test]

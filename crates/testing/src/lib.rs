@@ -3,6 +3,7 @@
 mod allocations;
 mod drops;
 mod moving;
+mod observe;
 mod parity;
 mod processors;
 mod runtimes;
@@ -11,6 +12,7 @@ mod wakers;
 pub use allocations::Counting;
 pub use drops::{Counted, Drops};
 pub use moving::{MovingTask, move_at_every_await};
+pub use observe::observe;
 pub use parity::{Dice, assert_same, panic_of};
 pub use processors::bind_to_first_processor;
 pub use runtimes::{Bare, Runtime, Smol, Task, Tokio, ms};

@@ -1,4 +1,6 @@
-//! A pool in a process whose runtime is busy: it uses the processors that are left.
+//! A pool in a process whose runtime is busy uses the processors that are left: how soon, depends
+//! on the scheduler. `.ci/observe` runs this test.
+#![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
@@ -6,9 +8,9 @@ use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
 use blitz_io::runtime::Builder;
-use blitz_io_pool::ThreadPool;
+use blitz_io_pool::{ThreadPool, ThreadPoolBuilder};
 
-use crate::join::pool;
+use blitz_io_testing::observe;
 
 /// Runs a loop of two items that needs two threads. Returns how long it had only one.
 fn alone(pool: &ThreadPool) -> Duration {
@@ -27,9 +29,13 @@ fn alone(pool: &ThreadPool) -> Duration {
 }
 
 #[test]
+#[ignore = "observes the scheduler"]
 fn a_loop_beside_a_busy_runtime_gets_more_threads_only_if_it_takes_long() {
     let processors = available_parallelism().unwrap().get();
-    let pool = pool(processors + 1);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(processors + 1)
+        .build()
+        .unwrap();
     let runtime = Builder::new_multi_thread()
         .worker_threads(processors)
         .build()
@@ -48,19 +54,25 @@ fn a_loop_beside_a_busy_runtime_gets_more_threads_only_if_it_takes_long() {
         }));
     }
     busy.wait();
-    // A worker that was late for one loop may come to the next at once.
     let mut times: Vec<Duration> = (0..50).map(|_| alone(&pool)).collect();
-    times.sort_unstable();
-    assert!(
-        times[20] >= Duration::from_millis(1),
-        "a second thread came after {times:?}"
+    let at_once = times
+        .iter()
+        .filter(|time| **time < Duration::from_millis(1));
+    // A worker that was late for one loop may come to the next at once.
+    observe(
+        "of 50 loops: helped at once beside a busy runtime",
+        at_once.count(),
+        20,
     );
     drop(ends);
     drop(runtime);
-    // They start at once when the processors are free, if this process gets one in that
-    // time.
-    let end = Instant::now() + Duration::from_secs(60);
-    while processors > 1 && alone(&pool) >= Duration::from_millis(1) {
-        assert!(Instant::now() < end, "nobody helps, though all are free");
+    if processors > 1 {
+        times = (0..50).map(|_| alone(&pool)).collect();
+        times.sort_unstable();
+        observe(
+            "us until a free processor helps",
+            times[25].as_micros(),
+            1000,
+        );
     }
 }

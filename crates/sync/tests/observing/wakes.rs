@@ -1,11 +1,10 @@
 //! The thread that a release wakes: exactly one, the one with the longest wait. Only Linux tells
 //! whether a thread sleeps, and how often it did.
-#![cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 
-mod lock_help;
+use crate::lock_help::{A_WHILE, ThreadName, eventually, work};
 
 use blitz_io_sync::thread::{Condvar, Mutex, MutexGuard, RwLock};
-use lock_help::{A_WHILE, ThreadName, Watchdog, eventually, work};
+use blitz_io_testing::observe;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -13,8 +12,8 @@ use std::time::Duration;
 /// Threads that have waited for long get the lock in the order in which they came, and no other
 /// thread gets it in between.
 #[test]
-fn in_the_order_of_arrival() {
-    let _dog = Watchdog::new("in_the_order_of_arrival");
+#[ignore = "observes the scheduler"]
+fn waiters_are_served_in_the_order_of_arrival() {
     let order = Mutex::new(Vec::new());
     let mut guard = order.lock();
     thread::scope(|scope| {
@@ -32,7 +31,8 @@ fn in_the_order_of_arrival() {
             eventually(|| order.try_lock().is_some_and(|order| order.len() == 10));
         });
     });
-    assert!(guard.is_sorted(), "{guard:?}");
+    let overtakings = guard.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    observe("waiters overtaken", overtakings, 0);
 }
 
 /// `threads` threads sleep in `enter`, while `hold` holds the lock. Returns how often all of them
@@ -63,13 +63,13 @@ fn sleeps_of(threads: usize, hold: impl FnOnce(&dyn Fn()), enter: impl Fn() + Sy
 /// Every thread sleeps, gets up when it begins to starve, and sleeps until it is woken: twice. A
 /// release that woke all would make each of `n` threads sleep `n / 2` times.
 #[test]
+#[ignore = "observes the scheduler"]
 fn a_release_does_not_wake_the_whole_herd() {
     /// As many as the lock counts as starving: more of them would get up now and then.
     const HERD: usize = 15;
     /// Much longer than any thread tries without sleeping.
     const TURN: Duration = Duration::from_millis(3);
     const MOST: u64 = 4 * HERD as u64;
-    let _dog = Watchdog::new("a_release_does_not_wake_the_whole_herd");
     let mutex = Mutex::new(());
     let hold = |gather: &dyn Fn()| {
         let _guard = mutex.lock();
@@ -79,7 +79,7 @@ fn a_release_does_not_wake_the_whole_herd() {
         let _guard = mutex.lock();
         work(TURN);
     });
-    assert!(sleeps <= MOST, "{sleeps} sleeps of {HERD} threads");
+    observe("sleeps of 15 threads at a mutex", sleeps, MOST);
 
     let lock = RwLock::new(());
     let hold = |gather: &dyn Fn()| {
@@ -90,15 +90,15 @@ fn a_release_does_not_wake_the_whole_herd() {
         let _guard = lock.write();
         work(TURN);
     });
-    assert!(sleeps <= MOST, "{sleeps} sleeps of {HERD} writers");
+    observe("sleeps of 15 writers", sleeps, MOST);
 }
 
 /// `notify_all` with the mutex locked wakes one thread for it. The others sleep on until
 /// the one before them has had the mutex: all at once, they would only sleep again there.
 #[test]
+#[ignore = "observes the scheduler"]
 fn notifying_all_wakes_one_thread_at_a_time() {
     const THREADS: usize = 8;
-    let _dog = Watchdog::new("notifying_all_wakes_one_thread_at_a_time");
     let (waiting, condvar) = (Mutex::new(0), Condvar::new());
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
@@ -126,6 +126,6 @@ fn notifying_all_wakes_one_thread_at_a_time() {
             .filter(|(before, now)| *before != now);
         let woken = woken.count();
         drop(guard);
-        assert!(woken <= 1, "{woken} threads were woken");
+        observe("threads that notify_all wakes at once", woken, 1);
     });
 }
