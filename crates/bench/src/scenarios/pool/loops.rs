@@ -12,7 +12,6 @@ use paralight::prelude::{ExactParallelSourceExt, ParallelIteratorExt, RangeStrat
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::contenders::{fork_unions, ours, paralights, range, rayons};
-use crate::opinion::counts::usage;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::{Span, solo};
 
@@ -278,10 +277,9 @@ pub(super) fn processor_time(threads: usize) -> Scenario {
 }
 
 fn paced_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> Measured {
-    let used = || usage().processor;
-    let begin = used();
+    let begin = crate::processor_time::used();
     let mut sample = empty_loops(cx, threads, pause, run)?;
-    if let (Some(begin), Some(end)) = (begin, used()) {
+    if let (Some(begin), Some(end)) = (begin, crate::processor_time::used()) {
         sample.span.elapsed = end.saturating_sub(begin);
     }
     Ok(sample)
