@@ -8,9 +8,9 @@ use blitz_io_sync::internals::coop::cooperative;
 use crate::doorbell::Doorbell;
 #[cfg(feature = "async")]
 use crate::doorbell::rung;
-use crate::endpoint::Awaited;
 use crate::error::{RecvError, SendError};
 use crate::loan::Loan;
+use crate::ring::Awaited;
 use crate::{Barrier, Listener, Message, Receiver, Semaphore, Sender};
 
 macro_rules! doorbell {

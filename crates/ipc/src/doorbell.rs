@@ -32,9 +32,10 @@ use blitz_io_aio::Interest;
 #[cfg(feature = "async")]
 use blitz_io_driver::AsyncFd;
 
-use crate::endpoint::{Awaited, Endpoint, LOOK_EVERY};
+use crate::endpoint::{Endpoint, LOOK_EVERY};
 use crate::error::Error;
 use crate::memory::record;
+use crate::ring::Awaited;
 use crate::segment::{FIRST_PARTICIPANT, Segment};
 use crate::sys::{self, PollSet, Wakeups};
 
@@ -141,7 +142,7 @@ impl OwnDoorbell {
             self.get(segment, me)?.0.set.start_timer(LOOK_EVERY)?;
             self.timer_until = Some(now + LOOK_EVERY);
         }
-        let event_count = segment.event_count(what);
+        let event_count = segment.ring.event_count(what);
         event_count.prepare(crate::event_count::DOORBELL);
         Ok(())
     }

@@ -26,7 +26,7 @@ use crate::event_count::EventCount;
 use crate::memory::record;
 use crate::protocol::barrier::Parties;
 use crate::protocol::semaphore::Permits;
-use crate::ring::INACTIVE;
+use crate::ring::{Awaited, INACTIVE};
 use crate::segment::{FIRST_PARTICIPANT, Segment};
 use crate::settings::Kind;
 use crate::sys;
@@ -42,14 +42,6 @@ pub(crate) enum Role {
 /// reaped, and how long it waits in between.
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
-
-/// The event for which a participant waits: `Published` for a receiver, and `Room` once no
-/// sender is left; `Room` for a sender.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Awaited {
-    Published = 1,
-    Room = 2,
-}
 
 /// A participant: see the head of the file.
 pub(crate) struct Endpoint {
@@ -182,8 +174,7 @@ impl Segment {
         memory.record(me, record::ROLE).swap(role as u64);
         if role == Role::Sender {
             self.count_sender();
-            // Receivers that waited without a sender wait for its messages from now on.
-            if self.ring.room().notify() {
+            if self.ring.notify_joined_sender() {
                 self.ring_doorbells(Awaited::Room);
             }
         }
@@ -194,14 +185,6 @@ impl Segment {
     fn count_sender(&self) {
         let seen = self.ring.memory.header(crate::memory::header::SENDERS_SEEN);
         seen.add(1);
-    }
-
-    /// The word on which participants that wait for `what` sleep.
-    pub(crate) fn event_count(&self, what: Awaited) -> EventCount<'_> {
-        match what {
-            Awaited::Published => self.ring.published(),
-            Awaited::Room => self.ring.room(),
-        }
     }
 
     /// Whether a participant, dead or alive, has joined with this record and has not left.

@@ -41,7 +41,6 @@ use blitz_io_futex::{Scope, WaitResult};
 use blitz_io_sync::internals::fences;
 
 use crate::memory::SleepWord;
-use crate::mutant::{self, Mutant};
 
 /// A thread sleeps, or is about to.
 pub(crate) const SLEEPER: u32 = 1;
@@ -65,9 +64,7 @@ impl EventCount<'_> {
     /// Announces a waiter, which looks again afterwards. Returns its key.
     pub(crate) fn prepare(self, flag: u32) -> u32 {
         let key = self.0.or(flag) | flag;
-        if !mutant::active(Mutant::NoFenceAfterPrepare) {
-            fences::after_rmw();
-        }
+        fences::after_rmw();
         key
     }
 
@@ -89,25 +86,15 @@ impl EventCount<'_> {
     /// Whether there are waiters, after such a change.
     #[inline]
     pub(crate) fn has_waiters(self) -> bool {
-        if !mutant::active(Mutant::NoFenceBeforeNotify) {
-            fences::after_rmw();
-        }
+        fences::after_rmw();
         self.0.load() & FLAGS != 0
     }
 
     /// Wakes the waiters.
     #[cold]
     pub(crate) fn notify_waiters(self) -> bool {
-        if !mutant::active(Mutant::NotifyKeepsEpoch) {
-            self.0.add(EPOCH);
-        }
-        let flags = if mutant::active(Mutant::WakesByFirstLook) {
-            let seen = self.0.load();
-            self.0.and(!FLAGS);
-            seen
-        } else {
-            self.0.and(!FLAGS)
-        };
+        self.0.add(EPOCH);
+        let flags = self.0.and(!FLAGS);
         if flags & SLEEPER != 0 {
             let woken = SCOPE.wake_all(self.0.get());
             debug_assert!(woken.is_ok());

@@ -129,7 +129,6 @@ mod message;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model;
-mod mutant;
 #[cfg(not(loom))]
 mod plain;
 #[cfg(all(not(loom), any(feature = "bytemuck", feature = "zerocopy")))]

@@ -4,10 +4,8 @@ use crate::memory::Memory;
 use crate::protocol::barrier::{Arrival, Parties, Standing};
 use crate::protocol::event::{self, Seen};
 use crate::protocol::semaphore::Permits;
-use crate::ring::{Claim, Delivery, Exclusive, Look, Ring, Take};
+use crate::ring::{Awaited, Claim, Delivery, Exclusive, Look, Ring, Take};
 
-use crate::mutant;
-pub use crate::mutant::{Mutant, with};
 use blitz_io_futex::atomic::Ordering;
 
 /// A listener's memory.
@@ -224,9 +222,7 @@ impl Model {
     /// Joins as the only sender.
     pub fn join_sender(&self) {
         self.ring.memory.role().swap(1);
-        if !mutant::active(Mutant::JoinsSilently) {
-            self.ring.room().notify();
-        }
+        self.ring.notify_joined_sender();
     }
 
     /// Leaves as the only sender.
@@ -239,30 +235,24 @@ impl Model {
     /// Takes a message, and sleeps until there is one. Returns `None` if there was a sender,
     /// none is left, and no message will come.
     pub fn take_or_end(&self, me: usize, searched: &mut u64) -> Option<(u64, [u64; 2])> {
-        let mut ends = false;
+        let mut awaited = Awaited::Published;
         loop {
-            let event_count = if ends && !mutant::active(Mutant::WaitsForNoSender) {
-                self.ring.room()
-            } else {
-                self.ring.published()
-            };
+            let event_count = self.ring.event_count(awaited);
             let key = event_count.prepare(crate::event_count::SLEEPER);
             if let Some(taken) = self.take(me, searched) {
                 return Some(taken);
             }
-            let ended = self.ring.memory.role().load(Ordering::Acquire) == 0;
-            if ended {
+            let mut next = Awaited::Published;
+            if self.ring.memory.role().load(Ordering::Acquire) == 0 {
                 if let Some(taken) = self.take(me, searched) {
                     return Some(taken);
                 }
-                if self.ring.is_drained() {
-                    return None;
-                }
+                next = self.ring.awaited_without_senders()?;
             }
-            if ended == ends {
+            if next == awaited {
                 event_count.sleep(key, None);
             }
-            ends = ended;
+            awaited = next;
         }
     }
 

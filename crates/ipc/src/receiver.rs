@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_sync::internals::{EventSpin, deadline};
 
-use crate::endpoint::{Awaited, Endpoint, Senders};
+use crate::endpoint::{Endpoint, Senders};
 use crate::error::RecvError;
 use crate::event_count::SLEEPER;
 use crate::message::Message;
-use crate::ring::{Corrupt, Cursor, Delivery, Look, Take};
+use crate::ring::{Awaited, Corrupt, Cursor, Delivery, Look, Take};
 use crate::settings::{Kind, WhenFull};
 
 /// The receiving end of a [`Route`](crate::Route), [`Channel`](crate::Channel) or
@@ -456,12 +456,9 @@ impl Receiver {
             Err(RecvError::Empty) => {}
             other => return other,
         }
-        let ring = &self.endpoint.segment.ring;
-        if self.kind().delivery() == Delivery::One && !ring.is_drained() {
-            self.awaited = Awaited::Room;
-            return Err(RecvError::Empty);
-        }
-        Err(RecvError::Disconnected)
+        let awaited = self.endpoint.segment.ring.awaited_without_senders();
+        self.awaited = awaited.ok_or(RecvError::Disconnected)?;
+        Err(RecvError::Empty)
     }
 
     /// The event for which to wait after [`find_or_look`](Self::find_or_look) has returned
@@ -484,7 +481,12 @@ impl Receiver {
                 continue;
             }
             let awaited = self.awaited;
-            let key = self.endpoint.segment.event_count(awaited).prepare(SLEEPER);
+            let key = self
+                .endpoint
+                .segment
+                .ring
+                .event_count(awaited)
+                .prepare(SLEEPER);
             match self.try_find() {
                 Err(RecvError::Empty) => {}
                 other => return other,
@@ -505,7 +507,7 @@ impl Receiver {
             let Endpoint {
                 segment, patience, ..
             } = &mut self.endpoint;
-            patience.sleep(segment.event_count(awaited), key, until);
+            patience.sleep(segment.ring.event_count(awaited), key, until);
         }
     }
 

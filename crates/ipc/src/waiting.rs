@@ -12,11 +12,11 @@ use std::time::Instant;
 use blitz_io_sync::internals::coop::cooperative;
 use blitz_io_sync::internals::{EventSpin, deadline};
 
-#[cfg(unix)]
-use crate::endpoint::Awaited;
 use crate::endpoint::Endpoint;
 use crate::error::WaitError;
 use crate::event_count::SLEEPER;
+#[cfg(unix)]
+use crate::ring::Awaited;
 use crate::ring::Corrupt;
 
 /// The result of an attempt; `None` means not yet.

@@ -1,6 +1,18 @@
 //! The models of this crate, in one program.
-
 #![cfg(loom)]
 
+#[path = "loom_primitives.rs"]
 mod loom_primitives;
+#[path = "loom_ring.rs"]
 mod loom_ring;
+
+use std::sync::Arc;
+
+use blitz_io_ipc::model::Model;
+use loom::thread::{self, JoinHandle};
+
+/// Runs a participant in a thread of its own.
+fn spawn<R: 'static>(model: &Arc<Model>, f: impl FnOnce(&Model) -> R + 'static) -> JoinHandle<R> {
+    let model = model.clone();
+    thread::spawn(move || f(&model))
+}

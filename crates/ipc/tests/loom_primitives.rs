@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use blitz_io_ipc::model::{Met, Model, Mutant};
+use blitz_io_ipc::model::{Met, Model};
 use loom::sync::atomic::{AtomicBool, Ordering};
 
-use crate::loom_ring::{fails, spawn};
+use crate::spawn;
 
 /// Two notifiers of the same id, of which one also notifies another id; the listener
 /// sleeps.
-fn event() {
+#[test]
+fn every_notification_is_counted() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 3));
         let mut listen = model.listen();
@@ -29,14 +30,9 @@ fn event() {
     });
 }
 
-#[test]
-fn every_notification_is_counted() {
-    event();
-    fails(Mutant::CountsByStore, event);
-}
-
 /// A listener and a notifier, for the order of announcement and look.
-fn wake_up() {
+#[test]
+fn a_listener_wakes_up() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 2));
         let mut listen = model.listen();
@@ -46,15 +42,9 @@ fn wake_up() {
     });
 }
 
-#[test]
-fn a_listener_wakes_up() {
-    wake_up();
-    fails(Mutant::NoFenceAfterPrepare, wake_up);
-    fails(Mutant::NoFenceBeforeNotify, wake_up);
-}
-
 /// A task has armed its doorbell; a thread listens to two notifiers.
-fn thread_beside_a_task() {
+#[test]
+fn a_thread_wakes_up_beside_a_task() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 3));
         let mut listen = model.listen();
@@ -69,14 +59,9 @@ fn thread_beside_a_task() {
     });
 }
 
-#[test]
-fn a_thread_wakes_up_beside_a_task() {
-    thread_beside_a_task();
-    fails(Mutant::WakesByFirstLook, thread_beside_a_task);
-}
-
 /// Two participants share one permit.
-fn semaphore() {
+#[test]
+fn a_permit_has_one_owner() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 4));
         let inside = Arc::new(AtomicBool::new(false));
@@ -95,14 +80,9 @@ fn semaphore() {
     });
 }
 
-#[test]
-fn a_permit_has_one_owner() {
-    semaphore();
-    fails(Mutant::AcquiresByStore, semaphore);
-}
-
 /// The owner of the permit is killed while another one waits.
-fn dead_owner() {
+#[test]
+fn the_permit_of_a_dead_owner_comes_back() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 4));
         model.acquire(1);
@@ -110,12 +90,6 @@ fn dead_owner() {
         model.reap_permits(1);
         waiter.join().unwrap();
     });
-}
-
-#[test]
-fn the_permit_of_a_dead_owner_comes_back() {
-    dead_owner();
-    fails(Mutant::DeadPermitKept, dead_owner);
 }
 
 #[test]
@@ -133,7 +107,8 @@ fn two_parties_meet_twice() {
 }
 
 /// One party waits, and the other is found dead.
-fn dead_party() {
+#[test]
+fn a_dead_party_breaks_the_barrier() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 2));
         let waiter = spawn(&model, |model| model.meet(2));
@@ -142,14 +117,9 @@ fn dead_party() {
     });
 }
 
-#[test]
-fn a_dead_party_breaks_the_barrier() {
-    dead_party();
-    fails(Mutant::DeadPartyIgnored, dead_party);
-}
-
 /// Both parties give up at once: either both have met, or neither has.
-fn both_give_up() {
+#[test]
+fn an_arrival_that_is_taken_back_does_not_count() {
     fn try_to_meet(model: &Model) -> bool {
         match model.arrive(2) {
             Ok(met) => met == Met::Leader,
@@ -164,14 +134,9 @@ fn both_give_up() {
     });
 }
 
-#[test]
-fn an_arrival_that_is_taken_back_does_not_count() {
-    both_give_up();
-    fails(Mutant::TimesOutArrived, both_give_up);
-}
-
 /// A party was slow to give up: the others are already in the next generation.
-fn late_withdrawal() {
+#[test]
+fn an_arrival_is_not_taken_back_from_a_later_generation() {
     loom::model(|| {
         let model = Model::broadcast(1, 2);
         let early = model.arrive(2).unwrap_err();
@@ -180,10 +145,4 @@ fn late_withdrawal() {
         assert!(model.withdraw(2, early));
         assert_eq!(model.arrive(2), Ok(Met::Leader));
     });
-}
-
-#[test]
-fn an_arrival_is_not_taken_back_from_a_later_generation() {
-    late_withdrawal();
-    fails(Mutant::WithdrawsBlindly, late_withdrawal);
 }

@@ -1,19 +1,12 @@
 //! Models of the ring, with participants that are killed in the middle of a step.
 #![cfg(loom)]
 
-use blitz_io_ipc::model::{Known, Model, Mutant, with};
-use loom::thread::{self, JoinHandle};
+use blitz_io_ipc::model::{Known, Model};
 // loom's `Arc` cannot be dropped after a deadlock was found.
 use loom::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-pub fn spawn<R: 'static>(
-    model: &Arc<Model>,
-    f: impl FnOnce(&Model) -> R + 'static,
-) -> JoinHandle<R> {
-    let model = model.clone();
-    thread::spawn(move || f(&model))
-}
+use crate::spawn;
 
 /// Returns the message, both of whose words must be equal.
 fn whole([first, second]: [u64; 2]) -> u64 {
@@ -21,14 +14,9 @@ fn whole([first, second]: [u64; 2]) -> u64 {
     first
 }
 
-/// Checks that the mutant makes the model fail.
-pub fn fails(mutant: Mutant, model: fn()) {
-    let result = std::panic::catch_unwind(|| with(mutant, model));
-    assert!(result.is_err(), "{mutant:?} was not found");
-}
-
 /// A sender with more messages than places, and a receiver; both sleep.
-fn one_to_one() {
+#[test]
+fn a_message_is_whole_and_its_receiver_wakes_up() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 2));
         let mut cursor = model.join(1);
@@ -43,23 +31,9 @@ fn one_to_one() {
     });
 }
 
-#[test]
-fn a_message_is_whole_and_its_receiver_wakes_up() {
-    one_to_one();
-}
-
-#[test]
-fn the_mistakes_of_one_to_one_are_found() {
-    fails(Mutant::NoFenceAfterPrepare, one_to_one);
-    fails(Mutant::NoFenceBeforeNotify, one_to_one);
-    fails(Mutant::RelaxedPublish, one_to_one);
-    fails(Mutant::IgnoresCursors, one_to_one);
-    fails(Mutant::WakesOneTooEarly, one_to_one);
-    fails(Mutant::WakesOneTooLate, one_to_one);
-}
-
 /// Two receivers sleep on the same event count.
-fn one_to_two() {
+#[test]
+fn every_receiver_wakes_up() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 3));
         let mut cursor = model.join(1);
@@ -72,14 +46,9 @@ fn one_to_two() {
     });
 }
 
-#[test]
-fn every_receiver_wakes_up() {
-    one_to_two();
-    fails(Mutant::NotifyKeepsEpoch, one_to_two);
-}
-
 /// Two senders; one is killed right after its claim, before or after the tail was advanced.
-fn dead_claim() {
+#[test]
+fn a_dead_sender_leaves_no_message_and_stops_nobody() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(2, 3));
         let mut cursor = model.join(2);
@@ -97,13 +66,6 @@ fn dead_claim() {
         reaper.join().unwrap();
         assert_eq!(model.try_recv(2, &mut cursor), None);
     });
-}
-
-#[test]
-fn a_dead_sender_leaves_no_message_and_stops_nobody() {
-    dead_claim();
-    fails(Mutant::NobodyHelps, dead_claim);
-    fails(Mutant::DeadClaimPublished, dead_claim);
 }
 
 /// A receiver is killed; the sender that waits for it goes on.
@@ -124,7 +86,8 @@ fn a_dead_receiver_holds_nobody_up() {
 
 /// A receiver joins while a sender fills the ring: the message at which it begins is not
 /// overwritten.
-fn late_joiner() {
+#[test]
+fn a_late_receiver_misses_nothing_after_its_first() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 2));
         let sender = spawn(&model, |model| {
@@ -145,14 +108,9 @@ fn late_joiner() {
     });
 }
 
-#[test]
-fn a_late_receiver_misses_nothing_after_its_first() {
-    late_joiner();
-    fails(Mutant::JoinsWithOldTail, late_joiner);
-}
-
 /// A receiver copies while a sender overwrites.
-fn copies() {
+#[test]
+fn a_copy_is_whole() {
     loom::model(|| {
         let model = Arc::new(Model::dropping(1, 2));
         model.send(0, &mut 0, 1);
@@ -164,15 +122,10 @@ fn copies() {
     });
 }
 
-#[test]
-fn a_copy_is_whole() {
-    copies();
-    fails(Mutant::NoSecondLook, copies);
-}
-
 /// A receiver with history copies while a sender that did not see it overwrites: no plain
 /// write races with a copy, and each copy is whole.
-fn history() {
+#[test]
+fn no_plain_write_races_with_a_copy() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(2, 2));
         let (mut limit, mut known) = (0, Known::new());
@@ -192,13 +145,6 @@ fn history() {
     });
 }
 
-#[test]
-fn no_plain_write_races_with_a_copy() {
-    history();
-    fails(Mutant::IgnoresCopiers, history);
-    fails(Mutant::CountsBeforeCursor, history);
-}
-
 /// Two senders race for the places.
 #[test]
 fn two_senders_share_a_ring() {
@@ -216,7 +162,8 @@ fn two_senders_share_a_ring() {
 }
 
 /// Two receivers of a queue race for two messages.
-fn queue() {
+#[test]
+fn each_message_of_a_queue_has_one_receiver() {
     loom::model(|| {
         let model = Arc::new(Model::queue(2, 3));
         let receivers =
@@ -232,14 +179,9 @@ fn queue() {
     });
 }
 
-#[test]
-fn each_message_of_a_queue_has_one_receiver() {
-    queue();
-    fails(Mutant::TakesByStore, queue);
-}
-
 /// A receiver is killed with a message; another one gets it, even if it was asleep.
-fn dead_take() {
+#[test]
+fn what_a_dead_receiver_had_taken_is_received() {
     loom::model(|| {
         let model = Arc::new(Model::queue(2, 3));
         assert!(model.try_send(0, &mut 0, 5));
@@ -250,16 +192,10 @@ fn dead_take() {
     });
 }
 
-#[test]
-fn what_a_dead_receiver_had_taken_is_received() {
-    dead_take();
-    fails(Mutant::DeadTakeConsumed, dead_take);
-    fails(Mutant::RestoredSilently, dead_take);
-}
-
 /// A receiver has the only message; the sender leaves. Another receiver waits until the
 /// message is consumed, and only then for no more.
-fn queue_end() {
+#[test]
+fn a_queue_ends_when_its_last_message_is_consumed() {
     loom::model(|| {
         let model = Arc::new(Model::queue(1, 3));
         model.join_sender();
@@ -279,15 +215,9 @@ fn queue_end() {
     });
 }
 
-#[test]
-fn a_queue_ends_when_its_last_message_is_consumed() {
-    queue_end();
-    fails(Mutant::EndsWhileTaken, queue_end);
-    fails(Mutant::WaitsForNoSender, queue_end);
-}
-
 /// The receiver with the only message is killed after the sender has left.
-fn dead_take_at_the_end() {
+#[test]
+fn what_a_dead_receiver_had_taken_is_received_without_a_sender() {
     loom::model(|| {
         let model = Arc::new(Model::queue(1, 3));
         model.join_sender();
@@ -304,15 +234,9 @@ fn dead_take_at_the_end() {
     });
 }
 
-#[test]
-fn what_a_dead_receiver_had_taken_is_received_without_a_sender() {
-    dead_take_at_the_end();
-    fails(Mutant::EndsWhileTaken, dead_take_at_the_end);
-    fails(Mutant::DeadTakeConsumed, dead_take_at_the_end);
-}
-
 /// A sender joins while a receiver waits for the message of another one.
-fn late_sender() {
+#[test]
+fn a_receiver_that_waits_for_others_sees_a_new_sender() {
     loom::model(|| {
         let model = Arc::new(Model::queue(2, 3));
         assert!(model.try_send(0, &mut 0, 5));
@@ -327,10 +251,4 @@ fn late_sender() {
         assert!(model.try_send(0, &mut 0, 6));
         receiver.join().unwrap();
     });
-}
-
-#[test]
-fn a_receiver_that_waits_for_others_sees_a_new_sender() {
-    late_sender();
-    fails(Mutant::JoinsSilently, late_sender);
 }

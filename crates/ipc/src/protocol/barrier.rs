@@ -29,7 +29,6 @@
 use blitz_io_futex::atomic::Ordering;
 
 use crate::memory::Memory;
-use crate::mutant::{self, Mutant};
 use crate::ring::Corrupt;
 
 const ARRIVED: u64 = (1 << 16) - 1;
@@ -118,14 +117,9 @@ impl Parties<'_> {
     /// open, the arrival has counted.
     pub(crate) fn withdraw(self, generation: u64) -> Standing {
         let result = self.change(|state| {
-            let same = state / GENERATION == generation || mutant::active(Mutant::WithdrawsBlindly);
+            let same = state / GENERATION == generation;
             let closed = same && state & BROKEN == 0 && state & ARRIVED != 0;
-            let fewer = if mutant::active(Mutant::TimesOutArrived) {
-                state
-            } else {
-                state.wrapping_sub(1)
-            };
-            closed.then_some(fewer)
+            closed.then(|| state - 1)
         });
         match result {
             Ok(_) => Standing::Closed,
@@ -136,8 +130,6 @@ impl Parties<'_> {
 
     /// Breaks the barrier: a participant is dead. The caller notifies afterwards.
     pub(crate) fn break_up(self) {
-        if !mutant::active(Mutant::DeadPartyIgnored) {
-            _ = self.change(|state| (state & BROKEN == 0).then_some(state | BROKEN));
-        }
+        _ = self.change(|state| (state & BROKEN == 0).then_some(state | BROKEN));
     }
 }

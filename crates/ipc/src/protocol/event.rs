@@ -14,7 +14,6 @@
 use blitz_io_futex::atomic::Ordering;
 
 use crate::memory::Memory;
-use crate::mutant::{self, Mutant};
 
 /// The counts that a listener has seen.
 pub(crate) struct Seen {
@@ -26,12 +25,7 @@ pub(crate) struct Seen {
 /// Counts a notification of `id`.
 #[inline]
 pub(crate) fn notify(memory: &Memory, id: usize) {
-    let entry = memory.entry(id);
-    if mutant::active(Mutant::CountsByStore) {
-        entry.store(entry.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        return;
-    }
-    entry.add(1);
+    memory.entry(id).add(1);
 }
 
 impl Seen {

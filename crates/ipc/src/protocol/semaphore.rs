@@ -23,7 +23,6 @@
 use blitz_io_futex::atomic::Ordering;
 
 use crate::memory::Memory;
-use crate::mutant::{self, Mutant};
 use crate::ring::Corrupt;
 
 /// The permits of a segment.
@@ -43,10 +42,6 @@ impl Permits<'_> {
             let owner = entry.load(Ordering::Acquire);
             if owner > self.participants as u64 {
                 return Err(Corrupt);
-            }
-            if mutant::active(Mutant::AcquiresByStore) && owner == 0 {
-                entry.store(me as u64 + 1, Ordering::Relaxed);
-                return Ok(Some(permit));
             }
             if owner == 0 && entry.replace(0, me as u64 + 1) {
                 return Ok(Some(permit));
@@ -77,9 +72,6 @@ impl Permits<'_> {
     /// Frees the permits of participant `dead`. The caller holds the lock on its record,
     /// and notifies afterwards.
     pub(crate) fn reap(self, dead: usize) {
-        if mutant::active(Mutant::DeadPermitKept) {
-            return;
-        }
         for permit in 0..self.count {
             let entry = self.memory.entry(permit);
             if entry.load(Ordering::Acquire) == dead as u64 + 1 {

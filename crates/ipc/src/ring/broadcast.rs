@@ -3,7 +3,6 @@
 use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::{OBSERVER, Phase, Ring, Stamp};
-use crate::mutant::{self, Mutant};
 
 /// The state of the ring at a receiver's cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +61,6 @@ impl Ring {
         fence(Ordering::Acquire);
         let word = self.memory.stamp(self.index(cursor));
         word.load(Ordering::Relaxed) == Stamp::new(cursor, Phase::Published, 0).0
-            || mutant::active(Mutant::NoSecondLook)
     }
 
     /// Moves the cursor of participant `me`. The caller notifies `room` afterwards.
@@ -83,20 +81,12 @@ impl Ring {
         let word = self.memory.cursor(me);
         let early = self.memory.tail().load(Ordering::Acquire);
         let back = if history { self.capacity } else { 0 };
-        let counts_early = mutant::active(Mutant::CountsBeforeCursor);
-        if history && counts_early {
-            self.memory.copiers().add(1);
-        }
         word.swap(early.saturating_sub(back));
-        if history && !counts_early {
+        if history {
             self.memory.copiers().add(1);
         }
         fence(Ordering::SeqCst);
-        let safe = if mutant::active(Mutant::JoinsWithOldTail) {
-            early
-        } else {
-            self.memory.tail().load(Ordering::Acquire)
-        };
+        let safe = self.memory.tail().load(Ordering::Acquire);
         let first = safe.saturating_sub(back);
         word.swap(first.min(OBSERVER - 1));
         Cursor { first, safe }

@@ -33,7 +33,6 @@ use blitz_io_futex::atomic::Ordering;
 use blitz_io_sync::internals::fences;
 
 use super::{Delivery, INACTIVE, OBSERVER, Ring};
-use crate::mutant::{self, Mutant};
 
 /// A sender's last view of the copiers.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +64,6 @@ impl Ring {
         }
         if self.drop_oldest {
             return false;
-        }
-        if mutant::active(Mutant::IgnoresCopiers) {
-            return true;
         }
         fences::after_rmw();
         let copiers = self.memory.copiers().load(Ordering::SeqCst);

@@ -99,9 +99,7 @@ mod wake;
 
 use blitz_io_futex::atomic::Ordering;
 
-use crate::event_count::EventCount;
 use crate::memory::Memory;
-use crate::mutant::{self, Mutant};
 
 #[cfg(not(loom))]
 pub(crate) use broadcast::Cursor;
@@ -110,6 +108,7 @@ pub(crate) use exclusive::Exclusive;
 pub(crate) use send::Claim;
 pub(crate) use stamp::{MAX_PARTICIPANTS, Phase, Stamp};
 pub(crate) use take::Take;
+pub(crate) use wake::Awaited;
 
 /// The cursor of a participant that does not receive.
 pub(crate) const INACTIVE: u64 = u64::MAX;
@@ -179,18 +178,6 @@ impl Ring {
         word.replace(from.0, to.0)
     }
 
-    /// The event count on which receivers sleep.
-    #[inline]
-    pub(crate) fn published(&self) -> EventCount<'_> {
-        EventCount(self.memory.published())
-    }
-
-    /// The event count on which senders sleep.
-    #[inline]
-    pub(crate) fn room(&self) -> EventCount<'_> {
-        EventCount(self.memory.room())
-    }
-
     /// Reaps the participant `dead`: undoes its claims, its taken messages and its cursor.
     /// The caller holds the kernel's lock on its record, and notifies both event counts
     /// afterwards.
@@ -212,27 +199,16 @@ impl Ring {
         }
         self.memory.cursor(dead).swap(INACTIVE);
         // An earlier reaper of this participant may have been killed right before this.
-        if (restored || self.delivery == Delivery::One) && !mutant::active(Mutant::RestoredSilently)
-        {
+        if restored || self.delivery == Delivery::One {
             self.memory.restored().add(1);
         }
     }
 
     fn bury(&self, claim: Stamp) {
-        let phase = if mutant::active(Mutant::DeadClaimPublished) {
-            Phase::Published
-        } else {
-            Phase::Tombstone
-        };
-        self.change(claim, Stamp::new(claim.position(), phase, 0));
+        self.change(claim, Stamp::new(claim.position(), Phase::Tombstone, 0));
     }
 
     fn restore(&self, taken: Stamp) {
-        let phase = if mutant::active(Mutant::DeadTakeConsumed) {
-            Phase::Consumed
-        } else {
-            Phase::Published
-        };
-        self.change(taken, Stamp::new(taken.position(), phase, 0));
+        self.change(taken, Stamp::new(taken.position(), Phase::Published, 0));
     }
 }

@@ -4,7 +4,6 @@ use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::stamp::MAX_POSITION;
 use super::{Corrupt, Delivery, INACTIVE, OBSERVER, Phase, Ring, Stamp};
-use crate::mutant::{self, Mutant};
 
 /// The outcome of an attempt to claim a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +54,7 @@ impl Ring {
             }
             if tail >= *limit && self.delivery == Delivery::Every && !self.drop_oldest {
                 *limit = self.find_limit();
-                if tail >= *limit && !mutant::active(Mutant::IgnoresCursors) {
+                if tail >= *limit {
                     return Claim::Full;
                 }
             }
@@ -64,9 +63,7 @@ impl Ring {
             if word.replace(stamp.0, claimed.0) {
                 // For readers that copy: none sees the new bytes and the old stamp.
                 fence(Ordering::Release);
-                if !mutant::active(Mutant::NobodyHelps) {
-                    self.advance_tail(tail);
-                }
+                self.advance_tail(tail);
                 return Claim::Claimed(tail);
             }
         }
@@ -86,11 +83,7 @@ impl Ring {
             };
         }
         if position == tail {
-            return if mutant::active(Mutant::NobodyHelps) {
-                AtTail::Busy
-            } else {
-                AtTail::Ahead
-            };
+            return AtTail::Ahead;
         }
         if position + self.capacity != tail {
             return AtTail::Odd;
@@ -126,12 +119,6 @@ impl Ring {
     /// Makes the claimed message visible. The caller notifies `published` afterwards.
     #[inline]
     pub(crate) fn publish(&self, me: usize, position: u64) -> Result<(), Corrupt> {
-        if mutant::active(Mutant::RelaxedPublish) {
-            let published = Stamp::new(position, Phase::Published, 0);
-            let word = self.memory.stamp(self.index(position));
-            word.store(published.0, Ordering::Relaxed);
-            return Ok(());
-        }
         self.end_claim(me, position, Phase::Published)
     }
 

@@ -15,7 +15,6 @@
 use blitz_io_futex::atomic::Ordering;
 
 use super::{Corrupt, Phase, Ring, Stamp};
-use crate::mutant::{self, Mutant};
 
 /// The outcome of an attempt to take a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,11 +76,6 @@ impl Ring {
     #[inline]
     fn take(&self, message: Stamp, me: usize) -> bool {
         let taken = Stamp::new(message.position(), Phase::Taken, me);
-        if mutant::active(Mutant::TakesByStore) {
-            let word = self.memory.stamp(self.index(message.position()));
-            word.swap(taken.0);
-            return true;
-        }
         self.change(message, taken)
     }
 
@@ -104,15 +98,10 @@ impl Ring {
 
     /// Whether no message is left that a receiver has or can still get. Only for a receiver
     /// that has seen that there is no sender: see the head of `mod.rs`.
-    #[cold]
-    pub(crate) fn is_drained(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         (0..self.capacity).all(|index| {
             let word = self.memory.stamp(index).load(Ordering::Acquire);
-            match Stamp(word).phase() {
-                Phase::Published => false,
-                Phase::Taken => mutant::active(Mutant::EndsWhileTaken),
-                _ => true,
-            }
+            !matches!(Stamp(word).phase(), Phase::Published | Phase::Taken)
         })
     }
 

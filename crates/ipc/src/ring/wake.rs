@@ -31,9 +31,55 @@
 use blitz_io_futex::atomic::Ordering;
 
 use super::{Delivery, OBSERVER, Ring};
-use crate::mutant::{self, Mutant};
+use crate::event_count::EventCount;
+
+/// The event for which a participant waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Awaited {
+    /// A message: receivers, as long as there is a sender.
+    Published = 1,
+    /// A free place: senders, and the receivers of a queue that has no sender.
+    Room = 2,
+}
 
 impl Ring {
+    /// The event count on which the participants that wait for this event sleep.
+    #[inline]
+    pub(crate) fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
+        EventCount(match awaited {
+            Awaited::Published => self.memory.published(),
+            Awaited::Room => self.memory.room(),
+        })
+    }
+
+    /// The event count on which receivers sleep.
+    #[inline]
+    pub(crate) fn published(&self) -> EventCount<'_> {
+        self.event_count(Awaited::Published)
+    }
+
+    /// The event count on which senders sleep.
+    #[inline]
+    pub(crate) fn room(&self) -> EventCount<'_> {
+        self.event_count(Awaited::Room)
+    }
+
+    /// Returns the event for which a receiver waits that has seen no sender, and then found
+    /// no message; `None` if no message will come.
+    #[cold]
+    pub(crate) fn awaited_without_senders(&self) -> Option<Awaited> {
+        if self.delivery == Delivery::Every || self.is_drained() {
+            return None;
+        }
+        Some(Awaited::Room)
+    }
+
+    /// Wakes the receivers that wait without a sender, after a sender has written its role.
+    /// Returns `true` if doorbells are to be rung, too.
+    pub(crate) fn notify_joined_sender(&self) -> bool {
+        self.room().notify()
+    }
+
     /// Wakes receivers after `position` was published or given up. Returns `true` if
     /// doorbells are to be rung, too.
     #[inline]
@@ -56,15 +102,10 @@ impl Ring {
 
     #[cold]
     fn is_awaited(&self, position: u64) -> bool {
-        let awaited = if mutant::active(Mutant::WakesOneTooEarly) {
-            position + 1
-        } else {
-            position
-        };
         self.wakes_always()
             || (0..self.participants).any(|participant| {
                 let cursor = self.memory.cursor(participant).load(Ordering::Acquire);
-                cursor == awaited || cursor == OBSERVER
+                cursor == position || cursor == OBSERVER
             })
     }
 
@@ -72,10 +113,6 @@ impl Ring {
     fn held_senders_up(&self, position: u64) -> bool {
         let tail = self.memory.tail().load(Ordering::Acquire);
         let needed = position.saturating_add(self.capacity);
-        if mutant::active(Mutant::WakesOneTooLate) {
-            needed < tail
-        } else {
-            self.wakes_always() || needed <= tail
-        }
+        self.wakes_always() || needed <= tail
     }
 }
