@@ -60,10 +60,6 @@ mod emit;
 mod error;
 #[cfg(feature = "gzip")]
 pub mod gzip;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod pipeline;
 mod progress;
 mod run;

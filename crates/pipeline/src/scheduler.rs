@@ -88,7 +88,6 @@ use blitz_io_futex::atomic::Ordering::Relaxed;
 use blitz_io_sync::internals::{Lock, LockGuard};
 use crossbeam_utils::CachePadded;
 
-use crate::mutant::{Mutant, active};
 use crate::progress::Progress;
 use crate::sleeper::Sleeper;
 use crate::state::{Listed, Outcome, Size, State, Step};
@@ -113,9 +112,6 @@ impl Scheduler {
     /// Publishes what worker `me` has done, and chooses what it does next.
     pub fn next(&self, me: usize, outcome: Outcome) -> Step {
         let mut state = self.state.lock();
-        if active(Mutant::ResultsWaitForRoom) {
-            state = self.wait_for_room(me, state, outcome);
-        }
         state.publish(outcome);
         loop {
             state = match self.choose(state) {
@@ -135,7 +131,6 @@ impl Scheduler {
         if outcome == Outcome::Woken {
             let listed = state.sleepers.iter().position(|it| it.worker == me);
             match listed {
-                Some(_) if active(Mutant::KeepsTheOldWaker) => return Poll::Pending,
                 Some(at) => old = state.sleepers.swap_remove(at).waker,
                 None => state.on_its_way = false,
             }
@@ -250,9 +245,6 @@ impl Scheduler {
         if state.sleepers.is_empty() || state.on_its_way || !state.can_choose() {
             return;
         }
-        if active(Mutant::KeepsWorkToItself) {
-            panic!("a worker sleeps beside a possible step");
-        }
         let sleeper = state.sleepers.pop();
         state.on_its_way = true;
         drop(state);
@@ -269,14 +261,8 @@ impl Scheduler {
     /// Ends the run: wakes all workers.
     #[cold]
     fn release(&self, mut state: LockGuard<'_, State>) {
-        if active(Mutant::EndIsNoEvent) {
-            return;
-        }
         let sleepers = std::mem::take(&mut state.sleepers);
-        let pending: Vec<Waker> = match active(Mutant::EndForgetsPending) {
-            true => Vec::new(),
-            false => state.pending.iter_mut().filter_map(Option::take).collect(),
-        };
+        let pending: Vec<Waker> = state.pending.iter_mut().filter_map(Option::take).collect();
         drop(state);
         sleepers.into_iter().for_each(|sleeper| self.wake(sleeper));
         pending.into_iter().for_each(Waker::wake);
@@ -288,10 +274,6 @@ impl Scheduler {
         mut state: LockGuard<'a, State>,
         waker: Option<Waker>,
     ) -> LockGuard<'a, State> {
-        if active(Mutant::LooksBeforeItIsListed) {
-            drop(state);
-            state = self.state.lock();
-        }
         state.sleepers.push(Listed { worker, waker });
         state
     }
@@ -307,19 +289,14 @@ impl Scheduler {
         state
     }
 
-    /// A mistake that some pipelines make: see `docs/pipelines.md`.
-    #[cold]
-    fn wait_for_room<'a>(
-        &'a self,
-        me: usize,
-        mut state: LockGuard<'a, State>,
-        outcome: Outcome,
-    ) -> LockGuard<'a, State> {
-        if matches!(outcome, Outcome::Processed { .. }) {
-            while !state.stopped && state.slots.iter().any(|slot| slot.done) {
-                state = self.sleep(me, state);
-            }
-        }
-        state
+    /// Panics unless no step is possible, no worker sleeps, or a woken worker is on its way.
+    /// For models: see "No wake-up is lost" at the head of this file.
+    #[cfg(loom)]
+    pub fn assert_no_lost_wake_up(&self) {
+        let state = self.state.lock();
+        assert!(
+            state.sleepers.is_empty() || state.on_its_way || !state.can_choose(),
+            "a worker sleeps beside a possible step"
+        );
     }
 }

@@ -16,8 +16,6 @@ use std::time::{Duration, Instant};
 use blitz_io_futex::atomic::AtomicU32;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-use crate::mutant::{Mutant, active};
-
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 const WOKEN: u32 = 2;
@@ -51,9 +49,6 @@ impl Sleeper {
 
     /// Wakes the worker, which is no longer listed.
     pub fn wake(&self) {
-        if active(Mutant::WakesOnlyTheSleeping) && self.0.load(Acquire) != ASLEEP {
-            return;
-        }
         if self.0.swap(WOKEN, AcqRel) == ASLEEP {
             blitz_io_futex::wake_one(&self.0);
         }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 use blitz_io_pipeline::model::{Read, Scheduler, Size, Steps, work};
-use blitz_io_pipeline::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
@@ -48,6 +47,7 @@ impl Shared {
 
 impl Steps for Worker<'_> {
     fn read(&mut self, _: usize, item: u64) -> Read {
+        self.0.scheduler.assert_no_lost_wake_up();
         if self.0.trouble == Trouble::Source(item) {
             return Read::Failed;
         }
@@ -66,6 +66,7 @@ impl Steps for Worker<'_> {
     }
 
     fn process(&mut self, item: u64) -> bool {
+        self.0.scheduler.assert_no_lost_wake_up();
         if self.0.trouble == Trouble::Cancel(item) {
             self.0.cancelled.store(true, Ordering::Relaxed);
         }
@@ -171,22 +172,4 @@ fn cancelling_ends_the_run() {
     for item in 0..2 {
         model(run(2, 2, Trouble::Cancel(item)));
     }
-}
-
-macro_rules! found {
-    ($($name:ident: $mutant:ident,)*) => {$(
-        #[test]
-        #[should_panic]
-        fn $name() {
-            mutant::with(Mutant::$mutant, || model(run(3, 2, Trouble::None)));
-        }
-    )*};
-}
-
-found! {
-    mutant_wakes_only_the_sleeping: WakesOnlyTheSleeping,
-    mutant_end_is_no_event: EndIsNoEvent,
-    mutant_looks_before_it_is_listed: LooksBeforeItIsListed,
-    mutant_results_wait_for_room: ResultsWaitForRoom,
-    mutant_keeps_work_to_itself: KeepsWorkToItself,
 }

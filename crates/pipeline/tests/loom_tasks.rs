@@ -9,7 +9,6 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_io_futex::atomic::AtomicBool;
 use blitz_io_pipeline::model::{PollSteps, Read, Scheduler, Size, TaskWorker};
-use blitz_io_pipeline::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::thread;
@@ -204,21 +203,4 @@ fn dropping_the_run_ends_its_tasks() {
 #[test]
 fn a_task_that_is_dropped_ends_the_others() {
     model(run(3, Ends::TaskDropped, false));
-}
-
-macro_rules! found {
-    ($($name:ident: $mutant:ident, $run:expr;)*) => {$(
-        #[test]
-        #[should_panic]
-        fn $name() {
-            mutant::with(Mutant::$mutant, || model($run));
-        }
-    )*};
-}
-
-found! {
-    mutant_end_is_no_event_to_tasks: EndIsNoEvent, run(2, Ends::Well, false);
-    mutant_keeps_the_old_waker: KeepsTheOldWaker, run(2, Ends::Well, true);
-    mutant_end_forgets_pending: EndForgetsPending, run(3, Ends::StageFails(0), false);
-    mutant_drop_forgets_pending: EndForgetsPending, run(3, Ends::Dropped(0), false);
 }
