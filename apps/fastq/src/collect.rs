@@ -2,7 +2,7 @@
 //! sequences.
 
 use crate::duplicates::{Places, Seen};
-use crate::noted::{Adapters, Of};
+use crate::noted::{Event, Of};
 use crate::options::Options;
 use crate::overrepresented::Sequences;
 use crate::process::Done;
@@ -20,17 +20,17 @@ pub struct Found {
 }
 
 impl Found {
-    /// Counts an adapter. Returns false if there are too many.
-    fn add(&mut self, bases: &[u8]) -> bool {
+    /// Counts an adapter so many times. Returns false if there are too many.
+    fn add(&mut self, bases: &[u8], times: u64) -> bool {
         if let Some(count) = self.counts.get_mut(bases) {
-            *count += 1;
+            *count += times;
             return true;
         }
         let len = self.counts.len();
         if len > MOST_ADAPTERS || (len > MANY_ADAPTERS && simple(bases)) {
             return false;
         }
-        self.counts.insert(bases.into(), 1);
+        self.counts.insert(bases.into(), times);
         true
     }
 
@@ -51,6 +51,12 @@ fn simple(bases: &[u8]) -> bool {
 }
 
 /// Takes the results of the batches, in their order.
+pub trait Collect {
+    /// Takes the results of the next batch.
+    fn add(&mut self, done: &Done);
+}
+
+/// The counts of a whole run.
 pub struct Collector {
     pub seen: Option<Seen>,
     pub adapters: [Found; 2],
@@ -75,12 +81,31 @@ impl Collector {
         }
     }
 
-    /// Takes the results of the next batch.
-    pub fn add(&mut self, done: &Done) {
+    /// Counts an adapter, or the two of a pair, so many times.
+    pub fn add_adapter(&mut self, event: &Event<impl AsRef<[u8]>>, times: u64) {
+        let (of, bases, second) = (event.of, event.bases.as_ref(), event.second.as_ref());
+        self.trimmed_bases += (bases.len() + second.len()) as u64 * times;
+        if of != Of::Pair {
+            self.trimmed_reads += matches!(of, Of::Read1 | Of::Read2) as u64 * times;
+            self.adapters[matches!(of, Of::Read2 | Of::Read2Again) as usize].add(bases, times);
+            return;
+        }
+        self.trimmed_reads += 2 * times;
+        // If read 1 has too many adapters, fastp does not count that of read 2 either.
+        if (bases.is_empty() || self.adapters[0].add(bases, times)) && !second.is_empty() {
+            self.adapters[1].add(second, times);
+        }
+    }
+}
+
+impl Collect for Collector {
+    fn add(&mut self, done: &Done) {
         if let Some(seen) = &mut self.seen {
             seen.add(&done.places, |_| {});
         }
-        self.add_adapters(&done.adapters);
+        for event in done.adapters.events() {
+            self.add_adapter(&event, 1);
+        }
         for which in 0..2 {
             done.all_bases[which]
                 .iter()
@@ -88,25 +113,6 @@ impl Collector {
             done.passed_bases[which]
                 .iter()
                 .for_each(|seq| self.after[which].add(seq));
-        }
-    }
-
-    fn add_adapters(&mut self, adapters: &Adapters) {
-        let mut adapters = adapters.iter();
-        while let Some((of, bases)) = adapters.next() {
-            self.trimmed_bases += bases.len() as u64;
-            if of != Of::Pair {
-                self.trimmed_reads += matches!(of, Of::Read1 | Of::Read2) as u64;
-                self.adapters[matches!(of, Of::Read2 | Of::Read2Again) as usize].add(bases);
-                continue;
-            }
-            let second = adapters.next().map_or(&b""[..], |(_, bases)| bases);
-            self.trimmed_bases += second.len() as u64;
-            self.trimmed_reads += 2;
-            // If read 1 has too many adapters, fastp does not count that of read 2 either.
-            if (bases.is_empty() || self.adapters[0].add(bases)) && !second.is_empty() {
-                self.adapters[1].add(second);
-            }
         }
     }
 }

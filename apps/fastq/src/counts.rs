@@ -2,11 +2,13 @@
 
 use crate::filter::VERDICTS;
 use crate::stats::Stats;
+use serde::{Deserialize, Serialize};
 
 /// The longest insert that is counted by its size.
 pub const LONGEST_INSERT: usize = 512;
 
 /// The counts of a worker. They are sums, so it does not matter which worker counted what.
+#[derive(Serialize, Deserialize)]
 pub struct Counts {
     /// Reads that differ before and after the filters, and those that do not.
     pub before: [Stats; 2],
@@ -58,6 +60,13 @@ impl Counts {
         self.merged_pairs += other.merged_pairs;
         self.corrected_reads += other.corrected_reads;
         self.corrected_bases += other.corrected_bases;
+    }
+
+    /// Prepares the counts to be written.
+    pub fn settle(&mut self) {
+        for stats in [&mut self.before, &mut self.after, &mut self.both] {
+            stats.iter_mut().for_each(Stats::settle);
+        }
     }
 
     /// Returns the statistics of read 1 and read 2, before and after the filters.

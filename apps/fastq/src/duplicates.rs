@@ -146,6 +146,39 @@ impl Seen {
         }
     }
 
+    /// Creates the result of counts that were made before.
+    pub fn counted(reads: u64, duplicates: u64) -> Self {
+        Self {
+            arrays: vec![],
+            reads,
+            duplicates,
+        }
+    }
+
+    /// Counts later reads, given how many there are, and the bits of those that are not
+    /// duplicates of each other. Returns `None` if these cannot be bits of so many reads. Reads
+    /// that were counted before are not counted again.
+    pub fn add_later(&mut self, reads: u64, places: &[u64]) -> Option<()> {
+        if self.arrays.is_empty() {
+            return places.is_empty().then_some(());
+        }
+        let new = (places.len() / self.arrays.len()) as u64;
+        let bits = self.arrays.first().map_or(0, Bits::len);
+        if places.len() % self.arrays.len() != 0 || places.iter().any(|&place| place >= bits) {
+            return None;
+        }
+        let duplicates = reads.checked_sub(new)?;
+        self.add(places, |_| {});
+        self.reads += duplicates;
+        self.duplicates += duplicates;
+        Some(())
+    }
+
+    /// Returns how many bits each read has.
+    pub fn arrays(&self) -> usize {
+        self.arrays.len()
+    }
+
     /// Returns the share of the reads that occurred before.
     pub fn rate(&self) -> f64 {
         if self.reads == 0 {
@@ -175,6 +208,14 @@ impl Bits {
             slots: vec![FREE; 1 << 10],
             used: 0,
             bits,
+        }
+    }
+
+    /// Returns how many bits there are.
+    fn len(&self) -> u64 {
+        match self {
+            Self::Few { bits, .. } => *bits,
+            Self::Many(words) => words.len() as u64 * 64,
         }
     }
 

@@ -2,7 +2,7 @@
 //! bytes instead of files.
 
 use crate::arguments::Arguments;
-use crate::collect::Collector;
+use crate::collect::{Collect, Collector};
 use crate::options::Options;
 use crate::process::{Batch, STREAMS, Stream, Worker};
 use crate::record::Blocks;

@@ -1,11 +1,12 @@
 //! Input files: plain and gzip, including blocked gzip and sequences of members. The content
 //! tells which, not the name.
 
+use crate::cluster::Cut;
 use crate::failure::Failure;
 use crate::file_names::path;
 use blitz_io::pipeline::gzip::MemberReader;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many bytes the inflater reads at a time.
 const COMPRESSED: usize = 1 << 17;
 /// How a gzip file begins.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// An input file, which can be read from its beginning several times.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub struct InputFile {
     name: String,
     /// What cannot be opened twice: a pipe, a device or standard input.
     stream: Option<Arc<Mutex<Stream>>>,
+    /// The position of the first record that is read for the last time.
+    begin: Cut,
     /// How many bytes of the file were read for the last time.
     bytes_read: Arc<AtomicU64>,
 }
@@ -48,8 +51,20 @@ impl InputFile {
         Ok(Self {
             name: name.to_owned(),
             stream: stream.map(|stream| Arc::new(Mutex::new(stream))),
+            begin: Cut::default(),
             bytes_read: Arc::default(),
         })
+    }
+
+    /// Lets the file be read from this position on for the last time.
+    pub fn from(mut self, begin: Cut) -> Self {
+        self.begin = begin;
+        self
+    }
+
+    /// Returns the position of the first record that is read for the last time.
+    pub fn begin(&self) -> Cut {
+        self.begin
     }
 
     pub fn name(&self) -> &str {
@@ -72,17 +87,22 @@ impl InputFile {
         }
     }
 
-    /// Returns a reader of the content from the beginning, the last one.
+    /// Returns a reader of the content from the offset of the begin on, the last one.
     pub fn read(&self) -> Result<Content, Failure> {
         match &self.stream {
             Some(stream) => Ok(self.content(Last {
                 ahead: Cursor::new(mem::take(&mut lock(stream).ahead)),
                 stream: stream.clone(),
             })),
-            None => Ok(self.content(Counted {
-                file: self.file()?,
-                bytes: self.bytes_read.clone(),
-            })),
+            None => {
+                let mut file = self.file()?;
+                file.seek(SeekFrom::Start(self.begin.offset))
+                    .map_err(|error| Failure::file(&self.name, "read it", &error))?;
+                Ok(self.content(Counted {
+                    file,
+                    bytes: self.bytes_read.clone(),
+                }))
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod arguments;
 mod bins;
 mod chart;
 mod check;
+mod cluster;
 mod collect;
 mod compared;
 mod count;
@@ -65,6 +66,12 @@ pub fn main() -> ExitCode {
             env!("CARGO_PKG_VERSION")
         ));
     }
+    match cluster::step(program, rest) {
+        None => {}
+        Some(Ok(cluster::Done::Usage(text))) => return print(text),
+        Some(Ok(cluster::Done::Step)) => return ExitCode::SUCCESS,
+        Some(Err(failure)) => return failed(&failure),
+    }
     let arguments = match arguments::Arguments::parse(rest) {
         Err(error) => {
             eprintln!("ERROR: {error}\n{program} --help lists the options");
@@ -87,11 +94,13 @@ pub fn main() -> ExitCode {
             );
             ExitCode::SUCCESS
         }
-        Err(failure) => {
-            eprintln!("ERROR: {failure}");
-            ExitCode::from(failure.code)
-        }
+        Err(failure) => failed(&failure),
     }
+}
+
+fn failed(failure: &failure::Failure) -> ExitCode {
+    eprintln!("ERROR: {failure}");
+    ExitCode::from(failure.code)
 }
 
 /// Prints text on standard output. It is no failure if the reader is gone (`--help | head`).

@@ -1,5 +1,7 @@
 //! Notes of a worker about a batch for the counts that depend on the order of all reads.
 
+use serde::{Deserialize, Serialize};
+
 /// Adapters that were trimmed, in order.
 #[derive(Default)]
 pub struct Adapters {
@@ -8,7 +10,7 @@ pub struct Adapters {
 }
 
 /// From which read an adapter was trimmed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Of {
     Read1,
     Read2,
@@ -31,13 +33,46 @@ impl Of {
     }
 }
 
+/// One adapter, or the two of a pair.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Event<B> {
+    pub of: Of,
+    pub bases: B,
+    /// The adapter of read 2, if this is a pair.
+    pub second: B,
+}
+
+impl<B> Event<B> {
+    pub fn map<C>(self, each: impl Fn(B) -> C) -> Event<C> {
+        Event {
+            of: self.of,
+            bases: each(self.bases),
+            second: each(self.second),
+        }
+    }
+}
+
 impl Adapters {
     pub fn push(&mut self, of: Of, bases: &[u8]) {
         self.bytes.extend_from_slice(bases);
         self.found.push((of, bases.len() as u32));
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Of, &[u8])> {
+    /// Returns the adapters, those of a pair together.
+    pub fn events(&self) -> impl Iterator<Item = Event<&[u8]>> {
+        let mut adapters = self.iter();
+        std::iter::from_fn(move || {
+            let (of, bases) = adapters.next()?;
+            let second = if of == Of::Pair {
+                adapters.next().map_or(&b""[..], |(_, bases)| bases)
+            } else {
+                b""
+            };
+            Some(Event { of, bases, second })
+        })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Of, &[u8])> {
         let mut rest = &self.bytes[..];
         self.found.iter().map(move |&(of, len)| {
             let (bases, after) = rest.split_at(len as usize);

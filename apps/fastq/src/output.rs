@@ -6,6 +6,7 @@ use crate::options::{Options, Split};
 use crate::process::{Done, STREAMS, Stream};
 use crate::spare::Spare;
 use blitz_io::pipeline::atomic_output::{AtomicOutput, CompleteOutput, Target};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -44,6 +45,17 @@ impl Output {
         self.written = true;
         let written = self.file.write_all(bytes);
         written.map_err(|error| Failure::file(&self.name, "write it", &error))
+    }
+
+    /// Appends a file.
+    fn append(&mut self, name: &str) -> Result<(), Failure> {
+        let part = File::open(crate::file_names::path(name));
+        let mut part = part.map_err(|error| Failure::file(name, "open it", &error))?;
+        self.written = true;
+        let copied = io::copy(&mut part, &mut self.file);
+        copied
+            .map(drop)
+            .map_err(|error| Failure::data(format!("{}: cannot append {name}: {error}", self.name)))
     }
 
     /// Completes the file, which does not get its name yet.
@@ -197,6 +209,32 @@ impl Outputs {
             && by_files.is_none_or(|files| self.number < files)
         {
             self.next_files()?;
+        }
+        Ok(())
+    }
+
+    /// Returns which streams something was written to.
+    pub fn written(&self) -> [bool; STREAMS] {
+        self.streams
+            .each_ref()
+            .map(|output| output.as_ref().is_some_and(|output| output.written))
+    }
+
+    /// Returns the names of the files that the options name.
+    pub fn names(options: &Options) -> impl Iterator<Item = String> {
+        let named = names(options).map(|(_, name)| name.to_owned());
+        named.into_iter().filter(|name| !name.is_empty())
+    }
+
+    /// Appends the files of a shard, of those streams that it has written something to.
+    pub fn append(&mut self, shard: &Options, written: &[bool; STREAMS]) -> Result<(), Failure> {
+        for (stream, name) in names(shard) {
+            let Some(output) = &mut self.streams[stream as usize] else {
+                continue;
+            };
+            if written[stream as usize] {
+                output.append(name)?;
+            }
         }
         Ok(())
     }

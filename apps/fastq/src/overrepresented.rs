@@ -80,7 +80,18 @@ pub struct Sequences {
     read_length: usize,
     reads: u64,
     at: HashMap<Box<[u8]>, usize>,
-    counts: Vec<(u64, Vec<u64>)>,
+    lengths: Vec<usize>,
+    counts: Vec<Count>,
+}
+
+/// How often a sequence occurs, and how often each place of a read is part of it.
+type Count = (u64, Vec<u64>);
+
+fn count((count, places): &mut Count, at: usize, length: usize, times: u64) {
+    *count += times;
+    for place in places.iter_mut().skip(at).take(length) {
+        *place += times;
+    }
 }
 
 impl Sequences {
@@ -97,6 +108,7 @@ impl Sequences {
             read_length,
             reads: 0,
             at,
+            lengths: hot.iter().map(Vec::len).collect(),
             counts,
         }
     }
@@ -105,7 +117,20 @@ impl Sequences {
     pub fn add(&mut self, seq: &[u8]) {
         let sampled = self.reads.is_multiple_of(self.sampling);
         self.reads += 1;
-        if !sampled || self.at.is_empty() {
+        if !sampled {
+            return;
+        }
+        // The counts are taken out while `scan` borrows the rest.
+        let mut counts = std::mem::take(&mut self.counts);
+        self.scan(seq, |found, at| {
+            count(&mut counts[found], at, self.lengths[found], 1)
+        });
+        self.counts = counts;
+    }
+
+    /// Calls `each` with every sequence in the read, and its place.
+    pub fn scan(&self, seq: &[u8], mut each: impl FnMut(usize, usize)) {
+        if self.at.is_empty() {
             return;
         }
         for size in lengths(self.read_length)
@@ -115,16 +140,34 @@ impl Sequences {
             let mut at = 0;
             while at + size < seq.len() {
                 if let Some(&found) = self.at.get(&seq[at..at + size]) {
-                    let (count, places) = &mut self.counts[found];
-                    *count += 1;
-                    for place in places.iter_mut().skip(at).take(size) {
-                        *place += 1;
-                    }
+                    each(found, at);
                     at += size;
                 }
                 at += 1;
             }
         }
+    }
+
+    /// Counts a sequence at a place so many times. Returns `None` if there is no such sequence.
+    pub fn hit(&mut self, found: usize, at: usize, times: u64) -> Option<()> {
+        count(self.counts.get_mut(found)?, at, self.lengths[found], times);
+        Some(())
+    }
+
+    /// Passes over so many reads.
+    pub fn pass(&mut self, reads: u64) {
+        self.reads += reads;
+    }
+
+    /// Returns how many reads come before the next one that is looked at.
+    pub fn next_sampled(&self) -> u64 {
+        let after = self.reads % self.sampling;
+        (self.sampling - after) % self.sampling
+    }
+
+    /// Returns in one of how many reads sequences are counted.
+    pub fn sampling(&self) -> u64 {
+        self.sampling
     }
 
     /// Returns the sequences that occur often enough, how often, and how often each place

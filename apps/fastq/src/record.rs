@@ -1,9 +1,10 @@
 //! Records of a FASTQ file, found in blocks of bytes and not copied out of them.
 
+use crate::cluster::Cut;
 use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::spare::Spare;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// Where a record is in its block.
 #[derive(Clone, Copy, Debug)]
@@ -160,9 +161,21 @@ const LINE: usize = 256 << 20;
 const LARGEST: usize = BLOCK + 4 * LINE + CHUNK;
 
 impl Blocks {
-    /// Cuts the file for the last time.
+    /// Cuts the file for the last time, from its begin on.
     pub fn open(file: &InputFile) -> Result<Self, Failure> {
-        Ok(Self::new(file.name(), Box::new(file.read()?)))
+        let mut content = file.read()?;
+        let Cut {
+            record, line, skip, ..
+        } = file.begin();
+        let skipped = io::copy(&mut (&mut content).take(skip), &mut io::sink());
+        match skipped {
+            Ok(skipped) if skipped == skip => {}
+            Ok(_) => return Err(Failure::data(format!("{}: it is cut off", file.name()))),
+            Err(error) => return Err(Failure::file(file.name(), "read it", &error)),
+        }
+        let mut blocks = Self::new(file.name(), Box::new(content));
+        (blocks.records, blocks.lines) = (record, line);
+        Ok(blocks)
     }
 
     /// Cuts the file, of which everything can be read again.

@@ -1,9 +1,9 @@
 //! A run, from the options to the reports.
 
-use crate::collect::Collector;
+use crate::collect::{Collect, Collector};
 use crate::counts::Counts;
 use crate::detect;
-use crate::duplicates::Places;
+use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::options::Options;
@@ -33,11 +33,9 @@ impl Stage {
         counts: &Arc<Mutex<Counts>>,
     ) -> Self {
         let (written, compressed) = output::wanted(options);
-        // With `--dedup` the source has already noted them.
-        let places = places.filter(|_| !options.dedup).cloned();
         Self {
             options: options.clone(),
-            worker: Worker::new(options.clone(), written, places),
+            worker: Worker::new(options.clone(), written, places.cloned()),
             compressed,
             compressor: output::compressor(options.compression),
             counts: counts.clone(),
@@ -81,27 +79,57 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     // First of all, so that a wrong name is reported at once.
     let mut outputs = Outputs::create(&options)?;
-    let mut json = Output::create(&options.json)?;
-    let mut html = Output::create(&options.html)?;
+    let json = Output::create(&options.json)?;
+    let html = Output::create(&options.html)?;
     let hot = detect::look(&mut options, &files)?;
     outputs.set_split_size(options.split_size);
     let options = Arc::new(options);
     let places = options
         .duplication
         .then(|| Arc::new(Places::new(options.duplication_level)));
-    let mut source = Source::open(&files, &options, places.as_ref())?;
+    let source = Source::open(&files, &options, places.as_ref())?;
+    // With `--dedup` the source has already noted them.
+    let places = places.filter(|_| !options.dedup);
+    let collector = Collector::new(&options, places.as_deref(), &hot);
+    let mut processed = process(&options, files, source, places.as_ref(), collector, outputs)?;
+    if options.dedup {
+        processed.collector.seen = processed.seen;
+    }
+    let report = Report::new(&options, processed.counts, &processed.collector);
+    finish(&options, &report, json, html, processed.outputs)
+}
+
+/// The results of a run.
+pub struct Processed<C> {
+    pub counts: Counts,
+    pub collector: C,
+    /// The reads that the source has seen, with `--dedup`.
+    seen: Option<Seen>,
+    /// The files, complete but for their names.
+    pub outputs: Outputs,
+}
+
+/// Processes all reads of a source.
+pub fn process<C: Collect + Send>(
+    options: &Arc<Options>,
+    files: Vec<InputFile>,
+    mut source: Source,
+    places: Option<&Arc<Places>>,
+    collector: C,
+    outputs: Outputs,
+) -> Result<Processed<C>, Failure> {
     let counts = Arc::new(Mutex::new(Counts::default()));
     let mut sink = Sink {
-        collector: Collector::new(&options, places.as_deref().filter(|_| !options.dedup), &hot),
+        collector,
         outputs,
-        progress: Progress::new(&options, files),
+        progress: Progress::new(options, files),
     };
-    let stage = || Stage::new(&options, places.as_ref(), &counts);
+    let stage = || Stage::new(options, places, &counts);
     match &mut source {
         Source::One(one) => {
             let stages = pipeline::source(|| one.next());
             drive(
-                &options,
+                options,
                 stages.map_with(stage, |stage, batch| Ok(stage.process(batch))),
                 &mut sink,
             )
@@ -113,27 +141,38 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
                 [Box::new(|| first.in_step()), Box::new(|| second.in_step())];
             let stages = pipeline::joined(next);
             drive(
-                &options,
+                options,
                 stages.map_with(stage, |stage, reads| stage.pair(reads)),
                 &mut sink,
             )
             .map_err(|error| match error {
                 Error::Uneven { source, .. } => {
-                    source::ended(&options, source, inputs[source].last())
+                    source::ended(options, source, inputs[source].last())
                 }
                 other => failure(other),
             })?;
         }
     }
-    if options.dedup {
-        sink.collector.seen = source.seen();
-    }
     let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
-    let report = Report::new(&options, counts, &sink.collector);
-    // No file gets its final name before all are written.
-    json.write(crate::json::write(&report).as_bytes())?;
-    html.write(crate::html::write(&report).as_bytes())?;
-    sink.outputs.finish()?;
+    Ok(Processed {
+        counts,
+        collector: sink.collector,
+        seen: source.seen(),
+        outputs: sink.outputs,
+    })
+}
+
+/// Writes the reports. No file gets its final name before all are written.
+pub fn finish(
+    options: &Options,
+    report: &Report,
+    mut json: Output,
+    mut html: Output,
+    outputs: Outputs,
+) -> Result<(), Failure> {
+    json.write(crate::json::write(report).as_bytes())?;
+    html.write(crate::html::write(report).as_bytes())?;
+    outputs.finish()?;
     json.finish()?;
     html.finish()?;
     report.print();
@@ -149,10 +188,10 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
 /// not stop a single thread.
 const BATCHES_A_THREAD: usize = 2;
 
-fn drive<'a, P: Send + 'a>(
+fn drive<'a, P: Send + 'a, C: Collect + Send>(
     options: &Options,
     stages: Stages<'a, P, Done, Failure>,
-    sink: &'a mut Sink,
+    sink: &'a mut Sink<C>,
 ) -> Result<(), Error<Failure>> {
     stages
         .sink(|done| sink.take(done))
@@ -170,13 +209,13 @@ fn failure(error: Error<Failure>) -> Failure {
 }
 
 /// Takes the results of the batches, in their order.
-struct Sink {
-    collector: Collector,
+struct Sink<C> {
+    collector: C,
     outputs: Outputs,
     progress: Progress,
 }
 
-impl Sink {
+impl<C: Collect> Sink<C> {
     fn take(&mut self, done: Done) -> Result<(), Failure> {
         self.collector.add(&done);
         self.outputs.write(&done)?;

@@ -1,5 +1,6 @@
 //! Where batches come from: one file, or two files in step.
 
+use crate::cluster::Bitmap;
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
 use crate::input::InputFile;
@@ -62,7 +63,14 @@ pub enum Source {
 pub struct One {
     options: Arc<Options>,
     inputs: Vec<Input>,
-    dedup: Option<(Arc<Places>, Seen)>,
+    dedup: Option<Dedup>,
+}
+
+/// How a source knows which reads occurred before.
+enum Dedup {
+    Seen(Arc<Places>, Seen),
+    /// In a shard: from the plan.
+    Known(Bitmap),
 }
 
 impl Source {
@@ -77,11 +85,28 @@ impl Source {
         if let ([first, second], None) = (files, dedup) {
             return Ok(Self::Two(Box::new([open(first)?, open(second)?])));
         }
-        let inputs = files.iter().map(open).collect::<Result<_, _>>()?;
-        let dedup = dedup.map(|places| (places.clone(), Seen::new(places)));
+        let dedup = dedup.map(|places| Dedup::Seen(places.clone(), Seen::new(places)));
+        Self::one(files, options, dedup)
+    }
+
+    /// Opens the files of a shard, of which is known which reads occurred before.
+    pub fn known(
+        files: &[InputFile],
+        options: &Arc<Options>,
+        known: Bitmap,
+    ) -> Result<Self, Failure> {
+        Self::one(files, options, Some(Dedup::Known(known)))
+    }
+
+    fn one(
+        files: &[InputFile],
+        options: &Arc<Options>,
+        dedup: Option<Dedup>,
+    ) -> Result<Self, Failure> {
+        let inputs = files.iter().map(|file| Input::open(file, options));
         Ok(Self::One(Box::new(One {
             options: options.clone(),
-            inputs,
+            inputs: inputs.collect::<Result<_, _>>()?,
             dedup,
         })))
     }
@@ -89,7 +114,10 @@ impl Source {
     /// Returns the earlier reads, if they were noted.
     pub fn seen(self) -> Option<Seen> {
         match self {
-            Self::One(one) => one.dedup.map(|(_, seen)| seen),
+            Self::One(one) => match one.dedup? {
+                Dedup::Seen(_, seen) => Some(seen),
+                Dedup::Known(_) => None,
+            },
             Self::Two(_) => None,
         }
     }
@@ -131,14 +159,21 @@ impl One {
                 batch.reads[0] = block;
             }
         }
-        if let Some((places, seen)) = &mut self.dedup {
-            let mut noted = vec![];
-            for at in 0..batch.len(&self.options) {
-                let (read1, read2) = batch.get(&self.options, at);
-                places.note(&read1, read2.as_ref(), &mut noted);
+        match &mut self.dedup {
+            None => {}
+            Some(Dedup::Seen(places, seen)) => {
+                let mut noted = vec![];
+                for at in 0..batch.len(&self.options) {
+                    let (read1, read2) = batch.get(&self.options, at);
+                    places.note(&read1, read2.as_ref(), &mut noted);
+                }
+                let duplicate = &mut batch.duplicate;
+                seen.add(&noted, |known| duplicate.push(known));
             }
-            let duplicate = &mut batch.duplicate;
-            seen.add(&noted, |known| duplicate.push(known));
+            Some(Dedup::Known(bits)) => {
+                let reads = batch.len(&self.options);
+                batch.duplicate.extend((0..reads).map(|_| bits.next()));
+            }
         }
         Ok(Some(batch))
     }

@@ -6,6 +6,7 @@
 //! to wide sums.
 
 use crate::bins;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// How many bits a field has that counts bases; the sum of qualities has eight more.
@@ -56,7 +57,7 @@ const KMER: u32 = 5;
 const KMERS: usize = 1 << (2 * KMER);
 
 /// The sums of one base at one cycle.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Cell {
     bases: u64,
     q20: u64,
@@ -75,12 +76,14 @@ impl Cell {
     }
 }
 
-/// The statistics of some reads.
-#[derive(Clone)]
+/// The statistics of some reads. They must be settled before they are written.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Stats {
     reads: u64,
     lengths: u64,
+    #[serde(skip)]
     pending: u32,
+    #[serde(skip)]
     words: Vec<[u64; 8]>,
     cells: Vec<[Cell; 8]>,
     kmers: Vec<u64>,
@@ -170,7 +173,7 @@ impl Stats {
 
     /// Adds the words to the wide sums.
     #[cold]
-    fn settle(&mut self) {
+    pub fn settle(&mut self) {
         self.settle_bins(0..self.words.len());
         self.pending = 0;
     }

@@ -1,0 +1,287 @@
+//! Where an input file can be cut: the positions of some of its records.
+
+use crate::failure::Failure;
+use crate::input::{self, InputFile};
+use flate2::bufread::GzDecoder;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+
+/// The position of a record in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The number of records before it.
+    pub record: u64,
+    /// The number of lines before it.
+    pub line: u64,
+    /// The offset in the file: of the record itself in a plain file, else of a gzip member.
+    pub offset: u64,
+    /// The number of bytes of content between that offset and the record.
+    pub skip: u64,
+}
+
+/// The number of positions that are kept. With more than that, most are dropped.
+const MOST: usize = 1 << 16;
+/// The content is read in pieces of this size.
+const CHUNK: usize = 1 << 17;
+
+/// Positions of the records of one file, at regular distances.
+pub struct Cuts {
+    /// The records of which the position is known.
+    pub cuts: Vec<Cut>,
+    /// The number of records.
+    pub records: u64,
+    /// The number of lines.
+    pub lines: u64,
+}
+
+/// How many records there are between two positions that are kept.
+#[derive(Clone, Copy)]
+pub enum Step {
+    /// As few as memory allows, in multiples of this number.
+    Fine(u64),
+    /// This number.
+    Fixed(u64),
+}
+
+impl Cuts {
+    /// Finds the positions of records in the file, up to `most` records.
+    pub fn find(file: &InputFile, step: Step, most: u64) -> Result<Self, Failure> {
+        let mut finder = Finder::new(step, most);
+        let read = finder.read(file);
+        read.map_err(|error| Failure::file(file.name(), "read it", &error))?;
+        Ok(Self {
+            cuts: finder.cuts,
+            records: finder.records.min(most),
+            lines: finder.lines,
+        })
+    }
+}
+
+/// Follows the lines of a file. A record has four lines; empty lines before it are skipped.
+struct Finder {
+    cuts: Vec<Cut>,
+    step: u64,
+    fine: bool,
+    most: u64,
+    records: u64,
+    lines: u64,
+    /// Which of the record's lines comes next or is being read.
+    part: u8,
+    /// The bytes of the current line so far, and the last of them.
+    length: u64,
+    last: u8,
+    /// Where the current line starts, if it is the first of a record.
+    start: (u64, u64),
+}
+
+impl Finder {
+    fn new(step: Step, most: u64) -> Self {
+        let (fine, step) = match step {
+            Step::Fine(step) => (true, step),
+            Step::Fixed(step) => (false, step),
+        };
+        Self {
+            cuts: vec![],
+            step,
+            fine,
+            most,
+            records: 0,
+            lines: 0,
+            part: 0,
+            length: 0,
+            last: 0,
+            start: (0, 0),
+        }
+    }
+
+    fn read(&mut self, file: &InputFile) -> io::Result<()> {
+        let mut bytes = Counted {
+            input: BufReader::with_capacity(
+                CHUNK,
+                File::open(crate::file_names::path(file.name()))?,
+            ),
+            consumed: 0,
+        };
+        if bytes.fill_buf()?.starts_with(&input::GZIP) {
+            self.members(&mut bytes)?;
+        } else {
+            let mut at = 0;
+            self.content(&mut bytes, |read| {
+                at += read;
+                (0, at - read)
+            })?;
+            // Nothing needs to be skipped in plain content.
+            for cut in &mut self.cuts {
+                cut.offset = std::mem::take(&mut cut.skip);
+            }
+        }
+        if self.length > 0 {
+            self.end_line();
+        }
+        Ok(())
+    }
+
+    /// Reads all members of a gzip file.
+    fn members(&mut self, bytes: &mut Counted) -> io::Result<()> {
+        // Zeros may follow the last member.
+        while !self.is_done() && bytes.fill_buf()?.starts_with(&input::GZIP[..1]) {
+            let (offset, mut skip) = (bytes.consumed, 0);
+            let mut member = GzDecoder::new(&mut *bytes);
+            self.content(&mut member, |read| {
+                skip += read;
+                (offset, skip - read)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Reads one piece of content to its end. `place` returns the position of a chunk, given its
+    /// length.
+    fn content(
+        &mut self,
+        content: &mut impl Read,
+        mut place: impl FnMut(u64) -> (u64, u64),
+    ) -> io::Result<()> {
+        let mut chunk = vec![0; CHUNK];
+        while !self.is_done() {
+            match content.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(read) => self.chunk(&chunk[..read], place(read as u64)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.records > self.most
+    }
+
+    fn chunk(&mut self, mut bytes: &[u8], (offset, skip): (u64, u64)) {
+        let whole = bytes.len();
+        while !bytes.is_empty() {
+            if self.length == 0 && self.part == 0 {
+                let at = (whole - bytes.len()) as u64;
+                self.start = (offset, skip + at);
+            }
+            let Some(end) = memchr::memchr(b'\n', bytes) else {
+                self.length += bytes.len() as u64;
+                self.last = bytes[bytes.len() - 1];
+                return;
+            };
+            if end > 0 {
+                self.length += end as u64;
+                self.last = bytes[end - 1];
+            }
+            self.end_line();
+            bytes = &bytes[end + 1..];
+        }
+    }
+
+    fn end_line(&mut self) {
+        let empty = self.length == 0 || (self.length == 1 && self.last == b'\r');
+        self.length = 0;
+        self.lines += 1;
+        if self.part > 0 {
+            self.part = (self.part + 1) % 4;
+        } else if !empty {
+            if self.records.is_multiple_of(self.step) && self.records < self.most {
+                self.keep();
+            }
+            self.records += 1;
+            self.part = 1;
+        }
+    }
+
+    fn keep(&mut self) {
+        let (offset, skip) = self.start;
+        self.cuts.push(Cut {
+            record: self.records,
+            line: self.lines - 1,
+            offset,
+            skip,
+        });
+        if self.fine && self.cuts.len() > MOST {
+            self.step *= if self.step.is_multiple_of(1000) {
+                2
+            } else {
+                10
+            };
+            let step = self.step;
+            self.cuts.retain(|cut| cut.record.is_multiple_of(step));
+        }
+    }
+}
+
+/// Counts the bytes that were consumed.
+struct Counted {
+    input: BufReader<File>,
+    consumed: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.consumed += read as u64;
+        Ok(read)
+    }
+}
+
+impl BufRead for Counted {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.consumed += amount as u64;
+        self.input.consume(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cuts the text, read in pieces of `size` bytes, at every second record.
+    fn cut(text: &[u8], size: usize) -> (Vec<Cut>, u64) {
+        let mut finder = Finder::new(Step::Fixed(2), u64::MAX);
+        for (at, chunk) in text.chunks(size).enumerate() {
+            finder.chunk(chunk, (0, (at * size) as u64));
+        }
+        if finder.length > 0 {
+            finder.end_line();
+        }
+        (finder.cuts, finder.records)
+    }
+
+    #[test]
+    fn records_are_found_whatever_the_pieces() {
+        let text = b"\n\r\n@a\nAC\n+\n@@\n@b\n\n+\n\n\n@c\r\nG\r\n+\r\nI\r\n@d\nA\n+\n@";
+        for size in 1..text.len() {
+            let (cuts, records) = cut(text, size);
+            assert_eq!(records, 4, "pieces of {size}");
+            let found: Vec<_> = cuts
+                .iter()
+                .map(|cut| (cut.record, cut.line, cut.skip))
+                .collect();
+            assert_eq!(found, [(0, 2, 3), (2, 11, 25)], "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn positions_become_fewer_when_there_are_many() {
+        let mut finder = Finder::new(Step::Fine(1), u64::MAX);
+        let record = b"@\nA\n+\nI\n";
+        for at in 0..200_000u64 {
+            finder.chunk(record, (at * record.len() as u64, 0));
+        }
+        assert!(finder.cuts.len() <= MOST && finder.step == 10);
+        assert!(finder.cuts.iter().enumerate().all(|(at, cut)| {
+            cut.record == at as u64 * 10
+                && cut.offset == cut.record * 8
+                && cut.line == cut.record * 4
+        }));
+    }
+}

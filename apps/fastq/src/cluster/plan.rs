@@ -1,0 +1,370 @@
+//! The first step: what is detected in the input, and where it is cut.
+
+use super::cuts::{Cut, Cuts, Step};
+use super::{Own, part};
+use crate::arguments::Arguments;
+use crate::detect;
+use crate::duplicates::Places;
+use crate::failure::Failure;
+use crate::file_names::path;
+use crate::input::InputFile;
+use crate::options::{Options, Split};
+use crate::output::Output;
+use crate::source::{self, BATCH, Source};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// Increased when the form of plans and states changes.
+const FORMAT: u32 = 1;
+
+/// The result of the first step.
+#[derive(Serialize, Deserialize)]
+pub struct Plan {
+    format: u32,
+    /// The version of the program, which all steps must share.
+    version: String,
+    /// The command of the run that is spread, for the reports.
+    command: String,
+    arguments: Vec<String>,
+    detected: Detected,
+    /// The sizes of the input files, in bytes.
+    sizes: Vec<u64>,
+    /// The number of reads or pairs.
+    pub reads: u64,
+    /// With `--dedup`: how many reads or pairs occurred before.
+    pub duplicates: Option<u64>,
+    pub shards: Vec<Shard>,
+}
+
+/// A part of the input.
+#[derive(Serialize, Deserialize)]
+pub struct Shard {
+    /// The number of reads or pairs.
+    pub reads: u64,
+    /// Where it begins in each input file.
+    pub begin: Vec<Cut>,
+}
+
+/// What a run detects in its input before it processes it.
+#[derive(Serialize, Deserialize)]
+struct Detected {
+    adapters: [String; 2],
+    poly_g: bool,
+    read_length: [usize; 2],
+    /// The sequences that may be overrepresented.
+    sequences: [Vec<Vec<u8>>; 2],
+}
+
+/// Writes the plan of a run.
+pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
+    let cutting = match (own.number("shards")?, own.number("shard_size")?) {
+        (Some(shards), None) => Cutting::Shards(shards),
+        (None, Some(size)) => Cutting::Size(size),
+        _ => {
+            return Err(Failure::options(
+                "a plan needs either --shards or --shard_size",
+            ));
+        }
+    };
+    let arguments = Arguments::parse(words).map_err(Failure::options)?;
+    let shown = [program]
+        .into_iter()
+        .chain(words.iter().map(String::as_str));
+    let command: String = shown.map(|word| format!("{word} ")).collect();
+    let mut options = Options::new(&arguments, command.clone())?;
+    refuse(&options)?;
+    let names = [&options.in1, &options.in2].into_iter();
+    let files = names
+        .filter(|name| !name.is_empty())
+        .map(|name| InputFile::open(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(stream) = files.iter().find(|file| file.is_stream()) {
+        return Err(Failure::options(format!(
+            "{}: a plan needs files, as every shard reads its part",
+            stream.name()
+        )));
+    }
+    let sequences = detect::look(&mut options, &files)?;
+    let (reads, shards) = cut(&options, &files, cutting)?;
+    let options = Arc::new(options);
+    let duplicates = if options.dedup {
+        let bitmap = Bitmap::of_input(&files, &options)?;
+        bitmap.write(own.plan())?;
+        Some(bitmap.count())
+    } else {
+        None
+    };
+    let plan = Plan {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command,
+        arguments: words.to_vec(),
+        detected: Detected {
+            adapters: [options.adapter1.clone(), options.adapter2.clone()],
+            poly_g: options.poly_g,
+            read_length: options.read_length,
+            sequences,
+        },
+        sizes: files.iter().map(|file| file.size().unwrap_or(0)).collect(),
+        reads,
+        duplicates,
+        shards,
+    };
+    let mut output = Output::create(own.plan())?;
+    let text = serde_json::to_string_pretty(&plan).expect("a plan can be written as JSON");
+    output.write(text.as_bytes())?;
+    output.write(b"\n")?;
+    output.finish()?;
+    let what = if options.paired() { "pairs" } else { "reads" };
+    eprintln!(
+        "{}: {} shards of {reads} {what}",
+        own.plan(),
+        plan.shards.len()
+    );
+    Ok(())
+}
+
+/// Fails if the options cannot be spread.
+fn refuse(options: &Options) -> Result<(), Failure> {
+    let why = if options.split != Split::No {
+        "--split and --split_by_lines number the files of one run: give the size of the shards"
+    } else if options.stdout {
+        "--stdout has one writer: name output files"
+    } else if !options.seekable() {
+        "standard input can be read only once: name input files"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::options(format!("a plan cannot be made: {why}")))
+}
+
+/// How large the shards are.
+#[derive(Clone, Copy)]
+enum Cutting {
+    Shards(u64),
+    Size(u64),
+}
+
+/// Cuts the files. Returns how many reads or pairs there are, and the shards.
+fn cut(
+    options: &Options,
+    files: &[InputFile],
+    cutting: Cutting,
+) -> Result<(u64, Vec<Shard>), Failure> {
+    let records = if options.interleaved { 2 } else { 1 };
+    let step = match cutting {
+        Cutting::Shards(_) => Step::Fine(records),
+        Cutting::Size(size) => Step::Fixed(size.saturating_mul(records)),
+    };
+    let most = match options.reads_to_process {
+        0 => u64::MAX,
+        reads => reads.saturating_mul(records),
+    };
+    let found: Vec<Cuts> = std::thread::scope(|scope| {
+        let threads: Vec<_> = files
+            .iter()
+            .map(|file| scope.spawn(move || Cuts::find(file, step, most)))
+            .collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.collect::<Result<_, _>>()
+    })?;
+    if let [first, second] = &found[..]
+        && first.records != second.records
+    {
+        let short = (first.records > second.records) as usize;
+        let last = (found[short].records, found[short].lines);
+        return Err(source::ended(options, short, last));
+    }
+    let reads = found[0].records.div_ceil(records);
+    let mut begins: Vec<usize> = match cutting {
+        Cutting::Size(_) => (0..found[0].cuts.len()).collect(),
+        Cutting::Shards(shards) => {
+            let known = &found[0].cuts;
+            let mut begins: Vec<usize> = (0..shards)
+                .map(|shard| begin(known, records, reads, shard, shards))
+                .collect();
+            begins.dedup();
+            begins
+        }
+    };
+    // An empty input has one shard.
+    if found[0].cuts.is_empty() {
+        begins = vec![];
+    }
+    let ends = begins
+        .iter()
+        .skip(1)
+        .map(|&at| found[0].cuts[at].record / records);
+    let ends: Vec<u64> = ends.chain([reads]).collect();
+    let mut shards: Vec<Shard> = begins
+        .iter()
+        .zip(&ends)
+        .map(|(&at, end)| Shard {
+            reads: end - found[0].cuts[at].record / records,
+            begin: found.iter().map(|cuts| cuts.cuts[at]).collect(),
+        })
+        .collect();
+    if shards.is_empty() {
+        shards.push(Shard {
+            reads: 0,
+            begin: vec![Cut::default(); files.len()],
+        });
+    }
+    Ok((reads, shards))
+}
+
+/// Returns which of the known positions is the begin of a shard. Large shards begin where a run
+/// begins a batch, so that compressed output has the same members.
+fn begin(known: &[Cut], records: u64, reads: u64, shard: u64, shards: u64) -> usize {
+    let mut ideal = (u128::from(reads) * u128::from(shard) / u128::from(shards)) as u64;
+    if reads / shards >= 2 * BATCH as u64 {
+        ideal = ideal / BATCH as u64 * BATCH as u64;
+    }
+    let after = known.partition_point(|cut| cut.record <= ideal * records);
+    after.saturating_sub(1)
+}
+
+impl Plan {
+    /// Reads the plan from its file. Also returns a number that identifies it.
+    pub fn read(own: &Own) -> Result<(Self, u64), Failure> {
+        let name = own.plan();
+        let text = fs::read(path(name)).map_err(|error| Failure::file(name, "read it", &error))?;
+        let plan: Self = serde_json::from_slice(&text)
+            .map_err(|error| Failure::data(format!("{name}: this is no plan: {error}")))?;
+        let version = env!("CARGO_PKG_VERSION");
+        if plan.format != FORMAT || plan.version != version {
+            return Err(Failure::data(format!(
+                "{name}: the plan was made by version {}, and this is {version}: make it again",
+                plan.version
+            )));
+        }
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Ok((plan, hasher.finish()))
+    }
+
+    /// Returns the options of the run that is spread, with what was detected, and the sequences
+    /// that may be overrepresented.
+    pub fn options(&self) -> Result<(Options, &[Vec<Vec<u8>>; 2]), Failure> {
+        let arguments = Arguments::parse(&self.arguments).map_err(Failure::options)?;
+        let mut options = Options::new(&arguments, self.command.clone())?;
+        refuse(&options)?;
+        let detected = &self.detected;
+        [options.adapter1, options.adapter2] = detected.adapters.clone();
+        options.poly_g = detected.poly_g;
+        options.read_length = detected.read_length;
+        Ok((options, &detected.sequences))
+    }
+
+    /// Opens the input files at the begin of a shard.
+    pub fn open(&self, options: &Options, shard: &Shard) -> Result<Vec<InputFile>, Failure> {
+        let names = [&options.in1, &options.in2].into_iter();
+        let names = names.filter(|name| !name.is_empty());
+        let mut files = vec![];
+        for (at, name) in names.enumerate() {
+            let (Some(begin), Some(size)) = (shard.begin.get(at), self.sizes.get(at)) else {
+                return Err(Failure::data("the plan has too few input files"));
+            };
+            let file = InputFile::open(name)?;
+            if file.size() != Some(*size) {
+                return Err(Failure::data(format!(
+                    "{name}: it has changed since the plan was made: make it again"
+                )));
+            }
+            files.push(file.from(*begin));
+        }
+        Ok(files)
+    }
+}
+
+/// With `--dedup`: a bit for each read or pair of the input, set if it occurred before.
+pub struct Bitmap {
+    bytes: Vec<u8>,
+    next: u64,
+}
+
+impl Bitmap {
+    fn of_input(files: &[InputFile], options: &Arc<Options>) -> Result<Self, Failure> {
+        let places = Arc::new(Places::new(options.duplication_level));
+        let mut source = Source::open(files, options, Some(&places))?;
+        let mut bitmap = Self {
+            bytes: vec![],
+            next: 0,
+        };
+        let Source::One(one) = &mut source else {
+            unreachable!("duplicates are dropped by a source of one thread");
+        };
+        while let Some(batch) = one.next()? {
+            batch.duplicate.iter().for_each(|&known| bitmap.push(known));
+        }
+        Ok(bitmap)
+    }
+
+    fn push(&mut self, known: bool) {
+        if self.next.is_multiple_of(8) {
+            self.bytes.push(0);
+        }
+        let last = self.bytes.last_mut().expect("one was pushed");
+        *last |= u8::from(known) << (self.next % 8);
+        self.next += 1;
+    }
+
+    fn count(&self) -> u64 {
+        self.bytes
+            .iter()
+            .map(|byte| u64::from(byte.count_ones()))
+            .sum()
+    }
+
+    fn write(&self, plan: &str) -> Result<(), Failure> {
+        let mut output = Output::create(&Self::name(plan))?;
+        output.write(&self.bytes)?;
+        output.finish()
+    }
+
+    fn name(plan: &str) -> String {
+        part(plan, 0) + ".duplicates"
+    }
+
+    /// Reads the bits of the reads after the first `before` ones. Fails if there are not `reads`.
+    pub fn read(plan: &str, before: u64, reads: u64) -> Result<Self, Failure> {
+        let name = Self::name(plan);
+        let bytes = fs::read(path(&name));
+        let bytes = bytes.map_err(|error| Failure::file(&name, "read it", &error))?;
+        if (bytes.len() as u64) < before.saturating_add(reads).div_ceil(8) {
+            return Err(Failure::data(format!(
+                "{name}: it is cut off: make the plan again"
+            )));
+        }
+        Ok(Self {
+            bytes,
+            next: before,
+        })
+    }
+
+    /// Returns whether the next read or pair occurred before.
+    pub fn next(&mut self) -> bool {
+        let byte = self.bytes.get((self.next / 8) as usize);
+        let known = byte.is_some_and(|byte| byte >> (self.next % 8) & 1 != 0);
+        self.next += 1;
+        known
+    }
+
+    /// Removes the file.
+    pub fn remove(plan: &str) -> Result<(), Failure> {
+        let name = Self::name(plan);
+        match fs::remove_file(path(&name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Failure::file(&name, "remove it", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
