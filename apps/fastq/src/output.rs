@@ -7,7 +7,7 @@ use crate::process::{Done, STREAMS, Stream};
 use crate::spare::Spare;
 use blitz_io::pipeline::atomic_output::{AtomicOutput, CompleteOutput, Target};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// Buffers whose bytes were written, to be used again.
@@ -51,11 +51,15 @@ impl Output {
     fn append(&mut self, name: &str) -> Result<(), Failure> {
         let part = File::open(crate::file_names::path(name));
         let mut part = part.map_err(|error| Failure::file(name, "open it", &error))?;
-        self.written = true;
-        let copied = io::copy(&mut part, &mut self.file);
-        copied
-            .map(drop)
-            .map_err(|error| Failure::data(format!("{}: cannot append {name}: {error}", self.name)))
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            match part.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(read) => self.write(&buffer[..read])?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Failure::file(name, "read it", &error)),
+            }
+        }
     }
 
     /// Completes the file, which does not get its name yet.

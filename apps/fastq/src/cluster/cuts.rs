@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::input::{self, InputFile};
+use blitz_io::pipeline::gzip;
 use flate2::bufread::GzDecoder;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// The position of a record in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +48,12 @@ pub enum Step {
 impl Cuts {
     /// Finds the positions of records in the file, up to `most` records.
     pub fn find(file: &InputFile, step: Step, most: u64) -> Result<Self, Failure> {
+        let failed = |error| Failure::file(file.name(), "read it", &error);
         let mut finder = Finder::new(step, most);
-        let read = finder.read(file);
-        read.map_err(|error| Failure::file(file.name(), "read it", &error))?;
+        if !finder.blocks(file).map_err(failed)? {
+            finder = Finder::new(step, most);
+            finder.read(file).map_err(failed)?;
+        }
         Ok(Self {
             cuts: finder.cuts,
             records: finder.records.min(most),
@@ -95,12 +99,36 @@ impl Finder {
         }
     }
 
+    /// Reads blocked gzip, whose blocks are inflated whole. Returns false for other files, also
+    /// for those that only begin with such blocks.
+    fn blocks(&mut self, file: &InputFile) -> io::Result<bool> {
+        let mut bytes = open(file)?;
+        if !gzip::is_bgzf(bytes.fill_buf()?) {
+            return Ok(false);
+        }
+        let mut next = gzip::bgzf_blocks(bytes, CHUNK);
+        let mut inflater = gzip::Decompressor::new();
+        let mut offset = 0;
+        while !self.is_done() {
+            let blocks = match next() {
+                Ok(Some(blocks)) => blocks,
+                Ok(None) => break,
+                // Other members may follow. The slower way also tells what is wrong.
+                Err(_) => return Ok(false),
+            };
+            let Ok(content) = inflater.bgzf(&blocks) else {
+                return Ok(false);
+            };
+            self.chunk(&content, (offset, 0));
+            offset += blocks.len() as u64;
+        }
+        self.end();
+        Ok(true)
+    }
+
     fn read(&mut self, file: &InputFile) -> io::Result<()> {
         let mut bytes = Counted {
-            input: BufReader::with_capacity(
-                CHUNK,
-                File::open(crate::file_names::path(file.name()))?,
-            ),
+            input: open(file)?,
             consumed: 0,
         };
         if bytes.fill_buf()?.starts_with(&input::GZIP) {
@@ -116,10 +144,15 @@ impl Finder {
                 cut.offset = std::mem::take(&mut cut.skip);
             }
         }
+        self.end();
+        Ok(())
+    }
+
+    /// Ends the last line, if it has no end.
+    fn end(&mut self) {
         if self.length > 0 {
             self.end_line();
         }
-        Ok(())
     }
 
     /// Reads all members of a gzip file.
@@ -148,7 +181,7 @@ impl Finder {
             match content.read(&mut chunk) {
                 Ok(0) => return Ok(()),
                 Ok(read) => self.chunk(&chunk[..read], place(read as u64)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
@@ -213,6 +246,11 @@ impl Finder {
             self.cuts.retain(|cut| cut.record.is_multiple_of(step));
         }
     }
+}
+
+fn open(file: &InputFile) -> io::Result<BufReader<File>> {
+    let file = File::open(crate::file_names::path(file.name()))?;
+    Ok(BufReader::with_capacity(CHUNK, file))
 }
 
 /// Counts the bytes that were consumed.

@@ -54,7 +54,7 @@ pub fn step(program: &str, words: &[String]) -> Option<Result<Done, Failure>> {
     };
     if words
         .iter()
-        .any(|word| ["--help", "-?", "-h"].contains(&word.as_str()))
+        .any(|word| ["--help", "-?"].contains(&word.as_str()))
     {
         return Some(Ok(Done::Usage(USAGE)));
     }
