@@ -1,14 +1,17 @@
 use std::fmt;
+#[cfg(unix)]
+use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::deadline;
-
+#[cfg(unix)]
+use crate::doorbell::Doorbell;
 use crate::endpoint::{Endpoint, Role};
 use crate::error::{Error, WaitError};
+use crate::kind::Kind;
 use crate::primitive::{Primitive, PrimitiveBuilder};
 use crate::protocol::barrier::{Arrival, MAX_PARTIES, Standing};
-use crate::settings::Kind;
-use crate::waiting::Attempt;
+use crate::ring::Awaited;
+use crate::wait::{self, Wait, Waiter};
 
 /// A point at which a number of processes meet, again and again.
 ///
@@ -40,7 +43,7 @@ use crate::waiting::Attempt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Barrier {
-    pub(crate) endpoint: Endpoint,
+    endpoint: Endpoint,
     /// The generation of this participant's pending arrival. A forgotten future leaves its
     /// arrival here.
     arrived: Option<u64>,
@@ -64,11 +67,26 @@ impl BarrierWaitResult {
     }
 }
 
-fn attempt(endpoint: &mut Endpoint, generation: u64) -> Attempt<BarrierWaitResult> {
-    match endpoint.segment.parties().standing(generation) {
-        Standing::Open => Ok(Some(BarrierWaitResult(false))),
-        Standing::Broken => Err(WaitError::Broken),
-        Standing::Closed => Ok(None),
+impl Waiter for Barrier {
+    type Output = BarrierWaitResult;
+    type Error = WaitError;
+
+    const AWAITS: Awaited = Awaited::Published;
+
+    #[inline]
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    #[inline]
+    fn attempt(&mut self) -> Result<Option<BarrierWaitResult>, WaitError> {
+        let parties = self.endpoint.segment.parties();
+        let standing = self.arrived.map(|generation| parties.standing(generation));
+        match standing {
+            Some(Standing::Closed) => Ok(None),
+            Some(Standing::Broken) => Err(WaitError::Broken),
+            Some(Standing::Open) | None => Ok(Some(BarrierWaitResult(false))),
+        }
     }
 }
 
@@ -94,7 +112,7 @@ impl Barrier {
     /// [`WaitError::Broken`] if a participant has died; [`WaitError::Forked`] and
     /// [`WaitError::Corrupt`].
     pub fn wait(&mut self) -> Result<BarrierWaitResult, WaitError> {
-        self.wait_deadline(None)
+        self.meet(Wait::Forever)
     }
 
     /// Meets the other parties if all of them are waiting. Otherwise it returns `None` at
@@ -104,7 +122,7 @@ impl Barrier {
     ///
     /// As [`wait`](Self::wait).
     pub fn try_wait(&mut self) -> Result<Option<BarrierWaitResult>, WaitError> {
-        match self.wait_timeout(Duration::ZERO) {
+        match self.meet(Wait::No) {
             Err(WaitError::TimedOut) => Ok(None),
             met => met.map(Some),
         }
@@ -117,7 +135,7 @@ impl Barrier {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<BarrierWaitResult, WaitError> {
-        self.wait_deadline(deadline::after(timeout))
+        self.meet(Wait::after(timeout))
     }
 
     /// Waits as [`wait`](Self::wait) does, but no longer than until `deadline`. A
@@ -127,7 +145,7 @@ impl Barrier {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_until(&mut self, deadline: Instant) -> Result<BarrierWaitResult, WaitError> {
-        self.wait_deadline(Some(deadline))
+        self.meet(Wait::Until(deadline))
     }
 
     /// Returns how many parties meet.
@@ -135,13 +153,12 @@ impl Barrier {
         self.endpoint.segment.settings.entries()
     }
 
-    fn wait_deadline(&mut self, until: Option<Instant>) -> Result<BarrierWaitResult, WaitError> {
-        let Some(generation) = self.arrive()? else {
+    fn meet(&mut self, wait: Wait) -> Result<BarrierWaitResult, WaitError> {
+        if !self.arrive()? {
             return Ok(BarrierWaitResult(true));
-        };
+        }
         let waiting = Waiting(self);
-        let endpoint = &mut waiting.0.endpoint;
-        let result = endpoint.wait(until, |endpoint| attempt(endpoint, generation));
+        let result = wait::block(waiting.0, wait);
         waiting.end(result)
     }
 
@@ -156,18 +173,16 @@ impl Barrier {
     ///
     /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(unix)]
-    pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<BarrierWaitResult, WaitError>
+    pub async fn wait_when<F, R>(&mut self, readable: F) -> Result<BarrierWaitResult, WaitError>
     where
         F: FnMut() -> R,
-        R: Future<Output = std::io::Result<()>>,
+        R: Future<Output = io::Result<()>>,
     {
-        let Some(generation) = self.arrive()? else {
+        if !self.arrive()? {
             return Ok(BarrierWaitResult(true));
-        };
+        }
         let waiting = Waiting(self);
-        let endpoint = &mut waiting.0.endpoint;
-        let mut attempt = |endpoint: &mut Endpoint| attempt(endpoint, generation);
-        let result = endpoint.wait_when(&mut attempt, &mut readable).await;
+        let result = wait::when(waiting.0, readable).await;
         waiting.end(result)
     }
 
@@ -187,32 +202,38 @@ impl Barrier {
     /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<BarrierWaitResult, WaitError> {
-        let Some(generation) = self.arrive()? else {
+        if !self.arrive()? {
             return Ok(BarrierWaitResult(true));
-        };
+        }
         let waiting = Waiting(self);
-        let endpoint = &mut waiting.0.endpoint;
-        let result = endpoint
-            .wait_async(move |endpoint| attempt(endpoint, generation))
-            .await;
+        let result = wait::in_runtime(waiting.0).await;
         waiting.end(result)
     }
 
-    /// Arrives. Returns the generation whose end is to be awaited, or `None` if this has
-    /// ended it.
-    fn arrive(&mut self) -> Result<Option<u64>, WaitError> {
-        self.endpoint.check()?;
+    /// Returns the descriptor to wait on for the `…_when` form.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error, for example when there are too many descriptors.
+    #[cfg(unix)]
+    pub fn doorbell(&mut self) -> io::Result<Doorbell> {
+        self.endpoint.doorbell().cloned()
+    }
+
+    /// Arrives. Returns `false` if that has opened the barrier.
+    fn arrive(&mut self) -> Result<bool, WaitError> {
+        self.endpoint.check::<WaitError>()?;
         self.withdraw();
         let arrival = self.endpoint.segment.parties().arrive();
         match self.endpoint.checked(arrival)? {
             Arrival::Broken => Err(WaitError::Broken),
             Arrival::Last => {
                 self.endpoint.segment.notify_entry();
-                Ok(None)
+                Ok(false)
             }
             Arrival::Early(generation) => {
                 self.arrived = Some(generation);
-                Ok(Some(generation))
+                Ok(true)
             }
         }
     }

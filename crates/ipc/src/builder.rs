@@ -2,8 +2,9 @@ use std::path::{Path, PathBuf};
 
 use crate::endpoint::{Endpoint, Role};
 use crate::error::Error;
+use crate::kind::{Kind, WhenFull};
 use crate::segment::{self, Missing, Segment};
-use crate::settings::{Kind, Settings, WhenFull};
+use crate::settings::Settings;
 use crate::trust::Trust;
 use crate::{Receiver, Sender, sys};
 

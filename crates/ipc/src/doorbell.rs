@@ -32,12 +32,11 @@ use blitz_io_aio::Interest;
 #[cfg(feature = "async")]
 use blitz_io_driver::AsyncFd;
 
-use crate::endpoint::{Endpoint, LOOK_EVERY};
-use crate::error::Error;
 use crate::memory::record;
 use crate::ring::Awaited;
 use crate::segment::{FIRST_PARTICIPANT, Segment};
 use crate::sys::{self, PollSet, Wakeups};
+use crate::wait_policy::LOOK_EVERY;
 
 /// A descriptor that becomes readable when an operation should be tried again.
 ///
@@ -95,7 +94,7 @@ pub(crate) struct OwnDoorbell {
 }
 
 impl OwnDoorbell {
-    fn get(&mut self, segment: &Segment, me: usize) -> io::Result<&Doorbell> {
+    pub(crate) fn get(&mut self, segment: &Segment, me: usize) -> io::Result<&Doorbell> {
         if self.doorbell.is_none() {
             self.doorbell = Some(Doorbell::new(segment, me)?);
         }
@@ -111,7 +110,11 @@ impl OwnDoorbell {
     ///
     /// Panics outside of a runtime, and in one without I/O.
     #[cfg(feature = "async")]
-    fn registered(&mut self, segment: &Segment, me: usize) -> io::Result<Arc<AsyncFd<Doorbell>>> {
+    pub(crate) fn registered(
+        &mut self,
+        segment: &Segment,
+        me: usize,
+    ) -> io::Result<Arc<AsyncFd<Doorbell>>> {
         if let Some(registered) = &self.registered {
             return Ok(registered.clone());
         }
@@ -129,44 +132,22 @@ impl OwnDoorbell {
     }
 
     /// Arms the doorbell. The caller then looks a second time.
-    fn arm(&mut self, segment: &Segment, me: usize, what: Awaited) -> io::Result<()> {
+    pub(crate) fn arm(&mut self, segment: &Segment, me: usize, awaited: Awaited) -> io::Result<()> {
         let doorbell = self.get(segment, me)?;
         doorbell.empty();
         let number = doorbell.0.wakeups.number();
         let memory = &segment.ring.memory;
         memory.record(me, record::DOORBELL).swap(number);
-        memory.record(me, record::ARMED).swap(what as u64);
+        memory.record(me, record::ARMED).swap(awaited as u64);
         let now = Instant::now();
         // A timer that has fired must be started again.
         if self.timer_until.is_none_or(|until| now >= until) {
             self.get(segment, me)?.0.set.start_timer(LOOK_EVERY)?;
             self.timer_until = Some(now + LOOK_EVERY);
         }
-        let event_count = segment.ring.event_count(what);
+        let event_count = segment.ring.event_count(awaited);
         event_count.prepare(crate::event_count::DOORBELL);
         Ok(())
-    }
-}
-
-impl Endpoint {
-    /// Returns this participant's doorbell, which the first call makes.
-    pub(crate) fn doorbell(&mut self) -> io::Result<&Doorbell> {
-        if self.is_forked() {
-            // It would replace the parent's.
-            return Err(io::Error::other(Error::Forked));
-        }
-        self.doorbell.get(&self.segment, self.me)
-    }
-
-    /// See [`OwnDoorbell::registered`].
-    #[cfg(feature = "async")]
-    pub(crate) fn registered(&mut self) -> io::Result<Arc<AsyncFd<Doorbell>>> {
-        self.doorbell.registered(&self.segment, self.me)
-    }
-
-    /// See [`OwnDoorbell::arm`].
-    pub(crate) fn arm(&mut self, what: Awaited) -> io::Result<()> {
-        self.doorbell.arm(&self.segment, self.me, what)
     }
 }
 
@@ -177,13 +158,13 @@ pub(crate) async fn rung(doorbell: &AsyncFd<Doorbell>) -> io::Result<()> {
     Ok(())
 }
 
-/// Wakes every participant that awaits `what`.
+/// Wakes every participant that awaits this event.
 #[cold]
-pub(crate) fn ring(segment: &Segment, what: Awaited) {
+pub(crate) fn ring(segment: &Segment, awaited: Awaited) {
     let memory = &segment.ring.memory;
     for participant in 0..segment.settings.participants() {
         let armed = memory.record(participant, record::ARMED);
-        if armed.load(Ordering::Acquire) == what as u64 && armed.replace(what as u64, 0) {
+        if armed.load(Ordering::Acquire) == awaited as u64 && armed.replace(awaited as u64, 0) {
             let number = memory.record(participant, record::DOORBELL);
             let number = number.load(Ordering::Acquire);
             let path = segment.path.as_deref();

@@ -16,20 +16,28 @@
 //! Reaping makes the record empty at its very end, so a participant that is killed while it
 //! reaps leaves a record in use without a lock, which the next one reaps again.
 
+#[cfg(unix)]
+use std::io;
+#[cfg(all(feature = "async", unix))]
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+#[cfg(all(feature = "async", unix))]
+use blitz_io_driver::AsyncFd;
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::EventSpin;
 
+#[cfg(unix)]
+use crate::doorbell::{Doorbell, OwnDoorbell};
 use crate::error::Error;
 use crate::event_count::EventCount;
+use crate::kind::Kind;
 use crate::memory::record;
 use crate::protocol::barrier::Parties;
 use crate::protocol::semaphore::Permits;
 use crate::ring::{Awaited, INACTIVE};
 use crate::segment::{FIRST_PARTICIPANT, Segment};
-use crate::settings::Kind;
 use crate::sys;
+use crate::wait_policy::WaitPolicy;
 
 /// The role of a participant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,11 +58,9 @@ pub(crate) struct Endpoint {
     generation: u32,
     /// A value was found that this library never writes.
     pub(crate) corrupt: bool,
-    /// Outlives a single wait: a participant whose waits are short must look for dead ones,
-    /// too.
-    pub(crate) patience: Patience,
+    pub(crate) policy: WaitPolicy,
     #[cfg(unix)]
-    pub(crate) doorbell: crate::doorbell::OwnDoorbell,
+    pub(crate) doorbell: OwnDoorbell,
 }
 
 impl Endpoint {
@@ -86,7 +92,7 @@ impl Endpoint {
                         me,
                         generation: sys::fork_generation(),
                         corrupt: false,
-                        patience: Patience::new(),
+                        policy: WaitPolicy::new(),
                         #[cfg(unix)]
                         doorbell: Default::default(),
                     });
@@ -111,22 +117,54 @@ impl Endpoint {
     /// did.
     #[cold]
     pub(crate) fn look_if_due(&mut self) -> bool {
-        let due = self.patience.is_over();
+        let due = self.policy.is_look_due();
         if due {
             self.look();
         }
         due
     }
 
-    /// As [`look_if_due`](Self::look_if_due), for a participant that polls, maybe without a
-    /// pause: reads a clock that costs less and is less exact.
+    /// As [`look_if_due`](Self::look_if_due), for a participant that polls.
     #[cold]
     pub(crate) fn look_if_polls_are_due(&mut self) -> bool {
-        let due = self.patience.is_over_for_polls();
+        let due = self.policy.is_look_of_polls_due();
         if due {
             self.look();
         }
         due
+    }
+
+    /// The event count on which this participant sleeps while it awaits this event.
+    pub(crate) fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
+        self.segment.ring.event_count(awaited)
+    }
+
+    /// Sleeps until a notification, until `deadline`, or until it is time for a look.
+    pub(crate) fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {
+        let event_count = self.segment.ring.event_count(awaited);
+        self.policy.sleep(event_count, key, deadline);
+    }
+
+    /// Returns this participant's doorbell, which the first call makes.
+    #[cfg(unix)]
+    pub(crate) fn doorbell(&mut self) -> io::Result<&Doorbell> {
+        if self.is_forked() {
+            // It would replace the parent's.
+            return Err(io::Error::other(Error::Forked));
+        }
+        self.doorbell.get(&self.segment, self.me)
+    }
+
+    /// See [`OwnDoorbell::registered`].
+    #[cfg(all(feature = "async", unix))]
+    pub(crate) fn registered(&mut self) -> io::Result<Arc<AsyncFd<Doorbell>>> {
+        self.doorbell.registered(&self.segment, self.me)
+    }
+
+    /// See [`OwnDoorbell::arm`].
+    #[cfg(unix)]
+    pub(crate) fn arm(&mut self, awaited: Awaited) -> io::Result<()> {
+        self.doorbell.arm(&self.segment, self.me, awaited)
     }
 
     fn look(&self) {
@@ -354,64 +392,6 @@ impl Senders {
     }
 }
 
-/// The interval between a waiter's looks for dead participants. It bounds the delay after
-/// the death of a participant. Twenty looks a second cost next to nothing.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// When to look at the others again, and whether to spin before a sleep.
-pub(crate) struct Patience {
-    next_look: Instant,
-    /// The same, for polls, by the clock of `sys::coarse_time`.
-    next_look_of_polls: Duration,
-    /// Whether spinning would have saved the last sleep.
-    spins: bool,
-}
-
-impl Patience {
-    fn new() -> Self {
-        Self {
-            next_look: Instant::now() + LOOK_EVERY,
-            next_look_of_polls: sys::coarse_time() + LOOK_EVERY,
-            spins: true,
-        }
-    }
-
-    /// Pauses before another attempt. Returns `false` when the thread should sleep. It
-    /// returns `false` at once if the last sleep was longer than all attempts: spinning
-    /// would most likely fail again, and the scheduler delays the wake-up of a thread that
-    /// has spun.
-    pub(crate) fn turn(&self, spin: &mut EventSpin) -> bool {
-        self.spins && spin.turn()
-    }
-
-    /// Sleeps until `deadline`, or until it is time for a look.
-    pub(crate) fn sleep(&mut self, events: EventCount<'_>, key: u32, deadline: Option<Instant>) {
-        let began = Instant::now();
-        let until = deadline.map_or(self.next_look, |deadline| deadline.min(self.next_look));
-        events.sleep(key, Some(until));
-        self.spins = began.elapsed() < EventSpin::YIELD_FOR;
-    }
-
-    /// Whether it is time for a look, which the caller then takes.
-    fn is_over(&mut self) -> bool {
-        let now = Instant::now();
-        let over = now >= self.next_look;
-        if over {
-            self.next_look = now + LOOK_EVERY;
-        }
-        over
-    }
-
-    fn is_over_for_polls(&mut self) -> bool {
-        let now = sys::coarse_time();
-        let over = now >= self.next_look_of_polls;
-        if over {
-            self.next_look_of_polls = now + LOOK_EVERY;
-        }
-        over
-    }
-}
-
 #[cfg(all(test, any(target_os = "linux", target_os = "android")))]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -452,10 +432,10 @@ mod tests {
                 assert!(killed_at > 3, "are the points still there?");
                 return;
             }
-            let has_joined = receiver.endpoint.segment.is_in_use(0);
+            let has_joined = receiver.ring.endpoint.segment.is_in_use(0);
             // A child that another test forks has the lock until it closes its descriptors.
-            while receiver.endpoint.segment.is_in_use(0) {
-                receiver.endpoint.look();
+            while receiver.ring.endpoint.segment.is_in_use(0) {
+                receiver.ring.endpoint.look();
             }
             let expected = if has_joined {
                 RecvError::Disconnected

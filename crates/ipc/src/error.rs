@@ -2,7 +2,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::settings::{Kind, WhenFull};
+use crate::kind::{Kind, WhenFull};
 
 /// The error returned when a segment could not be made, opened or joined.
 ///
@@ -471,6 +471,47 @@ impl fmt::Display for NotifyError {
 }
 
 impl std::error::Error for NotifyError {}
+
+/// The errors of every operation that may have to wait.
+pub(crate) trait Failure: Sized {
+    /// The operation would have to wait.
+    const NOT_NOW: Self;
+    const TIMED_OUT: Self;
+    const FORKED: Self;
+    const CORRUPT: Self;
+
+    /// Waiting for the doorbell has failed.
+    #[cfg(unix)]
+    fn io(error: io::Error) -> Self;
+
+    #[cfg(all(feature = "async", unix))]
+    fn is_io(&self) -> bool;
+}
+
+macro_rules! failure {
+    ($error:ident, $not_now:ident) => {
+        impl Failure for $error {
+            const NOT_NOW: Self = Self::$not_now;
+            const TIMED_OUT: Self = Self::TimedOut;
+            const FORKED: Self = Self::Forked;
+            const CORRUPT: Self = Self::Corrupt;
+
+            #[cfg(unix)]
+            fn io(error: io::Error) -> Self {
+                Self::Io(error.into())
+            }
+
+            #[cfg(all(feature = "async", unix))]
+            fn is_io(&self) -> bool {
+                matches!(self, Self::Io(_))
+            }
+        }
+    };
+}
+
+failure!(SendError, Full);
+failure!(RecvError, Empty);
+failure!(WaitError, TimedOut);
 
 const FORKED: &str = "made before a fork and used in the child; open the segment again there";
 const CORRUPT: &str = "the segment was overwritten by one of its participants";

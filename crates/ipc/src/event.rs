@@ -1,14 +1,17 @@
 use std::fmt;
+#[cfg(unix)]
+use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::deadline;
-
+#[cfg(unix)]
+use crate::doorbell::Doorbell;
 use crate::endpoint::{Endpoint, Role, Senders};
 use crate::error::{Error, NotifyError, WaitError};
+use crate::kind::Kind;
 use crate::primitive::{Primitive, PrimitiveBuilder};
 use crate::protocol::event::{self, Seen};
-use crate::settings::Kind;
-use crate::waiting::Attempt;
+use crate::ring::Awaited;
+use crate::wait::{self, Settled, Wait, Waiter};
 
 /// Notifications with ids, from any process to all listeners.
 ///
@@ -152,7 +155,7 @@ pub struct Notification {
 
 /// The waiting end of an [`Event`].
 pub struct Listener {
-    pub(crate) endpoint: Endpoint,
+    endpoint: Endpoint,
     seen: Seen,
     notifiers: Senders,
 }
@@ -167,7 +170,7 @@ impl Listener {
     /// notifier that had joined has left or died. Until the first notifier has joined, it
     /// waits. [`WaitError::Forked`].
     pub fn wait(&mut self) -> Result<Notification, WaitError> {
-        self.wait_deadline(None)
+        wait::block(self, Wait::Forever)
     }
 
     /// Returns an id that was notified, if there is one.
@@ -176,12 +179,10 @@ impl Listener {
     ///
     /// As [`wait`](Self::wait).
     pub fn try_wait(&mut self) -> Result<Option<Notification>, WaitError> {
-        self.endpoint.check()?;
-        if let Some(found) = find(&self.endpoint, &mut self.seen) {
-            return Ok(Some(found));
+        match wait::block(self, Wait::No) {
+            Err(WaitError::TimedOut) => Ok(None),
+            found => found.map(Some),
         }
-        self.endpoint.look_if_due();
-        attempt(&mut self.endpoint, &mut self.seen, &mut self.notifiers)
     }
 
     /// Waits as [`wait`](Self::wait) does, but no longer than `timeout`.
@@ -190,7 +191,7 @@ impl Listener {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<Notification, WaitError> {
-        self.wait_deadline(deadline::after(timeout))
+        wait::block(self, Wait::after(timeout))
     }
 
     /// Waits as [`wait`](Self::wait) does, but no longer than until `deadline`.
@@ -199,7 +200,7 @@ impl Listener {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_until(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
-        self.wait_deadline(Some(deadline))
+        wait::block(self, Wait::Until(deadline))
     }
 
     /// Returns how many ids there are.
@@ -207,13 +208,14 @@ impl Listener {
         self.seen.ids()
     }
 
-    fn wait_deadline(&mut self, until: Option<Instant>) -> Result<Notification, WaitError> {
-        let Self {
-            endpoint,
-            seen,
-            notifiers,
-        } = self;
-        endpoint.wait(until, |endpoint| attempt(endpoint, seen, notifiers))
+    /// Returns the descriptor to wait on for the `…_when` form.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error, for example when there are too many descriptors.
+    #[cfg(unix)]
+    pub fn doorbell(&mut self) -> io::Result<Doorbell> {
+        self.endpoint.doorbell().cloned()
     }
 
     /// Waits until an id is notified; `readable` waits for the
@@ -228,18 +230,12 @@ impl Listener {
     ///
     /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(unix)]
-    pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<Notification, WaitError>
+    pub async fn wait_when<F, R>(&mut self, readable: F) -> Result<Notification, WaitError>
     where
         F: FnMut() -> R,
-        R: Future<Output = std::io::Result<()>>,
+        R: Future<Output = io::Result<()>>,
     {
-        let Self {
-            endpoint,
-            seen,
-            notifiers,
-        } = self;
-        let mut attempt = |endpoint: &mut Endpoint| attempt(endpoint, seen, notifiers);
-        endpoint.wait_when(&mut attempt, &mut readable).await
+        wait::when(self, readable).await
     }
 
     /// Waits until an id is notified, in the runtime of blitz-io and without blocking it.
@@ -258,35 +254,36 @@ impl Listener {
     /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<Notification, WaitError> {
-        let Self {
-            endpoint,
-            seen,
-            notifiers,
-        } = self;
-        let attempt = |endpoint: &mut Endpoint| attempt(endpoint, seen, notifiers);
-        endpoint.wait_async(attempt).await
+        wait::in_runtime(self).await
     }
 }
 
-#[inline]
-fn find(endpoint: &Endpoint, seen: &mut Seen) -> Option<Notification> {
-    let found = seen.find(&endpoint.segment.ring.memory);
-    found.map(|(id, count)| Notification { id, count })
-}
+impl Waiter for Listener {
+    type Output = Notification;
+    type Error = WaitError;
 
-fn attempt(
-    endpoint: &mut Endpoint,
-    seen: &mut Seen,
-    notifiers: &mut Senders,
-) -> Attempt<Notification> {
-    if let Some(found) = find(endpoint, seen) {
-        return Ok(Some(found));
+    const AWAITS: Awaited = Awaited::Published;
+
+    #[inline]
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
-    if !notifiers.are_gone(&endpoint.segment) {
-        return Ok(None);
+
+    #[inline]
+    fn attempt(&mut self) -> Result<Option<Notification>, WaitError> {
+        let found = self.seen.find(&self.endpoint.segment.ring.memory);
+        Ok(found.map(|(id, count)| Notification { id, count }))
     }
-    // The last notifier may have notified before it left.
-    find(endpoint, seen).map_or(Err(WaitError::Disconnected), |found| Ok(Some(found)))
+
+    fn settle(&mut self) -> Result<Settled<Notification>, WaitError> {
+        let is_over = self.notifiers.are_gone(&self.endpoint.segment);
+        // The last notifier may have notified before it left.
+        match self.attempt()? {
+            Some(found) => Ok(Settled::Done(found)),
+            None if is_over => Err(WaitError::Disconnected),
+            None => Ok(Settled::Waits(Awaited::Published)),
+        }
+    }
 }
 
 impl fmt::Debug for Listener {

@@ -32,7 +32,7 @@
 //!
 //! **A notifier that is killed** after its change, or between its steps, does not wake the
 //! sleepers. They recover as from any other death: no participant sleeps longer than the
-//! interval between two looks (see `Patience` in `endpoint.rs`) without checking everything
+//! interval between two looks (see `wait_policy.rs`) without checking everything
 //! again. A sleeper that is killed leaves a flag behind, which costs one needless wake.
 
 use std::time::Instant;

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::builder::ENDING;
 use crate::error::Error;
+use crate::kind::{Kind, WhenFull};
 use crate::memory::{Snapshot, record};
 use crate::ring::{Delivery, INACTIVE, OBSERVER};
 use crate::segment::{self, FIRST_PARTICIPANT};
-use crate::settings::{Kind, Settings, WhenFull};
+use crate::settings::Settings;
 use crate::sys::{self, SegmentFile};
 
 /// Returns whether segments can be shared between processes on this system.

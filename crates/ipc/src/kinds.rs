@@ -1,6 +1,6 @@
 use crate::builder::Builder;
 use crate::error::Error;
-use crate::settings::Kind;
+use crate::kind::Kind;
 use crate::{Receiver, Sender};
 
 macro_rules! kind {

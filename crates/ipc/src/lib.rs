@@ -102,8 +102,6 @@ compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod anonymous;
-#[cfg(all(not(loom), unix))]
-mod awaiting;
 #[cfg(not(loom))]
 mod barrier;
 #[cfg(not(loom))]
@@ -119,6 +117,8 @@ mod event;
 mod event_count;
 #[cfg(not(loom))]
 mod inspect;
+#[cfg(not(loom))]
+mod kind;
 #[cfg(not(loom))]
 mod kinds;
 #[cfg(not(loom))]
@@ -140,6 +140,10 @@ mod protocol;
 mod receiver;
 mod ring;
 #[cfg(not(loom))]
+mod ring_receiver;
+#[cfg(not(loom))]
+mod ring_sender;
+#[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]
 mod semaphore;
@@ -154,7 +158,9 @@ mod sys;
 #[cfg(not(loom))]
 mod trust;
 #[cfg(not(loom))]
-mod waiting;
+mod wait;
+#[cfg(not(loom))]
+mod wait_policy;
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 pub use anonymous::Anonymous;
@@ -172,6 +178,8 @@ pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
 pub use event::{Event, Listener, Notification, Notifier};
 #[cfg(not(loom))]
 pub use inspect::{Participant, SegmentInfo, clean, clean_in, is_supported, list, list_in};
+#[cfg(not(loom))]
+pub use kind::{Kind, WhenFull};
 #[cfg(not(loom))]
 pub use kinds::{Channel, Queue, Route};
 #[cfg(not(loom))]
@@ -192,8 +200,6 @@ pub use receiver::Receiver;
 pub use semaphore::{Permit, Semaphore};
 #[cfg(not(loom))]
 pub use sender::Sender;
-#[cfg(not(loom))]
-pub use settings::{Kind, WhenFull};
 
 /// Runs the examples of the README as tests.
 #[cfg(all(doctest, not(loom)))]

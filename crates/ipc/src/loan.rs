@@ -1,15 +1,15 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use crate::Sender;
 use crate::error::SendError;
+use crate::ring_sender::RingSender;
 
-/// The place of a message that is being written, from [`Sender::loan`].
+/// The place of a message that is being written, from [`Sender::loan`](crate::Sender::loan).
 ///
 /// At first it holds the bytes of an older message. [`send`](Self::send) makes it visible;
 /// if it is dropped, no message is sent.
 pub struct Loan<'a> {
-    sender: &'a mut Sender,
+    sender: &'a mut RingSender,
     position: u64,
     len: usize,
     /// Whether it is written in the segment, and not in the sender's buffer.
@@ -18,8 +18,9 @@ pub struct Loan<'a> {
 }
 
 impl<'a> Loan<'a> {
-    /// If it is not written `in_place`, the sender's buffer has `len` bytes.
-    pub(crate) fn new(sender: &'a mut Sender, position: u64, len: usize, in_place: bool) -> Self {
+    /// The sender has claimed `position`.
+    pub(crate) fn new(sender: &'a mut RingSender, position: u64, len: usize) -> Self {
+        let in_place = sender.lend(position, len);
         Self {
             sender,
             position,
@@ -36,7 +37,7 @@ impl<'a> Loan<'a> {
     /// [`SendError::Forked`] and [`SendError::Corrupt`].
     pub fn send(mut self) -> Result<(), SendError> {
         self.sent = true;
-        if self.sender.is_forked() {
+        if self.sender.endpoint.is_forked() {
             Err(SendError::Forked)
         } else if self.in_place {
             self.sender.publish(self.position, self.len)

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::Receiver;
+use crate::ring_receiver::RingReceiver;
 
 /// A received message, which dereferences to `[u8]`.
 ///
@@ -11,15 +11,15 @@ use crate::Receiver;
 /// a queue dies before it drops a message, another receiver gets that message.
 ///
 /// A participant that does not keep the protocol may change the bytes at any time. If you
-/// do not trust all participants, copy the message with [`recv_into`](Receiver::recv_into)
+/// do not trust all participants, copy the message with [`recv_into`](crate::Receiver::recv_into)
 /// before you read its bytes twice.
 pub struct Message<'a> {
-    receiver: &'a mut Receiver,
+    receiver: &'a mut RingReceiver,
 }
 
 impl<'a> Message<'a> {
     /// The receiver must hold the message.
-    pub(crate) fn new(receiver: &'a mut Receiver) -> Self {
+    pub(crate) fn new(receiver: &'a mut RingReceiver) -> Self {
         Self { receiver }
     }
 }

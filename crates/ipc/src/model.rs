@@ -4,7 +4,7 @@ use crate::memory::Memory;
 use crate::protocol::barrier::{Arrival, Parties, Standing};
 use crate::protocol::event::{self, Seen};
 use crate::protocol::semaphore::Permits;
-use crate::ring::{Awaited, Claim, Delivery, Exclusive, Look, Ring, Take};
+use crate::ring::{Awaited, Claim, Delivery, Exclusive, INACTIVE, Look, Phase, Ring, Stamp, Take};
 
 use blitz_io_futex::atomic::Ordering;
 
@@ -55,7 +55,9 @@ impl Model {
     }
 
     fn new(capacity: u64, participants: usize, delivery: Delivery, drop_oldest: bool) -> Self {
-        let memory = Memory::new(capacity, participants);
+        let free = |position| Stamp::new(position, Phase::Free, 0).0;
+        let stamps: Vec<u64> = (0..capacity).map(free).collect();
+        let memory = Memory::new(&stamps, &vec![INACTIVE; participants]);
         Self {
             ring: Ring::new(memory, capacity, participants, delivery, drop_oldest),
         }

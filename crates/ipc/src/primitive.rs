@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use crate::builder::Builder;
 use crate::endpoint::{Endpoint, Role};
 use crate::error::Error;
+use crate::kind::Kind;
 use crate::memory::ENTRY_LEN;
-use crate::settings::Kind;
 
 /// Builds or opens an [`Event`](crate::Event), [`Semaphore`](crate::Semaphore) or
 /// [`Barrier`](crate::Barrier).

@@ -28,9 +28,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::kind::WhenFull;
 use crate::memory::{Layout, Memory, header, word_at};
 use crate::ring::{MAX_PARTICIPANTS, Phase, Ring, Stamp};
-use crate::settings::{MAGIC, Settings, WhenFull};
+use crate::settings::{MAGIC, Settings};
 use crate::sys::{self, Mapping, SegmentFile};
 use crate::trust::Trust;
 

@@ -1,13 +1,16 @@
 use std::fmt;
+#[cfg(unix)]
+use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::deadline;
-
+#[cfg(unix)]
+use crate::doorbell::Doorbell;
 use crate::endpoint::{Endpoint, Role};
 use crate::error::{Error, WaitError};
+use crate::kind::Kind;
 use crate::primitive::{Primitive, PrimitiveBuilder};
-use crate::settings::Kind;
-use crate::waiting::Attempt;
+use crate::ring::Awaited;
+use crate::wait::{self, Wait, Waiter};
 
 /// A number of permits that processes share.
 ///
@@ -32,7 +35,7 @@ use crate::waiting::Attempt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Semaphore {
-    pub(crate) endpoint: Endpoint,
+    endpoint: Endpoint,
     /// The permit at which the next search begins: the last one that this participant held,
     /// which others are unlikely to have touched.
     first: usize,
@@ -44,9 +47,24 @@ impl Primitive for Semaphore {
     const MAX: usize = 1 << 16;
 }
 
-fn attempt(endpoint: &mut Endpoint, first: usize) -> Attempt<usize> {
-    let acquired = endpoint.segment.permits().try_acquire(endpoint.me, first);
-    endpoint.checked(acquired)
+impl Waiter for Semaphore {
+    /// The acquired permit.
+    type Output = usize;
+    type Error = WaitError;
+
+    const AWAITS: Awaited = Awaited::Published;
+
+    #[inline]
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    #[inline]
+    fn attempt(&mut self) -> Result<Option<usize>, WaitError> {
+        let permits = self.endpoint.segment.permits();
+        let acquired = permits.try_acquire(self.endpoint.me, self.first);
+        self.endpoint.checked(acquired)
+    }
 }
 
 impl Semaphore {
@@ -70,7 +88,7 @@ impl Semaphore {
     ///
     /// [`WaitError::Forked`] and [`WaitError::Corrupt`].
     pub fn acquire(&mut self) -> Result<Permit<'_>, WaitError> {
-        self.acquire_deadline(None)
+        self.acquire_waiting(Wait::Forever)
     }
 
     /// Acquires a permit if one is free. Under contention it may miss a permit that becomes
@@ -80,12 +98,10 @@ impl Semaphore {
     ///
     /// As [`acquire`](Self::acquire).
     pub fn try_acquire(&mut self) -> Result<Option<Permit<'_>>, WaitError> {
-        self.endpoint.check()?;
-        let mut acquired = attempt(&mut self.endpoint, self.first)?;
-        if acquired.is_none() && self.endpoint.look_if_due() {
-            acquired = attempt(&mut self.endpoint, self.first)?;
+        match self.acquire_waiting(Wait::No) {
+            Err(WaitError::TimedOut) => Ok(None),
+            acquired => acquired.map(Some),
         }
-        Ok(acquired.map(|permit| Permit::new(self, permit)))
     }
 
     /// Acquires as [`acquire`](Self::acquire) does, but waits no longer than `timeout`.
@@ -94,7 +110,7 @@ impl Semaphore {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
     pub fn acquire_timeout(&mut self, timeout: Duration) -> Result<Permit<'_>, WaitError> {
-        self.acquire_deadline(deadline::after(timeout))
+        self.acquire_waiting(Wait::after(timeout))
     }
 
     /// Acquires as [`acquire`](Self::acquire) does, but waits no longer than until
@@ -104,7 +120,7 @@ impl Semaphore {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
     pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
-        self.acquire_deadline(Some(deadline))
+        self.acquire_waiting(Wait::Until(deadline))
     }
 
     /// Returns how many permits are free at the moment. The permits of a dead participant
@@ -118,11 +134,8 @@ impl Semaphore {
         self.endpoint.segment.settings.entries()
     }
 
-    fn acquire_deadline(&mut self, until: Option<Instant>) -> Result<Permit<'_>, WaitError> {
-        let first = self.first;
-        let acquired = self
-            .endpoint
-            .wait(until, |endpoint| attempt(endpoint, first))?;
+    fn acquire_waiting(&mut self, wait: Wait) -> Result<Permit<'_>, WaitError> {
+        let acquired = wait::block(self, wait)?;
         Ok(Permit::new(self, acquired))
     }
 
@@ -138,15 +151,12 @@ impl Semaphore {
     ///
     /// A future that is dropped before it is ready has acquired nothing.
     #[cfg(unix)]
-    pub async fn acquire_when<F, R>(&mut self, mut readable: F) -> Result<Permit<'_>, WaitError>
+    pub async fn acquire_when<F, R>(&mut self, readable: F) -> Result<Permit<'_>, WaitError>
     where
         F: FnMut() -> R,
-        R: Future<Output = std::io::Result<()>>,
+        R: Future<Output = io::Result<()>>,
     {
-        let first = self.first;
-        let mut attempt = |endpoint: &mut Endpoint| attempt(endpoint, first);
-        let waiting = self.endpoint.wait_when(&mut attempt, &mut readable);
-        let acquired = waiting.await?;
+        let acquired = wait::when(self, readable).await?;
         Ok(Permit::new(self, acquired))
     }
 
@@ -166,12 +176,18 @@ impl Semaphore {
     /// A future that is dropped before it is ready has acquired nothing.
     #[cfg(all(feature = "async", unix))]
     pub async fn acquire_async(&mut self) -> Result<Permit<'_>, WaitError> {
-        let first = self.first;
-        let waiting = self
-            .endpoint
-            .wait_async(move |endpoint| attempt(endpoint, first));
-        let acquired = waiting.await?;
+        let acquired = wait::in_runtime(self).await?;
         Ok(Permit::new(self, acquired))
+    }
+
+    /// Returns the descriptor to wait on for the `…_when` form.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error, for example when there are too many descriptors.
+    #[cfg(unix)]
+    pub fn doorbell(&mut self) -> io::Result<Doorbell> {
+        self.endpoint.doorbell().cloned()
     }
 
     fn release(&mut self, permit: usize) {
@@ -183,7 +199,7 @@ impl Semaphore {
             .segment
             .permits()
             .release(self.endpoint.me, permit);
-        if self.endpoint.checked(released).is_ok() {
+        if self.endpoint.checked::<_, WaitError>(released).is_ok() {
             self.endpoint.segment.notify_entry();
         }
     }

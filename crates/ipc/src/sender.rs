@@ -1,15 +1,17 @@
 use std::fmt;
+#[cfg(unix)]
+use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::{EventSpin, deadline};
-
+#[cfg(unix)]
+use crate::doorbell::Doorbell;
 use crate::endpoint::Endpoint;
 use crate::error::SendError;
-use crate::event_count::SLEEPER;
+use crate::kind::Kind;
 use crate::loan::Loan;
-use crate::ring::{Claim, Corrupt, Exclusive};
-use crate::settings::{Kind, WhenFull};
+use crate::ring_sender::RingSender;
+use crate::settings::Settings;
+use crate::wait::Wait;
 
 /// The sending end of a [`Route`](crate::Route), [`Channel`](crate::Channel) or
 /// [`Queue`](crate::Queue).
@@ -18,48 +20,29 @@ use crate::settings::{Kind, WhenFull};
 /// leaves the segment. If the process is killed while it sends, its message is absent, and
 /// the other participants notice within a twentieth of a second.
 pub struct Sender {
-    pub(crate) endpoint: Endpoint,
-    /// See `ring`: the first position that must not be claimed without a look at the
-    /// cursors.
-    limit: u64,
-    exclusive: Exclusive,
-    /// The bytes of a loan that must not be written in place.
-    buffer: Vec<u8>,
-    /// A claim whose loan was forgotten.
-    claimed: Option<u64>,
-}
-
-/// How long a sender waits for room.
-#[derive(Clone, Copy)]
-enum Wait {
-    Not,
-    Until(Option<Instant>),
+    ring: RingSender,
 }
 
 impl Sender {
     pub(crate) fn new(endpoint: Endpoint) -> Self {
         Self {
-            endpoint,
-            limit: 0,
-            exclusive: Exclusive::new(),
-            buffer: Vec::new(),
-            claimed: None,
+            ring: RingSender::new(endpoint),
         }
     }
 
-    /// Sends a copy of `message`. When the ring is full, follows the segment's [`WhenFull`]
+    /// Sends a copy of `message`. When the ring is full, follows the segment's [`WhenFull`](crate::WhenFull)
     /// policy; by default it blocks until there is room.
     ///
-    /// With [`WhenFull::DropOldest`] it still waits while another participant uses the
+    /// With [`WhenFull::DropOldest`](crate::WhenFull::DropOldest) it still waits while another participant uses the
     /// oldest message: a sender that writes it, or a receiver of a queue that has taken it.
     ///
     /// # Errors
     ///
     /// [`SendError::TooLong`], [`SendError::Forked`], [`SendError::Corrupt`], and
-    /// [`SendError::Full`] with [`WhenFull::Fail`].
+    /// [`SendError::Full`] with [`WhenFull::Fail`](crate::WhenFull::Fail).
     #[inline]
     pub fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
-        self.send_waiting(message, self.usual_wait(None))
+        self.ring.send(message, Wait::Forever)
     }
 
     /// Sends a copy of `message` if there is room.
@@ -69,7 +52,7 @@ impl Sender {
     /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
     #[inline]
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
-        self.send_waiting(message, Wait::Not)
+        self.ring.send(message, Wait::No)
     }
 
     /// Sends as [`send`](Self::send) does, but waits no longer than `timeout`.
@@ -79,7 +62,7 @@ impl Sender {
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn send_timeout(&mut self, message: &[u8], timeout: Duration) -> Result<(), SendError> {
-        self.send_waiting(message, self.usual_wait(deadline::after(timeout)))
+        self.ring.send(message, Wait::after(timeout))
     }
 
     /// Sends as [`send`](Self::send) does, but waits no longer than until `deadline`.
@@ -89,7 +72,62 @@ impl Sender {
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn send_until(&mut self, message: &[u8], deadline: Instant) -> Result<(), SendError> {
-        self.send_waiting(message, self.usual_wait(Some(deadline)))
+        self.ring.send(message, Wait::Until(deadline))
+    }
+
+    /// Sends a copy of `message` when there is room, waiting in the runtime of blitz-io
+    /// without blocking it. See [`Receiver::recv_async`](crate::Receiver::recv_async).
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send), and [`SendError::Io`] if the descriptor cannot be made or
+    /// registered, or the runtime has ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in one without I/O, if it has to wait.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has sent nothing.
+    #[cfg(all(feature = "async", unix))]
+    pub async fn send_async(&mut self, message: &[u8]) -> Result<(), SendError> {
+        let position = self.ring.claim_in_runtime(message.len()).await?;
+        self.ring.write_and_publish(position, message)
+    }
+
+    /// Sends a copy of `message` when there is room; `readable` waits for the
+    /// [`doorbell`](Self::doorbell), as for [`Receiver::recv_when`](crate::Receiver::recv_when).
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send), and [`SendError::Io`] if `readable` fails.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has sent nothing.
+    #[cfg(unix)]
+    pub async fn send_when<F, R>(&mut self, message: &[u8], readable: F) -> Result<(), SendError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = io::Result<()>>,
+    {
+        let position = self.ring.claim_when(message.len(), readable).await?;
+        self.ring.write_and_publish(position, message)
+    }
+
+    /// Sends a copy of `message` if there is room. Otherwise makes the
+    /// [`doorbell`](Self::doorbell) become readable when this should be called again.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::Full`] if there is no room: wait for the doorbell. It may become
+    /// readable for no reason. Otherwise as [`send`](Self::send), and [`SendError::Io`] if
+    /// there can be no doorbell.
+    #[cfg(unix)]
+    pub fn try_send_or_arm(&mut self, message: &[u8]) -> Result<(), SendError> {
+        let position = self.ring.claim_or_arm(message.len())?;
+        self.ring.write_and_publish(position, message)
     }
 
     /// Claims the place of the next message, to write `len` bytes directly into it. Blocks
@@ -101,7 +139,7 @@ impl Sender {
     /// The loan is a private buffer, copied when it is sent, while receivers may copy the
     /// place. In a route or channel this is the case
     ///
-    /// * with [`WhenFull::DropOldest`],
+    /// * with [`WhenFull::DropOldest`](crate::WhenFull::DropOldest),
     /// * while there is an [observer](crate::Builder::observer), and
     /// * while a receiver that joined with history is reading it.
     ///
@@ -126,8 +164,7 @@ impl Sender {
     ///
     /// As [`send`](Self::send).
     pub fn loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
-        let wait = self.usual_wait(None);
-        self.loan_waiting(len, wait)
+        self.lend(len, Wait::Forever)
     }
 
     /// Does what [`loan`](Self::loan) does, if there is room.
@@ -136,7 +173,7 @@ impl Sender {
     ///
     /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
     pub fn try_loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
-        self.loan_waiting(len, Wait::Not)
+        self.lend(len, Wait::No)
     }
 
     /// Does what [`loan`](Self::loan) does, but waits no longer than `timeout`.
@@ -146,8 +183,7 @@ impl Sender {
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn loan_timeout(&mut self, len: usize, timeout: Duration) -> Result<Loan<'_>, SendError> {
-        let wait = self.usual_wait(deadline::after(timeout));
-        self.loan_waiting(len, wait)
+        self.lend(len, Wait::after(timeout))
     }
 
     /// Does what [`loan`](Self::loan) does, but waits no longer than until `deadline`.
@@ -157,201 +193,83 @@ impl Sender {
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn loan_until(&mut self, len: usize, deadline: Instant) -> Result<Loan<'_>, SendError> {
-        let wait = self.usual_wait(Some(deadline));
-        self.loan_waiting(len, wait)
+        self.lend(len, Wait::Until(deadline))
+    }
+
+    /// Claims the place of the next message, as [`loan`](Self::loan) does, when there is
+    /// room. Waits as [`send_async`](Self::send_async) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`send_async`](Self::send_async).
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`send_async`](Self::send_async) does.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has claimed no place.
+    #[cfg(all(feature = "async", unix))]
+    pub async fn loan_async(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
+        let position = self.ring.claim_in_runtime(len).await?;
+        Ok(Loan::new(&mut self.ring, position, len))
+    }
+
+    /// Claims the place of the next message, as [`loan`](Self::loan) does, when there is
+    /// room; `readable` waits for the [`doorbell`](Self::doorbell), as for
+    /// [`Receiver::recv_when`](crate::Receiver::recv_when).
+    ///
+    /// # Errors
+    ///
+    /// As [`send_when`](Self::send_when).
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has claimed no place.
+    #[cfg(unix)]
+    pub async fn loan_when<F, R>(&mut self, len: usize, readable: F) -> Result<Loan<'_>, SendError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = io::Result<()>>,
+    {
+        let position = self.ring.claim_when(len, readable).await?;
+        Ok(Loan::new(&mut self.ring, position, len))
+    }
+
+    /// Returns the descriptor to wait on between calls of
+    /// [`try_send_or_arm`](Self::try_send_or_arm).
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error, for example when there are too many descriptors.
+    #[cfg(unix)]
+    pub fn doorbell(&mut self) -> io::Result<Doorbell> {
+        self.ring.endpoint.doorbell().cloned()
     }
 
     /// Returns the length of the longest message, in bytes.
     pub fn max_len(&self) -> usize {
-        self.endpoint.segment.settings.max_len
+        self.settings().max_len
     }
 
     /// Returns how many messages the ring holds.
     pub fn capacity(&self) -> usize {
-        self.endpoint.segment.settings.capacity
+        self.settings().capacity
     }
 
     /// Returns how messages find their receivers.
     pub fn kind(&self) -> Kind {
-        self.endpoint.segment.settings.kind
+        self.settings().kind
     }
 
-    #[cfg(unix)]
-    pub(crate) fn fails_when_full(&self) -> bool {
-        self.endpoint.segment.settings.when_full == WhenFull::Fail
+    fn settings(&self) -> &Settings {
+        &self.ring.endpoint.segment.settings
     }
 
-    fn usual_wait(&self, deadline: Option<Instant>) -> Wait {
-        match self.endpoint.segment.settings.when_full {
-            WhenFull::Fail => Wait::Not,
-            WhenFull::Block | WhenFull::DropOldest => Wait::Until(deadline),
-        }
-    }
-
-    #[inline]
-    fn send_waiting(&mut self, message: &[u8], wait: Wait) -> Result<(), SendError> {
-        let position = self.claim(message.len(), wait)?;
-        self.write_and_publish(position, message)
-    }
-
-    /// Sends a copy of `message` at the claimed position.
-    #[inline]
-    pub(crate) fn write_and_publish(
-        &mut self,
-        position: u64,
-        message: &[u8],
-    ) -> Result<(), SendError> {
-        let ring = &self.endpoint.segment.ring;
-        let exclusive = ring.is_exclusive(position, &mut self.exclusive);
-        let index = ring.index(position);
-        ring.memory.write(index, message, exclusive);
-        self.publish(position, message.len())
-    }
-
-    fn loan_waiting(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
-        let position = self.claim(len, wait)?;
-        Ok(self.lend(position, len))
-    }
-
-    pub(crate) fn lend(&mut self, position: u64, len: usize) -> Loan<'_> {
-        self.claimed = Some(position);
-        let ring = &self.endpoint.segment.ring;
-        let in_place = ring.is_exclusive(position, &mut self.exclusive);
-        if !in_place {
-            self.buffer.resize(len, 0);
-        }
-        Loan::new(self, position, len, in_place)
-    }
-
-    /// Sends the first `len` bytes of a loan that was written into the buffer.
-    pub(crate) fn publish_buffer(&mut self, position: u64, len: usize) -> Result<(), SendError> {
-        let ring = &self.endpoint.segment.ring;
-        let index = ring.index(position);
-        ring.memory.write(index, &self.buffer[..len], false);
-        self.publish(position, len)
-    }
-
-    pub(crate) fn buffer(&self) -> &[u8] {
-        &self.buffer
-    }
-
-    pub(crate) fn buffer_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer
-    }
-
-    /// Claims the next position if there is room.
-    #[cfg(unix)]
-    pub(crate) fn claim_now(&mut self, len: usize) -> Result<u64, SendError> {
-        self.claim(len, Wait::Not)
-    }
-
-    /// Claims the next position.
-    #[inline]
-    fn claim(&mut self, len: usize, wait: Wait) -> Result<u64, SendError> {
-        let max = self.max_len();
-        if len > max {
-            return Err(SendError::TooLong { len, max });
-        }
-        if self.endpoint.is_forked() {
-            return Err(SendError::Forked);
-        }
-        if self.endpoint.corrupt {
-            return Err(SendError::Corrupt);
-        }
-        if let Some(position) = self.claimed {
-            self.give_up(position);
-        }
-        match self.try_claim()? {
-            Some(position) => Ok(position),
-            None => self.wait_for_room(wait),
-        }
-    }
-
-    /// Claims the next position. Returns `None` if the ring is full.
-    #[inline]
-    fn try_claim(&mut self) -> Result<Option<u64>, SendError> {
-        let ring = &self.endpoint.segment.ring;
-        match ring.try_claim(self.endpoint.me, &mut self.limit) {
-            Claim::Claimed(position) => Ok(Some(position)),
-            Claim::Full => Ok(None),
-            Claim::Corrupt => Err(self.found_corrupt()),
-        }
-    }
-
-    #[cold]
-    fn wait_for_room(&mut self, wait: Wait) -> Result<u64, SendError> {
-        let Wait::Until(until) = wait else {
-            self.endpoint.look_if_due();
-            return self.try_claim()?.ok_or(SendError::Full);
-        };
-        let mut spin = EventSpin::new();
-        loop {
-            if let Some(position) = self.try_claim()? {
-                return Ok(position);
-            }
-            if self.endpoint.patience.turn(&mut spin) {
-                continue;
-            }
-            let key = self.endpoint.segment.ring.room().prepare(SLEEPER);
-            if let Some(position) = self.try_claim()? {
-                return Ok(position);
-            }
-            if self.endpoint.look_if_due() {
-                continue;
-            }
-            if deadline::is_past(until) {
-                return Err(SendError::TimedOut);
-            }
-            let Endpoint {
-                segment, patience, ..
-            } = &mut self.endpoint;
-            patience.sleep(segment.ring.room(), key, until);
-        }
-    }
-
-    /// Makes the claimed message visible.
-    #[inline]
-    pub(crate) fn publish(&mut self, position: u64, len: usize) -> Result<(), SendError> {
-        self.claimed = None;
-        let ring = &self.endpoint.segment.ring;
-        let length = ring.memory.length(ring.index(position));
-        length.store(len as u64, Ordering::Relaxed);
-        match ring.publish(self.endpoint.me, position) {
-            Ok(()) => {
-                self.endpoint.segment.notify_published(position);
-                Ok(())
-            }
-            Err(Corrupt) => Err(self.found_corrupt()),
-        }
-    }
-
-    /// Leaves the claimed position without a message.
-    pub(crate) fn give_up(&mut self, position: u64) {
-        self.claimed = None;
-        if self.endpoint.is_forked() {
-            return;
-        }
-        let ring = &self.endpoint.segment.ring;
-        match ring.give_up(self.endpoint.me, position) {
-            Ok(()) => self.endpoint.segment.notify_published(position),
-            Err(Corrupt) => _ = self.found_corrupt(),
-        }
-    }
-
-    /// Returns where the bytes of the claimed message are.
-    pub(crate) fn bytes(&self, position: u64) -> std::ptr::NonNull<u8> {
-        let ring = &self.endpoint.segment.ring;
-        ring.memory.bytes(ring.index(position))
-    }
-
-    pub(crate) fn is_forked(&self) -> bool {
-        self.endpoint.is_forked()
-    }
-
-    #[cold]
-    fn found_corrupt(&mut self) -> SendError {
-        self.endpoint.corrupt = true;
-        SendError::Corrupt
+    fn lend(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
+        let position = self.ring.claim(len, wait)?;
+        Ok(Loan::new(&mut self.ring, position, len))
     }
 }
 
@@ -359,7 +277,7 @@ impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sender")
             .field("kind", &self.kind())
-            .field("path", &self.endpoint.segment.path)
+            .field("path", &self.ring.endpoint.segment.path)
             .finish_non_exhaustive()
     }
 }

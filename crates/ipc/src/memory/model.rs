@@ -4,7 +4,6 @@ use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::cell::UnsafeCell;
 
 use super::{SleepWord, Word};
-use crate::ring::{INACTIVE, Phase, Stamp};
 
 /// Each message has two words, so that a model can see a torn one.
 const PAYLOAD_WORDS: usize = 2;
@@ -34,7 +33,8 @@ pub(crate) struct Memory {
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    pub(crate) fn new(capacity: u64, participants: usize) -> Self {
+    /// A ring has a place for each of these stamps, and a participant for each cursor.
+    pub(crate) fn new(stamps: &[u64], cursors: &[u64]) -> Self {
         Self {
             tail: AtomicU64::new(0),
             next: AtomicU64::new(0),
@@ -42,16 +42,13 @@ impl Memory {
             published: AtomicU32::new(0),
             room: AtomicU32::new(0),
             copiers: AtomicU64::new(0),
-            stamps: (0..capacity)
-                .map(|i| AtomicU64::new(Stamp::new(i, Phase::Free, 0).0))
-                .collect(),
-            payloads: (0..capacity)
+            stamps: stamps.iter().copied().map(AtomicU64::new).collect(),
+            payloads: stamps
+                .iter()
                 .map(|_| [AtomicU64::new(0), AtomicU64::new(0)])
                 .collect(),
-            plain: (0..capacity).map(|_| UnsafeCell::new(())).collect(),
-            cursors: (0..participants)
-                .map(|_| AtomicU64::new(INACTIVE))
-                .collect(),
+            plain: stamps.iter().map(|_| UnsafeCell::new(())).collect(),
+            cursors: cursors.iter().copied().map(AtomicU64::new).collect(),
             role: AtomicU64::new(0),
             entries: [AtomicU64::new(0), AtomicU64::new(0)],
         }
