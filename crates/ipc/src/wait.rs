@@ -1,14 +1,14 @@
 //! Waiting: one loop for threads and one future for tasks, for the operations of all ends.
 //!
-//! An operation is a [`Waiter`]. A thread that waits for it
+//! An operation is a [`Waiter`]. A thread waits for it in five steps:
 //!
-//! 1. attempts it, and spins for a while with further attempts;
-//! 2. announces itself on the event count of the event that it awaits;
-//! 3. looks for dead participants if it is time to. Their death may fulfil the condition, so
-//!    it then begins again at 1;
-//! 4. settles: it attempts the operation again, and finds out which event it has to await.
-//!    If that is not the event of step 2, it begins again at 1;
-//! 5. sleeps until a notification, until its deadline, or until it is time for a look.
+//! 1. *Attempt* the operation, and spin for a while with further attempts.
+//! 2. *Announce* the waiter on the event count of the event that it awaits.
+//! 3. *Look* for dead participants, if it is time to. Their death may fulfil the condition,
+//!    so begin again at 1 after a look.
+//! 4. *Settle:* attempt the operation again, and find out which event to await. If that is
+//!    not the event of step 2, begin again at 1.
+//! 5. *Sleep* until a notification, until the deadline, or until it is time for a look.
 //!
 //! A task looks and settles first, arms its doorbell instead of step 2, settles again, and
 //! awaits the doorbell instead of step 5. Its doorbell has a timer for the looks.

@@ -2,7 +2,7 @@
 //!
 //! **No message is skipped.** Receivers advance next only past positions that are taken,
 //! consumed, turned into tombstones, or reused. If the place of next has the stamp of a
-//! later position, receivers advance next to that position - capacity + 1: positions are
+//! later position, receivers advance next to that position - capacity + 1. Positions are
 //! claimed in order, so every earlier place has been reused. But a taken message that is
 //! published again, because its receiver died, lies behind next.
 //!
