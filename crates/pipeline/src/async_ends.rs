@@ -143,9 +143,9 @@ where
         Self::fold_with_end(state, write, |_| std::future::ready(Ok(())))
     }
 
-    /// Creates a sink from a state, a closure that writes an item and returns the state,
-    /// and a closure that takes the state after everything has been written, to flush it or
-    /// to pass it on. The latter is not called if the run fails or is cancelled.
+    /// Creates a sink from a state and two closures. `write` writes an item and returns the
+    /// state. `end` takes the state after everything has been written, to flush it or to
+    /// pass it on; it is not called if the run fails or is cancelled.
     ///
     /// ```
     /// use std::io;

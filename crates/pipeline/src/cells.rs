@@ -1,8 +1,12 @@
 //! `Cells`: values that the scheduler passes from worker to worker.
 //!
-//! The scheduler gives a cell to one worker at a time: a slot's part to the worker that
-//! reads it and then to the one that processes the item; the slot's results to that worker,
-//! and then to the one that writes them; a source or a sink to the worker that uses it.
+//! At any time, the scheduler gives a cell to at most one worker:
+//!
+//! * a slot's part: to the worker that reads it, then to the worker that processes the item;
+//! * a slot's results: to the worker that processes the item, then to the worker that writes
+//!   them;
+//! * a source or a sink: to the worker that uses it.
+//!
 //! Each of these workers passes the scheduler's lock before and after. So a cell needs no
 //! lock of its own.
 
@@ -12,8 +16,8 @@ use crossbeam_utils::CachePadded;
 
 pub struct Cells<T>(Box<[CachePadded<UnsafeCell<T>>]>);
 
-// SAFETY: only one worker at a time uses a cell, and the value may go from thread to
-// thread.
+// SAFETY: the scheduler gives a cell to at most one worker at any time, and the value may go
+// from thread to thread.
 unsafe impl<T: Send> Sync for Cells<T> {}
 
 impl<T> Cells<T> {

@@ -16,7 +16,7 @@ pub enum Place {
 /// The error returned when a pipeline did not run to its end.
 ///
 /// Items are numbered from 0, in the order in which they were read. If items are written in
-/// order, all items before the one that is named here were written.
+/// order, all items before the item of the error were written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error<E> {

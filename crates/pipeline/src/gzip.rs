@@ -4,9 +4,9 @@
 //! [`Stages::gzip_blocks`] makes a member of every block; every gzip program can read the
 //! result. BGZF is a convention for small members that contain their own length, so that a
 //! reader can pass them to workers without decompressing them: [`Stages::bgzf`] writes it,
-//! [`bgzf_blocks`] and [`Stages::bgzf_inflate`] read it. A file whose members do not
-//! contain their length is inflated by one worker at a time, ahead of the others:
-//! [`inflate`].
+//! [`bgzf_blocks`] and [`Stages::bgzf_inflate`] read it. The members of
+//! other files do not contain their length: a single worker inflates them, ahead of the
+//! others ([`inflate`]).
 //!
 //! ```
 //! use std::io::{self, Read};
@@ -342,10 +342,12 @@ pub fn bgzf_blocks<R: Read>(input: R, size: usize) -> impl FnMut() -> io::Result
             ended_well = blocks[start..] == BGZF_END;
             content += stated_len(&blocks[start..])?;
         }
-        match blocks.is_empty() {
-            true if !ended_well => Err(cut_off()),
-            true => Ok(None),
-            false => Ok(Some(blocks)),
+        if !blocks.is_empty() {
+            Ok(Some(blocks))
+        } else if ended_well {
+            Ok(None)
+        } else {
+            Err(cut_off())
         }
     }
 }

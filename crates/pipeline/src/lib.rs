@@ -56,6 +56,8 @@ mod async_ends;
 #[cfg(feature = "atomic-output")]
 pub mod atomic_output;
 mod cells;
+mod closures;
+mod control;
 mod emit;
 mod error;
 #[cfg(feature = "gzip")]
@@ -72,11 +74,13 @@ mod tasks;
 mod worker;
 
 pub use async_ends::{AsyncSink, AsyncSource};
+pub use closures::{Sink, Source};
+pub use control::Control;
 pub use emit::Emit;
 pub use error::{Error, Place};
 pub use pipeline::Pipeline;
-pub use progress::{Control, Progress, Waits};
-pub use stages::{Sink, Source, Stages, async_joined, async_source, batches, iter, joined, source};
+pub use progress::{Progress, Waits};
+pub use stages::{Stages, async_joined, async_source, batches, iter, joined, source};
 pub use tasks::{Task, TaskPipeline};
 
 /// For the models in `tests/`.

@@ -5,17 +5,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
+use crate::closures::{MakeWork, Sink, Source, Work};
+use crate::control::Control;
 use crate::error::{Error, Place};
-use crate::progress::{Control, Progress};
+use crate::progress::Progress;
 use crate::run::Run;
 use crate::scheduler::Scheduler;
-use crate::stages::{MakeWork, Sink, Source, Work};
 use crate::state::Size;
 use crate::worker::{Read, Steps, work};
 
-/// Tokens for each worker, unless [`Pipeline::capacity`] is set: one for the item in work,
-/// one for the item that waits for the worker, and two for items that have to wait for an
-/// older item that takes long.
+/// Tokens for each worker, unless [`Pipeline::capacity`] is set. One is for the item in work,
+/// and one for the item that waits for the worker. Two are for items that have to wait for a
+/// slow older item.
 const TOKENS_PER_WORKER: usize = 4;
 
 /// A complete pipeline: sources of `P`, stages, and sinks of `T`.

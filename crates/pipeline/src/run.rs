@@ -5,10 +5,10 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cells::Cells;
+use crate::closures::Work;
 use crate::emit::{Emit, Results};
 use crate::error::{Error, Place};
 use crate::scheduler::Scheduler;
-use crate::stages::Work;
 use crate::state::Size;
 
 /// The first failure.

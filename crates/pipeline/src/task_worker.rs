@@ -127,9 +127,10 @@ impl<S: PollSteps> TaskWorker<S> {
                 }
                 &mut Doing::Processing { item } => {
                     processed = true;
-                    match steps.process(item) {
-                        true => Outcome::Processed { item },
-                        false => Outcome::ProcessFailed { item },
+                    if steps.process(item) {
+                        Outcome::Processed { item }
+                    } else {
+                        Outcome::ProcessFailed { item }
                     }
                 }
                 Doing::Writing { sink, from, at, to } => {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::async_ends::{AsyncSink, AsyncSource};
+use crate::closures::Work;
 use crate::error::{Error, Place};
 use crate::pipeline::Pipeline;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::scheduler::Scheduler;
-use crate::stages::Work;
 use crate::task_worker::{PollSteps, TaskWorker};
 use crate::worker::Read;
 

@@ -35,10 +35,13 @@ pub fn work(scheduler: &Scheduler, me: usize, steps: &mut impl Steps) {
                 Read::End => Outcome::End { source },
                 Read::Failed => Outcome::ReadFailed { source },
             },
-            Step::Process { item } => match steps.process(item) {
-                true => Outcome::Processed { item },
-                false => Outcome::ProcessFailed { item },
-            },
+            Step::Process { item } => {
+                if steps.process(item) {
+                    Outcome::Processed { item }
+                } else {
+                    Outcome::ProcessFailed { item }
+                }
+            }
             Step::Write { sink, from, to } => {
                 let stopped = steps.write(sink, from, to);
                 Outcome::Wrote {

@@ -60,7 +60,7 @@ impl Steps for Worker<'_> {
         if item == self.0.items {
             return Read::End;
         }
-        // SAFETY: as above.
+        // SAFETY: the step belongs to this worker; loom checks it.
         self.0.slot(item).with_mut(|slot| unsafe { *slot = item });
         Read::Part
     }
@@ -70,7 +70,7 @@ impl Steps for Worker<'_> {
         if self.0.trouble == Trouble::Cancel(item) {
             self.0.cancelled.store(true, Ordering::Relaxed);
         }
-        // SAFETY: as above.
+        // SAFETY: the step belongs to this worker; loom checks it.
         self.0.slot(item).with_mut(|slot| unsafe { *slot += 100 });
         self.0.trouble != Trouble::Stage(item)
     }
@@ -80,12 +80,12 @@ impl Steps for Worker<'_> {
             if self.0.trouble == Trouble::Sink(item) {
                 return item;
             }
-            // SAFETY: as above.
+            // SAFETY: the step belongs to this worker; loom checks it.
             self.0.sink.with_mut(|next| unsafe {
                 assert_eq!(*next, item);
                 *next += 1;
             });
-            // SAFETY: as above.
+            // SAFETY: the step belongs to this worker; loom checks it.
             self.0
                 .slot(item)
                 .with(|slot| unsafe { assert_eq!(*slot, item + 100) });

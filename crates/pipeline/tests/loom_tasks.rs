@@ -72,13 +72,13 @@ impl PollSteps for Steps {
         if item == self.0.items {
             return Poll::Ready(Read::End);
         }
-        // SAFETY: as above.
+        // SAFETY: the step belongs to this worker; loom checks it.
         self.0.slot(item).with_mut(|slot| unsafe { *slot = item });
         Poll::Ready(Read::Part)
     }
 
     fn process(&mut self, item: u64) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the step belongs to this worker; loom checks it.
         self.0.slot(item).with_mut(|slot| unsafe { *slot += 100 });
         self.0.ends != Ends::StageFails(item)
     }
@@ -88,14 +88,13 @@ impl PollSteps for Steps {
             if self.0.ends == Ends::SinkFails(*at) {
                 return Poll::Ready(*at);
             }
-            // SAFETY: as above.
+            // SAFETY: the step belongs to this worker; loom checks it.
             self.0.sink.with_mut(|next| unsafe {
                 assert_eq!(*next, *at);
                 *next += 1;
             });
-            // SAFETY: as above.
             let slot = self.0.slot(*at);
-            // SAFETY: as above.
+            // SAFETY: the step belongs to this worker; loom checks it.
             slot.with(|slot| unsafe { assert_eq!(*slot, *at + 100) });
             *at += 1;
         }

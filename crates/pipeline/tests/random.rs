@@ -116,9 +116,10 @@ impl Shape {
                     return Ok(None);
                 };
                 self.take_time(source, item);
-                match self.fails(Trouble::Source, item) && source == 0 {
-                    true => Err(item),
-                    false => Ok(Some(item)),
+                if self.fails(Trouble::Source, item) && source == 0 {
+                    Err(item)
+                } else {
+                    Ok(Some(item))
                 }
             }
         };

@@ -416,9 +416,10 @@ fn no_shape_hangs_on_tasks() {
             if (n ^ seed) % 3 == 0 {
                 blitz_io::task::yield_now().await;
             }
-            match trouble == 0 && n == at {
-                true => Err(n),
-                false => Ok((n < items).then_some((n, n + 1))),
+            if trouble == 0 && n == at {
+                Err(n)
+            } else {
+                Ok((n < items).then_some((n, n + 1)))
             }
         });
         let sink = AsyncSink::fold(0, move |next, n| async move {

@@ -31,18 +31,16 @@ mod unnamed;
 #[path = "always_named.rs"]
 mod unnamed;
 
+#[cfg(not(unix))]
+mod other;
 #[cfg(unix)]
 mod signals;
-#[cfg(not(unix))]
-#[path = "other.rs"]
-mod system;
-#[cfg(unix)]
-#[path = "unix.rs"]
-mod system;
 mod target;
 #[cfg(all(test, unix))]
 mod tests;
 mod unfinished;
+#[cfg(unix)]
+mod unix;
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -54,8 +52,12 @@ pub use signals::remove_on_signals;
 pub use target::{Identity, Target};
 pub use unfinished::{Removed, remove_unfinished};
 
-use target::Kind;
+#[cfg(not(unix))]
+use other as system;
+use target::{Kind, directory};
 use unfinished::Entry;
+#[cfg(unix)]
+use unix as system;
 
 /// An output that is being written.
 ///
@@ -95,7 +97,8 @@ impl AtomicOutput {
         path: &Path,
         unnamed: impl FnOnce(&Path) -> Option<File>,
     ) -> io::Result<AtomicOutput> {
-        // Locked meanwhile, so that a signal's handler knows every file that exists.
+        // The lock is held until the file is listed, so that a signal's handler knows every
+        // file that exists.
         let mut all = unfinished::lock();
         if all.contains(path) {
             return Err(io::Error::new(
@@ -126,15 +129,14 @@ impl AtomicOutput {
         self.unfinished.is_some()
     }
 
-    /// Gives the file its name, in place of what had that name. Nothing happens to a pipe, a
-    /// device or an open descriptor.
+    /// Gives the file its name, and replaces another file of that name. Nothing happens to a
+    /// pipe, a device or an open descriptor.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot get its name. It is removed then.
     pub fn finish(mut self) -> io::Result<()> {
-        // Locked meanwhile: after a signal's handler has removed the files, none gets its
-        // name.
+        // Under the lock: after a signal's handler has removed the files, none gets its name.
         let mut all = unfinished::lock();
         if let Some(entry) = &self.unfinished
             && let (target, None) = all.names(entry)
@@ -279,13 +281,5 @@ fn with_new_name<T>(
             }
             created => return created.map(|created| (created, temporary)),
         }
-    }
-}
-
-/// Returns the directory of the file with this path.
-fn directory(path: &Path) -> &Path {
-    match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => directory,
-        _ => Path::new("."),
     }
 }

@@ -6,16 +6,14 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::Identity;
-
 /// The path with all links followed.
 pub(super) type Id = PathBuf;
 
-pub(super) fn identity(path: &Path) -> io::Result<Identity> {
-    fs::canonicalize(path).map(Identity::from_id)
+pub(super) fn id(path: &Path) -> io::Result<Id> {
+    fs::canonicalize(path)
 }
 
-pub(super) fn identity_of_descriptor(_number: i32) -> io::Result<Identity> {
+pub(super) fn id_of_descriptor(_number: i32) -> io::Result<Id> {
     Err(ErrorKind::Unsupported.into())
 }
 

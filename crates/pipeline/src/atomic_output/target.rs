@@ -5,7 +5,10 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{directory, system};
+#[cfg(not(unix))]
+use super::other as system;
+#[cfg(unix)]
+use super::unix as system;
 
 /// The file that a name leads to, with all links followed.
 ///
@@ -90,7 +93,7 @@ impl Target {
     /// Fails if there is no such file yet, or if it cannot be examined.
     pub fn identity(&self) -> io::Result<Identity> {
         match self.kind {
-            Kind::Descriptor(number) => system::identity_of_descriptor(number),
+            Kind::Descriptor(number) => Identity::of_descriptor(number),
             Kind::File | Kind::Special => Identity::new(&self.path),
         }
     }
@@ -117,15 +120,19 @@ fn name(path: &Path) -> io::Result<OsString> {
     }
 }
 
+/// Returns the directory of the file with this path.
+pub(super) fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
+}
+
 /// The identity of a file, which does not depend on its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity(system::Id);
 
 impl Identity {
-    pub(super) fn from_id(id: system::Id) -> Self {
-        Self(id)
-    }
-
     /// Returns the identity of the file with this name. The file is not opened: opening a
     /// pipe has effects.
     ///
@@ -133,7 +140,7 @@ impl Identity {
     ///
     /// Fails if there is no such file, or if it cannot be examined.
     pub fn new(path: &Path) -> io::Result<Self> {
-        system::identity(path)
+        system::id(path).map(Self)
     }
 
     /// Returns the identity of standard input.
@@ -142,7 +149,11 @@ impl Identity {
     ///
     /// Fails if it cannot be examined, and on systems other than Unix.
     pub fn of_stdin() -> io::Result<Self> {
-        system::identity_of_descriptor(0)
+        Self::of_descriptor(0)
+    }
+
+    fn of_descriptor(number: i32) -> io::Result<Self> {
+        system::id_of_descriptor(number).map(Self)
     }
 
     /// Returns whether it is harmless to read and write this at the same time: a device, such

@@ -38,7 +38,7 @@ impl All {
         Entry(number)
     }
 
-    /// Returns the name that an output will get, and the one that it has.
+    /// Returns the future name of an output, and its present name.
     pub(super) fn names(&self, Entry(number): &Entry) -> (&Path, Option<&Path>) {
         let (_, target, temporary) = &self.entries[self.position(*number)];
         (target, temporary.as_deref())
@@ -50,7 +50,7 @@ impl All {
         self.entries[at].2 = Some(temporary);
     }
 
-    /// Removes an output. Returns the name that it will get, and the one that it has.
+    /// Removes an output. Returns its future name, and its present name.
     pub(super) fn remove(&mut self, entry: Option<Entry>) -> Option<(PathBuf, Option<PathBuf>)> {
         let Entry(number) = entry?;
         let at = self.position(number);

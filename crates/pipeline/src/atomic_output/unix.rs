@@ -7,21 +7,19 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use super::Identity;
-
 /// Device, number, and whether it is a character device.
 pub(super) type Id = (u64, u64, bool);
 
-fn of(known: &Metadata) -> Identity {
-    Identity::from_id((known.dev(), known.ino(), known.file_type().is_char_device()))
+fn id_of(known: &Metadata) -> Id {
+    (known.dev(), known.ino(), known.file_type().is_char_device())
 }
 
-pub(super) fn identity(path: &Path) -> io::Result<Identity> {
-    Ok(of(&fs::metadata(path)?))
+pub(super) fn id(path: &Path) -> io::Result<Id> {
+    Ok(id_of(&fs::metadata(path)?))
 }
 
-pub(super) fn identity_of_descriptor(number: i32) -> io::Result<Identity> {
-    Ok(of(&duplicate(number)?.metadata()?))
+pub(super) fn id_of_descriptor(number: i32) -> io::Result<Id> {
+    Ok(id_of(&duplicate(number)?.metadata()?))
 }
 
 pub(super) fn is_device(&(_, _, is_device): &Id) -> bool {
