@@ -145,18 +145,24 @@ where
     T: Send,
     E: Send,
 {
+    /// Runs all workers to their end. With more than one, the calling thread only waits: a
+    /// system often starts a thread on the processor of its parent, and leaves it there as
+    /// long as the parent is busy.
     fn start(&self, workers: usize, make: &MakeWork<'a, P, T, E>) {
+        if workers == 1 {
+            return self.worker(0, make);
+        }
         thread::scope(|scope| {
-            for me in 1..workers {
+            for me in 0..workers {
                 let thread = thread::Builder::new().name(format!("pipeline-{me}"));
-                if thread
-                    .spawn_scoped(scope, move || self.worker(me, make))
-                    .is_err()
-                {
+                let started = thread.spawn_scoped(scope, move || self.worker(me, make));
+                if started.is_err() {
+                    if me == 0 {
+                        self.worker(0, make);
+                    }
                     break;
                 }
             }
-            self.worker(0, make);
         });
     }
 

@@ -18,8 +18,7 @@
 //! its part until the last sink has written it. Tokens are given out in input order, and
 //! they come back in input order (`base` advances only over items that every sink has
 //! written). The token of item `n` has a slot, `n % capacity`, which holds its parts and
-//! its results. This is the only bound: there is always room for what a worker has
-//! finished.
+//! its results. This is the only bound: there is always room for finished results.
 //!
 //! # Steps
 //!
@@ -40,13 +39,16 @@
 //!
 //! # No cycle of waits
 //!
-//! Suppose that no worker is in a step, and the run is not over. Then `base < limit`. Item
-//! `base` has its token by definition, so if a part of it was not read, reading that part
-//! is possible. If all parts were read and the item is not claimed, processing it is
-//! possible. If it was claimed, it is done, as no worker is in a step; each sink that has
-//! not written it is free and has written all items before it, so writing it is possible.
-//! In each case some step is possible, whatever the capacity and the number of workers. A
-//! step waits for nothing that belongs to the pipeline: it runs a closure of the user, and
+//! Suppose that no worker is in a step, and the run is not over. Then `base < limit`, and
+//! some step is possible for item `base`, whatever the capacity and the number of workers:
+//!
+//! 1. The item has its token by definition. If a part of it was not read, reading that part
+//!    is possible.
+//! 2. If all parts were read and the item is not claimed, processing it is possible.
+//! 3. If it was claimed, it is done, as no worker is in a step. Each sink that has not
+//!    written it is free and has written all items before it. So writing it is possible.
+//!
+//! A step waits for nothing that belongs to the pipeline: it runs a closure of the user, and
 //! then it publishes.
 //!
 //! # No wake-up is lost
@@ -58,13 +60,22 @@
 //! sleeper from the list and changes that worker's own word, whether it sleeps already or
 //! not; if it is not asleep yet, it will not fall asleep.
 //!
-//! A worker that publishes wakes at most one other, if there is more to do than it takes
-//! itself, and none while a woken worker is still `on_its_way`: that one looks at
-//! everything, and wakes the next in turn. So, whenever the lock is free: no step is
-//! possible, or no worker sleeps, or a woken worker is on its way. The last worker that is
-//! awake never sleeps (see above: no worker is in a step, so a step is possible), and a
-//! worker that leaves wakes all others. A cancellation, too, is published under the lock,
-//! and wakes all workers.
+//! A worker that is about to choose first counts the possible steps. If there is one beside
+//! its own, it wakes a sleeper, unless a woken worker is still `on_its_way`: that worker
+//! will do the same before it chooses. The waker releases the lock for the wake-up, and
+//! counts again before it chooses. So, whenever the lock is free, one of these holds:
+//!
+//! 1. No step is possible.
+//! 2. No worker sleeps.
+//! 3. A woken worker is on its way.
+//!
+//! The last worker that is awake never sleeps (see above: no worker is in a step, so a step
+//! is possible), and a worker that leaves wakes all others. A cancellation, too, is
+//! published under the lock, and wakes all workers.
+//!
+//! The wake-up comes before the choice for speed only. A woken worker often preempts its
+//! waker, on the same processor. It would find no step that the waker holds, and would sleep
+//! again; so the two would take turns on one processor for as long as the run lasts.
 //!
 //! # Workers that are tasks
 //!
@@ -114,6 +125,7 @@ impl Scheduler {
         let mut state = self.state.lock();
         state.publish(outcome);
         loop {
+            state = self.wake_for_the_rest(state);
             state = match self.choose(state) {
                 Ok(step) => return step,
                 Err(state) => self.sleep(me, state),
@@ -136,6 +148,7 @@ impl Scheduler {
             }
         }
         state.publish(outcome);
+        state = self.wake_for_the_rest(state);
         let chosen = match self.choose(state) {
             Ok(step) => Poll::Ready(step),
             Err(state) => {
@@ -231,24 +244,34 @@ impl Scheduler {
                 self.release(state);
                 Ok(Step::Leave)
             }
-            Some(step) => {
-                self.wake_for_the_rest(state);
-                Ok(step)
-            }
+            Some(step) => Ok(step),
             None => Err(state),
         }
     }
 
-    /// Wakes another worker, if there is more to do than this one takes.
+    /// Wakes another worker, if there is more to do than this one takes. This worker has not
+    /// chosen its step yet: the woken worker may preempt it on this processor, and would
+    /// find no step if this worker held it.
     #[inline]
-    fn wake_for_the_rest(&self, mut state: LockGuard<'_, State>) {
-        if state.sleepers.is_empty() || state.on_its_way || !state.can_choose() {
-            return;
+    fn wake_for_the_rest<'a>(&'a self, state: LockGuard<'a, State>) -> LockGuard<'a, State> {
+        if state.sleepers.is_empty() || state.on_its_way {
+            return state;
         }
-        let sleeper = state.sleepers.pop();
-        state.on_its_way = true;
-        drop(state);
-        sleeper.into_iter().for_each(|sleeper| self.wake(sleeper));
+        self.wake_another(state)
+    }
+
+    #[cold]
+    fn wake_another<'a>(&'a self, mut state: LockGuard<'a, State>) -> LockGuard<'a, State> {
+        while !state.on_its_way && state.can_choose_twice() {
+            let Some(sleeper) = state.sleepers.pop() else {
+                break;
+            };
+            state.on_its_way = true;
+            drop(state);
+            self.wake(sleeper);
+            state = self.state.lock();
+        }
+        state
     }
 
     fn wake(&self, sleeper: Listed) {

@@ -350,6 +350,32 @@ impl State {
         self.is_over().then_some(Step::Leave)
     }
 
+    /// Whether another worker would find a step after this one has chosen its own. The end
+    /// of the run does not count: a worker that leaves wakes all others.
+    pub fn can_choose_twice(&mut self) -> bool {
+        let Some(step) = self.choose() else {
+            return false;
+        };
+        let twice = step != Step::Leave && self.can_choose();
+        self.unchoose(step);
+        twice
+    }
+
+    /// Undoes a choice.
+    fn unchoose(&mut self, step: Step) {
+        match step {
+            Step::Read { source, .. } => self.sources[source].busy = false,
+            Step::Process { .. } => self.claimed -= 1,
+            Step::Write { sink, from, .. } => {
+                self.sinks[sink].busy = false;
+                if !self.size.ordered {
+                    self.sinks[sink].ready.push_front(from);
+                }
+            }
+            Step::Leave => {}
+        }
+    }
+
     /// Whether `choose` would find a step.
     #[cold]
     pub fn can_choose(&self) -> bool {
@@ -383,8 +409,7 @@ impl State {
     fn can_read(&self, index: usize) -> Option<Step> {
         let source = &self.sources[index];
         let item = source.next;
-        // A source that has more items than another must be asked once beyond the other's
-        // end.
+        // A source that has more items than another is read once beyond the other's end.
         let limited = item > self.limit || (item == self.limit && self.failed);
         let has_token = item < self.base + self.size.capacity as u64;
         (has_token && !source.busy && !source.ended && !limited).then_some(Step::Read {
