@@ -31,6 +31,7 @@ impl Word<'_> {
     }
 
     #[inline]
+    #[cfg_attr(loom, allow(dead_code, reason = "models leave its users out"))]
     pub(crate) fn store(self, value: u64, order: Ordering) {
         step::point();
         self.0.store(value, order);
@@ -43,7 +44,7 @@ impl Word<'_> {
     }
 
     #[inline]
-    #[cfg_attr(loom, allow(dead_code, reason = "for what models leave out"))]
+    #[cfg_attr(loom, allow(dead_code, reason = "models leave its users out"))]
     pub(crate) fn add(self, value: u64) -> u64 {
         step::point();
         self.0.fetch_add(value, Ordering::SeqCst)
