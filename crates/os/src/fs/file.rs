@@ -32,7 +32,6 @@ use std::fs::{File as StdFile, Metadata, Permissions};
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice, Seek, SeekFrom};
 use std::mem;
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -45,13 +44,14 @@ use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
 use blitz_io_sync::internals::coop;
 use blitz_io_sync::task::Mutex;
 
+use super::FileTimes;
 #[cfg(io_uring)]
 use super::in_ring::{self, Access};
 #[cfg(target_os = "linux")]
 use super::nowait;
+use super::outcome::Outcome;
 #[cfg(unix)]
 use super::sync::Sync as SyncFile;
-use super::{FileTimes, OpenOptions};
 use crate::blocking::{lost, run};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
@@ -114,53 +114,7 @@ enum State {
     InRing(in_ring::Writing),
 }
 
-/// The outcome of an operation.
-pub(super) enum Outcome {
-    Read(io::Result<()>),
-    Write(io::Result<()>),
-    Seek(io::Result<u64>),
-    SetLen(io::Result<()>),
-}
-
 impl File {
-    /// Opens a file for reading.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`std::fs::File::open`].
-    pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
-        Self::options().read(true).open(path).await
-    }
-
-    /// Opens a file for writing. It is created, or its contents are discarded.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`std::fs::File::create`].
-    pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
-        let mut options = Self::options();
-        options.write(true).create(true).truncate(true);
-        options.open(path).await
-    }
-
-    /// Creates a file, for reading and writing.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the file exists, and the
-    /// errors of [`std::fs::File::create_new`].
-    pub async fn create_new<P: AsRef<Path>>(path: P) -> io::Result<File> {
-        let mut options = Self::options();
-        options.read(true).write(true).create_new(true);
-        options.open(path).await
-    }
-
-    /// Returns options for opening a file: the same as [`OpenOptions::new`].
-    #[must_use]
-    pub fn options() -> OpenOptions {
-        OpenOptions::new()
-    }
-
     /// Creates a `File` from one of the standard library.
     #[must_use]
     pub fn from_std(std: StdFile) -> File {

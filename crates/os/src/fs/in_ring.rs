@@ -39,8 +39,8 @@ use blitz_io_runtime::internals::spawn_mandatory_blocking;
 use blitz_io_runtime::runtime::Handle;
 use blitz_io_runtime::task::JoinHandle;
 
-use super::file::Outcome;
 use super::nowait;
+use super::outcome::Outcome;
 use crate::blocking::lost;
 use crate::buffer::Buffer;
 use crate::operation::driver_with_ring;

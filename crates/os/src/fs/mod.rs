@@ -21,6 +21,7 @@ mod in_ring;
 #[cfg(target_os = "linux")]
 mod nowait;
 mod open_options;
+mod outcome;
 mod read_dir;
 #[cfg(unix)]
 mod sync;

@@ -138,6 +138,46 @@ impl OpenOptions {
     }
 }
 
+impl File {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`std::fs::File::open`].
+    pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
+        Self::options().read(true).open(path).await
+    }
+
+    /// Opens a file for writing. It is created, or its contents are discarded.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`std::fs::File::create`].
+    pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
+        let mut options = Self::options();
+        options.write(true).create(true).truncate(true);
+        options.open(path).await
+    }
+
+    /// Creates a file, for reading and writing.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the file exists, and the
+    /// errors of [`std::fs::File::create_new`].
+    pub async fn create_new<P: AsRef<Path>>(path: P) -> io::Result<File> {
+        let mut options = Self::options();
+        options.read(true).write(true).create_new(true);
+        options.open(path).await
+    }
+
+    /// Returns options for opening a file: the same as [`OpenOptions::new`].
+    #[must_use]
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+}
+
 impl From<fs::OpenOptions> for OpenOptions {
     fn from(options: fs::OpenOptions) -> OpenOptions {
         OpenOptions(options)
