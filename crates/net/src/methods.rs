@@ -281,10 +281,6 @@ macro_rules! halves {
         #[derive(Debug)]
         pub struct WriteHalf<'a>(&'a $stream);
 
-        pub(crate) fn split(stream: &mut $stream) -> (ReadHalf<'_>, WriteHalf<'_>) {
-            (ReadHalf(stream), WriteHalf(stream))
-        }
-
         impl ReadHalf<'_> {
             $crate::methods::half_read!($addr);
             $($peek)*
@@ -329,12 +325,6 @@ macro_rules! owned_halves {
             /// The write half.
             pub OwnedWriteHalf,
         );
-
-        pub(crate) fn into_split(stream: $stream) -> (OwnedReadHalf, OwnedWriteHalf) {
-            let stream = Arc::new(stream);
-            let write = OwnedWriteHalf(ManuallyDrop::new(stream.clone()));
-            (OwnedReadHalf(stream), write)
-        }
 
         fn reunite(
             read: OwnedReadHalf,

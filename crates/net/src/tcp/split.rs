@@ -11,6 +11,13 @@ use bytes::BufMut;
 use super::stream::TcpStream;
 use crate::methods::halves;
 
+impl TcpStream {
+    /// Splits the stream into a read half and a write half, which borrow it.
+    pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
+        (ReadHalf(self), WriteHalf(self))
+    }
+}
+
 halves!(TcpStream, SocketAddr, {
     /// Waits for bytes and copies them, without taking them out of the stream.
     ///

@@ -15,6 +15,15 @@ use bytes::BufMut;
 use super::stream::TcpStream;
 use crate::methods::owned_halves;
 
+impl TcpStream {
+    /// Splits the stream into a read half and a write half, for different tasks.
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        let stream = Arc::new(self);
+        let write = OwnedWriteHalf(ManuallyDrop::new(stream.clone()));
+        (OwnedReadHalf(stream), write)
+    }
+}
+
 owned_halves!(TcpStream, SocketAddr, {
     /// Waits for bytes and copies them, without taking them out of the stream.
     ///

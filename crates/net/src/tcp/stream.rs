@@ -12,8 +12,6 @@ use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 
-use super::split::{self, ReadHalf, WriteHalf};
-use super::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
 use crate::addr::{self, ToSocketAddrs};
 use crate::buf::{receive_buf, receive_read_buf};
 use crate::methods::{async_read, async_write, descriptors, readiness, try_read, try_write};
@@ -267,16 +265,6 @@ impl TcpStream {
     /// Returns the system's errors.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
-    }
-
-    /// Splits the stream into a read half and a write half, which borrow it.
-    pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
-        split::split(self)
-    }
-
-    /// Splits the stream into a read half and a write half, for different tasks.
-    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        split_owned::into_split(self)
     }
 
     /// Reads with shared access: at most one reader and one writer poll.

@@ -11,4 +11,11 @@ use super::SocketAddr;
 use super::stream::UnixStream;
 use crate::methods::halves;
 
+impl UnixStream {
+    /// Splits the stream into a read half and a write half, which borrow it.
+    pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
+        (ReadHalf(self), WriteHalf(self))
+    }
+}
+
 halves!(UnixStream, SocketAddr, {});

@@ -15,4 +15,13 @@ use super::SocketAddr;
 use super::stream::UnixStream;
 use crate::methods::owned_halves;
 
+impl UnixStream {
+    /// Splits the stream into a read half and a write half, for different tasks.
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        let stream = Arc::new(self);
+        let write = OwnedWriteHalf(ManuallyDrop::new(stream.clone()));
+        (OwnedReadHalf(stream), write)
+    }
+}
+
 owned_halves!(UnixStream, SocketAddr, {});

@@ -14,8 +14,6 @@ use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 
-use super::split::{self, ReadHalf, WriteHalf};
-use super::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
 use super::{SocketAddr, UCred};
 use crate::buf::receive_buf;
 use crate::methods::{async_read, async_write, descriptors, readiness, try_read, try_write};
@@ -184,16 +182,6 @@ impl UnixStream {
     /// Returns the system's errors.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
-    }
-
-    /// Splits the stream into a read half and a write half, which borrow it.
-    pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
-        split::split(self)
-    }
-
-    /// Splits the stream into a read half and a write half, for different tasks.
-    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        split_owned::into_split(self)
     }
 
     /// Reads with shared access: at most one reader and one writer poll.
