@@ -10,8 +10,7 @@ use crate::error::{Error, WaitError};
 use crate::kind::Kind;
 use crate::primitive::{Primitive, PrimitiveBuilder};
 use crate::protocol::barrier::{Arrival, MAX_PARTIES, Standing};
-use crate::ring::Awaited;
-use crate::wait::{self, Wait, Waiter};
+use crate::wait::{self, End, Wait, Waiter};
 
 /// A point at which a number of processes meet, again and again.
 ///
@@ -68,13 +67,12 @@ impl BarrierWaitResult {
 }
 
 impl Waiter for Barrier {
+    type End = Endpoint;
     type Output = BarrierWaitResult;
     type Error = WaitError;
 
-    const AWAITS: Awaited = Awaited::Published;
-
     #[inline]
-    fn endpoint(&mut self) -> &mut Endpoint {
+    fn end(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
 
@@ -182,7 +180,7 @@ impl Barrier {
             return Ok(BarrierWaitResult(true));
         }
         let waiting = Waiting(self);
-        let result = wait::when(waiting.0, readable).await;
+        let result = wait::task::when(waiting.0, readable).await;
         waiting.end(result)
     }
 
@@ -206,7 +204,7 @@ impl Barrier {
             return Ok(BarrierWaitResult(true));
         }
         let waiting = Waiting(self);
-        let result = wait::in_runtime(waiting.0).await;
+        let result = wait::task::in_runtime(waiting.0).await;
         waiting.end(result)
     }
 

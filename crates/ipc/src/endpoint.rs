@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 #[cfg(all(feature = "async", unix))]
 use blitz_io_driver::AsyncFd;
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_sync::internals::EventSpin;
 
 #[cfg(unix)]
 use crate::doorbell::{Doorbell, OwnDoorbell};
@@ -34,9 +35,10 @@ use crate::kind::Kind;
 use crate::memory::record;
 use crate::protocol::barrier::Parties;
 use crate::protocol::semaphore::Permits;
-use crate::ring::{Awaited, INACTIVE};
+use crate::ring::{Awaited, Corrupt, INACTIVE};
 use crate::segment::{FIRST_PARTICIPANT, Segment};
 use crate::sys;
+use crate::wait::{End, Failure};
 use crate::wait_policy::WaitPolicy;
 
 /// The role of a participant.
@@ -113,36 +115,16 @@ impl Endpoint {
         self.generation != sys::fork_generation()
     }
 
-    /// Looks for dead participants and reaps them, if it is time to. Returns `true` if it
-    /// did.
+    /// Notes that the segment was overwritten.
+    #[inline]
+    pub(crate) fn checked<R, E: Failure>(&mut self, result: Result<R, Corrupt>) -> Result<R, E> {
+        result.map_err(|Corrupt| self.found_corrupt())
+    }
+
     #[cold]
-    pub(crate) fn look_if_due(&mut self) -> bool {
-        let due = self.policy.is_look_due();
-        if due {
-            self.look();
-        }
-        due
-    }
-
-    /// As [`look_if_due`](Self::look_if_due), for a participant that polls.
-    #[cold]
-    pub(crate) fn look_if_polls_are_due(&mut self) -> bool {
-        let due = self.policy.is_look_of_polls_due();
-        if due {
-            self.look();
-        }
-        due
-    }
-
-    /// The event count on which this participant sleeps while it awaits this event.
-    pub(crate) fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
-        self.segment.ring.event_count(awaited)
-    }
-
-    /// Sleeps until a notification, until `deadline`, or until it is time for a look.
-    pub(crate) fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {
-        let event_count = self.segment.ring.event_count(awaited);
-        self.policy.sleep(event_count, key, deadline);
+    pub(crate) fn found_corrupt<E: Failure>(&mut self) -> E {
+        self.corrupt = true;
+        E::CORRUPT
     }
 
     /// Returns this participant's doorbell, which the first call makes.
@@ -173,6 +155,51 @@ impl Endpoint {
                 self.segment.reap_if_dead(participant);
             }
         }
+    }
+}
+
+impl End for Endpoint {
+    #[inline]
+    fn check<E: Failure>(&self) -> Result<(), E> {
+        if self.is_forked() {
+            return Err(E::FORKED);
+        }
+        if self.corrupt {
+            Err(E::CORRUPT)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn spin(&self, spin: &mut EventSpin) -> bool {
+        self.policy.spin(spin)
+    }
+
+    fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
+        self.segment.ring.event_count(awaited)
+    }
+
+    fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {
+        let event_count = self.segment.ring.event_count(awaited);
+        self.policy.sleep(event_count, key, deadline);
+    }
+
+    #[cold]
+    fn look_if_due(&mut self) -> bool {
+        let due = self.policy.is_look_due();
+        if due {
+            self.look();
+        }
+        due
+    }
+
+    #[cold]
+    fn look_if_polls_are_due(&mut self) -> bool {
+        let due = self.policy.is_look_of_polls_due();
+        if due {
+            self.look();
+        }
+        due
     }
 }
 

@@ -3,6 +3,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::kind::{Kind, WhenFull};
+use crate::wait::Failure;
 
 /// The error returned when a segment could not be made, opened or joined.
 ///
@@ -471,22 +472,6 @@ impl fmt::Display for NotifyError {
 }
 
 impl std::error::Error for NotifyError {}
-
-/// The errors of every operation that may have to wait.
-pub(crate) trait Failure: Sized {
-    /// The operation would have to wait.
-    const NOT_NOW: Self;
-    const TIMED_OUT: Self;
-    const FORKED: Self;
-    const CORRUPT: Self;
-
-    /// Waiting for the doorbell has failed.
-    #[cfg(unix)]
-    fn io(error: io::Error) -> Self;
-
-    #[cfg(all(feature = "async", unix))]
-    fn is_io(&self) -> bool;
-}
 
 macro_rules! failure {
     ($error:ident, $not_now:ident) => {

@@ -235,7 +235,7 @@ impl Listener {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        wait::when(self, readable).await
+        wait::task::when(self, readable).await
     }
 
     /// Waits until an id is notified, in the runtime of blitz-io and without blocking it.
@@ -254,18 +254,17 @@ impl Listener {
     /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<Notification, WaitError> {
-        wait::in_runtime(self).await
+        wait::task::in_runtime(self).await
     }
 }
 
 impl Waiter for Listener {
+    type End = Endpoint;
     type Output = Notification;
     type Error = WaitError;
 
-    const AWAITS: Awaited = Awaited::Published;
-
     #[inline]
-    fn endpoint(&mut self) -> &mut Endpoint {
+    fn end(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
 

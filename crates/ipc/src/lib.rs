@@ -157,7 +157,6 @@ pub mod step;
 mod sys;
 #[cfg(not(loom))]
 mod trust;
-#[cfg(not(loom))]
 mod wait;
 #[cfg(not(loom))]
 mod wait_policy;

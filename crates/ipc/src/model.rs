@@ -1,12 +1,17 @@
 //! The ring, for the models in `tests/loom_*.rs`.
 
+use std::time::Instant;
+
+use blitz_io_futex::atomic::Ordering;
+use blitz_io_sync::internals::EventSpin;
+
+use crate::event_count::EventCount;
 use crate::memory::Memory;
 use crate::protocol::barrier::{Arrival, Parties, Standing};
 use crate::protocol::event::{self, Seen};
 use crate::protocol::semaphore::Permits;
 use crate::ring::{Awaited, Claim, Delivery, Exclusive, INACTIVE, Look, Phase, Ring, Stamp, Take};
-
-use blitz_io_futex::atomic::Ordering;
+use crate::wait::{self, End, Failure, Settled, Wait, Waiter};
 
 /// A listener's memory.
 pub struct Listen(Seen);
@@ -31,6 +36,84 @@ pub enum Met {
     Follower,
     /// A participant has died.
     Broken,
+}
+
+/// An operation of a model that may have to wait.
+struct Operation<'a, F> {
+    participant: Participant<'a>,
+    attempt: F,
+    awaits: Awaited,
+    /// Whether it ends without a sender, as the receiver of a queue does.
+    ends: bool,
+}
+
+/// A participant, which looks for no dead ones: a thread of the model reaps them.
+struct Participant<'a>(&'a Ring);
+
+/// No message will come.
+struct Ended;
+
+impl Failure for Ended {
+    const NOT_NOW: Self = Self;
+    const TIMED_OUT: Self = Self;
+}
+
+impl End for Participant<'_> {
+    fn check<E: Failure>(&self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn spin(&self, _: &mut EventSpin) -> bool {
+        false
+    }
+
+    fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
+        self.0.event_count(awaited)
+    }
+
+    fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {
+        self.0.event_count(awaited).sleep(key, deadline);
+    }
+
+    fn look_if_due(&mut self) -> bool {
+        false
+    }
+
+    fn look_if_polls_are_due(&mut self) -> bool {
+        false
+    }
+}
+
+impl<'a, R, F: FnMut() -> Option<R>> Waiter for Operation<'a, F> {
+    type End = Participant<'a>;
+    type Output = R;
+    type Error = Ended;
+
+    fn end(&mut self) -> &mut Participant<'a> {
+        &mut self.participant
+    }
+
+    fn awaits(&self) -> Awaited {
+        self.awaits
+    }
+
+    fn attempt(&mut self) -> Result<Option<R>, Ended> {
+        Ok((self.attempt)())
+    }
+
+    fn settle(&mut self) -> Result<Settled<R>, Ended> {
+        let ring = self.participant.0;
+        let is_over = self.ends && ring.memory.role().load(Ordering::Acquire) == 0;
+        if let Some(done) = (self.attempt)() {
+            return Ok(Settled::Done(done));
+        }
+        if !is_over {
+            return Ok(Settled::Waits(self.awaits));
+        }
+        ring.awaited_without_senders()
+            .map(Settled::Waits)
+            .ok_or(Ended)
+    }
 }
 
 /// A ring and its participants, which are numbers.
@@ -95,16 +178,9 @@ impl Model {
 
     /// Sends, and sleeps until there is room.
     pub fn send(&self, me: usize, limit: &mut u64, value: u64) {
-        loop {
-            if self.try_send(me, limit, value) {
-                return;
-            }
-            let key = self.ring.room().prepare(crate::event_count::SLEEPER);
-            if self.try_send(me, limit, value) {
-                return;
-            }
-            self.ring.room().sleep(key, None);
-        }
+        self.wait(Awaited::Room, || {
+            self.try_send(me, limit, value).then_some(())
+        });
     }
 
     /// Becomes a receiver of a route or channel. Returns the position at which it begins.
@@ -129,16 +205,7 @@ impl Model {
 
     /// Receives, and sleeps until there is a message.
     pub fn recv(&self, me: usize, cursor: &mut u64) -> [u64; 2] {
-        loop {
-            if let Some(message) = self.try_recv(me, cursor) {
-                return message;
-            }
-            let key = self.ring.published().prepare(crate::event_count::SLEEPER);
-            if let Some(message) = self.try_recv(me, cursor) {
-                return message;
-            }
-            self.ring.published().sleep(key, None);
-        }
+        self.wait(Awaited::Published, || self.try_recv(me, cursor))
     }
 
     /// Copies the message at `cursor` out of a ring that drops the oldest. Returns `None`
@@ -207,18 +274,9 @@ impl Model {
 
     /// Takes and consumes, and sleeps until there is a message.
     pub fn recv_one(&self, me: usize, searched: &mut u64) -> [u64; 2] {
-        loop {
-            if let Some((position, message)) = self.take(me, searched) {
-                self.consume(me, position);
-                return message;
-            }
-            let key = self.ring.published().prepare(crate::event_count::SLEEPER);
-            if let Some((position, message)) = self.take(me, searched) {
-                self.consume(me, position);
-                return message;
-            }
-            self.ring.published().sleep(key, None);
-        }
+        let (position, message) = self.wait(Awaited::Published, || self.take(me, searched));
+        self.consume(me, position);
+        message
     }
 
     /// Joins as the only sender.
@@ -237,36 +295,29 @@ impl Model {
     /// Takes a message, and sleeps until there is one. Returns `None` if there was a sender,
     /// none is left, and no message will come.
     pub fn take_or_end(&self, me: usize, searched: &mut u64) -> Option<(u64, [u64; 2])> {
-        let mut awaited = Awaited::Published;
-        loop {
-            let event_count = self.ring.event_count(awaited);
-            let key = event_count.prepare(crate::event_count::SLEEPER);
-            if let Some(taken) = self.take(me, searched) {
-                return Some(taken);
-            }
-            let mut next = Awaited::Published;
-            if self.ring.memory.role().load(Ordering::Acquire) == 0 {
-                if let Some(taken) = self.take(me, searched) {
-                    return Some(taken);
-                }
-                next = self.ring.awaited_without_senders()?;
-            }
-            if next == awaited {
-                event_count.sleep(key, None);
-            }
-            awaited = next;
-        }
+        self.block(Awaited::Published, true, || self.take(me, searched))
+            .ok()
     }
 
-    /// Waits for `attempt`.
-    fn wait<R>(&self, mut attempt: impl FnMut() -> Option<R>) -> R {
-        loop {
-            let key = self.ring.published().prepare(crate::event_count::SLEEPER);
-            if let Some(result) = attempt() {
-                return result;
-            }
-            self.ring.published().sleep(key, None);
-        }
+    /// Waits for `attempt`, which fails until this event.
+    fn wait<R>(&self, awaits: Awaited, attempt: impl FnMut() -> Option<R>) -> R {
+        let done = self.block(awaits, false, attempt);
+        done.unwrap_or_else(|Ended| unreachable!("without senders it waits, too"))
+    }
+
+    fn block<R>(
+        &self,
+        awaits: Awaited,
+        ends: bool,
+        attempt: impl FnMut() -> Option<R>,
+    ) -> Result<R, Ended> {
+        let mut operation = Operation {
+            participant: Participant(&self.ring),
+            attempt,
+            awaits,
+            ends,
+        };
+        wait::block(&mut operation, Wait::Forever)
     }
 
     /// Notifies an event, which has two ids.
@@ -288,7 +339,7 @@ impl Model {
 
     /// Waits for the next notification.
     pub fn listened(&self, listen: &mut Listen) -> (usize, u64) {
-        self.wait(|| listen.0.find(&self.ring.memory))
+        self.wait(Awaited::Published, || listen.0.find(&self.ring.memory))
     }
 
     fn permits(&self) -> Permits<'_> {
@@ -301,7 +352,9 @@ impl Model {
 
     /// Acquires the only permit.
     pub fn acquire(&self, me: usize) {
-        self.wait(|| self.permits().try_acquire(me, 0).expect("not corrupt"));
+        self.wait(Awaited::Published, || {
+            self.permits().try_acquire(me, 0).expect("not corrupt")
+        });
     }
 
     /// Releases the permit.
@@ -342,10 +395,12 @@ impl Model {
             Ok(met) => return met,
             Err(generation) => generation,
         };
-        self.wait(|| match self.parties(count).standing(generation) {
-            Standing::Open => Some(Met::Follower),
-            Standing::Broken => Some(Met::Broken),
-            Standing::Closed => None,
+        self.wait(Awaited::Published, || {
+            match self.parties(count).standing(generation) {
+                Standing::Open => Some(Met::Follower),
+                Standing::Broken => Some(Met::Broken),
+                Standing::Closed => None,
+            }
         })
     }
 

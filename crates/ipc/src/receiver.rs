@@ -125,7 +125,7 @@ impl Receiver {
     /// A future that is dropped has received nothing.
     #[cfg(all(feature = "async", unix))]
     pub async fn recv_async(&mut self) -> Result<Message<'_>, RecvError> {
-        wait::in_runtime(&mut self.ring).await?;
+        wait::task::in_runtime(&mut self.ring).await?;
         Ok(Message::new(&mut self.ring))
     }
 
@@ -164,7 +164,7 @@ impl Receiver {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        wait::when(&mut self.ring, readable).await?;
+        wait::task::when(&mut self.ring, readable).await?;
         Ok(Message::new(&mut self.ring))
     }
 
@@ -178,7 +178,7 @@ impl Receiver {
     /// there can be no doorbell.
     #[cfg(unix)]
     pub fn try_recv_or_arm(&mut self) -> Result<Message<'_>, RecvError> {
-        wait::attempt_or_arm(&mut self.ring)?.ok_or(RecvError::Empty)?;
+        wait::task::attempt_or_arm(&mut self.ring)?.ok_or(RecvError::Empty)?;
         Ok(Message::new(&mut self.ring))
     }
 
@@ -252,7 +252,7 @@ impl Receiver {
     /// A future that is dropped has received nothing.
     #[cfg(all(feature = "async", unix))]
     pub async fn recv_into_async(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
-        wait::in_runtime(&mut self.ring).await?;
+        wait::task::in_runtime(&mut self.ring).await?;
         self.ring.copy_out(buffer)
     }
 

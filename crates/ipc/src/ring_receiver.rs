@@ -40,14 +40,13 @@ struct Held {
 }
 
 impl Waiter for RingReceiver {
+    type End = Endpoint;
     /// The end holds the message.
     type Output = ();
     type Error = RecvError;
 
-    const AWAITS: Awaited = Awaited::Published;
-
     #[inline]
-    fn endpoint(&mut self) -> &mut Endpoint {
+    fn end(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
 

@@ -28,15 +28,18 @@ pub(crate) struct RingSender {
 }
 
 impl Waiter for RingSender {
+    type End = Endpoint;
     /// The claimed position.
     type Output = u64;
     type Error = SendError;
 
-    const AWAITS: Awaited = Awaited::Room;
-
     #[inline]
-    fn endpoint(&mut self) -> &mut Endpoint {
+    fn end(&mut self) -> &mut Endpoint {
         &mut self.endpoint
+    }
+
+    fn awaits(&self) -> Awaited {
+        Awaited::Room
     }
 
     /// Claims the next position, if there is room.
@@ -81,7 +84,7 @@ impl RingSender {
         wait::block(self, wait)
     }
 
-    /// Claims the position of a message of `len` bytes, in a task: see [`wait::when`].
+    /// Claims the position of a message of `len` bytes, in a task: see [`wait::task::when`].
     #[cfg(unix)]
     pub(crate) async fn claim_when<F, R>(
         &mut self,
@@ -96,7 +99,7 @@ impl RingSender {
             return self.claim(len, Wait::No);
         }
         self.begin(len)?;
-        wait::when(self, readable).await
+        wait::task::when(self, readable).await
     }
 
     /// Claims the position of a message of `len` bytes, in a task of the runtime of blitz-io.
@@ -106,7 +109,7 @@ impl RingSender {
             return self.claim(len, Wait::No);
         }
         self.begin(len)?;
-        wait::in_runtime(self).await
+        wait::task::in_runtime(self).await
     }
 
     /// Claims the position of a message of `len` bytes if there is room, or else arms the
@@ -114,7 +117,7 @@ impl RingSender {
     #[cfg(unix)]
     pub(crate) fn claim_or_arm(&mut self, len: usize) -> Result<u64, SendError> {
         self.begin(len)?;
-        wait::attempt_or_arm(self)?.ok_or(SendError::Full)
+        wait::task::attempt_or_arm(self)?.ok_or(SendError::Full)
     }
 
     /// Checks the length, and gives up the claim of a loan that was forgotten.

@@ -9,7 +9,6 @@ use crate::endpoint::{Endpoint, Role};
 use crate::error::{Error, WaitError};
 use crate::kind::Kind;
 use crate::primitive::{Primitive, PrimitiveBuilder};
-use crate::ring::Awaited;
 use crate::wait::{self, Wait, Waiter};
 
 /// A number of permits that processes share.
@@ -48,14 +47,13 @@ impl Primitive for Semaphore {
 }
 
 impl Waiter for Semaphore {
+    type End = Endpoint;
     /// The acquired permit.
     type Output = usize;
     type Error = WaitError;
 
-    const AWAITS: Awaited = Awaited::Published;
-
     #[inline]
-    fn endpoint(&mut self) -> &mut Endpoint {
+    fn end(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
 
@@ -156,7 +154,7 @@ impl Semaphore {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        let acquired = wait::when(self, readable).await?;
+        let acquired = wait::task::when(self, readable).await?;
         Ok(Permit::new(self, acquired))
     }
 
@@ -176,7 +174,7 @@ impl Semaphore {
     /// A future that is dropped before it is ready has acquired nothing.
     #[cfg(all(feature = "async", unix))]
     pub async fn acquire_async(&mut self) -> Result<Permit<'_>, WaitError> {
-        let acquired = wait::in_runtime(self).await?;
+        let acquired = wait::task::in_runtime(self).await?;
         Ok(Permit::new(self, acquired))
     }
 

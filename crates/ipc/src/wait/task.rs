@@ -1,0 +1,92 @@
+//! Waiting in tasks: see the head of `mod.rs`.
+
+use std::io;
+
+use blitz_io_sync::internals::coop::cooperative;
+
+use super::{End, Failure, Settled, Waiter};
+use crate::endpoint::Endpoint;
+
+/// Does the operation if it need not wait. Otherwise returns `None`, and the doorbell becomes
+/// readable when this should be called again.
+pub(crate) fn attempt_or_arm<W: Waiter<End = Endpoint>>(
+    waiter: &mut W,
+) -> Result<Option<W::Output>, W::Error> {
+    waiter.end().check::<W::Error>()?;
+    loop {
+        let awaited = match attempt_or_look(waiter)? {
+            Settled::Done(output) => return Ok(Some(output)),
+            Settled::Waits(event) => event,
+        };
+        waiter.end().arm(awaited).map_err(W::Error::io)?;
+        match waiter.settle()? {
+            Settled::Done(output) => return Ok(Some(output)),
+            Settled::Waits(event) if event == awaited => return Ok(None),
+            Settled::Waits(_) => {}
+        }
+    }
+}
+
+fn attempt_or_look<W: Waiter<End = Endpoint>>(
+    waiter: &mut W,
+) -> Result<Settled<W::Output>, W::Error> {
+    if let Some(output) = waiter.attempt()? {
+        return Ok(Settled::Done(output));
+    }
+    if waiter.end().look_if_due() {
+        waiter.looked();
+    }
+    waiter.settle()
+}
+
+/// Does the operation in a task; `readable` waits for the doorbell.
+///
+/// A future that is dropped has not done it: there is no await after the last attempt.
+pub(crate) async fn when<W, F, R>(waiter: &mut W, readable: F) -> Result<W::Output, W::Error>
+where
+    W: Waiter<End = Endpoint>,
+    F: FnMut() -> R,
+    R: Future<Output = io::Result<()>>,
+{
+    cooperative(until_done(waiter, readable)).await
+}
+
+async fn until_done<W, F, R>(waiter: &mut W, mut readable: F) -> Result<W::Output, W::Error>
+where
+    W: Waiter<End = Endpoint>,
+    F: FnMut() -> R,
+    R: Future<Output = io::Result<()>>,
+{
+    loop {
+        if let Some(output) = attempt_or_arm(waiter)? {
+            return Ok(output);
+        }
+        readable().await.map_err(W::Error::io)?;
+    }
+}
+
+/// Does the operation in a task of the runtime of blitz-io, which also waits for the
+/// doorbell.
+#[cfg(feature = "async")]
+pub(crate) async fn in_runtime<W: Waiter<End = Endpoint>>(
+    waiter: &mut W,
+) -> Result<W::Output, W::Error> {
+    cooperative(until_done_in_runtime(waiter)).await
+}
+
+#[cfg(feature = "async")]
+async fn until_done_in_runtime<W: Waiter<End = Endpoint>>(
+    waiter: &mut W,
+) -> Result<W::Output, W::Error> {
+    waiter.end().check::<W::Error>()?;
+    // Only a wait needs a runtime.
+    if let Settled::Done(output) = attempt_or_look(waiter)? {
+        return Ok(output);
+    }
+    let doorbell = waiter.end().registered().map_err(W::Error::io)?;
+    let result = until_done(waiter, || crate::doorbell::rung(&doorbell)).await;
+    if result.as_ref().is_err_and(W::Error::is_io) {
+        waiter.end().doorbell.deregister();
+    }
+    result
+}
