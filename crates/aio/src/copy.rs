@@ -10,7 +10,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use crate::{AsyncRead, AsyncWrite, DEFAULT_BUF_SIZE, ReadBuf};
 

@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use crate::{AsyncBufRead, AsyncWrite};
 

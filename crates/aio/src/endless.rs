@@ -7,7 +7,7 @@ use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use bytes::BufMut;
 
 use crate::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};

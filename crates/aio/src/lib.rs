@@ -61,7 +61,6 @@ mod interest;
 mod io_buf;
 mod join;
 mod lines;
-mod lock;
 mod memory;
 #[cfg(not(loom))]
 mod mutant;

@@ -17,11 +17,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
-use crate::lock::Mutex;
 use crate::mutant::{Mutant, active};
 use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
+use blitz_io_core::Lock;
 
 /// One end of an in-memory stream that goes both ways: see [`duplex`].
 ///
@@ -29,8 +29,8 @@ use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 /// writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
 #[derive(Debug)]
 pub struct DuplexStream {
-    read: Arc<Mutex<SimplexStream>>,
-    write: Arc<Mutex<SimplexStream>>,
+    read: Arc<Lock<SimplexStream>>,
+    write: Arc<Lock<SimplexStream>>,
 }
 
 /// A one-way in-memory stream: bytes that are written to it can be read from it.
@@ -68,8 +68,8 @@ pub struct SimplexStream {
 /// ```
 #[track_caller]
 pub fn duplex(max_buf_size: usize) -> (DuplexStream, DuplexStream) {
-    let one = Arc::new(Mutex::new(SimplexStream::new_unsplit(max_buf_size)));
-    let other = Arc::new(Mutex::new(SimplexStream::new_unsplit(max_buf_size)));
+    let one = Arc::new(Lock::new(SimplexStream::new_unsplit(max_buf_size)));
+    let other = Arc::new(Lock::new(SimplexStream::new_unsplit(max_buf_size)));
     let near = DuplexStream {
         read: one.clone(),
         write: other.clone(),

@@ -1,6 +1,6 @@
-//! Deliberate mistakes for the model checker: see `mutants!` of `blitz-io-sync`.
+//! Deliberate mistakes for the model checker: see `mutants!` of `blitz-io-core`.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// A read that makes room wakes no writer.
     ReadWakesNoWriter,
     /// A write wakes no reader.

@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::lock::Mutex;
 use crate::{AsyncRead, AsyncWrite, ReadBuf};
+use blitz_io_core::Lock;
 
 /// Splits a stream into its read half and its write half, which can be in two tasks.
 ///
@@ -35,7 +35,7 @@ where
 {
     let shared = Arc::new(Shared {
         is_write_vectored: stream.is_write_vectored(),
-        stream: Mutex::new(stream),
+        stream: Lock::new(stream),
     });
     let reader = ReadHalf {
         shared: shared.clone(),
@@ -55,7 +55,7 @@ pub struct WriteHalf<T> {
 
 struct Shared<T> {
     is_write_vectored: bool,
-    stream: Mutex<T>,
+    stream: Lock<T>,
 }
 
 impl<T> Shared<T> {

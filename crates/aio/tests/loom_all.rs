@@ -2,7 +2,7 @@
 
 #![cfg(loom)]
 
-#[path = "../../sync/tests/model/mod.rs"]
+#[path = "../../core/tests/model/mod.rs"]
 mod model;
 
 #[path = "loom_memory.rs"]

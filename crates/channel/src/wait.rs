@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use blitz_io_sync::internals::{EventSpin, Node, WaitQueue, deadline};
+use blitz_io_core::{EventSpin, Node, WaitQueue, deadline};
 
 use crate::model::model_has_failed;
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_io_channel::mpsc::error::TryRecvError;
 use blitz_io_channel::{broadcast, mpmc, mpsc, oneshot, watch};
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use blitz_io_testing::{Wakings, poll_once, shouting_waker};
 
 const UNITS: usize = 128;

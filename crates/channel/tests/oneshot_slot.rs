@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::thread;
 
 use blitz_io_channel::oneshot::{self, Slot, error::TryRecvError};
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use blitz_io_testing::{Drops, Wakings, ms, poll_once, reentrant_waker};
 
 #[test]

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use blitz_io_sync::internals::timers::NO_RUNTIME;
+use blitz_io_core::timers::NO_RUNTIME;
 
 use crate::driver::Driver;
 

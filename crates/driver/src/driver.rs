@@ -74,17 +74,17 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
+use blitz_io_core::fences::after_rmw;
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
-use blitz_io_sync::internals::fences::after_rmw;
 
 use crate::entries::Entries;
-use crate::lock::Mutex;
 use crate::metrics::Metrics;
 use crate::mutant::{Mutant, active};
 use crate::ring::{self, Ring};
 use crate::selector::{Report, Selector, Wait};
 use crate::wakers::Wakers;
+use blitz_io_core::Lock;
 
 const EMPTY: u32 = 0;
 const POLLING: u32 = 1;
@@ -99,7 +99,7 @@ pub struct Driver {
     waiting: AtomicUsize,
     pub(crate) ring: Ring,
     /// Held by the thread that submits to the ring or takes completions from it.
-    ring_turn: Mutex<ring::Turn>,
+    ring_turn: Lock<ring::Turn>,
     pub(crate) selector: Selector,
     pub(crate) entries: Entries,
     pub(crate) metrics: Metrics,
@@ -129,7 +129,7 @@ impl Driver {
             state: AtomicU32::new(EMPTY),
             waiting: AtomicUsize::new(0),
             ring: Ring::default(),
-            ring_turn: Mutex::new(ring::Turn::default()),
+            ring_turn: Lock::new(ring::Turn::default()),
             selector: Selector::new(events, events_busy)?,
             entries: Entries::new(),
             metrics: Metrics::default(),

@@ -19,13 +19,13 @@
 
 use std::sync::OnceLock;
 
+use blitz_io_core::fences::after_rmw;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
-use blitz_io_sync::internals::fences::after_rmw;
 
 use crate::bits::Bits;
 use crate::entry::Entry;
-use crate::lock::Mutex;
 use crate::wakers::Wakers;
+use blitz_io_core::Lock;
 
 /// The bits of a token that are the index.
 const INDEX_BITS: u32 = if usize::BITS == 64 { 32 } else { 22 };
@@ -40,7 +40,7 @@ const MOST: usize = FIRST_PAGE * ((1 << PAGES) - 1);
 /// See the head of this file.
 pub struct Entries {
     pages: [OnceLock<Box<[Entry]>>; PAGES],
-    set: Mutex<Set>,
+    set: Lock<Set>,
     /// The number of registered entries.
     len: AtomicUsize,
 }
@@ -65,7 +65,7 @@ impl Entries {
     pub fn new() -> Self {
         Self {
             pages: [const { OnceLock::new() }; PAGES],
-            set: Mutex::new(Set {
+            set: Lock::new(Set {
                 free: Vec::new(),
                 used: 0,
                 is_shut_down: false,

@@ -40,8 +40,8 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 
+use blitz_io_core::{List, Node, WaitQueue};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
-use blitz_io_sync::internals::{List, Node, WaitQueue};
 
 use crate::bits::{self, Bits, Direction};
 use crate::mutant::{Mutant, active};

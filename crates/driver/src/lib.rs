@@ -50,7 +50,6 @@ pub mod current;
 mod driver;
 mod entries;
 mod entry;
-mod lock;
 mod metrics;
 #[cfg(not(loom))]
 mod mutant;

@@ -1,6 +1,6 @@
-//! Deliberate mistakes in the driver: see `mutants!` of `blitz-io-sync`.
+//! Deliberate mistakes in the driver: see `mutants!` of `blitz-io-core`.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// A clear does not check whether another event followed the event that it names.
     ClearsBlindly,
     /// An event of a source that was removed is reported to the next one.

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use crate::bits::{Bits, Direction};
 use crate::driver::Driver;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::task::Waker;
 
-use blitz_io_sync::internals::{Panics, Wake};
+use blitz_io_core::{Panics, Wake};
 
 #[cfg(any(io_uring, loom))]
 use crate::completion::Retired;

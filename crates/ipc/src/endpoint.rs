@@ -22,10 +22,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::EventSpin;
 #[cfg(all(feature = "async", unix))]
 use blitz_io_driver::AsyncFd;
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::EventSpin;
 
 #[cfg(unix)]
 use crate::doorbell::{Doorbell, OwnDoorbell};

@@ -37,8 +37,8 @@
 
 use std::time::Instant;
 
+use blitz_io_core::fences;
 use blitz_io_futex::{Scope, WaitResult};
-use blitz_io_sync::internals::fences;
 
 use crate::memory::SleepWord;
 

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use blitz_io_core::EventSpin;
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::EventSpin;
 
 use crate::event_count::EventCount;
 use crate::memory::Memory;

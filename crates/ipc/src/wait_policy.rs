@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::EventSpin;
+use blitz_io_core::EventSpin;
 
 use crate::event_count::EventCount;
 use crate::sys;

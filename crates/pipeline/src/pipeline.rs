@@ -40,7 +40,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
             sources,
             work,
             sinks,
-            workers: blitz_io_sync::internals::processors(),
+            workers: blitz_io_core::processors(),
             capacity: None,
             ordered: true,
             control: Control::new(),

@@ -94,9 +94,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use blitz_io_core::{Lock, LockGuard};
 use blitz_io_futex::atomic::AtomicBool;
 use blitz_io_futex::atomic::Ordering::Relaxed;
-use blitz_io_sync::internals::{Lock, LockGuard};
 use crossbeam_utils::CachePadded;
 
 use crate::progress::Progress;
@@ -304,7 +304,7 @@ impl Scheduler {
     #[cold]
     fn sleep<'a>(&'a self, me: usize, state: LockGuard<'a, State>) -> LockGuard<'a, State> {
         let state = self.list(me, state, None);
-        let spin = state.size.workers <= blitz_io_sync::internals::processors();
+        let spin = state.size.workers <= blitz_io_core::processors();
         drop(state);
         self.sleepers[me].sleep(spin);
         let mut state = self.state.lock();

@@ -61,7 +61,7 @@ impl Sleeper {
 
     /// Whether the wake-up came within the time of a sleep.
     fn spin(&self) -> bool {
-        if cfg!(loom) || blitz_io_sync::internals::processors() == 1 {
+        if cfg!(loom) || blitz_io_core::processors() == 1 {
             return false;
         }
         let began = Instant::now();

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
-use blitz_io_sync::internals::{fences, processors};
+use blitz_io_core::{fences, processors};
 
 use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;

@@ -26,9 +26,9 @@
 
 use std::ptr;
 
+use blitz_io_core::BiasedLock;
 use blitz_io_futex::atomic::Ordering::{Acquire, Relaxed, Release};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize};
-use blitz_io_sync::internals::BiasedLock;
 
 use crate::job_ref::{Header, JobRef};
 

@@ -4,8 +4,8 @@ use std::hint;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::awake::awake;
-use blitz_io_sync::internals::processors;
+use blitz_io_core::awake::awake;
+use blitz_io_core::processors;
 
 use crate::deque::Sight;
 

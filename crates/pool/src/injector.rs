@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 
+use blitz_io_core::Lock;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::SeqCst;
-use blitz_io_sync::internals::Lock;
 
 use crate::job_ref::JobRef;
 

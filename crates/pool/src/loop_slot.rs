@@ -36,7 +36,7 @@ use crossbeam_utils::CachePadded;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
-use blitz_io_sync::internals::this_processor;
+use blitz_io_core::this_processor;
 
 const CLOSED: u64 = 1 << 31;
 const ENTERED: u64 = CLOSED - 1;

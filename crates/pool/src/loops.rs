@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use blitz_io_sync::internals::Lock;
+use blitz_io_core::Lock;
 
 use crate::global::global;
 use crate::join::join_on;

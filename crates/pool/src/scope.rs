@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use blitz_io_sync::internals::Lock;
+use blitz_io_core::Lock;
 
 use crate::broadcast::BroadcastContext;
 use crate::global::global;

@@ -49,9 +49,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
+use blitz_io_core::fences;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
-use blitz_io_sync::internals::fences;
 
 /// The worker runs.
 const AWAKE: u32 = 0;

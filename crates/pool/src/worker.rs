@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
 use std::sync::Arc;
 
-use blitz_io_sync::internals::{processors, this_processor};
+use blitz_io_core::{processors, this_processor};
 
 use crate::deque::Deque;
 use crate::grain::{ENOUGH_FORKS, FineSite, Grain};

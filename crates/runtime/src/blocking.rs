@@ -1,6 +1,6 @@
 //! Work that blocks its thread: on a thread of the pool, or in place.
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use crate::context::{self, Entered};
 use crate::core::JoinHandle;

@@ -11,7 +11,7 @@ use crate::metrics::Totals;
 use crate::runtime_id::Id;
 use crate::seed::Seeds;
 use crate::timers::{Clock, Wheels};
-use blitz_io_sync::internals::ThreadId;
+use blitz_io_core::ThreadId;
 
 /// State that a runtime's threads share, apart from the scheduler and the pool.
 pub(crate) struct Common {

@@ -21,7 +21,7 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::thread::ThreadId;
 
-use blitz_io_sync::internals::Random;
+use blitz_io_core::Random;
 
 #[cfg(not(loom))]
 thread_local! {

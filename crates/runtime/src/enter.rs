@@ -20,7 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use blitz_io_sync::thread::{Parker, Unparker};
 
 use crate::common::RuntimeRef;
@@ -28,7 +28,7 @@ use crate::context::{self, Context, Current, Entered};
 use crate::errors::{NESTED, OUT_OF_ORDER};
 use crate::seed::Seeds;
 use crate::tokio_handle;
-use blitz_io_sync::internals::Random;
+use blitz_io_core::Random;
 
 /// Not to be sent to, nor shared with, another thread.
 type OfThisThread = PhantomData<*mut ()>;

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt;
 
-pub(crate) use blitz_io_sync::internals::timers::NO_RUNTIME;
+pub(crate) use blitz_io_core::timers::NO_RUNTIME;
 
 /// The runtime takes no more work.
 pub const SHUTTING_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";

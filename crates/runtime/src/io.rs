@@ -48,7 +48,7 @@ impl Drivers {
             driver.allow_ring(config.enable_io_uring && !is_ring_forbidden());
             Ok(driver)
         };
-        let processors = blitz_io_sync::internals::processors().min(config.worker_threads);
+        let processors = blitz_io_core::processors().min(config.worker_threads);
         let drivers = (0..processors.div_ceil(PROCESSORS_OF_ONE)).map(driver);
         Ok(Some(Self {
             drivers: drivers.collect::<io::Result<_>>()?,

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
-use blitz_io_sync::internals::Random;
+use blitz_io_core::Random;
 
 /// The seed of a runtime's random numbers.
 ///

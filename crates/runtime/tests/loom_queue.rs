@@ -5,11 +5,11 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use blitz_io_core::mutant::with_late_stores;
 use blitz_io_runtime::model::scheduler::lifo_slot::LifoSlot;
 use blitz_io_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_io_runtime::model::scheduler::queue::Ring;
 use blitz_io_runtime::model::scheduler::run_batch::RunBatch;
-use blitz_io_sync::mutant::with_late_stores;
 use loom::cell::UnsafeCell;
 use loom::thread;
 

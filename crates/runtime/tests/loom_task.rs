@@ -14,12 +14,12 @@ use std::sync::Arc as Witness;
 use std::sync::atomic::{AtomicUsize as Count, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use blitz_io_core::coop::unconstrained;
 use blitz_io_runtime::model::task::mutant::{self, Mutant};
 use blitz_io_runtime::model::task::{
     Header, ListId, Notified, OwnedTasks, Ran, Schedule, id, unowned,
 };
 use blitz_io_runtime::task::{JoinError, JoinHandle};
-use blitz_io_sync::internals::coop::unconstrained;
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;

@@ -393,7 +393,7 @@ fn rings_of_tasks_pass_a_token_round() {
 
 #[test]
 fn others_in_the_process_know_how_many_workers_are_awake() {
-    use blitz_io_sync::internals::awake::awake;
+    use blitz_io_core::awake::awake;
 
     let (runtime, stop) = (runtime(3), Arc::new(AtomicBool::new(false)));
     // More than this test's own workers may be awake, since other tests run at the same

@@ -2,20 +2,17 @@
 
 #![cfg(loom)]
 
+#[path = "../../core/tests/model/mod.rs"]
 mod model;
 
 #[path = "loom_barrier.rs"]
 mod loom_barrier;
-#[path = "loom_biased_lock.rs"]
-mod loom_biased_lock;
 #[path = "loom_condvar.rs"]
 mod loom_condvar;
 #[path = "loom_event.rs"]
 mod loom_event;
 #[path = "loom_latch.rs"]
 mod loom_latch;
-#[path = "loom_mutex.rs"]
-mod loom_mutex;
 #[path = "loom_notify.rs"]
 mod loom_notify;
 #[path = "loom_once.rs"]
@@ -36,5 +33,3 @@ mod loom_task_barrier;
 mod loom_task_permits;
 #[path = "loom_wait_group.rs"]
 mod loom_wait_group;
-#[path = "loom_wait_queue.rs"]
-mod loom_wait_queue;

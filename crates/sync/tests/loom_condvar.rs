@@ -5,7 +5,8 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_io_sync::thread::core::{Ended, Exclusive, HELD, NotifyQueue};
+use blitz_io_core::exclusive::{Exclusive, HELD};
+use blitz_io_sync::thread::core::{Ended, NotifyQueue};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{model_in_order as model, soon};

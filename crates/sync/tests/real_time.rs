@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{io, mem, thread};
 
 use crate::lock_help::{Watchdog, work};
-use blitz_io_sync::internals::BiasedLock;
+use blitz_io_core::BiasedLock;
 use blitz_io_testing::bind_to_first_processor;
 
 /// A real-time thread that runs for so long without a sleep is spinning, in microseconds.

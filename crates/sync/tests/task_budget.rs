@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use blitz_io_sync::task::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore};
 use blitz_io_testing::{Wakings, poll_once};
 

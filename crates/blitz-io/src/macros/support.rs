@@ -3,7 +3,7 @@
 
 use std::task::Context;
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 pub use std::future::{Future, IntoFuture, poll_fn};
 pub use std::option::Option::Some;

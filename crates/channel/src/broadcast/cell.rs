@@ -4,8 +4,8 @@ use std::any::Any;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use blitz_io_core::{Lock, LockGuard, Watched, fences};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use blitz_io_sync::internals::{Lock, LockGuard, Watched, fences};
 
 use super::ring::{Lag, Ring};
 

@@ -132,7 +132,7 @@
 //
 // 1. The first sender that has to overwrite announces lag and passes the heavy fence. Then, like
 //    all that overwrite after it, it looks at `taker` before it locks the cell.
-// 2. By the fence (`fences` in blitz-io-sync) every receiver is one of two kinds. Either the sender
+// 2. By the fence (`fences` in blitz-io-core) every receiver is one of two kinds. Either the sender
 //    sees its `taker`: the cell is in use, and replaced. Or the receiver sees the lag, and goes
 //    to the lock.
 // 3. Lag counts as known only after the fence, so that another sender may rely on it.

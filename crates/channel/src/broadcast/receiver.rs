@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::{WaitQueue, coop, deadline};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::shared::{Shared, Tail};

@@ -3,8 +3,8 @@
 
 use std::ptr;
 
+use blitz_io_core::{Lock, Panics, fences};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, Ordering};
-use blitz_io_sync::internals::{Lock, Panics, fences};
 
 use super::cell::ValueCell;
 

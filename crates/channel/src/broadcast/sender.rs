@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use blitz_io_core::{WaitQueue, deadline};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::{WaitQueue, deadline};
 
 use super::error::SendError;
 use super::receiver::Receiver;

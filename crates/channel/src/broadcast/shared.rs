@@ -2,8 +2,8 @@
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
+use blitz_io_core::{List, Panics, WaitQueue};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_io_sync::internals::{List, Panics, WaitQueue};
 
 use super::cell::ValueCell;
 use super::error::{SendError, TryRecvError};

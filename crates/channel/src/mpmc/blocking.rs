@@ -9,8 +9,8 @@
 
 use std::time::Instant;
 
-use blitz_io_sync::internals::deadline::is_past;
-use blitz_io_sync::internals::{HandoffSpin, Node, Panics};
+use blitz_io_core::deadline::is_past;
+use blitz_io_core::{HandoffSpin, Node, Panics};
 
 use super::channel::Channel;
 use super::error::{TryRecvError, TrySendError};

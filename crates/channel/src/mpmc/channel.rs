@@ -9,7 +9,7 @@
 //!
 //! A waiter looks at the state and joins a list in one critical section. A step that changes the
 //! state looks at the lists in one critical section. So there is no moment between the look and
-//! the announcement, and no order of memory accesses to think of. `blitz_io_sync`'s wait queue
+//! the announcement, and no order of memory accesses to think of. `blitz_io_core`'s wait queue
 //! argues for the wake-up of the chosen waiter.
 //!
 //! # Without the lock
@@ -25,9 +25,9 @@ use std::cell::UnsafeCell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::Waker;
 
+use blitz_io_core::{HandoffSpin, ListLock, Node, Panics, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
-use blitz_io_sync::internals::{HandoffSpin, ListLock, Node, Panics, Wake, Wakes};
 
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::request::{Outcome, Queue, Request};

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError};

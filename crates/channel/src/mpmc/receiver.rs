@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::deadline::after;
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::deadline::after;
 
 use super::channel::Channel;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::ptr;
 use std::time::Instant;
 
+use blitz_io_core::{HandoffSpin, Node, Wake};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until};
-use blitz_io_sync::internals::{HandoffSpin, Node, Wake};
 
 /// See the head of this file. Used by the holder of the channel's lock while the
 /// node is linked, and by the waiter while it is not.

@@ -48,8 +48,8 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
-use blitz_io_sync::internals::deadline::after;
-use blitz_io_sync::internals::{Node, Panics, Random};
+use blitz_io_core::deadline::after;
+use blitz_io_core::{Node, Panics, Random};
 
 use super::channel::Channel;
 use super::error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};

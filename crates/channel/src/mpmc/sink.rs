@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_sink::Sink;
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use super::error::{SendError, TrySendError};
 use super::request::Queue;

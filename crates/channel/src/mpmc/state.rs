@@ -45,7 +45,7 @@
 use std::collections::VecDeque;
 use std::{iter, ptr};
 
-use blitz_io_sync::internals::{List, Node, Wake, Wakes};
+use blitz_io_core::{List, Node, Wake, Wakes};
 
 use super::error::{TryRecvError, TrySendError};
 use super::request::{Outcome, Queue, Request, Role, selection_of};

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use futures_core::{FusedStream, Stream};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use super::error::TryRecvError;
 use super::receiver::Receiver;

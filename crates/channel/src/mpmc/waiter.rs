@@ -9,7 +9,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_sync::internals::{Node, Wake};
+use blitz_io_core::{Node, Wake};
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError, TryRecvError, TrySendError};

@@ -1,6 +1,6 @@
 //! The waiters to be woken after a step.
 
-use blitz_io_sync::internals::{Panics, Wake};
+use blitz_io_core::{Panics, Wake};
 
 /// How many there may be.
 const MOST: usize = 8;

@@ -20,8 +20,8 @@ use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::mem::{MaybeUninit, size_of};
 use std::ptr::{self, NonNull};
 
+use blitz_io_core::{Panics, Watched, fences};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
-use blitz_io_sync::internals::{Panics, Watched, fences};
 
 use crate::model::model_has_failed;
 

@@ -20,8 +20,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_io_sync::internals::{Backoff, Lock, Panics, WaitQueue, coop};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;

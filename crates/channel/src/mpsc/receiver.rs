@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_sync::internals::{coop, deadline};
+use blitz_io_core::{coop, deadline};
 
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::rx::Rx;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use blitz_io_core::{HandoffSpin, Panics, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
-use blitz_io_sync::internals::{HandoffSpin, Panics, coop, deadline, fences};
 
 use super::block::Cursor;
 use super::chan::{CLOSED, Chan, RX_WAITS, TX_WAITS, position, reserved};

@@ -10,9 +10,9 @@ use std::mem;
 use std::task::Waker;
 use std::time::Instant;
 
+use blitz_io_core::{Lock, fences};
 use blitz_io_futex::atomic::{AtomicU8, AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
-use blitz_io_sync::internals::{Lock, fences};
 
 const ASLEEP: u32 = 0;
 const WOKEN: u32 = 1;

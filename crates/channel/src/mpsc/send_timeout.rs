@@ -5,8 +5,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_sync::internals::coop;
-use blitz_io_sync::internals::timers::{self, Timer};
+use blitz_io_core::coop;
+use blitz_io_core::timers::{self, Timer};
 
 use super::error::SendTimeoutError;
 use super::sender::Sender;

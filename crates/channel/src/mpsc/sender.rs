@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use blitz_io_sync::internals::{coop, deadline};
+use blitz_io_core::{coop, deadline};
 
 use super::chan::MAX_PERMITS;
 use super::error::{SendError, SendTimeoutError, TrySendError};

@@ -65,10 +65,8 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use blitz_io_core::{HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
-use blitz_io_sync::internals::{
-    HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences,
-};
 
 use super::chan::{CLOSED, Chan, Claim, PERMIT, TX_WAITS, may_reserve};
 use super::error::{SendError, SendTimeoutError, TrySendError};

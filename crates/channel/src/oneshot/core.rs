@@ -66,9 +66,9 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
+use blitz_io_core::{EventSpin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until};
-use blitz_io_sync::internals::{EventSpin, Watched, deadline};
 
 use crate::model::model_has_failed;
 
@@ -140,7 +140,7 @@ unsafe impl<T: Send> Send for Core<T> {}
 unsafe impl<T: Send> Sync for Core<T> {}
 
 impl<T> Core<T> {
-    blitz_io_sync::const_unless_loom! {
+    blitz_io_core::const_unless_loom! {
         /// Nothing has happened yet.
         pub const fn new() -> Self {
             Self {
@@ -330,7 +330,7 @@ impl<T> Drop for Core<T> {
 pub struct Place<T>(Watched<MaybeUninit<T>>);
 
 impl<T> Place<T> {
-    blitz_io_sync::const_unless_loom! {
+    blitz_io_core::const_unless_loom! {
         /// Uninitialised memory.
         pub const fn empty() -> Self {
             Self(Watched::new(MaybeUninit::uninit()))

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::{coop, deadline};
+use blitz_io_core::{coop, deadline};
 
 use super::core::{CLOSED, RECEIVER, VALUE};
 use super::error::{RecvError, TryRecvError};

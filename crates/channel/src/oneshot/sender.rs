@@ -8,7 +8,7 @@ use std::ptr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_sync::internals::{coop, deadline};
+use blitz_io_core::{coop, deadline};
 
 use super::core::{CLOSED, COMPLETE, SENDER, VALUE};
 use super::storage::{FROM_SENDER, Heap, Storage, happen, leave_after, show};

@@ -47,7 +47,7 @@ pub type SlotSender<'a, T> = Sender<T, &'a Core<T>>;
 pub type SlotReceiver<'a, T> = Receiver<T, &'a Core<T>>;
 
 impl<T> Slot<T> {
-    blitz_io_sync::const_unless_loom! {
+    blitz_io_core::const_unless_loom! {
         /// Creates an empty slot.
         #[must_use]
         pub const fn new() -> Self {

@@ -34,8 +34,8 @@
 
 use std::time::Instant;
 
+use blitz_io_core::WaitQueue;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
-use blitz_io_sync::internals::WaitQueue;
 
 use crate::wait::{Event, Wait, block_until};
 

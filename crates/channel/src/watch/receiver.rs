@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::{coop, deadline};
+use blitz_io_core::{coop, deadline};
 
 use super::error::RecvError;
 use super::reference::Ref;

@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_sync::internals::deadline;
+use blitz_io_core::deadline;
 
 use super::channel;
 use super::error::SendError;

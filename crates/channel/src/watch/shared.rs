@@ -31,7 +31,7 @@ use std::fmt;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use super::awaited::Awaited;
 use super::lock::Lock;

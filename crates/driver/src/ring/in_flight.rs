@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use io_uring::squeue::Entry;
 
 use crate::completion::{Finish, Shared};

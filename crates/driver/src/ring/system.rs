@@ -33,16 +33,16 @@ use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use blitz_io_core::fences::after_rmw;
 use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
-use blitz_io_sync::internals::fences::after_rmw;
 use io_uring::squeue::Entry;
 use io_uring::{IoUring, Probe, opcode, types};
 use mio::unix::SourceFd;
 
 use crate::completion::{Header, cancelled, complete};
-use crate::lock::Mutex;
 use crate::selector::Selector;
 use crate::wakers::Wakers;
+use blitz_io_core::Lock;
 
 /// The number of operations that go to the kernel in one batch.
 const SUBMISSIONS: u32 = 256;
@@ -70,7 +70,7 @@ pub struct Ring {
     is_allowed: AtomicBool,
     /// Whether there is a ring, once that was tried.
     is_set_up: OnceLock<bool>,
-    queue: Mutex<Queue>,
+    queue: Lock<Queue>,
     /// More than zero while something waits for a submission.
     queued: AtomicUsize,
     /// The number of operations that are queued or under way in the kernel.
@@ -98,7 +98,7 @@ impl Default for Ring {
         Self {
             is_allowed: AtomicBool::new(true),
             is_set_up: OnceLock::new(),
-            queue: Mutex::new(Queue::default()),
+            queue: Lock::new(Queue::default()),
             queued: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
         }

@@ -8,7 +8,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::{Report, Wait};
 use crate::bits::{self, Bits};
-use crate::lock::Mutex;
+use blitz_io_core::Lock;
 
 /// No entry has this token.
 const WAKE: Token = Token(usize::MAX);
@@ -22,7 +22,7 @@ pub const NO_MEMORY: Memory = Memory;
 
 /// See the head of this file.
 pub struct Selector {
-    polling: Mutex<Polling>,
+    polling: Lock<Polling>,
     registry: mio::Registry,
     waker: Waker,
 }
@@ -45,7 +45,7 @@ impl Selector {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
         let registry = poll.registry().try_clone()?;
-        let polling = Mutex::new(Polling {
+        let polling = Lock::new(Polling {
             poll,
             events: Events::with_capacity(events),
             events_busy: events_busy.map(Events::with_capacity),

@@ -28,13 +28,13 @@ use std::time::{Duration, Instant};
 pub use super::model::Kernel;
 #[cfg(not(loom))]
 pub use super::timer_descriptor::Kernel;
-use crate::lock::Mutex;
 use crate::mutant::{Mutant, active};
+use blitz_io_core::Lock;
 
 /// See the head of this file.
 pub struct Timer {
     kernel: Kernel,
-    due: Mutex<Option<Instant>>,
+    due: Lock<Option<Instant>>,
 }
 
 impl Timer {
@@ -42,7 +42,7 @@ impl Timer {
     pub fn new(kernel: Kernel) -> Self {
         Self {
             kernel,
-            due: Mutex::new(None),
+            due: Lock::new(None),
         }
     }
 

@@ -29,8 +29,8 @@
 //!    again when its position has reached the slowest cursor that it saw, plus the
 //!    capacity.
 
+use blitz_io_core::fences;
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::fences;
 
 use super::{Delivery, INACTIVE, OBSERVER, Ring};
 

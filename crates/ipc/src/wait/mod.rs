@@ -23,7 +23,7 @@ pub(crate) mod task;
 use std::time::Duration;
 use std::time::Instant;
 
-use blitz_io_sync::internals::{EventSpin, deadline};
+use blitz_io_core::{EventSpin, deadline};
 
 use crate::event_count::{EventCount, SLEEPER};
 use crate::ring::Awaited;

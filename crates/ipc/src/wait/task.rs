@@ -2,7 +2,7 @@
 
 use std::io;
 
-use blitz_io_sync::internals::coop::cooperative;
+use blitz_io_core::coop::cooperative;
 
 use super::{End, Failure, Settled, Waiter};
 use crate::endpoint::Endpoint;

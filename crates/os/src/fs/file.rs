@@ -38,10 +38,10 @@ use std::task::{Context, Poll, ready};
 use std::time::SystemTime;
 
 use blitz_io_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
+#[cfg(target_os = "linux")]
+use blitz_io_core::coop;
 use blitz_io_runtime::internals::spawn_mandatory_blocking;
 use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
-#[cfg(target_os = "linux")]
-use blitz_io_sync::internals::coop;
 use blitz_io_sync::task::Mutex;
 
 use super::FileTimes;

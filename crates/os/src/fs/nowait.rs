@@ -8,7 +8,7 @@ use std::io::Seek;
 use std::os::fd::AsRawFd;
 use std::task::{Poll, ready};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 /// The most bytes that are copied at once on a worker, which has other tasks: this takes
 /// some tens of microseconds. Larger reads go another way.

@@ -18,7 +18,7 @@ use super::mutant::{Mutant, active};
 use super::state::{Complete, End, Start, WakeByValue};
 use super::waker;
 use crate::context::{self, TaskGuard};
-use blitz_io_sync::internals::Watched;
+use blitz_io_core::Watched;
 
 /// A task. The header comes first, so that a pointer to it is one to the task.
 #[repr(C)]

@@ -11,7 +11,7 @@ use std::task::Waker;
 
 use super::state::State;
 use crate::context;
-use blitz_io_sync::internals::Watched;
+use blitz_io_core::Watched;
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///

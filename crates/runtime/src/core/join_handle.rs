@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use super::error::JoinError;
 use super::header::{self, Header, Id};

@@ -1,6 +1,6 @@
 //! Deliberate mistakes in the life of a task, for the model checker.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// A wake-up that finds the task notified only looks, and does not write.
     LazyWake,
     /// A wake-up of a running task queues it, too.

@@ -40,8 +40,8 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
+use blitz_io_core::{BiasedLock, Lock, Watched};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use blitz_io_sync::internals::{BiasedLock, Lock, Watched};
 
 use super::harness;
 use super::header::{self, Header, Id, Links, ListId, Notified, Schedule};

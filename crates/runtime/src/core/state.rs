@@ -80,9 +80,9 @@
 //! lists have no references of their own, and that a yield leaves the task running, is
 //! ours.
 
-use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 #[cfg(loom)]
-use blitz_io_sync::internals::Watched;
+use blitz_io_core::Watched;
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::mutant::{Mutant, active};
 

@@ -1,6 +1,6 @@
 //! Mistakes that the models of the pool must find.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// A thread whose time is up leaves although it has been chosen for a job.
     ExpiredLeavesBlindly,
     /// A thread that has found nothing goes to sleep without a last look.

@@ -69,9 +69,9 @@ use std::mem;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::{Attempts, Lock, deadline, processors};
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all, wake_one};
-use blitz_io_sync::internals::{Attempts, Lock, deadline, processors};
 
 use super::mutant::{Mutant, active};
 

@@ -7,8 +7,8 @@ use std::panic::panic_any;
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_sync::internals::coop::{self, Budget};
-use blitz_io_sync::internals::deadline;
+use blitz_io_core::coop::{self, Budget};
+use blitz_io_core::deadline;
 
 use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;

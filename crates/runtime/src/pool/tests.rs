@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, io};
 
-use blitz_io_sync::internals::processors;
+use blitz_io_core::processors;
 
 use super::queue::{JobQueue, Next, Submitted, ThreadState};
 

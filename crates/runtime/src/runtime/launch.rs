@@ -15,7 +15,7 @@ use crate::scheduler::{self, multi_thread};
 use crate::seed::Seeds;
 use crate::time;
 use crate::timers::{Clock, Wheels};
-use blitz_io_sync::internals::ThreadId;
+use blitz_io_core::ThreadId;
 
 /// Starts the runtime that `builder` describes.
 pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {

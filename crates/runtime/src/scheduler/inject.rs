@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 use std::mem;
 use std::ptr::NonNull;
 
+use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
-use blitz_io_sync::internals::Lock;
 
 /// A list that has held more than this gives its memory back when it is empty.
 const KEEP: usize = 4096;

@@ -27,7 +27,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use pin_project_lite::pin_project;
 
 pub use coop::{Coop, RestoreOnPending};

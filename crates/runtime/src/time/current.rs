@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_sync::internals::timers::{self, Timer, Timers};
+use blitz_io_core::timers::{self, Timer, Timers};
 
 use crate::context;
 use crate::errors::NO_RUNTIME;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 use pin_project_lite::pin_project;
 
 use super::{Instant, clock, current, safe_delay};

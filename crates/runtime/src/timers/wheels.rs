@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::ThreadId;
+use blitz_io_core::ThreadId;
 use blitz_io_sync::thread::Mutex;
 
 use super::wheel::{CLOSED, Unpark, Wheel};

@@ -14,7 +14,7 @@
 use std::cell::Cell;
 use std::hint;
 
-use crate::attempts::Attempts;
+use blitz_io_core::Attempts;
 
 /// How many `spin_loop` hints an attempt takes at most. None under the model checker,
 /// which tries the orders in which it would have succeeded.

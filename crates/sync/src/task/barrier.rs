@@ -22,10 +22,10 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
-use crate::coop;
-use crate::macros::const_unless_loom;
-use crate::spin::EventSpin;
-use crate::wait_queue::{Node, WaitQueue};
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::coop;
+use blitz_io_core::spin::EventSpin;
+use blitz_io_core::{Node, WaitQueue};
 
 /// A place where tasks wait for each other.
 ///

@@ -5,8 +5,8 @@ use std::cell::UnsafeCell;
 use std::sync::Arc;
 
 use super::permits::{Permits, never_closed};
-use crate::coop;
-use crate::macros::const_unless_loom;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::coop;
 
 mod error;
 mod guard;

@@ -8,7 +8,8 @@ use std::fmt;
 use std::future::Future;
 
 use super::write_once::{Refused, WriteOnce};
-use crate::macros::{cell_traits, const_unless_loom};
+use crate::cell_traits::cell_traits;
+use blitz_io_core::const_unless_loom;
 
 /// A cell whose value is set once, and may be made by a future.
 ///

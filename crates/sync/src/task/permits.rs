@@ -76,11 +76,11 @@ use std::task::Waker;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::adaptive_spin::AdaptiveSpin;
-use crate::coop;
-use crate::macros::const_unless_loom;
-use crate::panics::Panics;
-use crate::spin::EventSpin;
-use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
+use blitz_io_core::Panics;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::coop;
+use blitz_io_core::spin::EventSpin;
+use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
 
 mod acquire;
 mod hold;

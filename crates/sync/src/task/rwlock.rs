@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::TryLockError;
 use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
-use crate::coop;
-use crate::macros::const_unless_loom;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::coop;
 
 mod owned_read;
 mod owned_write;

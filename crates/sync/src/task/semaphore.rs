@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::permits::{MAX_PERMITS, Permits, Taken};
-use crate::coop;
-use crate::macros::const_unless_loom;
 use crate::semaphores::errors;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::coop;
 
 mod permit;
 

@@ -6,7 +6,8 @@ use std::error::Error;
 use std::fmt;
 
 use super::write_once::WriteOnce;
-use crate::macros::{cell_traits, const_unless_loom};
+use crate::cell_traits::cell_traits;
+use blitz_io_core::const_unless_loom;
 
 /// A cell whose value is set once, and that can be waited for.
 ///

@@ -34,10 +34,10 @@ use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all};
 
 use super::rounds::{Round, Rounds};
-use crate::deadline;
-use crate::fences;
-use crate::macros::{const_unless_loom, debug_is_name};
-use crate::spin::EventSpin;
+use blitz_io_core::deadline;
+use blitz_io_core::fences;
+use blitz_io_core::spin::EventSpin;
+use blitz_io_core::{const_unless_loom, debug_is_name};
 
 /// A place where threads wait for each other.
 ///

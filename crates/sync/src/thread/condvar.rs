@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use lock_api::{MutexGuard, RawMutex};
 
 use super::notify_queue::{Ended, NotifyQueue, Waiting};
-use crate::deadline;
-use crate::macros::{debug_is_name, default_is_new};
-use crate::wait_queue::Node;
+use blitz_io_core::Node;
+use blitz_io_core::deadline;
+use blitz_io_core::{debug_is_name, default_is_new};
 
 /// A condition variable: threads sleep until another thread notifies them that their condition
 /// may have become true.

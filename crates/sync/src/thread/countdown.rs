@@ -36,9 +36,9 @@
 //! no other that still waits, may free the word, though the count-down that
 //! released it has not returned yet.
 
-use crate::deadline;
-use crate::macros::const_unless_loom;
-use crate::spin::EventSpin;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::deadline;
+use blitz_io_core::spin::EventSpin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;

@@ -6,8 +6,8 @@
 mod auto;
 mod manual;
 
-use crate::deadline;
-use crate::macros::const_unless_loom;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::deadline;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::fmt;
 use std::time::{Duration, Instant};

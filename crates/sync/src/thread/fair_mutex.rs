@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::exclusive::{Exclusive, HELD};
 use super::mutex::raw_mutex;
-use crate::deadline;
+use blitz_io_core::deadline;
+use blitz_io_core::exclusive::{Exclusive, HELD};
 
 /// The lock of a [`FairMutex`], for use with [`lock_api`].
 pub struct RawFairMutex(Exclusive);

@@ -4,8 +4,8 @@
 //! and why the thread that was released may free the latch.
 
 use super::countdown::{self, Countdown};
-use crate::deadline;
-use crate::macros::const_unless_loom;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::deadline;
 use std::error::Error;
 use std::fmt;
 use std::time::{Duration, Instant};

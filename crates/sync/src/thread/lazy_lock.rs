@@ -5,7 +5,7 @@
 //! done by the cell.
 
 use super::OnceLock;
-use crate::macros::const_unless_loom;
+use blitz_io_core::const_unless_loom;
 use std::cell::Cell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};

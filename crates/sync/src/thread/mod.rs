@@ -5,7 +5,6 @@ mod barrier;
 mod condvar;
 mod countdown;
 mod event;
-pub(crate) mod exclusive;
 #[cfg(not(loom))]
 mod fair_mutex;
 mod latch;
@@ -76,7 +75,6 @@ pub use rwlock::{
 /// the model checker's atomics.
 #[cfg(loom)]
 pub mod core {
-    pub use super::exclusive::{Exclusive, HELD, UPGRADABLE};
     pub use super::notify_queue::{Ended, NotifyQueue};
     pub use super::shared::Shared;
 }

@@ -1,9 +1,9 @@
-//! `Mutex`, in four bytes. The algorithm is in `exclusive.rs`.
+//! `Mutex`, in four bytes. The algorithm is `blitz_io_core::exclusive`'s.
 
 use std::time::{Duration, Instant};
 
-use super::exclusive::{Exclusive, HELD};
-use crate::deadline;
+use blitz_io_core::deadline;
+use blitz_io_core::exclusive::{Exclusive, HELD};
 
 /// The lock without the value, the base of [`Mutex`], for use with [`lock_api`].
 ///

@@ -30,8 +30,8 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use crate::macros::const_unless_loom;
-use crate::wait_queue::{List, Node, WaitQueue, Wake};
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::{List, Node, WaitQueue, Wake};
 
 /// See the head of this file.
 pub struct NotifyQueue {

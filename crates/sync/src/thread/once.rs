@@ -52,9 +52,9 @@
 //! sleepers byte is this crate's.
 
 use super::reentrancy;
-use crate::macros::{const_unless_loom, default_is_new};
-use crate::spin::EventSpin;
-use crate::{deadline, fences};
+use blitz_io_core::spin::EventSpin;
+use blitz_io_core::{const_unless_loom, default_is_new};
+use blitz_io_core::{deadline, fences};
 use blitz_io_futex::atomic::{AtomicU8, Ordering};
 use blitz_io_futex::{SplitWord, WaitResult};
 use std::fmt;

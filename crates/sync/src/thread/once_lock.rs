@@ -13,8 +13,9 @@
 use super::Once;
 use super::once::OnPoison;
 use super::reentrancy;
-use crate::deadline;
-use crate::macros::{cell_traits, const_unless_loom};
+use crate::cell_traits::cell_traits;
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::deadline;
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::fmt;

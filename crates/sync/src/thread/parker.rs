@@ -37,9 +37,9 @@ use std::time::{Duration, Instant};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
-use crate::deadline;
-use crate::macros::{debug_is_name, default_is_new};
-use crate::spin::EventSpin;
+use blitz_io_core::deadline;
+use blitz_io_core::spin::EventSpin;
+use blitz_io_core::{debug_is_name, default_is_new};
 
 /// The thread sleeps, or is about to.
 const ASLEEP: u64 = 1;

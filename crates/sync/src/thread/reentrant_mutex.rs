@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::mutex::RawMutex;
-use crate::thread_id::ThreadId;
+use blitz_io_core::ThreadId;
 
 /// Names the owner of a [`ReentrantMutex`].
 pub struct RawThreadId;

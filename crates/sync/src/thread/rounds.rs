@@ -11,7 +11,7 @@
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
-use crate::macros::const_unless_loom;
+use blitz_io_core::const_unless_loom;
 
 const ONE_ROUND: u64 = 1 << 32;
 const ARRIVED: u64 = ONE_ROUND - 1;

@@ -8,7 +8,7 @@ use lock_api::{
 };
 
 use super::shared::Shared;
-use crate::deadline;
+use blitz_io_core::deadline;
 
 /// The lock without the value, the base of [`RwLock`], for use with [`lock_api`].
 pub struct RawRwLock(Shared);

@@ -57,12 +57,12 @@ use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering, fence};
 
-use super::exclusive::FAIR_AFTER;
-use crate::deadline;
-use crate::macros::const_unless_loom;
 use crate::semaphores::errors;
-use crate::spin::EventSpin;
-use crate::wait_queue::{List, Node, WaitQueue};
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::deadline;
+use blitz_io_core::exclusive::FAIR_AFTER;
+use blitz_io_core::spin::EventSpin;
+use blitz_io_core::{List, Node, WaitQueue};
 
 mod permit;
 

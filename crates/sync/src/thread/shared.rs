@@ -5,8 +5,8 @@
 //! Writers compete for an [`Exclusive`], whose `hold` byte readers look at.
 //! Readers count themselves in `readers`. Seen by a reader, `hold` is
 //!
-//! * open: [`FREE`](super::exclusive::FREE),
-//!   [`HANDED_OFF`](super::exclusive::HANDED_OFF) or [`UPGRADABLE`] (some thread has
+//! * open: [`FREE`](blitz_io_core::exclusive::FREE),
+//!   [`HANDED_OFF`](blitz_io_core::exclusive::HANDED_OFF) or [`UPGRADABLE`] (some thread has
 //!   the right to become the next writer, but lets readers in until then);
 //! * [`DRAINING`]: a writer waits for the readers inside; new ones stay out;
 //! * [`HELD`]: a writer is inside, or is just about to find out whether readers
@@ -65,10 +65,10 @@ use std::time::Instant;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
-use super::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
-use crate::macros::const_unless_loom;
-use crate::spin::{EventSpin, LockSpin, Owners};
-use crate::{deadline, fences};
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
+use blitz_io_core::spin::{EventSpin, LockSpin, Owners};
+use blitz_io_core::{deadline, fences};
 
 /// In `readers`: the draining writer sleeps.
 const ASLEEP: u32 = 1 << 31;

@@ -3,8 +3,8 @@
 
 use super::barrier::BarrierWaitResult;
 use super::rounds::Rounds;
-use crate::macros::{const_unless_loom, debug_is_name};
-use crate::spin;
+use blitz_io_core::spin;
+use blitz_io_core::{const_unless_loom, debug_is_name};
 
 /// A barrier whose threads spin until the others have arrived.
 ///

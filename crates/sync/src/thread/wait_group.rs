@@ -5,8 +5,8 @@
 //! that timed out, checks that in the same step in which it counts.
 
 use super::countdown::Countdown;
-use crate::deadline;
-use crate::macros::default_is_new;
+use blitz_io_core::deadline;
+use blitz_io_core::default_is_new;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

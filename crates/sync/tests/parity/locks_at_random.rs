@@ -17,7 +17,7 @@ impl<T> Waiter<T> {
     fn poll(&mut self, waker: usize) -> Option<T> {
         // This does not compare budgets of tasks on a foreign runtime.
         let poll = || poll_once(self.future.as_mut(), &self.wakings[waker].1);
-        match blitz_io_sync::internals::coop::unconstrained(poll) {
+        match blitz_io_core::coop::unconstrained(poll) {
             std::task::Poll::Ready(output) => Some(output),
             std::task::Poll::Pending => None,
         }

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use blitz_io_sync::internals::{List, Node, Wake};
+use blitz_io_core::{List, Node, Wake};
 
 use super::super::request::{Outcome, Queue, Request, Role, Selection, selection_of};
 use super::super::woken::Woken;

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use blitz_io_sync::internals::{Wake, Wakes};
+use blitz_io_core::{Wake, Wakes};
 
 use super::super::woken::Call;
 use super::State;

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 
+use blitz_io_core::{EventSpin, coop};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::{EventSpin, coop};
 
 use super::shared::Shared;
 use crate::config::UnhandledPanic;

@@ -17,7 +17,7 @@ mod turns;
 
 /// Mistakes that the models of this scheduler must find.
 pub mod mutant {
-    blitz_io_sync::mutants! {
+    blitz_io_core::mutants! {
         /// A thread that puts the core back has looked before whether another one waits.
         LooksBeforePuttingBack,
     }

@@ -119,10 +119,10 @@
 //! scheduler and of Tokio's. The monitor does, without a thread of its own, what Go's `sysmon`
 //! does for processors whose thread is blocked.
 
+use blitz_io_core::Lock;
+use blitz_io_core::awake::Workers;
+use blitz_io_core::fences::after_rmw;
 use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
-use blitz_io_sync::internals::Lock;
-use blitz_io_sync::internals::awake::Workers;
-use blitz_io_sync::internals::fences::after_rmw;
 
 use super::mutant::{Mutant, active};
 

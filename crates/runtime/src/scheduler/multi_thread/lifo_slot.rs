@@ -13,7 +13,7 @@ use std::ptr::{self, NonNull};
 use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
 use super::mutant::{Mutant, active};
-use blitz_io_sync::internals::BiasedLock;
+use blitz_io_core::BiasedLock;
 
 /// See the head of this file. The unsafe functions are for the owner, which is one thread at
 /// a time.

@@ -1,6 +1,6 @@
 //! Deliberate mistakes in the scheduler, for the model checker.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// The ring takes one more than it has places for.
     PushesIntoFullRing,
     /// The ring's end is not published.

@@ -13,8 +13,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::coop::{self, Budget};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_sync::internals::coop::{self, Budget};
 
 use super::core::Core;
 use super::search;

@@ -21,8 +21,8 @@ use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::mutant::{Mutant, active};
 use super::queue::Ring;
-use blitz_io_sync::internals::BiasedLock;
-use blitz_io_sync::internals::Watched;
+use blitz_io_core::BiasedLock;
+use blitz_io_core::Watched;
 
 /// How many tasks a worker claims at most.
 pub const MAX: usize = if cfg!(loom) { 4 } else { 64 };

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_io_sync::internals::EventSpin;
+use blitz_io_core::EventSpin;
 
 use super::core::Core;
 use super::idle::{Calls, Place, Sleeper};

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use blitz_io_core::Lock;
+use blitz_io_core::awake::{self, Registered};
 use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
-use blitz_io_sync::internals::Lock;
-use blitz_io_sync::internals::awake::{self, Registered};
 
 use super::core::Core;
 use super::idle::{Calls, Idle, Place};
@@ -39,7 +39,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(super) fn new(common: Common, pool: Spawner) -> Self {
         let workers = common.config.worker_threads;
-        let processors = blitz_io_sync::internals::processors();
+        let processors = blitz_io_core::processors();
         let drivers = Drivers::of(&common);
         let most_waiting = drivers.most_waiting(workers, processors);
         Self {

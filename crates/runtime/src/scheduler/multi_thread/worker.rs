@@ -24,7 +24,7 @@ use std::ops::ControlFlow;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use blitz_io_sync::internals::coop::{self, Budget};
+use blitz_io_core::coop::{self, Budget};
 
 use super::core::Core;
 use super::idle::Calls;

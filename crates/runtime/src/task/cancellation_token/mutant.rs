@@ -1,6 +1,6 @@
-//! Deliberate mistakes for the model checker: see `blitz_io_sync::mutant`.
+//! Deliberate mistakes for the model checker: see `blitz_io_core::mutant`.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// A child is linked without a look at whether its parent is cancelled.
     LinksBlindly,
     /// Cancelling a root looks for a family before the step that sets the flag, not with

@@ -56,8 +56,8 @@ use std::process::abort;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use blitz_io_core::{ListLock, Panics, WaitQueue, Watched};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use blitz_io_sync::internals::{ListLock, Panics, WaitQueue, Watched};
 
 use super::mutant::{Mutant, active};
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_sync::internals;
+use blitz_io_core::Node as WaitNode;
 
 use super::CancellationToken;
 use super::tree::Node;
@@ -14,14 +14,14 @@ use super::tree::Node;
 struct Waiter {
     /// Whether it has been put into the queue. It may have been chosen since.
     waits: bool,
-    node: internals::Node,
+    node: WaitNode,
 }
 
 impl Waiter {
     fn new() -> Self {
         Self {
             waits: false,
-            node: internals::Node::new(()),
+            node: WaitNode::new(()),
         }
     }
 

@@ -1,6 +1,6 @@
-//! Deliberate mistakes for the model checker: see `blitz_io_sync::mutant`.
+//! Deliberate mistakes for the model checker: see `blitz_io_core::mutant`.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// A push is not published.
     PushesRelaxed,
     /// The thread that pushes the first does not wake the owner.

@@ -39,8 +39,8 @@ use std::cell::Cell;
 use std::ptr;
 use std::task::{RawWakerVTable, Waker};
 
+use blitz_io_core::Watched;
 use blitz_io_futex::atomic::{AtomicPtr, Ordering};
-use blitz_io_sync::internals::Watched;
 
 use super::mutant::{Mutant, active};
 

@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::task::{Context, Poll};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use super::slots::Slots;
 use crate::core::{AbortHandle, Id, JoinError, JoinHandle};

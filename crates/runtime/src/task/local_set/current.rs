@@ -8,7 +8,7 @@ use std::future::Future;
 use std::ptr;
 use std::rc::Rc;
 
-use blitz_io_sync::internals::ThreadId;
+use blitz_io_core::ThreadId;
 
 use super::Local;
 use crate::context;

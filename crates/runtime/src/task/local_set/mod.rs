@@ -33,7 +33,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use blitz_io_sync::internals::coop;
+use blitz_io_core::coop;
 
 use self::current::Enter;
 use self::queues::Shared;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 
-use blitz_io_sync::internals::Lock;
+use blitz_io_core::Lock;
 
 use crate::config::UnhandledPanic;
 use crate::core::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
 use crate::runtime_id;
 use crate::task::counted::Counted;
-use blitz_io_sync::internals::ThreadId;
+use blitz_io_core::ThreadId;
 
 /// The part of a set that other threads see.
 pub(super) struct Shared {

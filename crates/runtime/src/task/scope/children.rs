@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
-use blitz_io_sync::internals::Panics;
+use blitz_io_core::Panics;
 
 use super::super::join_set::ready::{Link, Pushed, Ready};
 use super::member::Erased;

@@ -1,6 +1,6 @@
-//! Deliberate mistakes for the model checker: see `blitz_io_sync::mutant`.
+//! Deliberate mistakes for the model checker: see `blitz_io_core::mutant`.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// The last task to end wakes no waiter.
     EndsSilently,
     /// A task does not publish its writes when it ends.

@@ -6,8 +6,8 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::task::Waker;
 
+use blitz_io_core::Watched;
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
-use blitz_io_sync::internals::Watched;
 
 use super::mutant::{Mutant, active};
 use super::slots::{Links, Slots};

@@ -95,8 +95,8 @@ mod timer;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 
+use blitz_io_core::{ListLock, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
-use blitz_io_sync::internals::{ListLock, Wake, Wakes};
 
 use self::entry::{ENDED, Entry, FIRED};
 use self::mutant::{Mutant, active};

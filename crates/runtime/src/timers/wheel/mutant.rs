@@ -1,6 +1,6 @@
-//! Deliberate mistakes for the models of timers: see `blitz_io_sync`'s `mutant.rs`.
+//! Deliberate mistakes for the models of timers: see `blitz_io_core`'s `mutant.rs`.
 
-blitz_io_sync::mutants! {
+blitz_io_core::mutants! {
     /// An entry is marked as fired before it is out of the wheel.
     FiresFirst,
     /// The mark of an entry that has fired does not publish the writes to the entry.

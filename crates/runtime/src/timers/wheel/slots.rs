@@ -19,7 +19,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use blitz_io_sync::internals::Watched;
+use blitz_io_core::Watched;
 
 use super::entry::Entry;
 

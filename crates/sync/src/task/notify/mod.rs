@@ -67,8 +67,8 @@ use std::sync::Arc;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use crate::macros::{const_unless_loom, default_is_new};
-use crate::wait_queue::{List, WaitQueue, Wake};
+use blitz_io_core::{List, WaitQueue, Wake};
+use blitz_io_core::{const_unless_loom, default_is_new};
 use notified::Waiter;
 pub use notified::{Notified, OwnedNotified};
 

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use blitz_io_futex::atomic::Ordering;
 
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
-use crate::deadline;
-use crate::spin::EventSpin;
-use crate::wait_queue::Node;
+use blitz_io_core::Node;
+use blitz_io_core::deadline;
+use blitz_io_core::spin::EventSpin;
 
 /// How far a waiter has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use super::{AcquireError, Permits, Request, Taken};
-use crate::coop;
-use crate::wait_queue::Node;
+use blitz_io_core::Node;
+use blitz_io_core::coop;
 
 /// Ends when the task has the permits, or there will be none any more. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.

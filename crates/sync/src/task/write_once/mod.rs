@@ -43,8 +43,8 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicU8, Ordering};
 
-use crate::macros::const_unless_loom;
-use crate::wait_queue::{List, Node, WaitQueue};
+use blitz_io_core::const_unless_loom;
+use blitz_io_core::{List, Node, WaitQueue};
 
 /// There is no value.
 const EMPTY: u8 = 0;

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 use blitz_io_futex::atomic::Ordering;
 
 use super::{BUSY, EMPTY, Request, SET, WriteOnce};
-use crate::coop;
-use crate::spin::EventSpin;
-use crate::wait_queue::Node;
+use blitz_io_core::Node;
+use blitz_io_core::coop;
+use blitz_io_core::spin::EventSpin;
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
 /// the next waiter that wants it.

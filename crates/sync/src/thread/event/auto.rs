@@ -63,8 +63,8 @@
 //! without an announcement it could swallow another's wake-up.
 
 use super::SET;
-use crate::deadline;
-use crate::spin::EventSpin;
+use blitz_io_core::deadline;
+use blitz_io_core::spin::EventSpin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::thread;

@@ -44,8 +44,8 @@
 //! through exactly so many to take the word for unchanged.
 
 use super::SET;
-use crate::deadline;
-use crate::spin::EventSpin;
+use blitz_io_core::deadline;
+use blitz_io_core::spin::EventSpin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;

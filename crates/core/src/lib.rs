@@ -1,0 +1,44 @@
+//! Internal parts that the blitz-io crates share. Programs use [blitz-io](https://docs.rs/blitz-io).
+//!
+//! This crate has no stable interface: any release may change anything. The crates that depend on
+//! it name its exact version.
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+mod affinity;
+mod attempts;
+pub mod awake;
+mod backoff;
+mod biased_lock;
+pub mod coop;
+pub mod deadline;
+pub mod exclusive;
+pub mod fences;
+mod lock;
+mod macros;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod panics;
+mod processors;
+mod random;
+pub mod spin;
+mod thread_id;
+pub mod timers;
+mod wait_queue;
+mod watched;
+
+pub use attempts::Attempts;
+pub use backoff::Backoff;
+pub use biased_lock::BiasedLock;
+pub use lock::{ListLock, Lock, LockGuard};
+pub use panics::Panics;
+pub use processors::{processors, this_processor};
+pub use random::{Random, entropy};
+pub use spin::{EventSpin, HandoffSpin, LockSpin, Owners, yield_now};
+pub use thread_id::ThreadId;
+pub use wait_queue::{List, Node, WaitQueue, Wake, Wakes};
+pub use watched::Watched;

@@ -1,0 +1,50 @@
+//! Constructors that are `const` in production and plain under the model checker, whose
+//! atomics register themselves at run time; and implementations that many types share.
+
+/// Declares one function as `pub const fn`, or as `pub fn` under `cfg(loom)`.
+///
+/// The function is written as usual, with its documentation and its other
+/// attributes, and with `const`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! const_unless_loom {
+    ($(#[$attribute:meta])* $visibility:vis const fn $($rest:tt)*) => {
+        $(#[$attribute])*
+        #[cfg(not(loom))]
+        $visibility const fn $($rest)*
+
+        $(#[$attribute])*
+        #[cfg(loom)]
+        #[allow(clippy::new_without_default, reason = "the const one has no need of it")]
+        $visibility fn $($rest)*
+    };
+}
+
+/// Implements `Default` by `new`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! default_is_new {
+    ($type:ident $(<$parameter:ident>)?) => {
+        impl $(<$parameter>)? Default for $type $(<$parameter>)? {
+            #[inline]
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
+
+/// Implements `Debug` for a type that shows nothing but its name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_is_name {
+    ($type:ident $(<$parameter:ident>)?) => {
+        impl $(<$parameter>)? std::fmt::Debug for $type $(<$parameter>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+pub(crate) use {const_unless_loom, default_is_new};

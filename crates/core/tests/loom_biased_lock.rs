@@ -1,0 +1,119 @@
+//! Models of the biased lock: its owner, and threads that come from outside.
+#![cfg(loom)]
+
+use crate::model;
+
+use std::sync::Arc;
+
+use blitz_io_core::BiasedLock;
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+use model::model;
+
+struct Counter {
+    lock: BiasedLock,
+    /// loom watches it for unsynchronised access.
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: the value is used inside the lock only, which loom checks.
+unsafe impl Sync for Counter {}
+// SAFETY: a number may go anywhere.
+unsafe impl Send for Counter {}
+
+impl Counter {
+    fn shared() -> Arc<Self> {
+        Arc::new(Self {
+            lock: BiasedLock::new(),
+            value: UnsafeCell::new(0),
+        })
+    }
+
+    fn add(&self) {
+        // SAFETY: the caller is inside the lock.
+        self.value.with_mut(|value| unsafe { *value += 1 });
+    }
+
+    fn own(&self) {
+        // SAFETY: the main thread is the only owner, and not inside.
+        unsafe { self.lock.lock(|| self.add()) }
+    }
+
+    fn remote(&self) -> u32 {
+        u32::from(self.lock.try_lock_remote(|| self.add()).is_some())
+    }
+
+    /// For the main thread, when the others have ended.
+    fn assert_is(&self, count: u32) {
+        // SAFETY: no other thread uses it any more, which loom checks.
+        self.value
+            .with(|value| assert_eq!(unsafe { *value }, count));
+    }
+}
+
+fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
+    move || {
+        let counter = Counter::shared();
+        let threads: Vec<_> = (0..remotes)
+            .map(|_| {
+                let counter = counter.clone();
+                thread::spawn(move || counter.remote())
+            })
+            .collect();
+        counter.own();
+        counter.own();
+        let entered: u32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
+        counter.assert_is(2 + entered);
+    }
+}
+
+#[test]
+fn the_owner_and_a_remote_thread_are_never_inside_together() {
+    model(3, owner_and(1));
+}
+
+/// The second time, the first one's answer is still on its way.
+fn owner_and_a_thread_that_comes_twice() {
+    let counter = Counter::shared();
+    let remote = {
+        let counter = counter.clone();
+        thread::spawn(move || counter.remote() + counter.remote())
+    };
+    counter.own();
+    counter.own();
+    let entered = remote.join().unwrap();
+    counter.assert_is(2 + entered);
+}
+
+#[test]
+fn an_answer_to_one_is_none_to_the_next() {
+    model(3, owner_and_a_thread_that_comes_twice);
+}
+
+#[test]
+fn two_remote_threads_are_never_inside_together() {
+    model(2, owner_and(2));
+}
+
+/// A revoker that waits for the owner.
+fn owner_and_a_revoker_that_waits() {
+    let counter = Counter::shared();
+    let revoker = {
+        let counter = counter.clone();
+        thread::spawn(move || {
+            let locks = std::iter::once((&counter.lock, ()));
+            // SAFETY: this thread owns no lock, and it is the only revoker.
+            unsafe { BiasedLock::lock_remote(locks, &mut |()| counter.add()) };
+        })
+    };
+    counter.own();
+    counter.own();
+    revoker.join().unwrap();
+    counter.assert_is(3);
+}
+
+#[test]
+fn a_revoker_that_waits_is_woken() {
+    model(2, owner_and_a_revoker_that_waits);
+}

@@ -1,0 +1,212 @@
+//! Models of the exclusive core, which is all of `Mutex`.
+#![cfg(loom)]
+
+use crate::model;
+
+use std::sync::Arc;
+
+use blitz_io_core::exclusive::{Exclusive, HELD};
+use loom::cell::UnsafeCell;
+
+use loom::thread;
+use model::{model, soon};
+
+/// A counter that loom watches for unsynchronised access.
+struct Counter {
+    lock: Exclusive,
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: the value is used by the owner of the lock only, which loom checks.
+unsafe impl Sync for Counter {}
+// SAFETY: a number may go anywhere.
+unsafe impl Send for Counter {}
+
+impl Counter {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            lock: Exclusive::new(),
+            value: UnsafeCell::new(0),
+        })
+    }
+
+    fn add_one(&self) {
+        self.value.with_mut(|value| {
+            // SAFETY: the caller owns the lock.
+            unsafe { *value += 1 }
+        });
+    }
+
+    fn lock_and_add(&self) {
+        self.lock.lock(HELD);
+        self.add_one();
+        self.lock.unlock();
+    }
+
+    fn get(&self) -> u32 {
+        self.lock.lock(HELD);
+        // SAFETY: we own the lock.
+        let value = self.value.with(|value| unsafe { *value });
+        self.lock.unlock();
+        value
+    }
+}
+
+/// Two threads beside the main one, which also takes the lock.
+fn three_threads() {
+    model(2, || {
+        let counter = Counter::new();
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let counter = counter.clone();
+                thread::spawn(move || counter.lock_and_add())
+            })
+            .collect();
+        counter.lock_and_add();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(counter.get(), 3);
+    });
+}
+
+fn two_threads_twice() {
+    model(3, || {
+        let counter = Counter::new();
+        let other = counter.clone();
+        let thread = thread::spawn(move || {
+            other.lock_and_add();
+            other.lock_and_add();
+        });
+        counter.lock_and_add();
+        counter.lock_and_add();
+        thread.join().unwrap();
+        assert_eq!(counter.get(), 4);
+    });
+}
+
+/// One waiter may run out of time at any moment, while another has none.
+fn a_waiter_gives_up() {
+    model(1, || {
+        let counter = Counter::new();
+        counter.lock.lock(HELD);
+        let hasty = {
+            let counter = counter.clone();
+            thread::spawn(move || {
+                let locked = counter.lock.lock_until(HELD, Some(soon()));
+                if locked {
+                    counter.add_one();
+                    counter.lock.unlock();
+                }
+                u32::from(locked)
+            })
+        };
+        let patient = {
+            let counter = counter.clone();
+            thread::spawn(move || counter.lock_and_add())
+        };
+        blitz_io_futex::model::expire();
+        counter.lock.unlock();
+        let added = hasty.join().unwrap() + 1;
+        patient.join().unwrap();
+        assert_eq!(counter.get(), added);
+    });
+}
+
+/// Time passes at any moment, so sleepers begin to starve.
+fn starving() {
+    model(1, || {
+        let counter = Counter::new();
+        counter.lock.lock(HELD);
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let counter = counter.clone();
+                thread::spawn(move || counter.lock_and_add())
+            })
+            .collect();
+        blitz_io_futex::model::expire();
+        counter.lock.unlock();
+        counter.lock_and_add();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(counter.get(), 3);
+        assert!(!counter.lock.is_held());
+    });
+}
+
+/// A release makes an offer to a starving thread that is awake. Until it has done
+/// so that thread may have fallen asleep or left, and another one sleeps. (All
+/// orders would take hours. The mistake that this is about shows in the first
+/// thousands.)
+fn a_hand_off_finds_a_thread() {
+    let mut some_orders = loom::model::Builder::new();
+    some_orders.preemption_bound = Some(3);
+    some_orders.max_permutations = Some(100_000);
+    some_orders.check(|| {
+        let lock = Arc::new(<Exclusive>::new());
+        lock.lock(HELD);
+        blitz_io_futex::model::expire();
+        let threads = [Some(soon()), None].map(|deadline| {
+            let lock = lock.clone();
+            thread::spawn(move || {
+                if lock.lock_until(HELD, deadline) {
+                    lock.unlock();
+                }
+            })
+        });
+        lock.unlock();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert!(!lock.is_held());
+    });
+}
+
+fn fair_release() {
+    model(2, || {
+        let counter = Counter::new();
+        counter.lock.lock(HELD);
+        let other = counter.clone();
+        let thread = thread::spawn(move || {
+            other.lock.lock(HELD);
+            other.add_one();
+            other.lock.unlock_fair();
+        });
+        counter.lock.unlock_fair();
+        counter.lock_and_add();
+        thread.join().unwrap();
+        assert_eq!(counter.get(), 2);
+        assert!(counter.lock.try_lock(HELD));
+    });
+}
+
+#[test]
+fn three_threads_take_turns() {
+    three_threads();
+}
+
+#[test]
+fn two_threads_take_two_turns() {
+    two_threads_twice();
+}
+
+#[test]
+fn giving_up_strands_nobody() {
+    a_waiter_gives_up();
+}
+
+#[test]
+fn the_starving_are_served() {
+    starving();
+}
+
+#[test]
+fn a_hand_off_is_not_left_to_one_that_has_gone() {
+    a_hand_off_finds_a_thread();
+}
+
+#[test]
+fn fair_releases_strand_nobody() {
+    fair_release();
+}
