@@ -132,6 +132,11 @@ impl Context {
         self.task.get().map_addr(|address| address & !MARK)
     }
 
+    /// Makes this the current task, for a fiber.
+    pub(crate) fn set_task(&self, task: *const ()) {
+        self.task.set(task);
+    }
+
     /// The worker that this thread is for the scheduler at `shared`; null if it is
     /// none of its workers. The type follows from the scheduler's.
     #[inline]

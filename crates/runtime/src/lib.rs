@@ -49,6 +49,9 @@ pub mod hyper;
 mod io;
 #[cfg(not(loom))]
 mod metrics;
+#[cfg(not(loom))]
+#[doc(hidden)]
+pub mod pinned;
 mod pool;
 #[cfg(not(loom))]
 pub mod runtime;
@@ -87,6 +90,7 @@ pub mod internals {
     pub use crate::errors::SHUTTING_DOWN;
     #[cfg(feature = "io")]
     pub use crate::io::own_driver;
+    pub use crate::pinned;
 }
 
 /// For the models of this crate: not part of the public interface.
@@ -113,7 +117,9 @@ pub mod model {
     pub mod scheduler {
         pub use crate::driver::Driver;
         pub use crate::scheduler::inject::Inject;
-        pub use crate::scheduler::multi_thread::{idle, lifo_slot, mutant, queue, run_batch};
+        pub use crate::scheduler::multi_thread::{
+            idle, inbox, lifo_slot, mutant, queue, run_batch,
+        };
     }
 }
 

@@ -382,8 +382,8 @@ fn from_outside_for_two() {
 fn burst() {
     model(3, || {
         let world = World::new(2, 2, 0);
-        let _ = world.idle.go_to_sleep(0, 0, false);
-        let _ = world.idle.go_to_sleep(1, 0, false);
+        let _ = world.idle.go_to_sleep(0, 0, false, false);
+        let _ = world.idle.go_to_sleep(1, 0, false, false);
         let other = {
             let world = world.clone();
             thread::spawn(move || world.inject(1))
@@ -507,7 +507,7 @@ fn two_drivers() {
     model(2, || {
         let idle = Idle::new(3, 3, 2, 2);
         for index in 0..3 {
-            let (place, _) = idle.go_to_sleep(index, index % 2, false);
+            let (place, _) = idle.go_to_sleep(index, index % 2, false, false);
             assert_eq!(place, Place::Parked(index));
         }
         let mut called = Vec::new();
@@ -517,7 +517,7 @@ fn two_drivers() {
                 panic!("{place:?} was called")
             };
             // They have the same driver.
-            let _ = idle.go_to_sleep(index, 0, true);
+            let _ = idle.go_to_sleep(index, 0, true, false);
         }
         assert_eq!(idle.awake(), 0);
         assert!(
@@ -589,7 +589,7 @@ fn dozing() {
         for most_waiting in [0, 1] {
             let idle = Idle::new(2, 1, 1, most_waiting);
             idle.use_drivers(|calls| panic!("{calls:?}: all are awake"));
-            let (place, _) = idle.go_to_sleep(0, 0, false);
+            let (place, _) = idle.go_to_sleep(0, 0, false, false);
             assert!(idle.is_monitor(place, false) && idle.doze(place) && idle.is_dozing());
             let calls = idle.pushed(false);
             assert_eq!(calls.to_monitor, Some(place), "the monitor was not called");

@@ -256,6 +256,36 @@ enum Polled {
 ///
 /// The caller has the token, and the task is of this type.
 unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
+    if !S::PINS {
+        // SAFETY: as the caller promises.
+        return unsafe { run_here::<F, S>(task) };
+    }
+    // SAFETY: a task with a token is not complete, and so has its own reference.
+    let Cell {
+        header, scheduler, ..
+    } = unsafe { cell::<F, S>(task) };
+    // A future that is only dropped knows itself what to do on another thread.
+    if !scheduler.pin() && !header.state.load().is_cancelled() {
+        // SAFETY: the token is the caller's.
+        scheduler.set_aside(unsafe { Notified::from_raw(task) });
+        return Ran::Idle;
+    }
+    // SAFETY: as the caller promises.
+    match unsafe { run_here::<F, S>(task) } {
+        // The task may be freed.
+        ran @ (Ran::Done | Ran::Idle) => ran,
+        // With a token it is not complete.
+        ran => scheduler.put_back(ran),
+    }
+}
+
+/// Runs a token on this thread.
+///
+/// # Safety
+///
+/// The caller has the token, and the task is of this type.
+#[inline(always)]
+unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     // SAFETY: a task with a token is not complete, and so has its own reference.
     let cell = unsafe { cell::<F, S>(task) };
     let entered = context::enter_task(task);
@@ -517,12 +547,25 @@ unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
     }
 }
 
-/// Drops the future of a task that has been shut down, and completes the task.
+/// Drops the future of a task that has been shut down, and completes the task. Schedules
+/// the task instead if it is pinned.
 ///
 /// # Safety
 ///
-/// The caller has shut the task down while it was idle; it is of this type.
+/// The caller has shut the task down while it was idle, or has the token of a pinned task;
+/// it is of this type.
 unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
+    if S::PINS {
+        // The token is given away before the call ends, and the list's task may end then: the
+        // scheduler may be used as if by a waker, with a reference.
+        // SAFETY: a task with a token is not complete; the token is for this call.
+        unsafe {
+            cell::<F, S>(task).header.state.acquire();
+            schedule::<F, S>(task);
+            header::release(task);
+        }
+        return;
+    }
     // SAFETY: the task is not complete, and so has its own reference. The contents are
     // ours since the shut-down.
     _ = unsafe { run_cancelled::<F, S>(task, context::enter_task(task)) };

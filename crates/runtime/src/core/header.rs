@@ -43,6 +43,7 @@ pub struct ListId(u32);
 
 impl ListId {
     const OWN: u32 = 1 << 31;
+    const PINNED: u32 = 1 << 30;
 
     /// The list with a lock.
     #[inline]
@@ -56,6 +57,18 @@ impl ListId {
         Self(shard as u32 | Self::OWN)
     }
 
+    /// The same list, for a task whose future is dropped only where its token is run.
+    #[inline]
+    pub fn pinned(self) -> Self {
+        Self(self.0 | Self::PINNED)
+    }
+
+    /// Whether the task is of that kind.
+    #[inline]
+    pub(super) fn is_pinned(self) -> bool {
+        self.0 & Self::PINNED != 0
+    }
+
     /// Whether it is the owner's.
     #[inline]
     pub(super) fn is_own(self) -> bool {
@@ -64,7 +77,7 @@ impl ListId {
 
     #[inline]
     pub(super) fn shard(self) -> usize {
-        (self.0 & !Self::OWN) as usize
+        (self.0 & !(Self::OWN | Self::PINNED)) as usize
     }
 }
 
@@ -335,6 +348,26 @@ pub trait Schedule: Clone + Send + Sync + 'static {
     /// A task has ended: for hooks.
     fn terminated(&self, id: Id) {
         let _ = id;
+    }
+
+    /// Its tasks stay on the thread of their first poll: the three functions below have a
+    /// meaning, and the tasks' lists are [pinned](ListId::pinned).
+    const PINS: bool = false;
+
+    /// A token is about to be run. Pins the task to this thread if it is not pinned yet.
+    /// `false` if it is pinned to another thread.
+    fn pin(&self) -> bool {
+        true
+    }
+
+    /// Keeps a token for the thread that its task is pinned to.
+    fn set_aside(&self, task: Notified) {
+        self.schedule(task);
+    }
+
+    /// A poll has ended: queues the token, if there is one, or leaves that to the caller.
+    fn put_back(&self, ran: Ran) -> Ran {
+        ran
     }
 }
 

@@ -180,7 +180,8 @@ impl List {
     }
 
     /// Takes in no more tasks, and cancels all there are. Takes those out that wait, and
-    /// gives them as a chain, and how many they are.
+    /// gives them as a chain, and how many they are. The chain also has the pinned tasks that
+    /// wait, with their tokens; they stay in the list.
     ///
     /// # Safety
     ///
@@ -195,7 +196,13 @@ impl List {
             unsafe {
                 let header = task.as_ref();
                 next = header.links.with(|links| (*links).next);
-                if header.state.shut_down() {
+                if header.list_id.is_pinned() {
+                    if header.state.cancel() {
+                        // It has a token now, and stays in the list until that has been run.
+                        header.set_queue_next(chain);
+                        chain = Some(task);
+                    }
+                } else if header.state.shut_down() {
                     self.remove(header);
                     header.set_queue_next(chain);
                     chain = Some(task);
@@ -567,7 +574,7 @@ impl OwnedTasks {
     }
 }
 
-/// Ends tasks that were shut down.
+/// Ends tasks that were shut down, and schedules the pinned ones.
 fn end_all(waiting: Chain) {
     // SAFETY: the caller has shut these tasks down; no other thread ends them.
     unsafe { for_each(waiting, |task| (task.as_ref().vtable.shut_down)(task)) };

@@ -493,6 +493,10 @@ impl State {
 impl Snapshot {
     /// There is or was an output.
     #[inline]
+    pub(super) fn is_cancelled(self) -> bool {
+        self.0 & CANCELLED != 0
+    }
+
     pub(super) fn is_complete(self) -> bool {
         self.0 & COMPLETE != 0
     }

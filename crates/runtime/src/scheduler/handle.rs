@@ -65,6 +65,30 @@ impl Handle {
         either!(self, shared => unsafe { reference::spawn(shared, future, id) })
     }
 
+    /// Starts a task that stays on the thread of its first poll.
+    ///
+    /// # Safety
+    ///
+    /// The future may be sent to another thread before its first poll. It may be dropped on
+    /// any thread.
+    #[inline]
+    pub(crate) unsafe fn spawn_pinned<F>(&self, future: F, id: Id) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        // SAFETY: the schedulers' `Pinned` sees to it that only one thread polls the future.
+        unsafe {
+            match self {
+                Self::CurrentThread(shared) => {
+                    reference::spawn_as(shared, future, id, current_thread::Pinned::new)
+                }
+                Self::MultiThread(shared) => {
+                    reference::spawn_as(shared, future, id, multi_thread::Pinned::new)
+                }
+            }
+        }
+    }
+
     /// Begins the end of a runtime with workers: no task can be spawned any more, and those
     /// that there are get cancelled. Does not wait for it. A current-thread runtime's tasks end
     /// when it is dropped, on the thread that does it.

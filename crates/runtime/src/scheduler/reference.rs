@@ -113,6 +113,27 @@ where
     S: Scheduler,
     F: Future<Output: 'static> + 'static,
 {
+    // SAFETY: as the caller promises.
+    unsafe { spawn_as(scheduler, future, id, |reference| reference) }
+}
+
+/// The same, with the task's own kind of reference to its scheduler.
+///
+/// # Safety
+///
+/// As for [`spawn`], unless `reference` sees to the threads of a pinned task.
+#[inline]
+pub(super) unsafe fn spawn_as<S, F, R>(
+    scheduler: &Arc<S>,
+    future: F,
+    id: Id,
+    with: impl FnOnce(Reference<S>) -> R,
+) -> JoinHandle<F::Output>
+where
+    S: Scheduler,
+    F: Future<Output: 'static> + 'static,
+    R: Schedule,
+{
     let reference = Reference::of(scheduler);
     let worker = reference.worker_here();
     let owned = &scheduler.base().owned;
@@ -121,8 +142,9 @@ where
         // Spreads the tasks that are spawned by other threads over the lists.
         None => owned.any_list(id.as_u64() as usize),
     };
+    let list = if R::PINS { list.pinned() } else { list };
     // SAFETY: as the caller promises, and an own list is this thread's.
-    let (join, task) = unsafe { owned.bind(list, future, reference, id) };
+    let (join, task) = unsafe { owned.bind(list, future, with(reference), id) };
     let common = &scheduler.base().common;
     if let Some(hook) = &common.hooks.on_task_spawn {
         hooks::tell(hook, id);
@@ -143,7 +165,7 @@ where
 }
 
 /// A task's reference to its scheduler. See the head of this file.
-struct Reference<S>(NonNull<S>);
+pub(super) struct Reference<S>(NonNull<S>);
 
 // SAFETY: it stands for a `&S`, which may be sent, and for an `Arc` of it.
 unsafe impl<S: Send + Sync> Send for Reference<S> {}
@@ -177,7 +199,7 @@ impl<S: Scheduler> Reference<S> {
 
     /// This thread's worker, if it is one of this scheduler.
     #[inline]
-    fn worker_here<'a>(self) -> Option<&'a S::Worker> {
+    pub(super) fn worker_here<'a>(self) -> Option<&'a S::Worker> {
         let address = self.0.as_ptr().cast_const().cast();
         let worker = context::with(|context| context.worker_for(address));
         // SAFETY: for a scheduler of this kind the worker is of this type. The worker
@@ -196,12 +218,16 @@ impl<S: Scheduler> Reference<S> {
     /// Queues a task from another thread.
     #[cold]
     fn schedule_remotely(self, task: Notified) {
-        // SAFETY: the address is an `Arc`'s, and valid, as we have the token.
-        let scheduler = unsafe {
+        self.counted().schedule_remotely(task);
+    }
+
+    /// A counted reference. The caller has a token of the scheduler.
+    pub(super) fn counted(self) -> Arc<S> {
+        // SAFETY: the address is an `Arc`'s, and valid, as the caller has a token.
+        unsafe {
             Arc::increment_strong_count(self.0.as_ptr());
             Arc::from_raw(self.0.as_ptr())
-        };
-        scheduler.schedule_remotely(task);
+        }
     }
 }
 

@@ -313,6 +313,16 @@ impl Core {
     pub(super) fn is_run_by(&self, thread: ThreadId, shared: &Shared) {
         if self.thread.replace(Some(thread)) != Some(thread) {
             shared.counters.is_run_by(thread);
+            self.take_set_aside(shared);
+        }
+    }
+
+    /// Queues the tasks that wait for the thread that they are pinned to: another thread has
+    /// its turn now, or all tasks are to end.
+    fn take_set_aside(&self, shared: &Shared) {
+        for task in std::mem::take(&mut *shared.set_aside.lock()) {
+            // SAFETY: tokens are put in, and each is taken out once.
+            self.push(unsafe { Notified::from_raw(task) });
         }
     }
 
@@ -407,6 +417,7 @@ impl Core {
     /// Ends all tasks.
     pub(super) fn shut_down(&self, shared: &Shared) {
         self.cancel_all(shared);
+        self.take_set_aside(shared);
         loop {
             self.resume();
             while let Some(task) = self.next(shared) {

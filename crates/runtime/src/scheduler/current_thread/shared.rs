@@ -5,8 +5,10 @@
 //! unpark comes later than its look, and the park returns (`driver.rs`).
 
 use std::fmt;
+use std::ptr::NonNull;
 
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
+use blitz_io_core::Lock;
 
 use super::core::Core;
 use crate::common::Common;
@@ -25,8 +27,15 @@ pub(crate) struct Shared {
     /// The parker of the running thread.
     pub(super) driver: Driver,
     pub(super) counters: Counters,
+    /// Tokens of tasks that are pinned to a thread which does not run the tasks now.
+    pub(super) set_aside: Lock<Vec<NonNull<Header>>>,
     pub(crate) base: Base,
 }
+
+// SAFETY: the pointers are tokens, which may be sent; the rest may be anyway.
+unsafe impl Send for Shared {}
+// SAFETY: a shared reference reaches the tokens only through their lock.
+unsafe impl Sync for Shared {}
 
 impl Shared {
     pub(super) fn new(common: Common, pool: Spawner) -> Self {
@@ -35,6 +44,7 @@ impl Shared {
             main_woken: AtomicBool::new(false),
             driver: Driver::of(&common),
             counters: Counters::new(&common.config),
+            set_aside: Lock::new(Vec::new()),
             base: Base::new(common, pool),
         }
     }

@@ -174,13 +174,22 @@ pub enum Place {
     Driver(usize),
 }
 
-/// The workers that wait in one driver.
+/// The workers that wait in one driver. As many threads wait there as the two counts say.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     /// How many wait and were not called.
     waiting: usize,
     /// How many calls no worker has taken.
     called: usize,
+    /// The one thread that waits there has pinned tasks, so no other may join it.
+    is_exclusive: bool,
+}
+
+impl Waiting {
+    /// Whether a worker that goes to sleep should come here first.
+    fn is_empty(&self, exclusive: bool) -> bool {
+        self.waiting == 0 && !self.is_exclusive && !(exclusive && self.called > 0)
+    }
 }
 
 /// Under the lock.
@@ -195,15 +204,16 @@ struct Sleepers {
 
 impl Sleepers {
     /// Where a worker goes to sleep that has the driver `own`.
-    fn place(&self, index: usize, own: usize, most: usize) -> Place {
-        let is_empty = |&driver: &usize| self.drivers[driver].waiting == 0;
+    fn place(&self, index: usize, own: usize, most: usize, exclusive: bool) -> Place {
+        let is_empty = |&driver: &usize| self.drivers[driver].is_empty(exclusive);
+        let may_join = !exclusive && !self.drivers[own].is_exclusive;
         let count = self.drivers.len();
         let others = (own..own + count).map(|driver| driver % count);
         if !self.uses_drivers {
             Place::Parked(index)
         } else if let Some(driver) = others.into_iter().find(is_empty) {
             Place::Driver(driver)
-        } else if self.drivers[own].waiting < most {
+        } else if may_join && self.drivers[own].waiting < most {
             Place::Driver(own)
         } else {
             Place::Parked(index)
@@ -469,11 +479,18 @@ impl Idle {
     /// The worker goes to sleep, unless what it sees when it looks once more keeps it
     /// from it; then it must [`get_up`](Self::get_up) again. It looks at the inject queue, and
     /// at all queues if it was the last one that searched, which is returned with the place.
-    pub fn go_to_sleep(&self, index: usize, own: usize, searching: bool) -> (Place, bool) {
+    /// `exclusive`: it is to be woken by name, so no other worker waits in the same driver.
+    pub fn go_to_sleep(
+        &self,
+        index: usize,
+        own: usize,
+        searching: bool,
+        exclusive: bool,
+    ) -> (Place, bool) {
         let mut sleepers = self.sleepers.lock();
         let count = self.count();
         let alone = count.awake() == 1;
-        let place = sleepers.place(index, own, self.most_waiting);
+        let place = sleepers.place(index, own, self.most_waiting, exclusive);
         let mut change = AWAKE;
         if searching {
             change += SEARCHING;
@@ -490,7 +507,10 @@ impl Idle {
                 }
                 self.asleep[index].store(true, Ordering::Relaxed);
             }
-            Place::Driver(driver) => sleepers.drivers[driver].waiting += 1,
+            Place::Driver(driver) => {
+                sleepers.drivers[driver].waiting += 1;
+                sleepers.drivers[driver].is_exclusive = exclusive;
+            }
         }
         let before = Count(self.word.fetch_sub(change, Ordering::SeqCst));
         drop(sleepers);
@@ -517,6 +537,8 @@ impl Idle {
             return None;
         }
         *called -= 1;
+        sleepers.drivers[driver].is_exclusive = false;
+        let called = &sleepers.drivers[driver].called;
         let left = *called > 0 && !active(Mutant::LeavesCalls);
         self.called.fetch_sub(1, Ordering::SeqCst);
         Some(Calls {
@@ -543,6 +565,7 @@ impl Idle {
                     return (calls, true);
                 }
                 sleepers.drivers[driver].waiting -= 1;
+                sleepers.drivers[driver].is_exclusive = false;
             }
         }
         let mut calls = Calls::default();
@@ -669,6 +692,18 @@ pub trait Sleeper {
 
     /// Wakes those that were called.
     fn call(&self, calls: Calls);
+
+    /// Whether tasks are pinned to its thread.
+    fn has_pinned(&self) -> bool {
+        false
+    }
+
+    /// Tells where it sleeps to the threads that make pinned tasks ready, or that it is awake.
+    /// Whether such a task is ready already.
+    fn tell_place(&self, place: Option<Place>) -> bool {
+        _ = place;
+        false
+    }
 }
 
 impl Idle {
@@ -676,7 +711,8 @@ impl Idle {
     /// from now on, as it does if it was called.
     pub fn sleep(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
         let looked_first = active(Mutant::LooksFirst).then(|| sleeper.sees_any());
-        let (place, searched_last) = self.go_to_sleep(sleeper.index(), sleeper.driver(), searching);
+        let (index, own) = (sleeper.index(), sleeper.driver());
+        let (place, searched_last) = self.go_to_sleep(index, own, searching, sleeper.has_pinned());
         let has_work = looked_first.unwrap_or_else(|| {
             if searched_last {
                 sleeper.sees_any()
@@ -684,8 +720,24 @@ impl Idle {
                 sleeper.sees_injected()
             }
         });
+        let has_pinned = sleeper.tell_place(Some(place));
+        let searching = self.sleep_at(sleeper, place, has_work, has_pinned);
+        sleeper.tell_place(None);
+        searching
+    }
+
+    fn sleep_at(
+        &self,
+        sleeper: &impl Sleeper,
+        place: Place,
+        has_work: bool,
+        has_pinned: bool,
+    ) -> bool {
         if has_work || sleeper.is_closed() {
             return self.rise(sleeper, place, true);
+        }
+        if has_pinned {
+            return self.rise(sleeper, place, false);
         }
         loop {
             if let Place::Parked(index) = place {

@@ -25,10 +25,13 @@ mod core;
 #[cfg(not(loom))]
 mod hand_over;
 pub mod idle;
+pub mod inbox;
 pub mod lifo_slot;
 #[cfg(not(loom))]
 mod monitor;
 pub mod mutant;
+#[cfg(not(loom))]
+mod pinned;
 pub mod queue;
 #[cfg(not(loom))]
 mod run;
@@ -44,6 +47,8 @@ mod worker;
 
 #[cfg(not(loom))]
 pub(crate) use hand_over::{hand_over, number_here, timer_expected};
+#[cfg(not(loom))]
+pub(crate) use pinned::Pinned;
 #[cfg(not(loom))]
 pub(crate) use run::launch;
 #[cfg(not(loom))]

@@ -6,6 +6,7 @@
 //!   end at once. Running and queued tasks get a request.
 //! * Then it runs the tasks in its own queues, which cancels them, and the tasks that it
 //!   can take from other workers, which may be blocked.
+//! * It leaves when the tasks that are pinned to its thread have ended (`pinned.rs`).
 //! * The last worker takes the tasks that are left, and stays until there is no task. A
 //!   thread that has given its core away may still poll one, or a thread that has just
 //!   woken a task may still hold its token.
@@ -76,6 +77,7 @@ fn run(shared: Arc<Shared>, index: usize) {
         let _here = worker.enter();
         let _timers = (shared.base.common.time.as_ref()).map(|wheels| wheels.attach(index));
         run_tasks(&worker);
+        worker.serve_pinned(|| {});
     });
 }
 
@@ -125,6 +127,7 @@ fn shut_down(worker: &Worker) {
     shared.base.owned.close_and_cancel_all();
     empty(worker, worker.core());
     empty_others(worker);
+    worker.serve_pinned(|| empty(worker, worker.core()));
     worker.count_forced_yields();
     worker.count_busy();
     let before = shared.shut_down.fetch_add(1, Ordering::AcqRel);
@@ -137,7 +140,7 @@ fn shut_down(worker: &Worker) {
 /// Runs all that is in the queues of a core that is this worker's.
 fn empty(worker: &Worker, core: &Core) {
     worker.queue_yielded();
-    while let Some(task) = worker.next_local(core) {
+    while let Some(task) = worker.next_pinned().or_else(|| worker.next_local(core)) {
         cancel(worker, task);
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
                 worker.begins(worker.core(), 1);
                 return Some(task);
             }
-            if worker.sees_injected() || worker.is_closed() {
+            if worker.sees_injected() || worker.has_ready_pinned() || worker.is_closed() {
                 return None;
             }
             if !spin.as_mut().is_some_and(EventSpin::turn) {
@@ -157,7 +157,17 @@ impl Sleeper for Worker {
     }
 
     fn has_tasks(&self) -> bool {
-        self.core().has_tasks() || self.core().local.yielded.get().is_some()
+        self.core().has_tasks()
+            || self.core().local.yielded.get().is_some()
+            || self.has_ready_pinned()
+    }
+
+    fn has_pinned(&self) -> bool {
+        self.pins()
+    }
+
+    fn tell_place(&self, place: Option<Place>) -> bool {
+        self.tell_pushers(place)
     }
 
     /// More tasks than the worker would claim next: to wake another one for fewer takes longer

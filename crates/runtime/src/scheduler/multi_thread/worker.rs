@@ -19,7 +19,7 @@
 //! no other is queued, it does not go through the ring at all, and is polled again at once:
 //! no other worker has to know, and no read-modify-write is needed.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::ControlFlow;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -28,6 +28,7 @@ use blitz_io_core::coop::{self, Budget};
 
 use super::core::Core;
 use super::idle::Calls;
+use super::pinned::Inbox;
 use super::queue::CAPACITY;
 use super::run_batch;
 use super::shared::Shared;
@@ -71,6 +72,8 @@ pub(crate) struct Worker {
     forced_yields: Cell<u64>,
     /// The user wants to know of each poll.
     observes_polls: bool,
+    /// The tasks that are pinned to this thread, if there are or were any.
+    pub(super) inbox: OnceCell<Arc<Inbox>>,
 }
 
 /// A thread is a worker until this is dropped.
@@ -104,6 +107,7 @@ impl Worker {
             timer_started: Cell::new(false),
             parking: Cell::new(false),
             forced_yields: Cell::new(coop::forced_yields()),
+            inbox: OnceCell::new(),
         }
     }
 
@@ -150,6 +154,10 @@ impl Worker {
             if let ControlFlow::Break(first) = self.checkpoint(core) {
                 return first;
             }
+        }
+        if let Some(task) = self.next_pinned() {
+            self.begins(core, 1);
+            return Some(task);
         }
         if let Some(task) = core.local.yielded.take() {
             // SAFETY: it was put there as a token, and is taken out once.
@@ -258,6 +266,11 @@ impl Worker {
         }
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// Whether there are tasks in the inject queue.
+    pub(super) fn has_injected(&self) -> bool {
+        !self.shared.inject.is_empty()
     }
 
     /// This worker's share of the inject queue, whose first task is returned.

@@ -1,0 +1,259 @@
+//! Tasks that stay on the thread of their first poll.
+//!
+//! Until that poll, such a task is like any other: it may be stolen. The poll *pins* it to the
+//! thread, which owns an [`Inbox`] from then on. Every later token goes there: from a wake-up,
+//! an abort, the end of a poll, or the end of the runtime. Only the owner takes tokens out.
+//!
+//! # The thread counts, not the worker
+//!
+//! A thread that gives its core away (`hand_over.rs`) keeps its inbox, and its pinned tasks wait
+//! until it no longer blocks. If another thread has the core then, the owner goes on without
+//! one: it runs its pinned tasks until all have ended, and then goes back to the pool
+//! ([`Worker::serve_pinned`]). Without a core it schedules other tasks as an outside thread does.
+//!
+//! # The end of the runtime
+//!
+//! Each worker that closes the lists of tasks gives the pinned ones that wait a token, with the
+//! request to end. The owners run these, so that the futures are dropped on their threads. An
+//! owner leaves only when all its pinned tasks have ended.
+
+use std::ptr;
+use std::sync::Arc;
+
+use blitz_io_futex::atomic::{AtomicPtr, Ordering};
+use blitz_io_core::coop::{self, Budget};
+
+use super::idle::Place;
+use super::inbox::{self, Sleeps};
+use super::shared::Shared;
+use super::worker::Worker;
+use crate::core::{Header, Id, Notified, Ran, Schedule};
+use crate::driver::Word;
+use crate::scheduler::reference::{Reference, Scheduler};
+
+/// The inbox of a thread that is, or was, a worker.
+pub(super) struct Inbox {
+    pub(super) tasks: inbox::Inbox<Header>,
+    /// Where the thread sleeps without a core.
+    apart: Word,
+}
+
+impl Inbox {
+    fn new() -> Self {
+        Self {
+            tasks: inbox::Inbox::new(),
+            apart: Word::new(),
+        }
+    }
+
+    /// Wakes the owner.
+    fn wake(&self, shared: &Shared, place: Sleeps) {
+        match place {
+            Sleeps::At(place) => shared.wake(place),
+            Sleeps::Apart => self.apart.unpark(),
+        }
+    }
+}
+
+/// The scheduler of a pinned task.
+pub(crate) struct Pinned {
+    scheduler: Reference<Shared>,
+    /// Counts as a reference. Null before the first poll.
+    inbox: AtomicPtr<Inbox>,
+}
+
+impl Pinned {
+    pub(in crate::scheduler) fn new(scheduler: Reference<Shared>) -> Self {
+        Self {
+            scheduler,
+            inbox: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    #[inline]
+    fn inbox(&self) -> Option<&Inbox> {
+        // SAFETY: it was made of a counted reference, which is given up when this is dropped.
+        unsafe { self.inbox.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// This thread's worker, if it is the owner.
+    #[inline]
+    fn owner_here(&self, inbox: &Inbox) -> Option<&Worker> {
+        let worker = self.scheduler.worker_here()?;
+        worker.owns(inbox).then_some(worker)
+    }
+}
+
+impl Clone for Pinned {
+    fn clone(&self) -> Self {
+        let inbox = self.inbox.load(Ordering::Acquire);
+        if !inbox.is_null() {
+            // SAFETY: it is an `Arc`'s, and counted as long as this is not dropped.
+            unsafe { Arc::increment_strong_count(inbox) };
+        }
+        Self {
+            scheduler: self.scheduler,
+            inbox: AtomicPtr::new(inbox),
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let inbox = self.inbox.load(Ordering::Acquire);
+        if !inbox.is_null() {
+            // SAFETY: `pin` or `clone` has counted a reference for this.
+            unsafe { Arc::decrement_strong_count(inbox) };
+        }
+    }
+}
+
+impl Schedule for Pinned {
+    const PINS: bool = true;
+
+    #[inline]
+    fn schedule(&self, task: Notified) {
+        let Some(inbox) = self.inbox() else {
+            return self.scheduler.schedule(task);
+        };
+        match self.owner_here(inbox) {
+            Some(worker) => worker.schedule_pinned(inbox, task),
+            None => self.schedule_remotely(inbox, task),
+        }
+    }
+
+    #[inline]
+    fn release(&self, task: &Header) {
+        if let Some(inbox) = self.inbox() {
+            inbox.tasks.count(-1);
+        }
+        self.scheduler.release(task);
+    }
+
+    fn unhandled_panic(&self) {
+        self.scheduler.unhandled_panic();
+    }
+
+    fn terminated(&self, id: Id) {
+        self.scheduler.terminated(id);
+    }
+
+    /// A pinned token comes from the owner's inbox, so it is always run by the owner.
+    #[inline]
+    fn pin(&self) -> bool {
+        if self.inbox.load(Ordering::Relaxed).is_null() {
+            if let Some(worker) = self.scheduler.worker_here() {
+                let inbox = worker.inbox();
+                inbox.tasks.count(1);
+                let counted = Arc::into_raw(inbox.clone()).cast_mut();
+                self.inbox.store(counted, Ordering::Release);
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn put_back(&self, ran: Ran) -> Ran {
+        let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
+            return ran;
+        };
+        self.schedule(task);
+        Ran::Idle
+    }
+}
+
+impl Pinned {
+    #[cold]
+    fn schedule_remotely(&self, inbox: &Inbox, task: Notified) {
+        let shared = self.scheduler.counted();
+        let totals = &shared.base().common.totals;
+        totals.scheduled.fetch_add(1, Ordering::Relaxed);
+        if let Some(place) = inbox.tasks.push(task.into_raw()) {
+            inbox.wake(&shared, place);
+        }
+    }
+}
+
+impl Worker {
+    /// The inbox of this thread.
+    fn inbox(&self) -> &Arc<Inbox> {
+        self.inbox.get_or_init(|| Arc::new(Inbox::new()))
+    }
+
+    fn owns(&self, inbox: &Inbox) -> bool {
+        let own = self.inbox.get();
+        own.is_some_and(|own| ptr::eq(Arc::as_ptr(own), inbox))
+    }
+
+    /// This thread has made a task ready that is pinned to it.
+    #[inline]
+    fn schedule_pinned(&self, inbox: &Inbox, task: Notified) {
+        self.core().counters.scheduled_here.add(1);
+        // SAFETY: this thread is the owner.
+        unsafe { inbox.tasks.push_local(task.into_raw()) };
+        self.pending.set(true);
+        if self.has_core.get() {
+            self.notify_pushed(false);
+        }
+    }
+
+    /// The next task that is pinned to this thread. If others are ready too, they take turns.
+    #[inline]
+    pub(super) fn next_pinned(&self) -> Option<Notified> {
+        let inbox = self.inbox.get()?;
+        let others = || {
+            let core = self.core();
+            core.has_tasks() || core.local.yielded.get().is_some() || self.has_injected()
+        };
+        // SAFETY: this thread is the owner.
+        let task = unsafe { inbox.tasks.take(others) }?;
+        // SAFETY: tokens are put in, and each is taken out once.
+        Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// Whether a task is ready that is pinned to this thread.
+    #[inline]
+    pub(super) fn has_ready_pinned(&self) -> bool {
+        let inbox = self.inbox.get();
+        // SAFETY: this thread is the owner.
+        inbox.is_some_and(|inbox| unsafe { inbox.tasks.is_ready() })
+    }
+
+    /// Whether tasks are pinned to this thread.
+    pub(super) fn pins(&self) -> bool {
+        let inbox = self.inbox.get();
+        inbox.is_some_and(|inbox| inbox.tasks.tasks() > 0)
+    }
+
+    /// Says where this thread sleeps as a worker, or that it is awake. Whether a pinned task
+    /// is ready.
+    pub(super) fn tell_pushers(&self, place: Option<Place>) -> bool {
+        let inbox = self.inbox.get();
+        inbox.is_some_and(|inbox| inbox.tasks.tell_place(place.map(Sleeps::At)))
+    }
+
+    /// Runs the tasks that are pinned to this thread until all have ended. `then` runs after
+    /// each that was ready.
+    #[cold]
+    pub(super) fn serve_pinned(&self, mut then: impl FnMut()) {
+        let Some(inbox) = self.inbox.get() else {
+            return;
+        };
+        while inbox.tasks.tasks() > 0 {
+            // SAFETY: this thread is the owner.
+            if let Some(task) = unsafe { inbox.tasks.take(|| false) } {
+                coop::set(Budget::FULL);
+                // SAFETY: tokens are put in, and each is taken out once.
+                let ran = unsafe { Notified::from_raw(task) }.run();
+                debug_assert!(matches!(ran, Ran::Done | Ran::Idle));
+                coop::set(Budget::UNCONSTRAINED);
+                then();
+            } else if !inbox.tasks.tell_place(Some(Sleeps::Apart)) {
+                inbox.apart.park(None);
+                inbox.tasks.tell_place(None);
+            } else {
+                inbox.tasks.tell_place(None);
+            }
+        }
+    }
+}
