@@ -10,6 +10,7 @@
 //!   names of Tokio (features of the same names).
 //! * `pool`: parallel work on all processors, with rayon's names (feature `pool`).
 //! * `ipc`: messages between processes, through shared memory (feature `ipc`).
+//! * `fiber`: blocking code as tasks, each with a stack of its own (feature `fiber`).
 //! * `pipeline`: stages that run in parallel and keep the order (feature `pipeline`).
 //! * [`futex`]: the futex that all of them sleep on, for building your own primitives.
 //!
@@ -279,7 +280,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `full` | everything that needs neither the traits of other packages nor a library in C: `fs`, `io-std`, `io-util`, `ipc`, `macros`, `net`, `pipeline`, `pool`, `process`, `rt`, `signal`, and the other names of Tokio's `full` |
+//! | `full` | everything that needs neither the traits of other packages nor a library in C: `fiber`, `fs`, `io-std`, `io-util`, `ipc`, `macros`, `net`, `pipeline`, `pool`, `process`, `rt`, `signal`, and the other names of Tokio's `full` |
 //! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
 //! | `net` | `net`: sockets; on Unix `io::unix::AsyncFd` (with `rt` and `io-util`) |
 //! | `fs` | `fs`: files and directories (with `rt` and `io-util`) |
@@ -293,6 +294,7 @@
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
 //! | `tokio`, `futures-io` | the traits of those packages on this crate's streams, and the other way round; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
+//! | `fiber` | `fiber`: closures that wait for futures on stacks of their own |
 //! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
 //! | `pipeline-atomic-output` | `pipeline::atomic_output`: files that get their names when they are complete |
 //! | `pipeline-gzip` | `pipeline::gzip`: blocks of gzip and BGZF, compressed in parallel |
@@ -330,6 +332,8 @@ pub mod task;
 #[cfg(feature = "rt")]
 pub mod time;
 
+#[cfg(feature = "fiber")]
+pub use blitz_io_fiber as fiber;
 pub use blitz_io_futex as futex;
 #[cfg(feature = "ipc")]
 pub use blitz_io_ipc as ipc;

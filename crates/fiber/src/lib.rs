@@ -1,0 +1,76 @@
+//! Fibers: blocking code as a task.
+//!
+//! A fiber is a future whose poll runs a closure on a stack of its own. Inside the closure,
+//! [`block_on`] waits for any future: it suspends the fiber's stack, and the thread goes on with
+//! other tasks. So locks, channels, timers, sockets and files work in fibers as they are, and a
+//! fiber is spawned, joined and aborted as any task.
+//!
+//! ```
+//! use blitz_io::{fiber, runtime::Runtime, sync::mpsc};
+//!
+//! let runtime = Runtime::new()?;
+//! let sum = runtime.block_on(async {
+//!     let (sender, mut receiver) = mpsc::channel(1);
+//!     let adder = fiber::spawn(move || {
+//!         let mut sum = 0;
+//!         while let Some(number) = fiber::block_on(receiver.recv()) {
+//!             sum += number;
+//!         }
+//!         sum
+//!     });
+//!     for number in 1..=10 {
+//!         sender.send(number).await.unwrap();
+//!     }
+//!     drop(sender);
+//!     adder.await.unwrap()
+//! });
+//! assert_eq!(sum, 55);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Rules
+//!
+//! * A fiber stays on the thread that began it. It may hold values that are not `Send` while it
+//!   waits.
+//! * Code that blocks its thread also blocks the other tasks of the thread, as in any task.
+//! * A value of a thread-local variable, a `tracing` span or a `task_local!` value that is entered
+//!   with a guard or `sync_scope` is the thread's: other tasks of the thread see it while the
+//!   fiber waits. Put the whole fiber, or the future that it waits for, into the scope.
+//! * A fiber cannot wait while it holds the guard of `Handle::enter`: [`block_on`] panics.
+//! * In a destructor that runs because of a panic or an abort, [`block_on`] blocks the thread.
+//! * A stack has a fixed size ([`Builder::stack_size`]). A fiber that overflows it ends the process,
+//!   with a message that names the fiber.
+//!
+//! # Why a fiber stays on its thread
+//!
+//! To resume a stack on another thread is unsound in Rust:
+//!
+//! * Values on the stack may be of types that are not `Send`, and the compiler cannot know which
+//!   are alive while the fiber waits.
+//! * The address of a thread-local variable may be kept in a register or on the stack across a
+//!   call, as the compiler assumes that a function ends on the thread on which it began. The
+//!   address of `errno` is even declared constant.
+//!
+//! So the future is not `Send` once it has been polled. [`run`] returns a future that never is.
+//! [`spawn`] takes a closure that is `Send`, and the runtime polls the task on the thread of its
+//! first poll only.
+
+mod builder;
+mod fiber;
+mod orphans;
+#[cfg(unix)]
+mod overflow;
+mod running;
+mod stack;
+mod task;
+
+pub use blitz_io_runtime::task::JoinHandle;
+pub use builder::{Builder, DEFAULT_STACK_SIZE, MAX_STACK_SIZE, MIN_STACK_SIZE};
+pub use fiber::{Fiber, run};
+pub use running::{block_on, is_fiber, yield_now};
+pub use task::spawn;
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,294 @@
+//! The side of a fiber that runs: how it waits.
+//!
+//! # States
+//!
+//! A thread has a chain of fibers that run: the *current* one, which its poll has resumed; the
+//! fiber in whose [`block_on`] that poll happened; and so on. Each has a [`Running`] on its own
+//! stack. Switching there and back keeps the chain:
+//!
+//! 1. [`resume`](crate::fiber) switches to the stack with the poll's context.
+//! 2. The fiber puts itself in front of the chain.
+//! 3. It polls the future that it waits for, with that context. If the future is ready, it goes
+//!    on.
+//! 4. Otherwise it takes itself out of the chain, and switches back. The poll returns `Pending`.
+//!
+//! No wake-up is lost, because there is none of a fiber's own: the future of step 3 has the
+//! task's waker, and a wake-up leads to a poll, which resumes the fiber, which polls the future
+//! again.
+//!
+//! # What a poll may not do
+//!
+//! The context of step 3 is borrowed from the poll, and gone after step 4. So a future that is
+//! polled in step 3 must not suspend the same fiber: a nested [`block_on`] panics, as it does in
+//! any task. Another fiber in that future is resumed and suspended within step 3.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
+use std::ptr;
+use std::task::{Context, Poll};
+
+use blitz_io_runtime::pinned::{self, Surroundings, Wait};
+use corosensei::Yielder;
+
+thread_local! {
+    static CURRENT: Cell<*const Running> = const { Cell::new(ptr::null()) };
+}
+
+/// What a stack is resumed with.
+pub(crate) enum Resume {
+    /// To go on.
+    Poll {
+        context: *mut Context<'static>,
+        surroundings: Surroundings,
+    },
+    /// To end: the fiber was dropped.
+    Unwind,
+}
+
+/// The payload of the unwinding that ends a fiber.
+pub(crate) struct Unwound;
+
+/// A fiber that has begun, on its own stack.
+pub(crate) struct Running {
+    yielder: *const Yielder<Resume, ()>,
+    /// The rest of the chain.
+    outer: Cell<*const Running>,
+    context: Cell<*mut Context<'static>>,
+    surroundings: Cell<Surroundings>,
+    /// It polls a future with `context`.
+    polling: Cell<bool>,
+    /// The fiber was dropped.
+    unwinding: Cell<bool>,
+    name: Option<Box<str>>,
+    /// For the message of an overflow.
+    stack: Addresses,
+}
+
+/// The addresses of a stack.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "the system reports overflows there")
+)]
+pub(crate) struct Addresses {
+    /// Where the guard begins, below the stack.
+    pub(crate) low: usize,
+    /// The size of the guard in bytes.
+    pub(crate) guard: usize,
+    /// The size of the rest in bytes.
+    pub(crate) size: usize,
+}
+
+impl Running {
+    /// Runs `body` as a fiber, on the stack to which `yielder` belongs.
+    pub(crate) fn enter<T>(
+        yielder: &Yielder<Resume, ()>,
+        first: Resume,
+        name: Option<Box<str>>,
+        stack: Addresses,
+        body: impl FnOnce() -> T,
+    ) -> T {
+        let Resume::Poll {
+            context,
+            surroundings,
+        } = first
+        else {
+            unreachable!("a fiber that has not begun has no stack to unwind");
+        };
+        let running = Running {
+            yielder,
+            outer: Cell::new(CURRENT.get()),
+            context: Cell::new(context),
+            surroundings: Cell::new(surroundings),
+            polling: Cell::new(false),
+            unwinding: Cell::new(false),
+            name,
+            stack,
+        };
+        CURRENT.set(&running);
+        let _leave = Leave(&running);
+        body()
+    }
+
+    /// The name that the user gave the fiber.
+    #[cfg(unix)]
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn stack(&self) -> Addresses {
+        self.stack
+    }
+
+    #[track_caller]
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        if std::thread::panicking() {
+            // To suspend would make other tasks of the thread think that they panic.
+            return pinned::block_anyway(future);
+        }
+        if self.unwinding.get() {
+            // Code of the fiber has caught the unwinding.
+            resume_unwind(Box::new(Unwound));
+        }
+        let wait = match self.surroundings.get().wait() {
+            Wait::Block => return pinned::block_anyway(future),
+            wait if !self.polling.get() => wait,
+            _ => pinned::panic_nested(),
+        };
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(output) = self.poll(future.as_mut()) {
+                return output;
+            }
+            match wait {
+                Wait::SuspendAs(task) => self.suspend_as(task),
+                _ => self.suspend(),
+            }
+        }
+    }
+
+    #[inline]
+    fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
+        struct Polling<'a>(&'a Cell<bool>);
+        impl Drop for Polling<'_> {
+            fn drop(&mut self) {
+                self.0.set(false);
+            }
+        }
+
+        self.polling.set(true);
+        let _polling = Polling(&self.polling);
+        // SAFETY: it was given with the last resumption, whose poll lasts until this fiber
+        // suspends. `polling` keeps the future from suspending this fiber.
+        future.poll(unsafe { &mut *self.context.get() })
+    }
+
+    #[inline]
+    fn suspend(&self) {
+        CURRENT.set(self.outer.get());
+        // SAFETY: it is the yielder of this stack, below whose frame this is.
+        let resume = unsafe { &*self.yielder }.suspend(());
+        self.outer.set(CURRENT.replace(self));
+        match resume {
+            Resume::Poll {
+                context,
+                surroundings,
+            } => {
+                self.context.set(context);
+                self.surroundings.set(surroundings);
+            }
+            Resume::Unwind => {
+                self.unwinding.set(true);
+                resume_unwind(Box::new(Unwound));
+            }
+        }
+    }
+
+    /// The same while the fiber drops another task's output.
+    #[cold]
+    fn suspend_as(&self, task: *const ()) {
+        // SAFETY: only the task differs, as `Wait` says; this fiber's task is being polled.
+        unsafe { self.surroundings.get().restore_task() };
+        self.suspend();
+        // SAFETY: the fiber was resumed.
+        unsafe { pinned::resume_as(task) };
+    }
+}
+
+/// Takes a fiber that ends out of the chain.
+struct Leave<'a>(&'a Running);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.outer.get());
+    }
+}
+
+/// Gives the fiber that runs on this thread to `with`, if there is one.
+pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
+    // SAFETY: a fiber in the chain has not ended, and its stack stays where it is. The
+    // reference does not leave the call, which is further down that stack, or in a signal handler
+    // that interrupts it.
+    with(unsafe { CURRENT.get().as_ref() })
+}
+
+/// Waits until `future` is ready.
+///
+/// In a fiber, suspends the fiber, and the thread goes on with other tasks. In a plain thread,
+/// blocks the thread. In a fiber in [`block_in_place`](blitz_io_runtime::task::block_in_place), or
+/// in a destructor that runs because of a panic or an abort, blocks the thread, too.
+///
+/// # Panics
+///
+/// * In a task that is no fiber, as the runtime's `block_on` does.
+/// * In a future that a fiber waits for.
+/// * If the fiber has to wait while it holds the guard of `Handle::enter`.
+///
+/// # Cancel safety
+///
+/// If the fiber is aborted or dropped while it waits, `future` is dropped, and the fiber's stack
+/// is unwound.
+///
+/// ```
+/// use blitz_io::{fiber, runtime::Runtime, time::{Duration, sleep}};
+///
+/// let runtime = Runtime::new()?;
+/// let sleeper = runtime.spawn(async {
+///     fiber::spawn(|| {
+///         fiber::block_on(async { sleep(Duration::from_millis(1)).await });
+///         "slept"
+///     })
+///     .await
+/// });
+/// assert_eq!(fiber::block_on(sleeper).unwrap().unwrap(), "slept");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    // A closure would not pass the caller's place on.
+    // SAFETY: a fiber in the chain has not ended, and this call is on its stack, or above.
+    match unsafe { CURRENT.get().as_ref() } {
+        Some(running) => running.block_on(future),
+        None => pinned::block_thread(future),
+    }
+}
+
+/// Returns whether the caller runs in a fiber.
+///
+/// ```
+/// use blitz_io::fiber;
+///
+/// assert!(!fiber::is_fiber());
+/// assert!(fiber::block_on(fiber::run(fiber::is_fiber)));
+/// ```
+#[inline]
+#[must_use]
+pub fn is_fiber() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// Lets other tasks, or other threads, run.
+///
+/// In a fiber, the task goes to the end of the queue. In a plain thread this is
+/// [`std::thread::yield_now`].
+///
+/// # Panics
+///
+/// In a fiber, as [`block_on`] does.
+///
+/// ```
+/// use blitz_io::fiber;
+///
+/// fiber::block_on(fiber::run(fiber::yield_now));
+/// ```
+#[track_caller]
+pub fn yield_now() {
+    if is_fiber() {
+        block_on(blitz_io_runtime::task::yield_now());
+    } else {
+        std::thread::yield_now();
+    }
+}

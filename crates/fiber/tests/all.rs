@@ -1,0 +1,6 @@
+//! The tests that share a process.
+
+mod ends;
+mod places;
+mod tasks;
+mod waits;
