@@ -86,7 +86,7 @@ pub enum Wait {
 
 impl Surroundings {
     /// Those of this thread now.
-    #[inline]
+    #[inline(always)]
     pub fn now() -> Self {
         context::with(|context| Self {
             depth: context.depth.get(),
@@ -97,25 +97,25 @@ impl Surroundings {
         })
     }
 
+    /// Whether the thread's context is as it was. Then a fiber may suspend that was resumed in
+    /// these surroundings.
+    #[inline(always)]
+    pub fn are_now(&self) -> bool {
+        Self::now() == *self
+    }
+
     /// How a fiber may wait that was resumed in these surroundings.
     ///
     /// # Panics
     ///
     /// If it may not wait at all: it drives tasks itself, or holds a guard that makes a runtime
     /// the current one.
-    #[inline]
     #[track_caller]
     pub fn wait(&self) -> Wait {
-        let now = Self::now();
-        if now == *self {
+        let now = &Self::now();
+        if now == self {
             return Wait::Suspend;
         }
-        self.wait_elsewhere(&now)
-    }
-
-    #[cold]
-    #[track_caller]
-    fn wait_elsewhere(&self, now: &Self) -> Wait {
         if now.entered == Entered::No {
             // It is in `block_in_place`.
             return Wait::Block;

@@ -266,6 +266,9 @@ pub enum Ran {
     Again(Notified),
     /// The task asks for a place at the end of the queue.
     Yielded(Notified),
+    /// The task runs again at once, on this thread. Only if [`put_back`](Schedule::put_back)
+    /// says so.
+    Here(Notified),
 }
 
 // SAFETY: the token may be run on another thread, since the future of a task may be

@@ -277,7 +277,7 @@ impl Core {
         shared.counters.polls.add(1);
         match ran {
             Ran::Done | Ran::Idle => {}
-            Ran::Again(task) => self.push(task),
+            Ran::Again(task) | Ran::Here(task) => self.push(task),
             Ran::Yielded(task) => self.put_off(task),
         }
     }

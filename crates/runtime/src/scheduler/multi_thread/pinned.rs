@@ -23,6 +23,7 @@ use std::sync::Arc;
 use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 use blitz_io_core::coop::{self, Budget};
 
+use super::core::Core;
 use super::idle::Place;
 use super::inbox::{self, Sleeps};
 use super::shared::Shared;
@@ -130,6 +131,15 @@ impl Schedule for Pinned {
         self.scheduler.release(task);
     }
 
+    /// The owner has a reference to the inbox, and is a worker of the scheduler.
+    #[inline]
+    fn outlives_call(&self) -> bool {
+        match self.inbox() {
+            Some(inbox) => self.owner_here(inbox).is_some(),
+            None => self.scheduler.outlives_call(),
+        }
+    }
+
     fn unhandled_panic(&self) {
         self.scheduler.unhandled_panic();
     }
@@ -157,6 +167,11 @@ impl Schedule for Pinned {
         let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
             return ran;
         };
+        if let Some(worker) = self.scheduler.worker_here() {
+            if worker.has_nothing_else() {
+                return Ran::Here(task);
+            }
+        }
         self.schedule(task);
         Ran::Idle
     }
@@ -191,10 +206,24 @@ impl Worker {
         self.core().counters.scheduled_here.add(1);
         // SAFETY: this thread is the owner.
         unsafe { inbox.tasks.push_local(task.into_raw()) };
-        self.pending.set(true);
         if self.has_core.get() {
             self.notify_pushed(false);
         }
+    }
+
+    /// Whether a task that has been polled may be polled again at once, from the worker's loop.
+    #[inline]
+    fn has_nothing_else(&self) -> bool {
+        let core = self.core();
+        !self.pending.get()
+            && !self.observes_polls
+            && self.has_core.get()
+            && !self.shutting_down.get()
+            && core.local.until_checkpoint.get() > 0
+            && !core.has_tasks()
+            && core.local.yielded.get().is_none()
+            && !self.has_injected()
+            && !self.has_ready_pinned()
     }
 
     /// The next task that is pinned to this thread. If others are ready too, they take turns.
@@ -209,6 +238,17 @@ impl Worker {
         let task = unsafe { inbox.tasks.take(others) }?;
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// The same after a poll, unless the worker has to check other queues first.
+    #[inline]
+    pub(super) fn next_woken(&self, core: &Core) -> Option<Notified> {
+        if self.inbox.get().is_none() || core.local.until_checkpoint.get() == 0 {
+            return None;
+        }
+        let task = self.next_pinned()?;
+        self.begins(core, 1);
+        Some(task)
     }
 
     /// Whether a task is ready that is pinned to this thread.

@@ -163,7 +163,9 @@ fn empty_others(worker: &Worker) {
 fn cancel(worker: &Worker, task: Notified) {
     match task.run() {
         Ran::Done | Ran::Idle => {}
-        Ran::Again(task) | Ran::Yielded(task) => worker.push_back(worker.core(), task),
+        Ran::Again(task) | Ran::Yielded(task) | Ran::Here(task) => {
+            worker.push_back(worker.core(), task);
+        }
     }
 }
 

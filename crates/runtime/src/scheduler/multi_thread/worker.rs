@@ -71,7 +71,7 @@ pub(crate) struct Worker {
     /// How often tasks of this thread had been made to yield when that was counted last.
     forced_yields: Cell<u64>,
     /// The user wants to know of each poll.
-    observes_polls: bool,
+    pub(super) observes_polls: bool,
     /// The tasks that are pinned to this thread, if there are or were any.
     pub(super) inbox: OnceCell<Arc<Inbox>>,
 }
@@ -377,8 +377,15 @@ impl Worker {
     /// other queues first.
     #[inline]
     fn follows(&self, core: &Core, ran: Ran) -> Option<Notified> {
-        let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
-            return self.next_claimed(core);
+        let task = match ran {
+            Ran::Done | Ran::Idle => {
+                return self.next_claimed(core).or_else(|| self.next_woken(core));
+            }
+            Ran::Again(task) | Ran::Yielded(task) => task,
+            Ran::Here(task) => {
+                self.begins(core, 1);
+                return Some(task);
+            }
         };
         if let Some(next) = self.next_claimed(core) {
             self.push_back(core, task);
