@@ -4,14 +4,14 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-use blitz_io_runtime::pinned::Surroundings;
 use corosensei::{Coroutine, CoroutineResult};
 
 use crate::builder::{Builder, Settings};
 use crate::orphans::{self, Home};
-use crate::running::{Resume, Running, Unwound};
+use crate::running::{Resume, Resumption, Running, Unwound};
 use crate::stack::Stack;
 
 /// A fiber that any executor can run.
@@ -164,11 +164,8 @@ where
             panic!("a fiber was polled after it had ended");
         };
         assert!(home.is_here(), "a fiber was polled on another thread");
-        let resume = Resume::Poll {
-            context: std::ptr::from_mut(context).cast(),
-            surroundings: Surroundings::now(),
-        };
-        match switch.resume(resume) {
+        let resumption = Resumption::new(context);
+        match switch.resume(Some(NonNull::from(&resumption))) {
             CoroutineResult::Yield(()) => Poll::Pending,
             CoroutineResult::Return(output) => {
                 self.0 = State::Ended;
@@ -209,7 +206,7 @@ fn unwind<T>(mut switch: Switch<T>) {
     if !switch.started() {
         return;
     }
-    let unwound = catch_unwind(AssertUnwindSafe(|| switch.resume(Resume::Unwind)));
+    let unwound = catch_unwind(AssertUnwindSafe(|| switch.resume(None)));
     debug_assert!(switch.done());
     match unwound {
         Ok(_) => {}

@@ -26,7 +26,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
 
 use blitz_io_runtime::pinned::{self, Surroundings, Wait};
@@ -36,15 +36,23 @@ thread_local! {
     static CURRENT: Cell<*const Running> = const { Cell::new(ptr::null()) };
 }
 
-/// What a stack is resumed with.
-pub(crate) enum Resume {
-    /// To go on.
-    Poll {
-        context: *mut Context<'static>,
-        surroundings: Surroundings,
-    },
-    /// To end: the fiber was dropped.
-    Unwind,
+/// What a stack is resumed with: a poll, or none if it is to be unwound.
+pub(crate) type Resume = Option<NonNull<Resumption>>;
+
+/// The poll that resumes a fiber. It is alive until the fiber suspends.
+pub(crate) struct Resumption {
+    context: *mut Context<'static>,
+    surroundings: Surroundings,
+}
+
+impl Resumption {
+    #[inline(always)]
+    pub(crate) fn new(context: &mut Context<'_>) -> Self {
+        Self {
+            context: ptr::from_mut(context).cast(),
+            surroundings: Surroundings::now(),
+        }
+    }
 }
 
 /// The payload of the unwinding that ends a fiber.
@@ -55,9 +63,8 @@ pub(crate) struct Running {
     yielder: *const Yielder<Resume, ()>,
     /// The rest of the chain.
     outer: Cell<*const Running>,
-    context: Cell<*mut Context<'static>>,
-    surroundings: Cell<Surroundings>,
-    /// It polls a future with `context`.
+    resumption: Cell<NonNull<Resumption>>,
+    /// It polls a future with the context of that.
     polling: Cell<bool>,
     /// The fiber was dropped.
     unwinding: Cell<bool>,
@@ -90,18 +97,13 @@ impl Running {
         stack: Addresses,
         body: impl FnOnce() -> T,
     ) -> T {
-        let Resume::Poll {
-            context,
-            surroundings,
-        } = first
-        else {
+        let Some(resumption) = first else {
             unreachable!("a fiber that has not begun has no stack to unwind");
         };
         let running = Running {
             yielder,
             outer: Cell::new(CURRENT.get()),
-            context: Cell::new(context),
-            surroundings: Cell::new(surroundings),
+            resumption: Cell::new(resumption),
             polling: Cell::new(false),
             unwinding: Cell::new(false),
             name,
@@ -123,8 +125,36 @@ impl Running {
         self.stack
     }
 
+    #[inline(always)]
+    fn resumption(&self) -> &Resumption {
+        // SAFETY: it is alive until this fiber suspends, and the reference does not leave the
+        // functions of this type, which use it before they suspend.
+        unsafe { self.resumption.get().as_ref() }
+    }
+
+    #[inline(always)]
     #[track_caller]
     fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let suspends = !std::thread::panicking()
+            && !self.unwinding.get()
+            && !self.polling.get()
+            && self.resumption().surroundings.are_now();
+        if !suspends {
+            return self.block_specially(future);
+        }
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(output) = self.poll(future.as_mut()) {
+                return output;
+            }
+            self.suspend();
+        }
+    }
+
+    /// The same where the fiber may not simply suspend.
+    #[cold]
+    #[track_caller]
+    fn block_specially<F: Future>(&self, future: F) -> F::Output {
         if std::thread::panicking() {
             // To suspend would make other tasks of the thread think that they panic.
             return pinned::block_anyway(future);
@@ -133,9 +163,9 @@ impl Running {
             // Code of the fiber has caught the unwinding.
             resume_unwind(Box::new(Unwound));
         }
-        let wait = match self.surroundings.get().wait() {
+        let task = match self.resumption().surroundings.wait() {
             Wait::Block => return pinned::block_anyway(future),
-            wait if !self.polling.get() => wait,
+            Wait::SuspendAs(task) if !self.polling.get() => task,
             _ => pinned::panic_nested(),
         };
         let mut future = pin!(future);
@@ -143,14 +173,11 @@ impl Running {
             if let Poll::Ready(output) = self.poll(future.as_mut()) {
                 return output;
             }
-            match wait {
-                Wait::SuspendAs(task) => self.suspend_as(task),
-                _ => self.suspend(),
-            }
+            self.suspend_as(task);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
         struct Polling<'a>(&'a Cell<bool>);
         impl Drop for Polling<'_> {
@@ -161,37 +188,34 @@ impl Running {
 
         self.polling.set(true);
         let _polling = Polling(&self.polling);
-        // SAFETY: it was given with the last resumption, whose poll lasts until this fiber
-        // suspends. `polling` keeps the future from suspending this fiber.
-        future.poll(unsafe { &mut *self.context.get() })
+        // SAFETY: the poll of the last resumption lasts until this fiber suspends. `polling`
+        // keeps the future from suspending this fiber, and from a second use of the context.
+        future.poll(unsafe { &mut *self.resumption().context })
     }
 
-    #[inline]
+    #[inline(always)]
     fn suspend(&self) {
         CURRENT.set(self.outer.get());
         // SAFETY: it is the yielder of this stack, below whose frame this is.
         let resume = unsafe { &*self.yielder }.suspend(());
         self.outer.set(CURRENT.replace(self));
         match resume {
-            Resume::Poll {
-                context,
-                surroundings,
-            } => {
-                self.context.set(context);
-                self.surroundings.set(surroundings);
-            }
-            Resume::Unwind => {
-                self.unwinding.set(true);
-                resume_unwind(Box::new(Unwound));
-            }
+            Some(resumption) => self.resumption.set(resumption),
+            None => self.unwind(),
         }
+    }
+
+    #[cold]
+    fn unwind(&self) -> ! {
+        self.unwinding.set(true);
+        resume_unwind(Box::new(Unwound))
     }
 
     /// The same while the fiber drops another task's output.
     #[cold]
     fn suspend_as(&self, task: *const ()) {
         // SAFETY: only the task differs, as `Wait` says; this fiber's task is being polled.
-        unsafe { self.surroundings.get().restore_task() };
+        unsafe { self.resumption().surroundings.restore_task() };
         self.suspend();
         // SAFETY: the fiber was resumed.
         unsafe { pinned::resume_as(task) };
@@ -246,6 +270,7 @@ pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
 /// assert_eq!(fiber::block_on(sleeper).unwrap().unwrap(), "slept");
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[inline]
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     // A closure would not pass the caller's place on.
@@ -284,6 +309,7 @@ pub fn is_fiber() -> bool {
 ///
 /// fiber::block_on(fiber::run(fiber::yield_now));
 /// ```
+#[inline]
 #[track_caller]
 pub fn yield_now() {
     if is_fiber() {
