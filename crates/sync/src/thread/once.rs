@@ -2,45 +2,25 @@
 //!
 //! # The algorithm
 //!
-//! A [`Once`] is one futex word, used as four bytes of which two matter:
-//!
-//! * `STATE`: `NEW`, `RUNNING`, `POISONED` or `DONE`;
-//! * `SLEEPERS`: 0, or 1 from the moment a thread is about to sleep. It is
-//!   never taken back. A word that was slept on costs its later initialisers
-//!   one needless wake each, and there are none after `DONE`.
-//!
-//! Moves of `STATE`:
+//! A [`Once`] is one futex word: `NEW`, `RUNNING`, `POISONED` or `DONE`, and the bit `SLEEPERS`.
 //!
 //! | from | to | by |
 //! |---|---|---|
-//! | `NEW`, `POISONED` | `RUNNING` | a thread that wants to initialise, by compare-exchange: it has *claimed* the word |
-//! | `RUNNING` | `DONE` | the claimant, by a plain store |
-//! | `RUNNING` | `POISONED` | the claimant, when its closure unwinds or gives up |
-//!
-//! Only the claimant may write `STATE` while it is `RUNNING`, so it publishes the outcome without
-//! a second read-modify-write. That is why the state and the sleepers are bytes of their own. A
-//! claim and a plain store cost half as much as a claim and a swap.
+//! | `NEW`, `POISONED` | `RUNNING` | a thread that wants to initialise: it has *claimed* the word. `SLEEPERS` stays as it is |
+//! | `RUNNING` | `DONE` | the claimant, with `SLEEPERS` cleared |
+//! | `RUNNING` | `POISONED` | the claimant, when its closure unwinds or gives up, with `SLEEPERS` cleared |
+//! | any but `DONE` | the same with `SLEEPERS` | a thread that is about to sleep |
 //!
 //! # Why no wake-up is lost
 //!
-//! The price of the plain store is Dekker's pattern:
-//!
-//! ```text
-//! claimant                         sleeper
-//! STATE = DONE, light fence        SLEEPERS = 1, heavy fence
-//! read SLEEPERS: wake if 1         sleep if STATE is still what it was
-//! ```
-//!
-//! The two fences ([`fences`]) act together as a pair of `SeqCst` fences. If the claimant's comes
-//! first, then whatever the sleeper reads after its own includes `DONE`, so the kernel's compare
-//! fails and it does not sleep. If the sleeper's comes first, the claimant sees the 1 and wakes.
-//! A sleeper that the kernel has queued is found by the wake, and one that is not queued yet
-//! compares after the store. Each sleeper makes its own fence, even when it finds that `SLEEPERS`
-//! is 1 already: another thread's fence says nothing about its own read of the state.
-//!
-//! A thread that waits without wanting to initialise ([`Once::wait`]) may sleep while the state
-//! is still `NEW`. The claim that follows changes the word under it and wakes no thread; the
-//! sleeper is queued and the announcement stands, so the claimant's wake finds it.
+//! 1. A thread sleeps while the word equals a value that has `SLEEPERS` set.
+//! 2. Each transition is one read-modify-write of the word. So the claimant's last one returns
+//!    either a word with `SLEEPERS`, and the claimant wakes all threads; or a word without, and
+//!    then a thread that sets the bit afterwards finds another state and looks again.
+//! 3. The outcome differs from the value on which a thread sleeps. So a thread that has not
+//!    fallen asleep before the wake-up does not fall asleep.
+//! 4. A thread that only waits ([`Once::wait`]) may sleep while the state is `NEW` or `POISONED`.
+//!    A claim keeps `SLEEPERS`, so the claimant's outcome wakes that thread.
 //!
 //! # Recursion
 //!
@@ -48,29 +28,25 @@
 //! knows which of its own closures are running ([`reentrancy`]), and looks only when it is about
 //! to wait.
 //!
-//! The states are those of `std::sync::Once`; the split into a state byte and a
-//! sleepers byte is this crate's.
+//! The states are those of `std::sync::Once`.
 
 use super::reentrancy;
+use blitz_io_core::deadline;
 use blitz_io_core::spin::EventSpin;
 use blitz_io_core::{const_unless_loom, default_is_new};
-use blitz_io_core::{deadline, fences};
-use blitz_io_futex::atomic::{AtomicU8, Ordering};
-use blitz_io_futex::{SplitWord, WaitResult};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::{WaitResult, wait_until, wake_all};
 use std::fmt;
 use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
-const NEW: u8 = 0;
-const RUNNING: u8 = 1;
-const POISONED: u8 = 2;
-const DONE: u8 = 3;
-
-/// Which byte of the word holds the state.
-const STATE: usize = 0;
-/// Which byte of the word tells that threads sleep.
-const SLEEPERS: usize = 1;
+const NEW: u32 = 0;
+const RUNNING: u32 = 1;
+const POISONED: u32 = 2;
+const DONE: u32 = 3;
+/// Threads sleep, or are about to.
+const SLEEPERS: u32 = 4;
 
 /// A one-time initialisation.
 ///
@@ -99,7 +75,7 @@ const SLEEPERS: usize = 1;
 /// assert!(START.is_completed());
 /// ```
 pub struct Once {
-    word: SplitWord,
+    word: AtomicU32,
 }
 
 /// How far a [`Once`] has come.
@@ -175,8 +151,8 @@ impl OnceState {
         self == Self::Done
     }
 
-    fn from_byte(byte: u8) -> Self {
-        match byte {
+    fn of(word: u32) -> Self {
+        match word & !SLEEPERS {
             NEW => Self::New,
             RUNNING => Self::InProgress,
             POISONED => Self::Poisoned,
@@ -200,7 +176,7 @@ impl Once {
         #[inline]
         #[must_use]
         pub const fn new() -> Self {
-            Self { word: SplitWord::new([NEW, 0, 0, 0]) }
+            Self { word: AtomicU32::new(NEW) }
         }
     }
 
@@ -279,7 +255,7 @@ impl Once {
     #[inline]
     #[must_use]
     pub fn is_completed(&self) -> bool {
-        self.state_byte().load(Ordering::Acquire) == DONE
+        self.word.load(Ordering::Acquire) == DONE
     }
 
     /// Returns how far this `Once` has come. It may have come further by the time the caller looks
@@ -295,7 +271,7 @@ impl Once {
     #[inline]
     #[must_use]
     pub fn state(&self) -> OnceState {
-        OnceState::from_byte(self.state_byte().load(Ordering::Acquire))
+        OnceState::of(self.word.load(Ordering::Acquire))
     }
 
     /// Waits until a closure has finished. It runs none itself.
@@ -410,13 +386,13 @@ pub(super) enum OnPoison {
 /// without [`complete`](Claim::complete), it poisons the `Once`.
 pub(super) struct Claim<'a> {
     once: &'a Once,
-    before: u8,
+    before: u32,
 }
 
 impl Claim<'_> {
     /// The state before the claim: `New` or `Poisoned`.
     pub(super) fn before(&self) -> OnceState {
-        OnceState::from_byte(self.before)
+        OnceState::of(self.before)
     }
 
     /// The initialisation has succeeded.
@@ -439,10 +415,12 @@ impl Once {
     /// Claims a new `Once` if that needs no waiting.
     #[inline]
     pub(super) fn try_claim(&self) -> Option<Claim<'_>> {
-        self.state_byte()
-            .compare_exchange(NEW, RUNNING, Ordering::Acquire, Ordering::Relaxed)
-            .ok()
-            .map(|before| Claim { once: self, before })
+        let claimed = self.exchange(NEW, RUNNING);
+        // Not `then_some`: a claim that is dropped poisons.
+        claimed.then(|| Claim {
+            once: self,
+            before: NEW,
+        })
     }
 
     /// Claims the `Once`, or returns `None` once it is done.
@@ -451,21 +429,18 @@ impl Once {
     pub(super) fn claim(&self, on_poison: OnPoison) -> Option<Claim<'_>> {
         let mut spin = EventSpin::new();
         loop {
-            match self.state_byte().load(Ordering::Acquire) {
+            let word = self.word.load(Ordering::Acquire);
+            match word & !SLEEPERS {
                 DONE => return None,
                 RUNNING => {
                     self.refuse_to_wait_for_itself();
                     if !spin.turn() {
-                        self.sleep_while(RUNNING, None);
+                        self.sleep_while(word, None);
                     }
                 }
                 before => {
                     self.check_poison(before, on_poison);
-                    let byte = self.state_byte();
-                    if byte
-                        .compare_exchange(before, RUNNING, Ordering::Acquire, Ordering::Relaxed)
-                        .is_ok()
-                    {
+                    if self.exchange(word, RUNNING | word & SLEEPERS) {
                         return Some(Claim { once: self, before });
                     }
                 }
@@ -488,7 +463,8 @@ impl Once {
     pub(super) fn wait_for_outcome(&self, on_poison: OnPoison, deadline: Option<Instant>) -> bool {
         let mut spin = EventSpin::new();
         loop {
-            let state = self.state_byte().load(Ordering::Acquire);
+            let word = self.word.load(Ordering::Acquire);
+            let state = word & !SLEEPERS;
             if state == DONE {
                 return true;
             }
@@ -499,7 +475,7 @@ impl Once {
             if spin.turn() && !deadline::is_past(deadline) {
                 continue;
             }
-            if self.sleep_while(state, deadline) == WaitResult::TimedOut {
+            if self.sleep_while(word, deadline) == WaitResult::TimedOut {
                 return self.is_completed();
             }
         }
@@ -507,24 +483,32 @@ impl Once {
 
     /// Leaves `RUNNING`, and wakes the threads that slept on it. For the claimant.
     #[inline]
-    fn publish(&self, outcome: u8) {
-        let sleepers = fences::publish(self.state_byte(), outcome, self.sleepers_byte());
-        if sleepers != 0 {
+    fn publish(&self, outcome: u32) {
+        if self.word.swap(outcome, Ordering::AcqRel) & SLEEPERS != 0 {
             wake_sleepers(&self.word);
         }
     }
 
-    /// Announces a sleeper, then sleeps if the state is still `state`.
+    /// Announces a sleeper, then sleeps, if the word is still `seen`.
     #[cold]
-    fn sleep_while(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
-        self.sleepers_byte().store(1, Ordering::SeqCst);
-        fences::heavy();
-        self.word.wait_until([state, 1, 0, 0], deadline)
+    fn sleep_while(&self, seen: u32, deadline: Option<Instant>) -> WaitResult {
+        let announced = seen | SLEEPERS;
+        if seen != announced && !self.exchange(seen, announced) {
+            return WaitResult::ValueChanged;
+        }
+        wait_until(&self.word, announced, deadline)
+    }
+
+    #[inline]
+    fn exchange(&self, from: u32, to: u32) -> bool {
+        self.word
+            .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
     }
 
     #[inline]
     #[track_caller]
-    fn check_poison(&self, state: u8, on_poison: OnPoison) {
+    fn check_poison(&self, state: u32, on_poison: OnPoison) {
         if let (POISONED, OnPoison::Panic) = (state, on_poison) {
             panic!("Once instance has previously been poisoned");
         }
@@ -538,21 +522,11 @@ impl Once {
             "one-time initialisation waits for itself: it was called again by its own closure"
         );
     }
-
-    #[inline(always)]
-    fn state_byte(&self) -> &AtomicU8 {
-        self.word.byte(STATE)
-    }
-
-    #[inline(always)]
-    fn sleepers_byte(&self) -> &AtomicU8 {
-        self.word.byte(SLEEPERS)
-    }
 }
 
 #[cold]
-fn wake_sleepers(word: &SplitWord) {
-    SplitWord::wake_all(word);
+fn wake_sleepers(word: &AtomicU32) {
+    wake_all(word);
 }
 
 /// Calls a closure that can be called once, through a reference.
