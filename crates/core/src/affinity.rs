@@ -56,21 +56,3 @@ impl Affinity {
         (0..self.0.len() * BITS).filter(has)
     }
 }
-
-/// For the fence that stands in for `membarrier`, which only these processors need.
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-impl Affinity {
-    /// One processor.
-    pub fn one(processor: usize) -> Self {
-        let mut set = Self::none();
-        set.0[processor / BITS] = 1 << (processor % BITS);
-        set
-    }
-
-    /// Binds this thread to these processors. It runs on one of them when the call returns.
-    pub fn bind_this_thread(&self) -> bool {
-        let (size, first) = (size_of_val(&self.0), self.0.as_ptr());
-        // SAFETY: the system reads `size` bytes.
-        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size, first) == 0 }
-    }
-}

@@ -64,6 +64,7 @@ mod fences {
 
     thread_local! {
         static STORES_ARE_LATE: Cell<bool> = const { Cell::new(false) };
+        static BARRIERS_ARE_LATE: Cell<bool> = const { Cell::new(false) };
         static LIGHT_FENCES_ARE_OFF: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -90,6 +91,17 @@ mod fences {
         with(&STORES_ARE_LATE, model)
     }
 
+    /// Whether heavy fences come late, so that the process gives up light ones.
+    pub fn barriers_are_late() -> bool {
+        BARRIERS_ARE_LATE.get()
+    }
+
+    /// Runs `model` with stores that may be late, and with heavy fences that are. The model must
+    /// pass.
+    pub fn with_late_barriers<R>(model: impl FnOnce() -> R) -> R {
+        with_late_stores(|| with(&BARRIERS_ARE_LATE, model))
+    }
+
     /// Whether the light fence orders nothing.
     pub fn light_fences_are_off() -> bool {
         LIGHT_FENCES_ARE_OFF.get()
@@ -103,4 +115,7 @@ mod fences {
 }
 
 #[cfg(loom)]
-pub use fences::{light_fences_are_off, stores_are_late, with_late_stores, without_light_fences};
+pub use fences::{
+    barriers_are_late, light_fences_are_off, stores_are_late, with_late_barriers, with_late_stores,
+    without_light_fences,
+};

@@ -9,7 +9,8 @@ use blitz_io_core::BiasedLock;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use model::model;
+use blitz_io_core::mutant::with_late_barriers;
+use model::{model, model_in_order};
 
 struct Counter {
     lock: BiasedLock,
@@ -71,6 +72,11 @@ fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
 #[test]
 fn the_owner_and_a_remote_thread_are_never_inside_together() {
     model(3, owner_and(1));
+}
+
+#[test]
+fn they_are_not_while_the_process_gives_up_light_fences() {
+    with_late_barriers(|| model_in_order(2, owner_and(2)));
 }
 
 /// The second time, the first one's answer is still on its way.

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use blitz_io_core::exclusive::{Exclusive, HELD};
 use loom::cell::UnsafeCell;
 
+use blitz_io_core::mutant::with_late_barriers;
 use loom::thread;
-use model::{model, soon};
+use model::{model, model_in_order, soon};
 
 /// A counter that loom watches for unsynchronised access.
 struct Counter {
@@ -54,20 +55,18 @@ impl Counter {
 
 /// Two threads beside the main one, which also takes the lock.
 fn three_threads() {
-    model(2, || {
-        let counter = Counter::new();
-        let threads: Vec<_> = (0..2)
-            .map(|_| {
-                let counter = counter.clone();
-                thread::spawn(move || counter.lock_and_add())
-            })
-            .collect();
-        counter.lock_and_add();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-        assert_eq!(counter.get(), 3);
-    });
+    let counter = Counter::new();
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let counter = counter.clone();
+            thread::spawn(move || counter.lock_and_add())
+        })
+        .collect();
+    counter.lock_and_add();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(counter.get(), 3);
 }
 
 fn two_threads_twice() {
@@ -183,7 +182,12 @@ fn fair_release() {
 
 #[test]
 fn three_threads_take_turns() {
-    three_threads();
+    model(2, three_threads);
+}
+
+#[test]
+fn three_threads_take_turns_while_the_process_gives_up_light_fences() {
+    with_late_barriers(|| model_in_order(2, three_threads));
 }
 
 #[test]

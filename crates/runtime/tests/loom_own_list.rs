@@ -74,7 +74,7 @@ impl Line {
         while let Some(token) = self.take() {
             match token.run() {
                 Ran::Done | Ran::Idle => {}
-                Ran::Again(token) | Ran::Yielded(token) => self.schedule(token),
+                Ran::Again(token) | Ran::Yielded(token) | Ran::Here(token) => self.schedule(token),
             }
         }
     }

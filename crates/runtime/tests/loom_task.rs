@@ -116,7 +116,7 @@ impl Line {
         match token.run() {
             Ran::Done => return true,
             Ran::Idle => {}
-            Ran::Again(token) | Ran::Yielded(token) => self.schedule(token),
+            Ran::Again(token) | Ran::Yielded(token) | Ran::Here(token) => self.schedule(token),
         }
         false
     }
@@ -440,7 +440,9 @@ fn moves_without_a_queue() {
             if let Some(raw) = std::ptr::NonNull::new(std::ptr::with_exposed_provenance_mut(raw)) {
                 // SAFETY: the token was put there once.
                 match unsafe { Notified::from_raw(raw) }.run() {
-                    Ran::Again(token) | Ran::Yielded(token) => self.schedule(token),
+                    Ran::Again(token) | Ran::Yielded(token) | Ran::Here(token) => {
+                        self.schedule(token)
+                    }
                     Ran::Done | Ran::Idle => {}
                 }
             }

@@ -36,7 +36,7 @@ pub mod thread;
 /// Returns how a lock's release is kept in order before its look for waiters:
 ///
 /// - `"membarrier"`: waiters make the system run the fence, and the release is a plain store.
-/// - `"fence"`: the same would be possible, but the system refuses the call.
+/// - `"fence"`: the same would be possible, but the system refuses the call or answers it late.
 /// - `"sequentially consistent store"`: other systems and processors.
 pub fn release_fence() -> &'static str {
     blitz_io_core::fences::mechanism()

@@ -13,7 +13,7 @@ pub fn uses(found: &Findings) -> Vec<String> {
     });
     uses.push(match found.release_fence {
         "membarrier" => {
-            "Releasing a lock is a plain store; whoever goes to sleep pays for the fence with membarrier."
+            "Releasing a lock is a plain store; a thread that goes to sleep pays for the fence with membarrier."
                 .to_owned()
         }
         "fence" => "Releasing a lock is a store and a fence.".to_owned(),

@@ -1,43 +1,31 @@
-//! Linux on x86: `membarrier(2)`, so that the frequent side needs no locked
-//! instruction.
+//! Linux on x86: `membarrier(2)`, so that the frequent side needs no locked instruction.
 //!
-//! The first use in the process registers it with the kernel, and finds out
-//! whether the kernel has it (Linux 4.14) and no sandbox forbids it. Until
-//! then, and for ever where it is missing, the frequent side makes a
-//! sequentially consistent store instead: [`UNKNOWN`] and [`STRONG`] differ only in
-//! whether it is worth asking. A thread may read an old `UNKNOWN` and fence
-//! while others are light already; that is never wrong, only slower. The rare
-//! side never trusts the variable to say that the barrier is not needed: it
-//! asks the kernel for the barrier each time.
+//! The first use in the process registers it with the kernel, and finds out whether the kernel
+//! has it (Linux 4.14) and no sandbox forbids it. Until then, for ever where it is missing, and
+//! from then on where it comes late, the frequent side fences for itself (`switch.rs`).
+//!
+//! A sandbox may forbid the call after the registration. The rare side then replaces the barrier
+//! by a change of memory protection (`page.rs`), and the process leaves the light mechanism as it
+//! does after a late barrier. If the replacement is not possible either, the process ends with a
+//! message: to go on would be to lose wake-ups, and to let two threads into a biased lock.
 
 use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
+use std::time::{Duration, Instant};
 
 use libc::{c_int, c_long};
 
-const UNKNOWN: u8 = 0;
-/// Plain stores on the frequent side, `membarrier` on the rare one.
-const LIGHT: u8 = 1;
-/// A full fence on both sides.
-const STRONG: u8 = 2;
-/// The system has begun to refuse the barrier. New stores are strong; light ones
-/// may still be on their way.
-const REFUSED: u8 = 3;
+use super::page;
+use super::switch::{self, LIGHT, REGISTERING, UNKNOWN};
 
-#[path = "refused.rs"]
-mod refused;
-
-static MECHANISM: AtomicU8 = AtomicU8::new(UNKNOWN);
+/// A barrier that takes longer is late. It is half of the time for which a fence may stall an
+/// operation of a lock, and several times as long as barriers take that interrupt a processor.
+const LATE: Duration = Duration::from_micros(100);
 
 /// Stores `value`, then looks at `look`.
 #[inline]
 pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     byte.store(value, Ordering::Release);
-    compiler_fence(Ordering::SeqCst);
-    // After the store: a thread that still reads `LIGHT` here has stored before the
-    // light mechanism was given up.
-    if MECHANISM.load(Ordering::Relaxed) != LIGHT {
-        follow_strongly();
-    }
+    light();
     look.load(Ordering::SeqCst)
 }
 
@@ -45,16 +33,14 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
 #[inline(always)]
 pub fn light() {
     compiler_fence(Ordering::SeqCst);
-    if MECHANISM.load(Ordering::Relaxed) != LIGHT {
+    if !switch::is_light() {
         follow_strongly();
     }
 }
 
 #[cold]
 fn follow_strongly() {
-    if MECHANISM.load(Ordering::Relaxed) == UNKNOWN {
-        register();
-    }
+    register_once();
     fence(Ordering::SeqCst);
 }
 
@@ -62,53 +48,55 @@ fn follow_strongly() {
 #[cold]
 pub fn heavy() {
     fence(Ordering::SeqCst);
-    if MECHANISM.load(Ordering::Relaxed) == UNKNOWN {
-        register();
-    }
-    let light = MECHANISM.load(Ordering::SeqCst) == LIGHT;
-    if light && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 {
-        let _ = MECHANISM.compare_exchange(LIGHT, REFUSED, Ordering::SeqCst, Ordering::SeqCst);
-    }
-    if MECHANISM.load(Ordering::SeqCst) == REFUSED {
-        stop_being_light();
-    }
+    register_once();
+    switch::pass(barrier_in_time);
     fence(Ordering::SeqCst);
 }
 
-/// Makes both sides fence from now on: a sandbox that was entered after the registration forbids
-/// the call. A light store of another thread came before that thread could read `REFUSED`, so one
-/// more barrier makes that store visible. Until one such barrier has run, each thread that comes
-/// here runs its own.
-#[cold]
-fn stop_being_light() {
-    refused::fence_everywhere();
-    MECHANISM.store(STRONG, Ordering::SeqCst);
+fn register_once() {
+    if switch::state() == UNKNOWN {
+        switch::register(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
+    }
 }
 
-#[cold]
-fn register() {
-    let way = match membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) {
-        0 => LIGHT,
-        _ => STRONG,
-    };
-    // Only from UNKNOWN: another thread may know better by now.
-    let _ = MECHANISM.compare_exchange(UNKNOWN, way, Ordering::SeqCst, Ordering::SeqCst);
+/// Makes every thread pass a full fence. Whether the system did that, and in time.
+fn barrier_in_time() -> bool {
+    let began = Instant::now();
+    if membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) {
+        return began.elapsed() <= LATE;
+    }
+    if !page::take_away() {
+        end();
+    }
+    false
 }
 
-fn membarrier(command: c_int) -> c_long {
+fn end() -> ! {
+    eprintln!(
+        "blitz-io: the system has begun to refuse membarrier to this process, which relies on it, \
+         and mprotect cannot replace it here. Allow membarrier in the sandbox, or enter the \
+         sandbox before the first use of a lock or a channel."
+    );
+    std::process::abort();
+}
+
+fn membarrier(command: c_int) -> bool {
     // SAFETY: the call reads and writes no memory of ours; it takes two numbers
     // and a processor, which these commands ignore.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+    let result: c_long = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
+    result == 0
 }
 
 /// Names how stores and loads are kept in order.
 pub fn mechanism() -> &'static str {
-    if MECHANISM.load(Ordering::Relaxed) == UNKNOWN {
-        register();
+    register_once();
+    while switch::state() == REGISTERING {
+        std::thread::yield_now();
     }
-    match MECHANISM.load(Ordering::Relaxed) {
-        LIGHT => "membarrier",
-        _ => "fence",
+    if switch::state() == LIGHT {
+        "membarrier"
+    } else {
+        "fence"
     }
 }
 

@@ -14,8 +14,10 @@
 //!   The frequent side makes a plain store and a plain load. The rare side makes the *system* run
 //!   a fence on every processor that runs a thread of this process (`membarrier`). Afterwards
 //!   each `publish` is in one of two states: its store is visible to the caller of `heavy`, or
-//!   its later loads see everything that the caller did before. `membarrier.rs` says what happens
-//!   where the kernel lacks the call.
+//!   its later loads see everything that the caller did before. `switch.rs` says what happens
+//!   where the kernel lacks the call, refuses it or answers it late. Three protocols use the
+//!   pair: the release of a lock (`exclusive.rs`), the biased lock, and the room of a `mpsc`
+//!   channel.
 //! * a sequentially consistent store (`strong.rs`), on processors where that is
 //!   no more than a store (AArch64), and on systems without `membarrier`.
 //!
@@ -31,11 +33,25 @@
 //!
 //! 1. The kernel makes every running thread of the process pass a full barrier during the call.
 //!    (A thread that does not run has passed the scheduler's.)
-//! 2. The replacement in `refused.rs`, where a sandbox forbids the call, is such a barrier.
+//! 2. The replacement in `page.rs`, where a sandbox forbids the call, is such a barrier.
 //! 3. The compiler keeps the light side's two instructions in order, as its fence demands.
 
 use blitz_io_futex::atomic::{Ordering, fence};
 
+#[cfg(all(
+    not(loom),
+    any(target_os = "linux", target_os = "android"),
+    any(target_arch = "x86_64", target_arch = "x86")
+))]
+mod page;
+#[cfg(any(
+    loom,
+    all(
+        any(target_os = "linux", target_os = "android"),
+        any(target_arch = "x86_64", target_arch = "x86")
+    )
+))]
+mod switch;
 #[cfg(loom)]
 #[path = "loom.rs"]
 mod system;

@@ -7,8 +7,8 @@
 use std::fmt;
 use std::ptr::NonNull;
 
-use blitz_io_futex::atomic::{AtomicBool, Ordering};
 use blitz_io_core::Lock;
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use super::core::Core;
 use crate::common::Common;

@@ -37,9 +37,9 @@ use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 use blitz_io_core::Lock;
 use blitz_io_core::fences::after_rmw;
+use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::idle::Place;
 

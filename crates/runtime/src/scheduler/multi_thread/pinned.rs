@@ -20,8 +20,8 @@
 use std::ptr;
 use std::sync::Arc;
 
-use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 use blitz_io_core::coop::{self, Budget};
+use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
 use super::core::Core;
 use super::idle::Place;
