@@ -1,0 +1,153 @@
+//! The arguments of C as references of Rust.
+//!
+//! # What callers promise
+//!
+//! The header states these rules, and the `SAFETY` comments of this crate name them:
+//!
+//! 1. A pointer is NULL or valid: it is aligned and points to an object of its type that lives,
+//!    and keeps its place, until the call returns. An object by value has been initialised with
+//!    its initialiser or its `_init` function.
+//! 2. A pointer to a result may be written, and no other thread reads it during the call.
+//! 3. Bytes that are passed with a length can be read (or written, if the pointer is not const)
+//!    and do not change during the call.
+//! 4. A handle is used only before the call that takes it.
+//! 5. A callback and its argument may be used by the threads that its function names. A callback
+//!    returns: it neither throws nor calls `longjmp`.
+//!
+//! The functions are not `unsafe` in Rust, where nothing calls them: C has no such word, and the
+//! rules hold for all of them alike.
+
+use std::ffi::{CStr, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::slice;
+
+use crate::error::{BLITZ_EINVAL, Outcome};
+
+/// The object behind a pointer.
+#[inline]
+pub(crate) fn arg<'a, T>(pointer: *const T) -> Outcome<&'a T> {
+    // SAFETY: rule 1.
+    unsafe { pointer.as_ref() }.ok_or(BLITZ_EINVAL)
+}
+
+/// Writes a result.
+#[inline]
+pub(crate) fn put<T>(pointer: *mut T, value: T) -> Outcome {
+    if pointer.is_null() {
+        return Err(BLITZ_EINVAL);
+    }
+    // SAFETY: rule 2.
+    unsafe { pointer.write(value) };
+    Ok(())
+}
+
+/// Writes a result that the caller may not want.
+#[inline]
+pub(crate) fn put_if_wanted<T>(pointer: *mut T, value: T) {
+    if !pointer.is_null() {
+        // SAFETY: rule 2.
+        unsafe { pointer.write(value) };
+    }
+}
+
+/// Checks that there is a place for a result, before there is one.
+#[inline]
+pub(crate) fn check<T>(pointer: *const T) -> Outcome {
+    if pointer.is_null() {
+        Err(BLITZ_EINVAL)
+    } else {
+        Ok(())
+    }
+}
+
+/// Bytes to read. NULL is fine without bytes.
+#[inline]
+pub(crate) fn bytes<'a>(pointer: *const u8, len: usize) -> Outcome<&'a [u8]> {
+    list(pointer, len)
+}
+
+/// A list of values to read. NULL is fine without values.
+#[inline]
+pub(crate) fn list<'a, T>(pointer: *const T, len: usize) -> Outcome<&'a [T]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if pointer.is_null() || len > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(BLITZ_EINVAL);
+    }
+    // SAFETY: rule 3, and the length is possible.
+    Ok(unsafe { slice::from_raw_parts(pointer, len) })
+}
+
+/// Bytes to write. NULL is fine without bytes.
+#[inline]
+pub(crate) fn bytes_mut<'a>(pointer: *mut u8, len: usize) -> Outcome<&'a mut [u8]> {
+    list_mut(pointer, len)
+}
+
+/// A list of values to write. NULL is fine without values.
+#[inline]
+pub(crate) fn list_mut<'a, T>(pointer: *mut T, len: usize) -> Outcome<&'a mut [T]> {
+    if len == 0 {
+        return Ok(&mut []);
+    }
+    if pointer.is_null() || len > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(BLITZ_EINVAL);
+    }
+    // SAFETY: rule 3, and the length is possible.
+    Ok(unsafe { slice::from_raw_parts_mut(pointer, len) })
+}
+
+/// A text that ends with a zero.
+pub(crate) fn text<'a>(pointer: *const c_char) -> Outcome<&'a str> {
+    c_str(pointer)?.to_str().map_err(|_| BLITZ_EINVAL)
+}
+
+/// A path, or another text of the system in any encoding.
+pub(crate) fn os_text<'a>(pointer: *const c_char) -> Outcome<&'a OsStr> {
+    Ok(OsStr::from_bytes(c_str(pointer)?.to_bytes()))
+}
+
+fn c_str<'a>(pointer: *const c_char) -> Outcome<&'a CStr> {
+    check(pointer)?;
+    // SAFETY: rule 3; a text ends with a zero.
+    Ok(unsafe { CStr::from_ptr(pointer) })
+}
+
+/// A new handle.
+pub(crate) fn handle<T>(value: T) -> *mut T {
+    Box::into_raw(Box::new(value))
+}
+
+/// Takes a handle back; `None` for NULL.
+pub(crate) fn take<T>(pointer: *mut T) -> Option<Box<T>> {
+    // SAFETY: rules 1 and 4: it comes from `handle`, and is not used again.
+    (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
+}
+
+/// A pointer of the caller that goes to another thread: rule 5.
+pub(crate) struct Foreign<T>(*mut T);
+
+impl<T> Clone for Foreign<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Foreign<T> {}
+
+impl<T> Foreign<T> {
+    pub(crate) fn new(pointer: *mut T) -> Self {
+        Self(pointer)
+    }
+
+    /// A method, so that a closure captures the whole and not the pointer alone.
+    pub(crate) fn get(self) -> *mut T {
+        self.0
+    }
+}
+
+// SAFETY: rule 5 makes the caller responsible for what it is used for.
+unsafe impl<T> Send for Foreign<T> {}
+// SAFETY: likewise.
+unsafe impl<T> Sync for Foreign<T> {}

@@ -1,0 +1,96 @@
+//! Every receiver gets every element.
+
+use blitz_io::sync::broadcast;
+use blitz_io::sync::broadcast::error::{RecvError, TryRecvError};
+
+use super::Ends;
+use super::end::{Case, Receives, Sends, deliver};
+use crate::element::Element;
+use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_ELAGGED, Outcome, record};
+use crate::exclusive::Exclusive;
+use crate::wait::{self, Limit};
+
+pub(super) fn channel<T: Element>(capacity: usize) -> Ends {
+    let (sender, receiver) = broadcast::channel::<T>(capacity);
+    (
+        Box::new(Sender(sender)),
+        Box::new(Receiver(Exclusive::new(receiver))),
+    )
+}
+
+struct Sender<T>(broadcast::Sender<T>);
+
+impl<T: Element> Sends for Sender<T> {
+    fn try_send(&self, value: &[u8]) -> Outcome {
+        self.0
+            .send(T::read(value))
+            .map(drop)
+            .map_err(|_| BLITZ_ECLOSED)
+    }
+
+    fn clone(&self) -> Outcome<Box<dyn Sends>> {
+        Ok(Box::new(Self(self.0.clone())))
+    }
+
+    fn subscribe(&self) -> Outcome<Box<dyn Receives>> {
+        Ok(Box::new(Receiver(Exclusive::new(self.0.subscribe()))))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.receiver_count() == 0
+    }
+
+    fn wait_closed(&self, limit: Limit) -> Outcome {
+        wait::on(self.0.closed(), limit)
+    }
+}
+
+struct Receiver<T>(Exclusive<broadcast::Receiver<T>>);
+
+impl<T: Element> Receiver<T> {
+    async fn recv(&self, to: &mut [u8]) -> Outcome {
+        let received = self.0.enter()?.recv().await;
+        let received = received.map_err(|error| match error {
+            RecvError::Closed => BLITZ_ECLOSED,
+            RecvError::Lagged(missed) => lagged(missed),
+        });
+        deliver(received, to)
+    }
+}
+
+fn lagged(missed: u64) -> i32 {
+    record(
+        BLITZ_ELAGGED,
+        format_args!("the receiver missed {missed} elements"),
+    )
+}
+
+impl<T: Element> Receives for Receiver<T> {
+    fn try_recv(&self, to: &mut [u8]) -> Outcome {
+        let received = self.0.enter()?.try_recv();
+        let received = received.map_err(|error| match error {
+            TryRecvError::Empty => BLITZ_EEMPTY,
+            TryRecvError::Closed => BLITZ_ECLOSED,
+            TryRecvError::Lagged(missed) => lagged(missed),
+        });
+        deliver(received, to)
+    }
+
+    fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
+        wait::on(Self::recv(self, to), limit)?
+    }
+
+    fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {
+        Box::pin(Self::recv(self, to))
+    }
+
+    fn clone(&self) -> Outcome<Box<dyn Receives>> {
+        Ok(Box::new(Self(Exclusive::new(
+            self.0.enter()?.resubscribe(),
+        ))))
+    }
+
+    fn len(&self) -> usize {
+        self.0.enter().map_or(0, |receiver| receiver.len())
+    }
+}

@@ -1,0 +1,392 @@
+//! Channels of bytes. A channel of each kind has the same two handles, and the same functions.
+
+mod broadcast;
+mod end;
+mod mpmc;
+mod mpsc;
+mod oneshot;
+mod watch;
+
+pub mod select;
+
+use std::ffi::{c_int, c_void};
+
+use crate::args::{arg, bytes, bytes_mut, check, handle, put, take};
+use crate::element::{BLITZ_ELEMENT_MAX, with_element};
+use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or};
+use crate::time::BLITZ_NEVER;
+use crate::wait::Limit;
+use end::{Receives, Sends};
+
+/// A capacity without a limit.
+pub const BLITZ_UNBOUNDED: usize = usize::MAX;
+
+/// The largest capacity of a channel that has one.
+const CAPACITY_MAX: usize = 1 << 24;
+
+/// The sending end of a channel. Any thread or fiber may use it, several at once.
+pub struct blitz_sender {
+    size: usize,
+    end: Box<dyn Sends>,
+}
+
+/// The receiving end of a channel. Any thread or fiber may use it. Several at once may use that
+/// of `blitz_mpmc_new`; with the others a second call at the same time returns `BLITZ_EBUSY`.
+pub struct blitz_receiver {
+    size: usize,
+    end: Box<dyn Receives>,
+}
+
+type Ends = (Box<dyn Sends>, Box<dyn Receives>);
+
+/// Makes a channel and its two handles.
+fn make(
+    size: usize,
+    sender: *mut *mut blitz_sender,
+    receiver: *mut *mut blitz_receiver,
+    ends: impl FnOnce() -> Outcome<Ends>,
+) -> c_int {
+    entry(|| {
+        check(sender)?;
+        check(receiver)?;
+        if size > BLITZ_ELEMENT_MAX {
+            return Err(BLITZ_EINVAL);
+        }
+        let (sends, receives) = ends()?;
+        put(sender, handle(blitz_sender { size, end: sends }))?;
+        put(
+            receiver,
+            handle(blitz_receiver {
+                size,
+                end: receives,
+            }),
+        )
+    })
+}
+
+/// Makes a channel with many senders and one receiver. An element has `size` bytes (0 to 1 GiB);
+/// the channel has room for `capacity` elements (1 to 16,777,216), or is `BLITZ_UNBOUNDED`. Sending
+/// waits while it is full. It is closed when all senders or the receiver are freed.
+///
+/// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
+/// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_mpsc_new(
+    size: usize,
+    capacity: usize,
+    sender: *mut *mut blitz_sender,
+    receiver: *mut *mut blitz_receiver,
+) -> c_int {
+    make(size, sender, receiver, || match capacity {
+        BLITZ_UNBOUNDED => Ok(with_element!(size, T => mpsc::unbounded::<T>())),
+        1..=CAPACITY_MAX => Ok(with_element!(size, T => mpsc::bounded::<T>(capacity))),
+        _ => Err(BLITZ_EINVAL),
+    })
+}
+
+/// Makes a channel with many senders and many receivers; each element goes to one receiver. An
+/// element has `size` bytes (0 to 1 GiB); the channel has room for `capacity` elements (up to
+/// 16,777,216), or is `BLITZ_UNBOUNDED`. With capacity 0 a sender waits until a receiver has taken
+/// its element. It is closed when all ends of one side are freed, or with `blitz_sender_close`.
+///
+/// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
+/// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_mpmc_new(
+    size: usize,
+    capacity: usize,
+    sender: *mut *mut blitz_sender,
+    receiver: *mut *mut blitz_receiver,
+) -> c_int {
+    make(size, sender, receiver, || match capacity {
+        BLITZ_UNBOUNDED | 0..=CAPACITY_MAX => {
+            Ok(with_element!(size, T => mpmc::channel::<T>(capacity)))
+        }
+        _ => Err(BLITZ_EINVAL),
+    })
+}
+
+/// Makes a channel for a single element of `size` bytes (0 to 1 GiB). Sending does not wait; a
+/// second element gets `BLITZ_ECLOSED`.
+///
+/// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
+/// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_oneshot_new(
+    size: usize,
+    sender: *mut *mut blitz_sender,
+    receiver: *mut *mut blitz_receiver,
+) -> c_int {
+    make(size, sender, receiver, || {
+        Ok(with_element!(size, T => oneshot::channel::<T>()))
+    })
+}
+
+/// Makes a channel whose receivers all get every element that is sent after they came. It keeps at
+/// least `capacity` elements (1 to 16,777,216) of `size` bytes (0 to 1 GiB). Sending does not
+/// wait: a receiver that is too slow misses elements, and its next call returns `BLITZ_ELAGGED`
+/// once. Without a receiver, sending returns `BLITZ_ECLOSED`. More receivers:
+/// `blitz_sender_subscribe`.
+///
+/// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
+/// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_broadcast_new(
+    size: usize,
+    capacity: usize,
+    sender: *mut *mut blitz_sender,
+    receiver: *mut *mut blitz_receiver,
+) -> c_int {
+    make(size, sender, receiver, || match capacity {
+        1..=CAPACITY_MAX => Ok(with_element!(size, T => broadcast::channel::<T>(capacity))),
+        _ => Err(BLITZ_EINVAL),
+    })
+}
+
+/// Makes a channel that keeps the latest element of `size` bytes (0 to 1 GiB), which begins as a
+/// copy of `initial`. `blitz_recv` waits for one that the receiver has not seen, and copies it;
+/// `blitz_receiver_latest` copies the latest without waiting. Sending replaces the element and does
+/// not wait. More receivers: `blitz_receiver_clone`, `blitz_sender_subscribe`.
+///
+/// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
+/// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_watch_new(
+    size: usize,
+    initial: *const c_void,
+    sender: *mut *mut blitz_sender,
+    receiver: *mut *mut blitz_receiver,
+) -> c_int {
+    make(size, sender, receiver, || {
+        let initial = bytes(initial.cast(), size)?;
+        Ok(with_element!(size, T => watch::channel::<T>(initial)))
+    })
+}
+
+/// Sends a copy of the element at `value`. Suspends the calling fiber, or blocks the calling
+/// thread, while the channel is full.
+///
+/// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if nothing can receive it any more; `BLITZ_ECANCELED` in a
+/// fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: it
+/// is the caller's still.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
+    blitz_send_until(sender, value, BLITZ_NEVER)
+}
+
+/// Sends as `blitz_send` does, but waits until `deadline_ns` at most (nanoseconds of
+/// `blitz_now_ns`).
+///
+/// Returns what `blitz_send` returns, or `BLITZ_ETIMEDOUT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_send_until(
+    sender: *mut blitz_sender,
+    value: *const c_void,
+    deadline_ns: u64,
+) -> c_int {
+    entry(|| {
+        let sender = arg(sender)?;
+        let value = bytes(value.cast(), sender.size)?;
+        match sender.end.try_send(value) {
+            Err(crate::error::BLITZ_EFULL) => sender.end.send(value, Limit::at(deadline_ns)),
+            result => result,
+        }
+    })
+}
+
+/// Sends if there is room. Does not wait.
+///
+/// Returns what `blitz_send` returns, or `BLITZ_EFULL`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
+    entry(|| {
+        let sender = arg(sender)?;
+        sender.end.try_send(bytes(value.cast(), sender.size)?)
+    })
+}
+
+/// Receives an element, and copies it to `value`, which has room for the channel's `size`. Suspends
+/// the calling fiber, or blocks the calling thread, while the channel is empty.
+///
+/// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the channel is empty and closed; `BLITZ_ELAGGED` if a
+/// receiver of `blitz_broadcast_new` missed elements; `BLITZ_ECANCELED` in a fiber that is
+/// cancelled; `BLITZ_EBUSY` if another call uses this receiver; or `BLITZ_EINVAL` for NULL. After
+/// an error nothing was received, and `value` is as before.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
+    blitz_recv_until(receiver, value, BLITZ_NEVER)
+}
+
+/// Receives as `blitz_recv` does, but waits until `deadline_ns` at most (nanoseconds of
+/// `blitz_now_ns`).
+///
+/// Returns what `blitz_recv` returns, or `BLITZ_ETIMEDOUT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_recv_until(
+    receiver: *mut blitz_receiver,
+    value: *mut c_void,
+    deadline_ns: u64,
+) -> c_int {
+    entry(|| {
+        let receiver = arg(receiver)?;
+        let value = bytes_mut(value.cast(), receiver.size)?;
+        match receiver.end.try_recv(value) {
+            Err(crate::error::BLITZ_EEMPTY) => receiver.end.recv(value, Limit::at(deadline_ns)),
+            result => result,
+        }
+    })
+}
+
+/// Receives an element if there is one. Does not wait.
+///
+/// Returns what `blitz_recv` returns, or `BLITZ_EEMPTY`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_try_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
+    entry(|| {
+        let receiver = arg(receiver)?;
+        receiver
+            .end
+            .try_recv(bytes_mut(value.cast(), receiver.size)?)
+    })
+}
+
+/// Copies the latest element of a channel of `blitz_watch_new` to `value`, and counts it as seen.
+/// Does not wait.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for
+/// NULL, or a receiver of another kind.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_receiver_latest(
+    receiver: *mut blitz_receiver,
+    value: *mut c_void,
+) -> c_int {
+    entry(|| {
+        let receiver = arg(receiver)?;
+        receiver.end.latest(bytes_mut(value.cast(), receiver.size)?)
+    })
+}
+
+/// Makes another handle of the same sending end. The caller frees it with `blitz_sender_free`.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of `blitz_oneshot_new`. Does not
+/// wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sender_clone(
+    sender: *mut blitz_sender,
+    clone: *mut *mut blitz_sender,
+) -> c_int {
+    entry(|| {
+        let sender = arg(sender)?;
+        check(clone)?;
+        put(
+            clone,
+            handle(blitz_sender {
+                size: sender.size,
+                end: sender.end.clone()?,
+            }),
+        )
+    })
+}
+
+/// Makes another receiver: of `blitz_mpmc_new`, where both take elements from the same channel; or
+/// of `blitz_broadcast_new`, which gets what is sent from now on; or of `blitz_watch_new`. The
+/// caller frees it with `blitz_receiver_free`.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses the receiver, or `BLITZ_EINVAL` for NULL,
+/// or a receiver of another kind. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_receiver_clone(
+    receiver: *mut blitz_receiver,
+    clone: *mut *mut blitz_receiver,
+) -> c_int {
+    entry(|| {
+        let receiver = arg(receiver)?;
+        check(clone)?;
+        put(
+            clone,
+            handle(blitz_receiver {
+                size: receiver.size,
+                end: receiver.end.clone()?,
+            }),
+        )
+    })
+}
+
+/// Makes a receiver of a channel of `blitz_broadcast_new` or `blitz_watch_new`, which gets what is
+/// sent from now on. The caller frees it with `blitz_receiver_free`.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sender_subscribe(
+    sender: *mut blitz_sender,
+    receiver: *mut *mut blitz_receiver,
+) -> c_int {
+    entry(|| {
+        let sender = arg(sender)?;
+        check(receiver)?;
+        put(
+            receiver,
+            handle(blitz_receiver {
+                size: sender.size,
+                end: sender.end.subscribe()?,
+            }),
+        )
+    })
+}
+
+/// Waits until nothing can receive any more. Suspends the calling fiber, or blocks the calling
+/// thread, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`).
+///
+/// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EBUSY` if another call uses a
+/// sender of `blitz_oneshot_new`, or `BLITZ_EINVAL` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sender_wait_closed(sender: *mut blitz_sender, deadline_ns: u64) -> c_int {
+    entry(|| arg(sender)?.end.wait_closed(Limit::at(deadline_ns)))
+}
+
+/// Returns whether sending would return `BLITZ_ECLOSED`. True for NULL. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sender_is_closed(sender: *mut blitz_sender) -> bool {
+    entry_or(true, || {
+        arg(sender).is_ok_and(|sender| sender.end.is_closed()) || sender.is_null()
+    })
+}
+
+/// Closes a channel of `blitz_mpmc_new` for all its ends. What is in it can be received still. Does
+/// not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind: free its handles.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sender_close(sender: *mut blitz_sender) -> c_int {
+    entry(|| arg(sender)?.end.close())
+}
+
+/// Closes a channel for its senders; what is in it can be received still. Not for those of
+/// `blitz_broadcast_new` and `blitz_watch_new`: free the receivers. Does not wait.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for
+/// NULL, or a receiver of these kinds.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_receiver_close(receiver: *mut blitz_receiver) -> c_int {
+    entry(|| arg(receiver)?.end.close())
+}
+
+/// Returns how many elements wait for this receiver, which may be another number by now; 0 for
+/// NULL, or if another call uses the receiver. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_receiver_len(receiver: *mut blitz_receiver) -> usize {
+    entry_or(0, || arg(receiver).map_or(0, |receiver| receiver.end.len()))
+}
+
+/// Frees a sender. NULL is fine. No other call may use it, now or later. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sender_free(sender: *mut blitz_sender) {
+    entry_or((), || drop(take(sender)));
+}
+
+/// Frees a receiver. NULL is fine. No other call may use it, now or later. Does not wait. Elements
+/// that were not received are dropped with the last receiver.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_receiver_free(receiver: *mut blitz_receiver) {
+    entry_or((), || drop(take(receiver)));
+}

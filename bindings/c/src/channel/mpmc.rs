@@ -1,0 +1,110 @@
+//! Many senders, many receivers.
+
+use blitz_io::sync::mpmc;
+use blitz_io::sync::mpmc::{TryRecvError, TrySendError};
+
+use super::end::{Case, Receives, Sends, deliver};
+use super::{BLITZ_UNBOUNDED, Ends};
+use crate::element::Element;
+use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EFULL, Outcome};
+use crate::wait::{self, Limit, is_fiber};
+
+pub(super) fn channel<T: Element>(capacity: usize) -> Ends {
+    let (sender, receiver) = match capacity {
+        BLITZ_UNBOUNDED => mpmc::unbounded::<T>(),
+        _ => mpmc::bounded::<T>(capacity),
+    };
+    (Box::new(Sender(sender)), Box::new(Receiver(receiver)))
+}
+
+struct Sender<T>(mpmc::Sender<T>);
+
+impl<T: Element> Sender<T> {
+    async fn send(&self, value: &[u8]) -> Outcome {
+        self.0.send(T::read(value)).await.map_err(|_| BLITZ_ECLOSED)
+    }
+}
+
+impl<T: Element> Sends for Sender<T> {
+    fn try_send(&self, value: &[u8]) -> Outcome {
+        self.0
+            .try_send(T::read(value))
+            .map_err(|error| match error {
+                TrySendError::Full(_) => BLITZ_EFULL,
+                TrySendError::Closed(_) => BLITZ_ECLOSED,
+            })
+    }
+
+    fn send(&self, value: &[u8], limit: Limit) -> Outcome {
+        if matches!(limit, Limit::Never) && !is_fiber() {
+            return self
+                .0
+                .send_blocking(T::read(value))
+                .map_err(|_| BLITZ_ECLOSED);
+        }
+        wait::on(Self::send(self, value), limit)?
+    }
+
+    fn sending<'a>(&'a self, value: &'a [u8]) -> Case<'a> {
+        Box::pin(Self::send(self, value))
+    }
+
+    fn clone(&self) -> Outcome<Box<dyn Sends>> {
+        Ok(Box::new(Self(self.0.clone())))
+    }
+
+    fn close(&self) -> Outcome {
+        self.0.close();
+        Ok(())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    fn wait_closed(&self, limit: Limit) -> Outcome {
+        wait::on(self.0.closed(), limit)
+    }
+}
+
+struct Receiver<T>(mpmc::Receiver<T>);
+
+impl<T: Element> Receiver<T> {
+    async fn recv(&self, to: &mut [u8]) -> Outcome {
+        deliver(self.0.recv().await.map_err(|_| BLITZ_ECLOSED), to)
+    }
+}
+
+impl<T: Element> Receives for Receiver<T> {
+    fn try_recv(&self, to: &mut [u8]) -> Outcome {
+        let received = self.0.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => BLITZ_EEMPTY,
+            TryRecvError::Closed => BLITZ_ECLOSED,
+        });
+        deliver(received, to)
+    }
+
+    fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
+        if matches!(limit, Limit::Never) && !is_fiber() {
+            return deliver(self.0.recv_blocking().map_err(|_| BLITZ_ECLOSED), to);
+        }
+        wait::on(Self::recv(self, to), limit)?
+    }
+
+    fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {
+        Box::pin(Self::recv(self, to))
+    }
+
+    fn clone(&self) -> Outcome<Box<dyn Receives>> {
+        Ok(Box::new(Self(self.0.clone())))
+    }
+
+    fn close(&self) -> Outcome {
+        self.0.close();
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}

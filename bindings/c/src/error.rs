@@ -1,0 +1,266 @@
+//! The numbers of errors, the text of the last error, and the catching of panics.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::fmt::Display;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Success.
+pub const BLITZ_OK: c_int = 0;
+/// An argument is NULL, out of range, or does not fit to the state of the object.
+pub const BLITZ_EINVAL: c_int = -1001;
+/// The deadline passed.
+pub const BLITZ_ETIMEDOUT: c_int = -1002;
+/// The other side is gone, or the object was closed.
+pub const BLITZ_ECLOSED: c_int = -1003;
+/// The channel is full.
+pub const BLITZ_EFULL: c_int = -1004;
+/// The channel is empty.
+pub const BLITZ_EEMPTY: c_int = -1005;
+/// The operation would have to wait.
+pub const BLITZ_EAGAIN: c_int = -1006;
+/// A panic was caught inside the library. `blitz_last_error` has its text.
+pub const BLITZ_EPANIC: c_int = -1007;
+/// The fiber was cancelled, or its runtime shuts down.
+pub const BLITZ_ECANCELED: c_int = -1008;
+/// A receiver was too slow and missed values.
+pub const BLITZ_ELAGGED: c_int = -1009;
+/// The word does not hold the expected value.
+pub const BLITZ_ECHANGED: c_int = -1010;
+/// Another thread or fiber uses the object, which allows one at a time.
+pub const BLITZ_EBUSY: c_int = -1011;
+/// The value or the buffer is larger, or smaller, than the object allows.
+pub const BLITZ_ESIZE: c_int = -1012;
+/// The operating system lacks what this needs.
+pub const BLITZ_EUNSUPPORTED: c_int = -1013;
+/// The object was made before a `fork`, and this is the child process.
+pub const BLITZ_EFORKED: c_int = -1014;
+/// The shared memory does not have the form that it must have.
+pub const BLITZ_ECORRUPT: c_int = -1015;
+/// Another participant died, and the operation cannot be completed without it.
+pub const BLITZ_EBROKEN: c_int = -1016;
+/// The library has another ABI version than the header with which the program was compiled.
+pub const BLITZ_EABI: c_int = -1017;
+/// The name is in use with other settings.
+pub const BLITZ_EMISMATCH: c_int = -1018;
+/// A callback of the caller reported a failure.
+pub const BLITZ_ECALLBACK: c_int = -1019;
+/// The end of the file or stream came before the buffer was full.
+pub const BLITZ_EEOF: c_int = -1020;
+/// The calling thread may not wait, because it runs the tasks of a runtime and is in no fiber.
+pub const BLITZ_EWORKER: c_int = -1021;
+
+/// The result of an entry before it is a number.
+pub(crate) type Outcome<T = ()> = Result<T, c_int>;
+
+/// The names and texts of the errors.
+const ERRORS: &[(c_int, &CStr, &CStr)] = &[
+    (BLITZ_OK, c"BLITZ_OK", c"success"),
+    (BLITZ_EINVAL, c"BLITZ_EINVAL", c"invalid argument"),
+    (BLITZ_ETIMEDOUT, c"BLITZ_ETIMEDOUT", c"the deadline passed"),
+    (BLITZ_ECLOSED, c"BLITZ_ECLOSED", c"closed"),
+    (BLITZ_EFULL, c"BLITZ_EFULL", c"the channel is full"),
+    (BLITZ_EEMPTY, c"BLITZ_EEMPTY", c"the channel is empty"),
+    (
+        BLITZ_EAGAIN,
+        c"BLITZ_EAGAIN",
+        c"the operation would have to wait",
+    ),
+    (BLITZ_EPANIC, c"BLITZ_EPANIC", c"panic inside the library"),
+    (
+        BLITZ_ECANCELED,
+        c"BLITZ_ECANCELED",
+        c"the fiber was cancelled",
+    ),
+    (
+        BLITZ_ELAGGED,
+        c"BLITZ_ELAGGED",
+        c"the receiver missed values",
+    ),
+    (
+        BLITZ_ECHANGED,
+        c"BLITZ_ECHANGED",
+        c"the word holds another value",
+    ),
+    (
+        BLITZ_EBUSY,
+        c"BLITZ_EBUSY",
+        c"another thread or fiber uses the object",
+    ),
+    (BLITZ_ESIZE, c"BLITZ_ESIZE", c"the size is not allowed"),
+    (
+        BLITZ_EUNSUPPORTED,
+        c"BLITZ_EUNSUPPORTED",
+        c"the operating system does not support this",
+    ),
+    (
+        BLITZ_EFORKED,
+        c"BLITZ_EFORKED",
+        c"the object belongs to the parent process",
+    ),
+    (
+        BLITZ_ECORRUPT,
+        c"BLITZ_ECORRUPT",
+        c"the shared memory is corrupt",
+    ),
+    (BLITZ_EBROKEN, c"BLITZ_EBROKEN", c"another participant died"),
+    (
+        BLITZ_EABI,
+        c"BLITZ_EABI",
+        c"the library has another ABI version",
+    ),
+    (
+        BLITZ_EMISMATCH,
+        c"BLITZ_EMISMATCH",
+        c"the name is in use with other settings",
+    ),
+    (
+        BLITZ_ECALLBACK,
+        c"BLITZ_ECALLBACK",
+        c"a callback reported a failure",
+    ),
+    (
+        BLITZ_EEOF,
+        c"BLITZ_EEOF",
+        c"unexpected end of the file or stream",
+    ),
+    (
+        BLITZ_EWORKER,
+        c"BLITZ_EWORKER",
+        c"this thread runs tasks and may not wait outside of a fiber",
+    ),
+];
+
+/// Returns the text that describes an error, in English. An error of the operating system has the
+/// text of the system.
+///
+/// The text lives as long as the process, except that of the operating system, which is valid
+/// until this thread's next call. It is never NULL. Any thread or fiber may call this; it does
+/// not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_strerror(error: c_int) -> *const c_char {
+    if let Some((_, _, text)) = ERRORS.iter().find(|entry| entry.0 == error) {
+        return text.as_ptr();
+    }
+    match blitz_os_error(error) {
+        0 => c"unknown error".as_ptr(),
+        // SAFETY: strerror accepts every number.
+        number => unsafe { libc::strerror(number) },
+    }
+}
+
+/// Returns the name of an error as it is in this header, such as "BLITZ_EINVAL". An error of the
+/// operating system is "errno", an unknown number "unknown".
+///
+/// The text lives as long as the process. Any thread or fiber may call this; it does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_error_name(error: c_int) -> *const c_char {
+    match ERRORS.iter().find(|entry| entry.0 == error) {
+        Some((_, name, _)) => name.as_ptr(),
+        None if blitz_os_error(error) != 0 => c"errno".as_ptr(),
+        None => c"unknown".as_ptr(),
+    }
+}
+
+/// Returns the `errno` of an error that the operating system has reported, which is between
+/// -999 and -1 here; and 0 for every other number.
+///
+/// Any thread or fiber may call this; it does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_os_error(error: c_int) -> c_int {
+    if (-999..0).contains(&error) {
+        -error
+    } else {
+        0
+    }
+}
+
+thread_local! {
+    /// The text of the last error, of this thread (number 0) and of the fibers that it runs.
+    static LAST: RefCell<HashMap<u64, CString>> = RefCell::default();
+}
+
+/// Returns details on the last error that a function of this library has returned to this thread
+/// or fiber, in English, or "" if there are none.
+///
+/// The text is valid until the next error of this thread or fiber, or its end. It is never NULL.
+/// Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_last_error() -> *const c_char {
+    LAST.with_borrow(|last| {
+        last.get(&caller())
+            .map_or(c"".as_ptr(), |text| text.as_ptr())
+    })
+}
+
+/// The number of the fiber that calls, or 0 in a thread.
+fn caller() -> u64 {
+    crate::wait::fiber_number().unwrap_or(0)
+}
+
+/// Keeps the details of an error for `blitz_last_error`, and returns its number.
+#[cold]
+pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
+    let text = details.to_string().replace('\0', " ");
+    let text = CString::new(text).unwrap_or_default();
+    LAST.with_borrow_mut(|last| last.insert(caller(), text));
+    error
+}
+
+/// Drops the text of a fiber that ends.
+pub(crate) fn forget_fiber(number: u64) {
+    LAST.with_borrow_mut(|last| last.remove(&number));
+}
+
+/// The number of an error of the system. Kinds that only Rust's library reports have names of
+/// this library.
+#[cold]
+pub(crate) fn of_io(error: &io::Error) -> c_int {
+    let number = match (error.raw_os_error(), error.kind()) {
+        (Some(number), _) => -number,
+        (None, io::ErrorKind::UnexpectedEof) => BLITZ_EEOF,
+        (None, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => BLITZ_EINVAL,
+        (None, io::ErrorKind::TimedOut) => BLITZ_ETIMEDOUT,
+        (None, io::ErrorKind::WouldBlock) => BLITZ_EAGAIN,
+        (None, io::ErrorKind::Unsupported) => BLITZ_EUNSUPPORTED,
+        (None, io::ErrorKind::NotFound) => -libc::ENOENT,
+        (None, io::ErrorKind::WriteZero | io::ErrorKind::BrokenPipe) => -libc::EPIPE,
+        (None, _) => -libc::EIO,
+    };
+    record(number, error)
+}
+
+/// Runs the body of an entry. A panic does not cross the boundary to C.
+#[inline]
+pub(crate) fn entry(body: impl FnOnce() -> Outcome) -> c_int {
+    entry_or(BLITZ_EPANIC, || match body() {
+        Ok(()) => BLITZ_OK,
+        Err(error) => error,
+    })
+}
+
+/// The same for an entry that returns something else, which is `failed` after a panic.
+#[inline]
+pub(crate) fn entry_or<R>(failed: R, body: impl FnOnce() -> R) -> R {
+    // The state of a primitive is consistent after a panic, as it is after Rust's own locks.
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => result,
+        Err(panic) => {
+            panicked(&*panic);
+            failed
+        }
+    }
+}
+
+/// Keeps the text of a panic.
+#[cold]
+pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("panic");
+    record(BLITZ_EPANIC, text);
+}

@@ -1,0 +1,652 @@
+//! Messages between processes: routes, channels and queues in shared memory.
+//!
+//! A loan and a received message borrow their end, and C keeps them between two calls. So an end
+//! is on the heap, and its borrower beside it in [`Held`], which never hands the end out while
+//! there is a borrower.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+
+use blitz_io::ipc::{
+    self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, Sender, WhenFull,
+};
+
+use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, take, text};
+use crate::error::{
+    BLITZ_EBUSY, BLITZ_ECLOSED, BLITZ_ECORRUPT, BLITZ_EEMPTY, BLITZ_EFORKED, BLITZ_EFULL,
+    BLITZ_EINVAL, BLITZ_ELAGGED, BLITZ_EMISMATCH, BLITZ_ESIZE, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED,
+    Outcome, entry, entry_or, of_io, record,
+};
+use crate::exclusive::Exclusive;
+use crate::time::BLITZ_NEVER;
+use crate::wait::{self, Limit, is_fiber};
+
+/// One sender; every receiver gets every message.
+pub const BLITZ_IPC_ROUTE: u32 = 0;
+/// Many senders; every receiver gets every message, all in one order.
+pub const BLITZ_IPC_CHANNEL: u32 = 1;
+/// Many senders; each message goes to one receiver.
+pub const BLITZ_IPC_QUEUE: u32 = 2;
+
+/// A sender waits while the ring is full, for the slowest receiver that is alive.
+pub const BLITZ_IPC_BLOCK: u32 = 0;
+/// A sender overwrites the oldest message; a receiver that missed some gets `BLITZ_ELAGGED`.
+pub const BLITZ_IPC_DROP_OLDEST: u32 = 1;
+/// A sender gets `BLITZ_EFULL`.
+pub const BLITZ_IPC_FAIL: u32 = 2;
+
+/// Settings of a segment of shared memory. Set all bytes to zero, and change what shall not be the
+/// default. The participant that makes the segment decides; others ask for the same, or leave a
+/// setting 0 to take what there is.
+#[repr(C)]
+pub struct blitz_ipc_settings {
+    /// `BLITZ_IPC_ROUTE`, `BLITZ_IPC_CHANNEL` or `BLITZ_IPC_QUEUE`.
+    pub kind: u32,
+    /// `BLITZ_IPC_BLOCK`, `BLITZ_IPC_DROP_OLDEST` or `BLITZ_IPC_FAIL`.
+    pub when_full: u32,
+    /// How many messages the ring holds, rounded up to a power of two. 0: 1,024.
+    pub capacity: usize,
+    /// The most bytes of a message. 0: 1,008.
+    pub max_len: usize,
+    /// The most senders at once. 0: 64 (a route has one).
+    pub max_senders: usize,
+    /// The most receivers at once. 0: 64.
+    pub max_receivers: usize,
+    /// The permissions of the segment's file. 0: 0600, the user alone.
+    pub mode: u32,
+    /// Whether a new receiver also gets the messages that are in the ring already.
+    pub with_history: bool,
+    /// Whether joining fails if there is no segment.
+    pub must_exist: bool,
+    /// The directory of the segment's file. NULL: one of the user. It is copied.
+    pub directory: *const c_char,
+}
+
+/// A borrower of an end, and the end.
+struct Held<E: 'static, B: 'static> {
+    /// Dropped before the end.
+    borrower: Option<B>,
+    end: NonNull<E>,
+}
+
+// SAFETY: it owns both, as a pair of values would.
+unsafe impl<E: Send, B> Send for Held<E, B> {}
+
+impl<E, B> Held<E, B> {
+    fn new(end: E) -> Self {
+        Self {
+            borrower: None,
+            end: NonNull::from(Box::leak(Box::new(end))),
+        }
+    }
+
+    /// The end, while nothing borrows it.
+    fn end(&mut self) -> Outcome<&mut E> {
+        if self.borrower.is_some() {
+            return Err(BLITZ_EBUSY);
+        }
+        // SAFETY: it is on the heap as long as this lives, and nothing else borrows it.
+        Ok(unsafe { self.end.as_mut() })
+    }
+
+    /// Lets a borrower keep the end.
+    fn lend(&mut self, borrow: impl FnOnce(&'static mut E) -> Outcome<B>) -> Outcome<&mut B> {
+        self.end()?;
+        // SAFETY: nothing else borrows it. The borrower is dropped before the end is, and nobody
+        // gets the end while it is there.
+        let end = unsafe { self.end.as_mut() };
+        let borrower = borrow(end)?;
+        Ok(self.borrower.insert(borrower))
+    }
+}
+
+impl<E, B> Drop for Held<E, B> {
+    fn drop(&mut self) {
+        self.borrower = None;
+        // SAFETY: it comes from a box, and nothing borrows it any more.
+        drop(unsafe { Box::from_raw(self.end.as_ptr()) });
+    }
+}
+
+/// The sending end of a segment. Any thread or fiber may use it; a second call at the same time,
+/// and a call between a loan and its end, return `BLITZ_EBUSY`.
+pub struct blitz_ipc_sender {
+    held: Exclusive<Held<Sender, Loan<'static>>>,
+    doorbell: Exclusive<Option<Doorbell>>,
+}
+
+/// The receiving end of a segment. Any thread or fiber may use it; a second call at the same time,
+/// and a call while a message is held, return `BLITZ_EBUSY`.
+pub struct blitz_ipc_receiver {
+    held: Exclusive<Held<Receiver, Message<'static>>>,
+    doorbell: Exclusive<Option<Doorbell>>,
+}
+
+fn builder(settings: *const blitz_ipc_settings) -> Outcome<Builder> {
+    let settings = arg(settings)?;
+    let mut builder = match settings.kind {
+        BLITZ_IPC_ROUTE => ipc::Route::builder(),
+        BLITZ_IPC_CHANNEL => ipc::Channel::builder(),
+        BLITZ_IPC_QUEUE => ipc::Queue::builder(),
+        _ => return Err(BLITZ_EINVAL),
+    };
+    match settings.when_full {
+        // Not asked for, so any policy of an existing segment is fine.
+        BLITZ_IPC_BLOCK => {}
+        BLITZ_IPC_DROP_OLDEST => builder = builder.when_full(WhenFull::DropOldest),
+        BLITZ_IPC_FAIL => builder = builder.when_full(WhenFull::Fail),
+        _ => return Err(BLITZ_EINVAL),
+    }
+    if settings.capacity > 0 {
+        builder = builder.capacity(settings.capacity);
+    }
+    if settings.max_len > 0 {
+        builder = builder.max_len(settings.max_len);
+    }
+    if settings.max_senders > 0 {
+        builder = builder.max_senders(settings.max_senders);
+    }
+    if settings.max_receivers > 0 {
+        builder = builder.max_receivers(settings.max_receivers);
+    }
+    if settings.mode > 0 {
+        builder = builder.mode(settings.mode);
+    }
+    if !settings.directory.is_null() {
+        builder = builder.directory(PathBuf::from(os_text(settings.directory)?));
+    }
+    Ok(builder
+        .with_history(settings.with_history)
+        .must_exist(settings.must_exist))
+}
+
+#[cold]
+fn of_error(error: &Error) -> c_int {
+    let number = match error {
+        Error::Unsupported => BLITZ_EUNSUPPORTED,
+        Error::Name { .. } | Error::Setting { .. } => BLITZ_EINVAL,
+        Error::Mismatch { .. } | Error::Foreign { .. } | Error::Elsewhere { .. } => BLITZ_EMISMATCH,
+        Error::Directory { .. } | Error::Untrusted { .. } | Error::Permission { .. } => {
+            -libc::EACCES
+        }
+        Error::NoSpace { .. } => -libc::ENOSPC,
+        Error::NotFound { .. } => -libc::ENOENT,
+        Error::Occupied { .. } => BLITZ_EFULL,
+        Error::Busy => BLITZ_EBUSY,
+        Error::Forked => BLITZ_EFORKED,
+        Error::Io { source, .. } => of_io(source),
+        _ => -libc::EIO,
+    };
+    record(number, error)
+}
+
+#[cold]
+fn of_send(error: SendError) -> c_int {
+    match error {
+        SendError::Full => BLITZ_EFULL,
+        SendError::TimedOut => BLITZ_ETIMEDOUT,
+        SendError::TooLong { .. } => record(BLITZ_ESIZE, error),
+        SendError::Forked => record(BLITZ_EFORKED, error),
+        SendError::Corrupt => record(BLITZ_ECORRUPT, error),
+        SendError::Io(error) => of_io(&error.into()),
+        _ => record(-libc::EIO, error),
+    }
+}
+
+#[cold]
+fn of_recv(error: RecvError) -> c_int {
+    match error {
+        RecvError::Empty => BLITZ_EEMPTY,
+        RecvError::TimedOut => BLITZ_ETIMEDOUT,
+        RecvError::Disconnected => BLITZ_ECLOSED,
+        RecvError::Lagged(_) => record(BLITZ_ELAGGED, error),
+        RecvError::TooShort { .. } | RecvError::WrongLength { .. } => record(BLITZ_ESIZE, error),
+        RecvError::Forked => record(BLITZ_EFORKED, error),
+        RecvError::Corrupt => record(BLITZ_ECORRUPT, error),
+        RecvError::Io(error) => of_io(&error.into()),
+        _ => record(-libc::EIO, error),
+    }
+}
+
+/// Joins the segment `name` as a sender, and makes it if there is none. Processes that use the same
+/// name of the same user share a segment.
+///
+/// The caller frees it with `blitz_ipc_sender_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` for NULL, or
+/// a name or setting that is not allowed; `BLITZ_EMISMATCH` if the segment has other settings;
+/// `BLITZ_EFULL` if it has as many senders as it allows; `BLITZ_EBUSY` if another process has not
+/// finished joining; `BLITZ_EUNSUPPORTED`; or an error of the system. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_sender_open(
+    name: *const c_char,
+    settings: *const blitz_ipc_settings,
+    sender: *mut *mut blitz_ipc_sender,
+) -> c_int {
+    entry(|| {
+        check(sender)?;
+        let opened = builder(settings)?
+            .sender(text(name)?)
+            .map_err(|error| of_error(&error))?;
+        let held = Exclusive::new(Held::new(opened));
+        put(
+            sender,
+            handle(blitz_ipc_sender {
+                held,
+                doorbell: Exclusive::new(None),
+            }),
+        )
+    })
+}
+
+/// Joins the segment `name` as a receiver, and makes it if there is none.
+///
+/// The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_receiver_open(
+    name: *const c_char,
+    settings: *const blitz_ipc_settings,
+    receiver: *mut *mut blitz_ipc_receiver,
+) -> c_int {
+    entry(|| {
+        check(receiver)?;
+        let opened = builder(settings)?
+            .receiver(text(name)?)
+            .map_err(|error| of_error(&error))?;
+        put(receiver, new_receiver(opened))
+    })
+}
+
+/// Joins the segment `name` of a route or channel as a receiver for which no sender waits: it gets
+/// `BLITZ_ELAGGED` if it is too slow.
+///
+/// The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_observer_open(
+    name: *const c_char,
+    settings: *const blitz_ipc_settings,
+    receiver: *mut *mut blitz_ipc_receiver,
+) -> c_int {
+    entry(|| {
+        check(receiver)?;
+        let opened = builder(settings)?
+            .observer(text(name)?)
+            .map_err(|error| of_error(&error))?;
+        put(receiver, new_receiver(opened))
+    })
+}
+
+fn new_receiver(receiver: Receiver) -> *mut blitz_ipc_receiver {
+    let held = Exclusive::new(Held::new(receiver));
+    handle(blitz_ipc_receiver {
+        held,
+        doorbell: Exclusive::new(None),
+    })
+}
+
+/// Sends a message of `len` bytes. Suspends the calling fiber, or blocks the calling thread, while
+/// the ring is full (with `BLITZ_IPC_BLOCK`).
+///
+/// Returns `BLITZ_OK`; `BLITZ_EFULL` with `BLITZ_IPC_FAIL`; `BLITZ_ESIZE` if the message is too
+/// long; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`;
+/// `BLITZ_ECORRUPT`; or an error of the system. After an error nothing was sent.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_send(
+    sender: *mut blitz_ipc_sender,
+    message: *const c_void,
+    len: usize,
+) -> c_int {
+    blitz_ipc_send_until(sender, message, len, BLITZ_NEVER)
+}
+
+/// Sends as `blitz_ipc_send` does, but waits until `deadline_ns` at most (nanoseconds of
+/// `blitz_now_ns`).
+///
+/// Returns what `blitz_ipc_send` returns, or `BLITZ_ETIMEDOUT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_send_until(
+    sender: *mut blitz_ipc_sender,
+    message: *const c_void,
+    len: usize,
+    deadline_ns: u64,
+) -> c_int {
+    entry(|| {
+        let mut held = arg(sender)?.held.enter()?;
+        let sender = held.end()?;
+        let message = bytes(message.cast(), len)?;
+        if is_fiber() {
+            return match sender.try_send(message) {
+                Err(SendError::Full) => {
+                    wait::on(sender.send_async(message), Limit::at(deadline_ns))?.map_err(of_send)
+                }
+                result => result.map_err(of_send),
+            };
+        }
+        match Limit::at(deadline_ns) {
+            Limit::Never => sender.send(message),
+            Limit::At(deadline) => sender.send_until(message, deadline),
+        }
+        .map_err(of_send)
+    })
+}
+
+/// Sends a message if there is room. Does not wait.
+///
+/// Returns what `blitz_ipc_send` returns, or `BLITZ_EFULL`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_try_send(
+    sender: *mut blitz_ipc_sender,
+    message: *const c_void,
+    len: usize,
+) -> c_int {
+    entry(|| {
+        let mut held = arg(sender)?.held.enter()?;
+        held.end()?
+            .try_send(bytes(message.cast(), len)?)
+            .map_err(of_send)
+    })
+}
+
+/// Borrows room for a message of `len` bytes in shared memory, to write it in place, until
+/// `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`; 0 does not wait).
+/// Suspends the calling fiber, or blocks the calling thread, while the ring is full.
+///
+/// `message` gets the room, which holds bytes of an older message. It is valid until
+/// `blitz_ipc_loan_send` or `blitz_ipc_loan_drop`, or until the sender is freed. Returns what
+/// `blitz_ipc_send_until` returns.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_loan(
+    sender: *mut blitz_ipc_sender,
+    len: usize,
+    deadline_ns: u64,
+    message: *mut *mut c_void,
+) -> c_int {
+    entry(|| {
+        check(message)?;
+        let mut held = arg(sender)?.held.enter()?;
+        let limit = Limit::at(deadline_ns);
+        let loan = held.lend(|sender| {
+            if is_fiber() {
+                return wait::on(sender.loan_async(len), limit)?.map_err(of_send);
+            }
+            match limit {
+                Limit::Never => sender.loan(len),
+                Limit::At(deadline) => sender.loan_until(len, deadline),
+            }
+            .map_err(of_send)
+        })?;
+        put(message, loan.as_mut_ptr().cast())
+    })
+}
+
+/// Sends the first `len` bytes of a loan, and ends the loan. Does not wait.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a loan, `BLITZ_ESIZE` if the loan is
+/// shorter (then it goes on), `BLITZ_EBUSY`, `BLITZ_EFORKED` or `BLITZ_ECORRUPT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_loan_send(sender: *mut blitz_ipc_sender, len: usize) -> c_int {
+    entry(|| {
+        let mut held = arg(sender)?.held.enter()?;
+        if len > held.borrower.as_ref().ok_or(BLITZ_EINVAL)?.len() {
+            return Err(BLITZ_ESIZE);
+        }
+        let Some(mut loan) = held.borrower.take() else {
+            return Err(BLITZ_EINVAL);
+        };
+        loan.truncate(len);
+        loan.send().map_err(of_send)
+    })
+}
+
+/// Ends a loan without sending. Does not wait.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a loan, or `BLITZ_EBUSY`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c_int {
+    entry(|| {
+        let mut held = arg(sender)?.held.enter()?;
+        held.borrower.take().map(drop).ok_or(BLITZ_EINVAL)
+    })
+}
+
+/// Receives a message and copies it to `buffer`, which has room for `len` bytes. Suspends the calling
+/// fiber, or blocks the calling thread, until there is one.
+///
+/// `count` gets its number of bytes. Returns `BLITZ_OK`; `BLITZ_ECLOSED` if there is no message and
+/// no sender; `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error`
+/// tells its length); `BLITZ_ELAGGED` if messages were dropped before; `BLITZ_ECANCELED`;
+/// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
+/// system.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_recv(
+    receiver: *mut blitz_ipc_receiver,
+    buffer: *mut c_void,
+    len: usize,
+    count: *mut usize,
+) -> c_int {
+    blitz_ipc_recv_until(receiver, buffer, len, BLITZ_NEVER, count)
+}
+
+/// Receives as `blitz_ipc_recv` does, but waits until `deadline_ns` at most (nanoseconds of
+/// `blitz_now_ns`).
+///
+/// Returns what `blitz_ipc_recv` returns, or `BLITZ_ETIMEDOUT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_recv_until(
+    receiver: *mut blitz_ipc_receiver,
+    buffer: *mut c_void,
+    len: usize,
+    deadline_ns: u64,
+    count: *mut usize,
+) -> c_int {
+    entry(|| {
+        check(count)?;
+        let mut held = arg(receiver)?.held.enter()?;
+        let receiver = held.end()?;
+        let buffer = bytes_mut(buffer.cast(), len)?;
+        let n = if is_fiber() {
+            wait::on(receiver.recv_into_async(buffer), Limit::at(deadline_ns))?
+        } else {
+            match Limit::at(deadline_ns) {
+                Limit::Never => receiver.recv_into(buffer),
+                Limit::At(deadline) => receiver.recv_into_until(buffer, deadline),
+            }
+        };
+        put(count, n.map_err(of_recv)?)
+    })
+}
+
+/// Receives a message if there is one. Does not wait.
+///
+/// Returns what `blitz_ipc_recv` returns, or `BLITZ_EEMPTY`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_try_recv(
+    receiver: *mut blitz_ipc_receiver,
+    buffer: *mut c_void,
+    len: usize,
+    count: *mut usize,
+) -> c_int {
+    entry(|| {
+        check(count)?;
+        let mut held = arg(receiver)?.held.enter()?;
+        let received = held.end()?.try_recv_into(bytes_mut(buffer.cast(), len)?);
+        put(count, received.map_err(of_recv)?)
+    })
+}
+
+/// Receives a message and keeps it in shared memory, to read it in place, until `deadline_ns` at most
+/// (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`; 0 does not wait). Suspends the calling fiber, or
+/// blocks the calling thread.
+///
+/// `message` gets the bytes and `len` their number. They are valid until `blitz_ipc_release`, or
+/// until the receiver is freed; senders wait for a receiver that keeps a message. If you do not trust
+/// the other processes, use `blitz_ipc_recv`. Returns what `blitz_ipc_recv_until` returns.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_take(
+    receiver: *mut blitz_ipc_receiver,
+    deadline_ns: u64,
+    message: *mut *const c_void,
+    len: *mut usize,
+) -> c_int {
+    entry(|| {
+        check(message)?;
+        check(len)?;
+        let mut held = arg(receiver)?.held.enter()?;
+        let limit = Limit::at(deadline_ns);
+        let taken = held.lend(|receiver| {
+            if is_fiber() {
+                return wait::on(receiver.recv_async(), limit)?.map_err(of_recv);
+            }
+            match limit {
+                Limit::Never => receiver.recv(),
+                Limit::At(deadline) => receiver.recv_until(deadline),
+            }
+            .map_err(of_recv)
+        })?;
+        put(message, taken.as_ptr().cast())?;
+        put(len, taken.len())
+    })
+}
+
+/// Gives back a message of `blitz_ipc_take`. Does not wait.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a message, or `BLITZ_EBUSY`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_release(receiver: *mut blitz_ipc_receiver) -> c_int {
+    entry(|| {
+        let mut held = arg(receiver)?.held.enter()?;
+        held.borrower.take().map(drop).ok_or(BLITZ_EINVAL)
+    })
+}
+
+/// Gets the doorbell of a receiver: a descriptor that becomes readable after
+/// `blitz_ipc_try_recv_or_arm` has returned `BLITZ_EEMPTY`, for an event loop of another library.
+/// The receiver keeps it: do not close it, and do not read from it.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, or an error of the system. Does not
+/// wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_receiver_doorbell(
+    receiver: *mut blitz_ipc_receiver,
+    fd: *mut c_int,
+) -> c_int {
+    entry(|| {
+        check(fd)?;
+        let receiver = arg(receiver)?;
+        let mut held = receiver.held.enter()?;
+        let doorbell = held.end()?.doorbell().map_err(|error| of_io(&error))?;
+        put(fd, receiver.doorbell.enter()?.insert(doorbell).as_raw_fd())
+    })
+}
+
+/// Receives a message if there is one, as `blitz_ipc_try_recv` does. If there is none, the doorbell
+/// becomes readable when this should be called again. It may become readable for no reason.
+///
+/// Returns what `blitz_ipc_try_recv` returns. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_try_recv_or_arm(
+    receiver: *mut blitz_ipc_receiver,
+    buffer: *mut c_void,
+    len: usize,
+    count: *mut usize,
+) -> c_int {
+    entry(|| {
+        check(count)?;
+        let mut held = arg(receiver)?.held.enter()?;
+        let buffer = bytes_mut(buffer.cast(), len)?;
+        let receiver = held.end()?;
+        // The message stays if the buffer is too small: it is copied by the other function.
+        match receiver.try_recv_into(buffer) {
+            Err(RecvError::Empty) => {}
+            result => return put(count, result.map_err(of_recv)?),
+        }
+        let message = receiver.try_recv_or_arm().map_err(of_recv)?;
+        if message.len() > buffer.len() {
+            return Err(record(
+                BLITZ_ESIZE,
+                format_args!(
+                    "a message of {} bytes was dropped: more than fit",
+                    message.len()
+                ),
+            ));
+        }
+        buffer[..message.len()].copy_from_slice(&message);
+        put(count, message.len())
+    })
+}
+
+/// Gets the doorbell of a sender: a descriptor that becomes readable after
+/// `blitz_ipc_try_send_or_arm` has returned `BLITZ_EFULL`. The sender keeps it: do not close it, and
+/// do not read from it.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, or an error of the system. Does not
+/// wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_sender_doorbell(
+    sender: *mut blitz_ipc_sender,
+    fd: *mut c_int,
+) -> c_int {
+    entry(|| {
+        check(fd)?;
+        let sender = arg(sender)?;
+        let mut held = sender.held.enter()?;
+        let doorbell = held.end()?.doorbell().map_err(|error| of_io(&error))?;
+        put(fd, sender.doorbell.enter()?.insert(doorbell).as_raw_fd())
+    })
+}
+
+/// Sends a message if there is room, as `blitz_ipc_try_send` does. If there is none, the doorbell
+/// becomes readable when this should be called again. It may become readable for no reason.
+///
+/// Returns what `blitz_ipc_try_send` returns. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_try_send_or_arm(
+    sender: *mut blitz_ipc_sender,
+    message: *const c_void,
+    len: usize,
+) -> c_int {
+    entry(|| {
+        let mut held = arg(sender)?.held.enter()?;
+        held.end()?
+            .try_send_or_arm(bytes(message.cast(), len)?)
+            .map_err(of_send)
+    })
+}
+
+/// Returns the most bytes of a message; 0 for NULL or if another call uses the sender. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_max_len(sender: *mut blitz_ipc_sender) -> usize {
+    entry_or(0, || {
+        let held = arg(sender).and_then(|sender| sender.held.enter());
+        held.map_or(0, |mut held| {
+            held.end().map_or(0, |sender| sender.max_len())
+        })
+    })
+}
+
+/// Leaves a segment and frees the sender. NULL is fine. Ends a loan without sending. No other call
+/// may use it, now or later. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_sender_free(sender: *mut blitz_ipc_sender) {
+    entry_or((), || drop(take(sender)));
+}
+
+/// Leaves a segment and frees the receiver. NULL is fine. Gives back a message that it keeps. No
+/// other call may use it, now or later. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_receiver_free(receiver: *mut blitz_ipc_receiver) {
+    entry_or((), || drop(take(receiver)));
+}
+
+/// Removes the segments of this user in whose processes none is alive, and writes how many to
+/// `count`; it may be NULL. Does not wait.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EUNSUPPORTED`, or an error of the system.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_clean(count: *mut usize) -> c_int {
+    entry(|| {
+        let removed = ipc::clean().map_err(|error| of_error(&error))?;
+        crate::args::put_if_wanted(count, removed.len());
+        Ok(())
+    })
+}

@@ -1,0 +1,46 @@
+//! The C interface of blitz-io.
+//!
+//! The functions are for programs in C, and in languages that call C. Their comments are copied
+//! to `include/blitz.h` by cbindgen, so they are written for C. The library is called `blitz`.
+//! How to build and use it: `docs/c.md` in the repository. Programs in Rust use the crate
+//! `blitz-io` itself.
+//!
+//! # How this crate is built
+//!
+//! * [`args`] turns the arguments of C into references. It has the rules that the header states
+//!   for callers, on which every `SAFETY` comment of this crate rests.
+//! * [`error`] has the numbers of errors, the text of the last one, and `entry`, through which
+//!   each function goes: it catches panics.
+//! * [`wait`] has the one function that waits: it suspends a fiber and blocks a thread.
+//! * Each other file is one area of the header.
+#![allow(non_camel_case_types)]
+
+mod args;
+mod element;
+mod error;
+mod exclusive;
+mod fibers_on_words;
+mod fork;
+mod storage;
+mod wait;
+
+pub mod barrier;
+pub mod channel;
+pub mod condvar;
+pub mod event;
+pub mod futex;
+pub mod io;
+pub mod ipc;
+pub mod latch;
+pub mod mutex;
+pub mod once;
+pub mod parker;
+pub mod pipeline;
+pub mod pool;
+pub mod runtime;
+pub mod rwlock;
+pub mod semaphore;
+pub mod time;
+pub mod version;
+
+pub use error::*;

@@ -1,0 +1,121 @@
+//! A mutex: one permit.
+
+use std::ffi::c_int;
+
+use blitz_io::sync::{Semaphore, TryAcquireError};
+
+use crate::error::{BLITZ_EAGAIN, BLITZ_ECLOSED, BLITZ_EINVAL, Outcome, entry};
+use crate::storage::Storage;
+use crate::wait::{self, Limit, is_fiber};
+
+/// A mutual exclusion lock, by value. Initialise it with `BLITZ_MUTEX_INIT`, or with zeros. It
+/// needs no destruction. Do not copy or move it after its first use. Threads and fibers may use
+/// one mutex together. It is fair: waiters get it in the order in which they came. It is not
+/// recursive. A thread or fiber may unlock what another has locked.
+///
+/// Waiting for a mutex is not ended by the cancellation of a fiber.
+#[repr(C)]
+pub struct blitz_mutex {
+    state: u32,
+    config: u32,
+    space: [u64; 7],
+}
+
+// SAFETY: the fields are as required.
+unsafe impl Storage for blitz_mutex {
+    type Primitive = Semaphore;
+
+    fn new(_: u32) -> Semaphore {
+        Semaphore::const_new(1)
+    }
+}
+
+/// Takes permits if they can be had at once.
+pub(crate) fn try_take(semaphore: &Semaphore, permits: u32) -> Outcome {
+    match semaphore.try_acquire_many(permits) {
+        Ok(permit) => {
+            permit.forget();
+            Ok(())
+        }
+        Err(TryAcquireError::NoPermits) => Err(BLITZ_EAGAIN),
+        Err(TryAcquireError::Closed) => Err(BLITZ_ECLOSED),
+    }
+}
+
+/// Takes permits, also in a fiber that is cancelled.
+#[inline]
+pub(crate) fn take_masked(semaphore: &Semaphore, permits: u32, limit: Limit) -> Outcome {
+    match try_take(semaphore, permits) {
+        Err(BLITZ_EAGAIN) => wait_for(semaphore, permits, limit, false),
+        result => result,
+    }
+}
+
+/// Waits for permits.
+#[cold]
+pub(crate) fn wait_for(
+    semaphore: &Semaphore,
+    permits: u32,
+    limit: Limit,
+    is_cancellable: bool,
+) -> Outcome {
+    let acquired = match limit {
+        // A thread spins before it sleeps.
+        Limit::Never if !is_fiber() => semaphore.blocking_acquire_many(permits),
+        _ if is_cancellable => wait::on(semaphore.acquire_many(permits), limit)?,
+        _ => wait::on_masked(semaphore.acquire_many(permits), limit)?,
+    };
+    acquired
+        .map(|permit| permit.forget())
+        .map_err(|_| BLITZ_ECLOSED)
+}
+
+/// Locks a mutex. Suspends the calling fiber, or blocks the calling thread, until it is free.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL. A thread or fiber that locks what it
+/// has locked waits for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
+    entry(|| take_masked(blitz_mutex::of(mutex)?, 1, Limit::Never))
+}
+
+/// Locks a mutex as `blitz_mutex_lock` does, but waits until `deadline_ns` at most (nanoseconds of
+/// `blitz_now_ns`).
+///
+/// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_mutex_lock_until(mutex: *mut blitz_mutex, deadline_ns: u64) -> c_int {
+    entry(|| {
+        let mutex = blitz_mutex::of(mutex)?;
+        match try_take(mutex, 1) {
+            Err(BLITZ_EAGAIN) => wait_for(mutex, 1, Limit::at(deadline_ns), false),
+            result => result,
+        }
+    })
+}
+
+/// Locks a mutex if it is free. Does not wait.
+///
+/// Returns `BLITZ_OK`, `BLITZ_EAGAIN` if it is not free, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_mutex_try_lock(mutex: *mut blitz_mutex) -> c_int {
+    entry(|| try_take(blitz_mutex::of(mutex)?, 1))
+}
+
+/// Unlocks a mutex, and wakes the first thread or fiber that waits for it. Does not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL or not locked.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_mutex_unlock(mutex: *mut blitz_mutex) -> c_int {
+    entry(|| unlock(blitz_mutex::of(mutex)?))
+}
+
+/// Returns the permit of a mutex.
+#[inline]
+pub(crate) fn unlock(mutex: &Semaphore) -> Outcome {
+    if mutex.available_permits() != 0 {
+        return Err(BLITZ_EINVAL);
+    }
+    mutex.add_permits(1);
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! A parker: one token, for one thread or fiber that waits.
+
+use std::ffi::c_int;
+use std::pin::pin;
+
+use blitz_io::sync::Notify;
+
+use crate::error::{BLITZ_EAGAIN, Outcome, entry};
+use crate::storage::Storage;
+use crate::time::BLITZ_NEVER;
+use crate::wait::{self, Limit};
+
+/// A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
+/// one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
+/// or with zeros. It needs no destruction. Do not copy or move it after its first use.
+#[repr(C)]
+pub struct blitz_parker {
+    state: u32,
+    config: u32,
+    space: [u64; 9],
+}
+
+// SAFETY: the fields are as required.
+unsafe impl Storage for blitz_parker {
+    type Primitive = Notify;
+
+    fn new(_: u32) -> Notify {
+        Notify::const_new()
+    }
+}
+
+fn park_until(parker: *mut blitz_parker, deadline_ns: u64) -> Outcome {
+    let notified = blitz_parker::of(parker)?.notified();
+    let mut notified = pin!(notified);
+    if notified.as_mut().enable() {
+        return Ok(());
+    }
+    wait::on(notified, Limit::at(deadline_ns))
+}
+
+/// Waits for the token and takes it. Suspends the calling fiber, or blocks the calling thread.
+/// What was done before the `blitz_parker_unpark` is visible afterwards.
+///
+/// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
+/// `parker` is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_parker_park(parker: *mut blitz_parker) -> c_int {
+    entry(|| park_until(parker, BLITZ_NEVER))
+}
+
+/// Waits for the token until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
+///
+/// Returns what `blitz_parker_park` returns, or `BLITZ_ETIMEDOUT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_parker_park_until(parker: *mut blitz_parker, deadline_ns: u64) -> c_int {
+    entry(|| park_until(parker, deadline_ns))
+}
+
+/// Takes the token if there is one: `BLITZ_OK`, else `BLITZ_EAGAIN`; `BLITZ_EINVAL` if `parker` is
+/// NULL. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_parker_try_park(parker: *mut blitz_parker) -> c_int {
+    entry(|| {
+        let notified = blitz_parker::of(parker)?.notified();
+        if pin!(notified).enable() {
+            Ok(())
+        } else {
+            Err(BLITZ_EAGAIN)
+        }
+    })
+}
+
+/// Hands over the token. Any thread or fiber may call this; it does not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `parker` is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_parker_unpark(parker: *mut blitz_parker) -> c_int {
+    entry(|| {
+        blitz_parker::of(parker)?.notify_one();
+        Ok(())
+    })
+}

@@ -1,0 +1,268 @@
+//! Runtimes: worker threads that run fibers, and watch descriptors and timers.
+
+use std::ffi::{c_char, c_int};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use blitz_io::runtime::{Builder, Handle, Runtime};
+use blitz_io::thread::Mutex;
+
+use crate::args::{arg, check, handle, put, take, text};
+use crate::error::{
+    BLITZ_EBUSY, BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, entry_or, of_io,
+    record,
+};
+use crate::fork::Process;
+use crate::time::BLITZ_NEVER;
+use crate::wait::{self, Fiber, Limit, is_fiber};
+
+/// The most worker threads of a runtime.
+pub const BLITZ_WORKERS_MAX: usize = 1024;
+
+/// A runtime. Any thread or fiber may use it, several at once.
+pub struct blitz_runtime {
+    shared: Arc<Shared>,
+}
+
+/// A runtime, and the fibers that it runs.
+pub(crate) struct Shared {
+    /// `None` after the shutdown.
+    runtime: Mutex<Option<Runtime>>,
+    handle: Handle,
+    process: Process,
+    fibers: Mutex<Fibers>,
+}
+
+/// The fibers of a runtime, to cancel them.
+#[derive(Default)]
+struct Fibers {
+    list: Vec<Weak<Fiber>>,
+    is_closed: bool,
+}
+
+impl Shared {
+    fn new(runtime: Runtime) -> Self {
+        Self {
+            handle: runtime.handle().clone(),
+            runtime: Mutex::new(Some(runtime)),
+            process: Process::current(),
+            fibers: Mutex::default(),
+        }
+    }
+
+    /// Enters a fiber that is going to run; an error after the shutdown.
+    pub(crate) fn add(&self, fiber: Weak<Fiber>) -> Outcome {
+        self.process.check()?;
+        let mut fibers = self.fibers.lock();
+        if fibers.is_closed {
+            return Err(record(BLITZ_ECLOSED, "the runtime shuts down"));
+        }
+        // Half of the list at least has lived since it was cleaned, so this is cheap on average.
+        if fibers.list.len() == fibers.list.capacity() {
+            fibers.list.retain(|fiber| fiber.strong_count() > 0);
+            let live = fibers.list.len();
+            fibers.list.reserve(live.max(64));
+        }
+        fibers.list.push(fiber);
+        Ok(())
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(crate) fn process(&self) -> Process {
+        self.process
+    }
+
+    /// Cancels the fibers, lets no more begin, and returns once all have ended.
+    fn end_fibers(&self, limit: Limit) -> Outcome {
+        let fibers = {
+            let mut fibers = self.fibers.lock();
+            fibers.is_closed = true;
+            std::mem::take(&mut fibers.list)
+        };
+        let fibers: Vec<_> = fibers.iter().filter_map(Weak::upgrade).collect();
+        for fiber in &fibers {
+            fiber.cancel();
+        }
+        let mut result = Ok(());
+        for fiber in &fibers {
+            result = result.and_then(|()| wait::on(fiber.ended(), limit));
+        }
+        if result.is_err() {
+            // The next attempt waits for those that are still there.
+            self.fibers
+                .lock()
+                .list
+                .extend(fibers.iter().map(Arc::downgrade));
+        }
+        result
+    }
+}
+
+/// Settings of a runtime. Set all bytes to zero, and change what shall not be the default.
+#[repr(C)]
+pub struct blitz_runtime_settings {
+    /// The number of worker threads, up to `BLITZ_WORKERS_MAX`. 0: one for each processor.
+    pub workers: usize,
+    /// The most threads for blocking functions. 0: 512.
+    pub blocking_threads: usize,
+    /// The name of the threads, in UTF-8. NULL: a name of the library. It is copied.
+    pub thread_name: *const c_char,
+}
+
+/// Starts a runtime. `settings` may be NULL.
+///
+/// The caller ends it with `blitz_runtime_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `runtime`
+/// is NULL or a setting is out of range; or an error of the system if it does not give threads or
+/// descriptors. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_runtime_new(
+    settings: *const blitz_runtime_settings,
+    runtime: *mut *mut blitz_runtime,
+) -> c_int {
+    entry(|| {
+        check(runtime)?;
+        let mut builder = Builder::new_multi_thread();
+        builder.enable_all();
+        if !settings.is_null() {
+            configure(&mut builder, arg(settings)?)?;
+        }
+        // The handler must be there before the threads.
+        Process::current();
+        let built = builder.build().map_err(|error| of_io(&error))?;
+        put(
+            runtime,
+            handle(blitz_runtime {
+                shared: Arc::new(Shared::new(built)),
+            }),
+        )
+    })
+}
+
+fn configure(builder: &mut Builder, settings: &blitz_runtime_settings) -> Outcome {
+    if settings.workers > BLITZ_WORKERS_MAX || settings.blocking_threads > 1 << 16 {
+        return Err(BLITZ_EINVAL);
+    }
+    if settings.workers > 0 {
+        builder.worker_threads(settings.workers);
+    }
+    if settings.blocking_threads > 0 {
+        builder.max_blocking_threads(settings.blocking_threads);
+    }
+    if !settings.thread_name.is_null() {
+        builder.thread_name(text(settings.thread_name)?);
+    }
+    Ok(())
+}
+
+/// Shuts a runtime down: no more fibers begin, and the waits of its fibers return
+/// `BLITZ_ECANCELED`. Waits until all have ended, until `deadline_ns` at most (nanoseconds of
+/// `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, which must be one of another
+/// runtime, or blocks the calling thread. A second call waits again for what is left.
+///
+/// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if fibers are left, which then go on; `BLITZ_EINVAL` if
+/// `runtime` is NULL or runs the calling fiber; or `BLITZ_EFORKED`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_runtime_shutdown(runtime: *mut blitz_runtime, deadline_ns: u64) -> c_int {
+    entry(|| shutdown(&arg(runtime)?.shared, deadline_ns))
+}
+
+fn shutdown(shared: &Shared, deadline_ns: u64) -> Outcome {
+    shared.process.check()?;
+    if is_inside(shared) {
+        return Err(record(
+            BLITZ_EINVAL,
+            "a fiber cannot shut down the runtime that runs it",
+        ));
+    }
+    let limit = Limit::at(deadline_ns);
+    shared.end_fibers(limit)?;
+    let Some(mut runtime) = shared.runtime.try_lock() else {
+        return Err(BLITZ_EBUSY);
+    };
+    let Some(runtime) = runtime.take() else {
+        return Ok(());
+    };
+    // What is left are threads that run blocking functions, if any.
+    let left = limit
+        .deadline()
+        .map(|at| at.saturating_duration_since(std::time::Instant::now()));
+    let end = move || runtime.shutdown_timeout(left.unwrap_or(Duration::MAX));
+    if is_fiber() {
+        return wait::on_masked(blitz_io::task::spawn_blocking(end), Limit::Never)?
+            .map_err(|_| BLITZ_ETIMEDOUT);
+    }
+    end();
+    Ok(())
+}
+
+fn is_inside(shared: &Shared) -> bool {
+    Handle::try_current().is_ok_and(|current| current.id() == shared.handle.id())
+}
+
+/// Shuts a runtime down without a deadline, and frees it. NULL is fine. Functions that it runs and
+/// that never return, and never wait, keep this from returning. In a fiber of the runtime itself,
+/// and in a child process after fork, it frees nothing and returns at once.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_runtime_free(runtime: *mut blitz_runtime) {
+    entry_or((), || {
+        let Ok(shared) = arg(runtime).map(|runtime| &runtime.shared) else {
+            return;
+        };
+        if shutdown(shared, BLITZ_NEVER).is_ok() {
+            drop(take(runtime));
+        }
+    });
+}
+
+/// Returns how many fibers and other tasks a runtime has that have not ended; 0 for NULL. Does not
+/// wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_runtime_tasks(runtime: *mut blitz_runtime) -> usize {
+    entry_or(0, || {
+        arg(runtime).map_or(0, |runtime| {
+            runtime.shared.handle.metrics().num_alive_tasks()
+        })
+    })
+}
+
+/// The runtime of threads that have none, made at its first use. It lives as long as the process.
+static DEFAULT: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+
+fn default_runtime() -> Outcome<Arc<Shared>> {
+    let mut default = DEFAULT.lock();
+    // The one of a parent process is of no use.
+    if let Some(shared) = default
+        .as_ref()
+        .filter(|shared| shared.process.is_current())
+    {
+        return Ok(shared.clone());
+    }
+    Process::current();
+    let built = Builder::new_multi_thread().enable_all().build();
+    let shared = Arc::new(Shared::new(built.map_err(|error| of_io(&error))?));
+    // The threads of a parent process cannot be told to end.
+    std::mem::forget(default.replace(shared.clone()));
+    Ok(shared)
+}
+
+/// The runtime behind a pointer of C; for NULL the default one.
+pub(crate) fn of(runtime: *mut blitz_runtime) -> Outcome<Arc<Shared>> {
+    if runtime.is_null() {
+        default_runtime()
+    } else {
+        Ok(arg(runtime)?.shared.clone())
+    }
+}
+
+/// Runs `f` with a runtime: the one that runs the caller, or the default one.
+pub(crate) fn inside<R>(f: impl FnOnce() -> Outcome<R>) -> Outcome<R> {
+    if Handle::try_current().is_ok() {
+        return f();
+    }
+    let shared = default_runtime()?;
+    let _entered = shared.handle.enter();
+    f()
+}

@@ -1,0 +1,85 @@
+//! Primitives by value: memory of the caller in which a primitive of Rust lives.
+//!
+//! The layout of a primitive of Rust is not part of the interface, and may change with each
+//! version of the compiler. So the initialisers of C say only how the primitive shall begin
+//! ([`Storage::config`]), and the first use makes the primitive in the storage behind it. Nothing
+//! is allocated, and nothing has to be released: none of the primitives owns memory.
+//!
+//! # The first use
+//!
+//! 1. `state` is [`RAW`] at first. The thread whose compare-exchange makes it [`IN_PROGRESS`]
+//!    writes the primitive and then stores [`READY`] with release ordering.
+//! 2. Other threads spin meanwhile: the writer only copies a constant.
+//! 3. A thread that reads `READY` with acquire ordering sees the primitive.
+
+use std::mem::{align_of, size_of};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::args::arg;
+use crate::error::Outcome;
+
+const RAW: u32 = 0;
+const IN_PROGRESS: u32 = 1;
+const READY: u32 = 2;
+
+/// A type of the header with storage for one primitive.
+///
+/// # Safety
+///
+/// The type is `repr(C)` and has the fields `state: u32`, `config: u32` and `space`, in this
+/// order, with `space` aligned to 8 bytes and large enough for the primitive.
+pub(crate) unsafe trait Storage: Sized {
+    /// What lives in the storage. It needs no destructor.
+    type Primitive: Sync;
+
+    /// A primitive as the initialiser's number wants it.
+    fn new(config: u32) -> Self::Primitive;
+
+    /// The primitive in the storage behind a pointer.
+    #[inline]
+    fn of<'a>(pointer: *const Self) -> Outcome<&'a Self::Primitive>
+    where
+        Self: 'a,
+    {
+        const {
+            assert!(size_of::<Self::Primitive>() + 8 <= size_of::<Self>());
+            assert!(align_of::<Self::Primitive>() <= 8 && align_of::<Self>() == 8);
+        }
+        let storage: *const Self = arg(pointer)?;
+        // SAFETY: the first field is a number, which this crate reads and writes atomically only.
+        let state = unsafe { &*storage.cast::<AtomicU32>() };
+        if state.load(Ordering::Acquire) != READY {
+            first_use(storage, state);
+        }
+        // SAFETY: it has been written there, by step 3 of the protocol, and stays: rule 1.
+        Ok(unsafe { &*place(storage) })
+    }
+
+    /// The initialiser's number.
+    fn config(pointer: *const Self) -> u32 {
+        // SAFETY: callers have a reference from `of`; the number does not change.
+        unsafe { pointer.cast::<u32>().add(1).read() }
+    }
+}
+
+/// Where the primitive is.
+fn place<S: Storage>(storage: *const S) -> *mut S::Primitive {
+    // SAFETY: the two numbers in front of it take eight bytes, by the trait's contract.
+    unsafe { storage.cast_mut().cast::<u64>().add(1).cast() }
+}
+
+#[cold]
+fn first_use<S: Storage>(storage: *const S, state: &AtomicU32) {
+    let begin = state.compare_exchange(RAW, IN_PROGRESS, Ordering::Relaxed, Ordering::Acquire);
+    if begin.is_ok() {
+        let primitive = S::new(S::config(storage));
+        // SAFETY: by step 1 this thread alone writes; the size and the alignment are checked
+        // in `of`.
+        unsafe { place(storage).write(primitive) };
+        state.store(READY, Ordering::Release);
+        return;
+    }
+    while state.load(Ordering::Acquire) != READY {
+        std::thread::yield_now();
+    }
+}

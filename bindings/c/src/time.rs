@@ -1,0 +1,63 @@
+//! Time: deadlines are nanoseconds of the monotonic clock.
+
+use std::ffi::c_int;
+use std::time::{Duration, Instant};
+
+use crate::error::entry;
+use crate::wait::{self, Limit};
+
+/// The deadline that never comes: wait without a limit.
+pub const BLITZ_NEVER: u64 = u64::MAX;
+
+/// Returns the time of the monotonic clock in nanoseconds (`CLOCK_MONOTONIC`). All deadlines of
+/// this library are times of this clock: `blitz_now_ns() + 1000000` is in a millisecond. A
+/// deadline in the past does not wait. `BLITZ_NEVER` waits without a limit.
+///
+/// Any thread or fiber may call this; it does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock exists on every system that this is compiled for, and the result is
+    // written to a variable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    (time.tv_sec as u64)
+        .saturating_mul(1_000_000_000)
+        .saturating_add(time.tv_nsec as u64)
+}
+
+/// Suspends the calling fiber, or blocks the calling thread, until the deadline.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled. With `BLITZ_NEVER` only
+/// a cancelled fiber returns.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sleep_until(deadline_ns: u64) -> c_int {
+    entry(
+        || match wait::on(std::future::pending::<()>(), Limit::at(deadline_ns)) {
+            Err(crate::error::BLITZ_ETIMEDOUT) => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => Ok(()),
+        },
+    )
+}
+
+/// Suspends the calling fiber, or blocks the calling thread, for a number of nanoseconds.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_sleep_ns(nanoseconds: u64) -> c_int {
+    blitz_sleep_until(blitz_now_ns().saturating_add(nanoseconds))
+}
+
+/// The instant of a deadline; `None` if it is so far away that it never comes.
+pub(crate) fn instant(deadline_ns: u64) -> Option<Instant> {
+    if deadline_ns == BLITZ_NEVER {
+        return None;
+    }
+    let now = Instant::now();
+    // A deadline in the past is as good as now.
+    let left = deadline_ns.saturating_sub(blitz_now_ns());
+    now.checked_add(Duration::from_nanos(left))
+}
