@@ -210,6 +210,12 @@
 // The most permits of a semaphore.
 #define BLITZ_SEMAPHORE_MAX ((1 << 29) - 1)
 
+// The smallest stack of a fiber, in bytes.
+#define BLITZ_STACK_MIN (16 * 1024)
+
+// The largest stack of a fiber, in bytes.
+#define BLITZ_STACK_MAX (1 << 30)
+
 // The deadline that never comes: wait without a limit.
 #define BLITZ_NEVER UINT64_MAX
 
@@ -264,6 +270,10 @@ typedef struct blitz_signal blitz_signal;
 // thread or fiber may use it. One may read while another writes; two readers at the same time
 // get what comes in turns.
 typedef struct blitz_stream blitz_stream;
+
+// A fiber, or a function that blocks, until it was joined or detached. Any thread or fiber may use
+// it; a second join at the same time returns `BLITZ_EBUSY`.
+typedef struct blitz_task blitz_task;
 
 // A socket of UDP. Any thread or fiber may use it, several at once.
 typedef struct blitz_udp blitz_udp;
@@ -512,6 +522,19 @@ typedef struct blitz_semaphore {
     uint32_t config;
     uint64_t space[7];
 } blitz_semaphore;
+
+// Settings of a fiber. Set all bytes to zero, and change what shall not be the default.
+typedef struct blitz_fiber_settings {
+    // The size of the stack in bytes, `BLITZ_STACK_MIN` to `BLITZ_STACK_MAX`, rounded up to whole
+    // pages. 0: the default of the library.
+    size_t stack_size;
+    // The name, in UTF-8, which the message about an overflow of the stack has. NULL: none. It is
+    // copied.
+    const char *name;
+} blitz_fiber_settings;
+
+// The function of a fiber, or one that blocks. Its result goes to `blitz_task_join`.
+typedef void *(*blitz_task_function)(void *argument);
 
 #ifdef __cplusplus
 extern "C" {
@@ -1635,6 +1658,81 @@ int blitz_semaphore_close(struct blitz_semaphore *semaphore);
 // Returns the number of free permits, which may be another one by now; 0 if `semaphore` is NULL.
 // Does not wait.
 uint32_t blitz_semaphore_available(struct blitz_semaphore *semaphore);
+
+// Starts a fiber: `function(argument)` runs in the runtime's threads, and each of its waits
+// suspends it alone. `runtime` may be NULL: the runtime that runs the caller, or else one of the
+// process, which is started for the first. `settings` may be NULL.
+//
+// A fiber stays in the thread in which it begins. It must not hold a lock of another library while
+// it waits in a function of this library, as other fibers of the thread may want that lock. An
+// overflow of the stack ends the process with a message.
+//
+// `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
+// detaches the fiber at once. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `function` is NULL or a setting
+// is out of range; `BLITZ_ECLOSED` if the runtime shuts down; `BLITZ_EFORKED`; or an error of the
+// system without memory for a stack. Does not wait.
+int blitz_spawn(struct blitz_runtime *runtime,
+                const struct blitz_fiber_settings *settings,
+                blitz_task_function function,
+                void *argument,
+                struct blitz_task **task);
+
+// Runs `function(argument)` in a thread that may block, of the runtime's pool for that. `runtime`
+// may be NULL as for `blitz_spawn`. The function is not a fiber: its waits block the thread.
+//
+// `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
+// detaches it at once. Returns `BLITZ_OK`, `BLITZ_EINVAL` if `function` is NULL, or
+// `BLITZ_EFORKED`. Does not wait.
+int blitz_spawn_blocking(struct blitz_runtime *runtime,
+                         blitz_task_function function,
+                         void *argument,
+                         struct blitz_task **task);
+
+// Waits until a task has ended, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
+// `BLITZ_NEVER`), and frees it. Suspends the calling fiber, or blocks the calling thread. What the
+// task did is visible afterwards.
+//
+// `result` gets what the function returned; it may be NULL. Returns `BLITZ_OK`. After every other
+// result but `BLITZ_EPANIC` the task is the caller's still: `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` if
+// the calling fiber is cancelled, or the task did not run because its runtime has ended;
+// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`. `BLITZ_EPANIC` means that the task ended
+// by a panic of the library.
+int blitz_task_join(struct blitz_task *task, uint64_t deadline_ns, void **result);
+
+// Lets a task go on without a handle, and frees the handle. NULL is fine. Does not wait.
+void blitz_task_detach(struct blitz_task *task);
+
+// Cancels a fiber: its waits, the current one and those that come, return `BLITZ_ECANCELED`, except
+// those for mutexes and read-write locks. The fiber ends when its function returns. No effect on a
+// fiber that has ended. Does not wait.
+//
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a function of `blitz_spawn_blocking`.
+int blitz_task_cancel(struct blitz_task *task);
+
+// Returns whether a task has ended; true for NULL. Does not wait.
+bool blitz_task_is_done(struct blitz_task *task);
+
+// Returns whether the caller runs in a fiber. Does not wait.
+bool blitz_is_fiber(void);
+
+// Returns the number of the calling fiber, which no other fiber of this process has; 0 in a thread.
+// Does not wait.
+uint64_t blitz_fiber_id(void);
+
+// Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread. Does
+// not wait.
+bool blitz_fiber_is_cancelled(void);
+
+// Begins (true) or ends (false) a part of the calling fiber in which its waits are not cancelled,
+// for example to clean up. Parts may be nested. Does not wait.
+//
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread, or to end what has not begun.
+int blitz_fiber_mask_cancel(bool begins);
+
+// Lets other fibers of this thread run, or other threads if the caller is not a fiber.
+//
+// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled.
+int blitz_yield(void);
 
 // Returns the time of the monotonic clock in nanoseconds (`CLOCK_MONOTONIC`). All deadlines of
 // this library are times of this clock: `blitz_now_ns() + 1000000` is in a millisecond. A

@@ -16,6 +16,7 @@
 #![allow(non_camel_case_types)]
 
 mod args;
+mod blitz_io_fiber;
 mod element;
 mod error;
 mod exclusive;
@@ -40,6 +41,7 @@ pub mod pool;
 pub mod runtime;
 pub mod rwlock;
 pub mod semaphore;
+pub mod task;
 pub mod time;
 pub mod version;
 

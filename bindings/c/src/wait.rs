@@ -28,6 +28,7 @@ use std::time::Instant;
 use blitz_io::sync::Semaphore;
 use blitz_io::thread::{Parker, Unparker};
 
+use crate::blitz_io_fiber;
 use crate::error::{BLITZ_ECANCELED, BLITZ_ETIMEDOUT, Outcome};
 use crate::runtime::Shared;
 use crate::time;
@@ -79,6 +80,11 @@ impl Fiber {
             waker: OnceLock::new(),
             ended: Semaphore::const_new(0),
         })
+    }
+
+    /// The waker of the fiber's task.
+    pub(crate) fn waker(&self) -> Option<Waker> {
+        self.waker.get().cloned()
     }
 
     /// The runtime that runs it.
@@ -159,7 +165,7 @@ pub(crate) fn fiber_number() -> Option<u64> {
 
 /// Whether the caller runs in a fiber, of this crate or of another user of the library.
 pub(crate) fn is_fiber() -> bool {
-    false
+    blitz_io_fiber::is_fiber()
 }
 
 /// Waits for a future. In a fiber that is cancelled it ends with `BLITZ_ECANCELED`.
@@ -255,16 +261,6 @@ impl Blocker {
                     };
                 }
             }
-        }
-    }
-}
-
-/// Stands in for the crate of fibers.
-mod blitz_io_fiber {
-    pub fn block_on<F: Future>(future: F) -> F::Output {
-        match super::in_thread(future, super::Limit::Never) {
-            Ok(output) => output,
-            Err(_) => unreachable!("there is no limit"),
         }
     }
 }

@@ -1,0 +1,268 @@
+//! Fibers, and functions that block, as tasks of a runtime.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+use blitz_io::task::JoinHandle;
+
+use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
+use crate::blitz_io_fiber;
+use crate::error::{
+    BLITZ_ECANCELED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, panicked, record,
+};
+use crate::exclusive::Exclusive;
+use crate::fork::Process;
+use crate::runtime::{self, Shared, blitz_runtime};
+use crate::wait::{self, Fiber, Limit};
+
+/// The smallest stack of a fiber, in bytes.
+pub const BLITZ_STACK_MIN: usize = 16 * 1024;
+/// The largest stack of a fiber, in bytes.
+pub const BLITZ_STACK_MAX: usize = 1 << 30;
+
+/// The function of a fiber, or one that blocks. Its result goes to `blitz_task_join`.
+pub type blitz_task_function = Option<extern "C" fn(argument: *mut c_void) -> *mut c_void>;
+
+/// A fiber, or a function that blocks, until it was joined or detached. Any thread or fiber may use
+/// it; a second join at the same time returns `BLITZ_EBUSY`.
+pub struct blitz_task {
+    handle: Exclusive<JoinHandle<Foreign<c_void>>>,
+    fiber: Option<Arc<Fiber>>,
+    process: Process,
+}
+
+/// Settings of a fiber. Set all bytes to zero, and change what shall not be the default.
+#[repr(C)]
+pub struct blitz_fiber_settings {
+    /// The size of the stack in bytes, `BLITZ_STACK_MIN` to `BLITZ_STACK_MAX`, rounded up to whole
+    /// pages. 0: the default of the library.
+    pub stack_size: usize,
+    /// The name, in UTF-8, which the message about an overflow of the stack has. NULL: none. It is
+    /// copied.
+    pub name: *const c_char,
+}
+
+/// Starts a fiber: `function(argument)` runs in the runtime's threads, and each of its waits
+/// suspends it alone. `runtime` may be NULL: the runtime that runs the caller, or else one of the
+/// process, which is started for the first. `settings` may be NULL.
+///
+/// A fiber stays in the thread in which it begins. It must not hold a lock of another library while
+/// it waits in a function of this library, as other fibers of the thread may want that lock. An
+/// overflow of the stack ends the process with a message.
+///
+/// `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
+/// detaches the fiber at once. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `function` is NULL or a setting
+/// is out of range; `BLITZ_ECLOSED` if the runtime shuts down; `BLITZ_EFORKED`; or an error of the
+/// system without memory for a stack. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_spawn(
+    runtime: *mut blitz_runtime,
+    settings: *const blitz_fiber_settings,
+    function: blitz_task_function,
+    argument: *mut c_void,
+    task: *mut *mut blitz_task,
+) -> c_int {
+    entry(|| {
+        let function = function.ok_or(BLITZ_EINVAL)?;
+        let mut builder = blitz_io_fiber::Builder::new();
+        if !settings.is_null() {
+            let settings = arg(settings)?;
+            if settings.stack_size != 0 {
+                if !(BLITZ_STACK_MIN..=BLITZ_STACK_MAX).contains(&settings.stack_size) {
+                    return Err(BLITZ_EINVAL);
+                }
+                builder = builder.stack_size(settings.stack_size);
+            }
+            if !settings.name.is_null() {
+                builder = builder.name(text(settings.name)?);
+            }
+        }
+        start_in(runtime, |shared| {
+            let fiber = Fiber::new(shared);
+            shared.add(Arc::downgrade(&fiber))?;
+            let argument = Foreign::new(argument);
+            let body = move || Foreign::new(function(argument.get()));
+            let future = fiber.clone().run(builder.build(body));
+            let handle = shared.handle().spawn(future);
+            finish(task, handle, Some(fiber), shared.process())
+        })
+    })
+}
+
+/// Runs `function(argument)` in a thread that may block, of the runtime's pool for that. `runtime`
+/// may be NULL as for `blitz_spawn`. The function is not a fiber: its waits block the thread.
+///
+/// `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
+/// detaches it at once. Returns `BLITZ_OK`, `BLITZ_EINVAL` if `function` is NULL, or
+/// `BLITZ_EFORKED`. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_spawn_blocking(
+    runtime: *mut blitz_runtime,
+    function: blitz_task_function,
+    argument: *mut c_void,
+    task: *mut *mut blitz_task,
+) -> c_int {
+    entry(|| {
+        let function = function.ok_or(BLITZ_EINVAL)?;
+        start_in(runtime, |shared| {
+            shared.process().check()?;
+            let argument = Foreign::new(argument);
+            let body = move || Foreign::new(function(argument.get()));
+            finish(
+                task,
+                shared.handle().spawn_blocking(body),
+                None,
+                shared.process(),
+            )
+        })
+    })
+}
+
+/// Starts a task in the given runtime, in that of the caller, or in the default one.
+fn start_in(runtime: *mut blitz_runtime, start: impl FnOnce(&Arc<Shared>) -> Outcome) -> Outcome {
+    let current = if runtime.is_null() {
+        wait::current()
+    } else {
+        None
+    };
+    match current.and_then(|fiber| fiber.runtime()) {
+        Some(shared) => start(&shared),
+        None => start(&runtime::of(runtime)?),
+    }
+}
+
+fn finish(
+    task: *mut *mut blitz_task,
+    handle: JoinHandle<Foreign<c_void>>,
+    fiber: Option<Arc<Fiber>>,
+    process: Process,
+) -> Outcome {
+    if !task.is_null() {
+        let new = blitz_task {
+            handle: Exclusive::new(handle),
+            fiber,
+            process,
+        };
+        put(task, crate::args::handle(new))?;
+    }
+    Ok(())
+}
+
+/// Waits until a task has ended, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
+/// `BLITZ_NEVER`), and frees it. Suspends the calling fiber, or blocks the calling thread. What the
+/// task did is visible afterwards.
+///
+/// `result` gets what the function returned; it may be NULL. Returns `BLITZ_OK`. After every other
+/// result but `BLITZ_EPANIC` the task is the caller's still: `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` if
+/// the calling fiber is cancelled, or the task did not run because its runtime has ended;
+/// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`. `BLITZ_EPANIC` means that the task ended
+/// by a panic of the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_task_join(
+    task: *mut blitz_task,
+    deadline_ns: u64,
+    result: *mut *mut c_void,
+) -> c_int {
+    let joined = entry(|| {
+        let task = arg(task)?;
+        task.process.check()?;
+        let mut handle = task.handle.enter()?;
+        match wait::on(&mut *handle, Limit::at(deadline_ns))? {
+            Ok(returned) => {
+                put_if_wanted(result, returned.get());
+                Ok(())
+            }
+            Err(error) if error.is_panic() => {
+                panicked(&*error.into_panic());
+                Err(BLITZ_EPANIC)
+            }
+            Err(error) => Err(record(BLITZ_ECANCELED, error)),
+        }
+    });
+    if matches!(joined, 0 | BLITZ_EPANIC) {
+        entry_or((), || drop(take(task)));
+    }
+    joined
+}
+
+/// Lets a task go on without a handle, and frees the handle. NULL is fine. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_task_detach(task: *mut blitz_task) {
+    entry_or((), || drop(take(task)));
+}
+
+/// Cancels a fiber: its waits, the current one and those that come, return `BLITZ_ECANCELED`, except
+/// those for mutexes and read-write locks. The fiber ends when its function returns. No effect on a
+/// fiber that has ended. Does not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a function of `blitz_spawn_blocking`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
+    entry(|| {
+        let task = arg(task)?;
+        task.process.check()?;
+        task.fiber.as_ref().ok_or(BLITZ_EINVAL)?.cancel();
+        Ok(())
+    })
+}
+
+/// Returns whether a task has ended; true for NULL. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_task_is_done(task: *mut blitz_task) -> bool {
+    entry_or(true, || match arg(task) {
+        Ok(task) => task.handle.enter().is_ok_and(|handle| handle.is_finished()),
+        Err(_) => true,
+    })
+}
+
+/// Returns whether the caller runs in a fiber. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_is_fiber() -> bool {
+    wait::is_fiber()
+}
+
+/// Returns the number of the calling fiber, which no other fiber of this process has; 0 in a thread.
+/// Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_fiber_id() -> u64 {
+    wait::fiber_number().unwrap_or(0)
+}
+
+/// Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread. Does
+/// not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
+    entry_or(false, || {
+        wait::current().is_some_and(|fiber| fiber.is_cancelled())
+    })
+}
+
+/// Begins (true) or ends (false) a part of the calling fiber in which its waits are not cancelled,
+/// for example to clean up. Parts may be nested. Does not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread, or to end what has not begun.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_fiber_mask_cancel(begins: bool) -> c_int {
+    entry(|| {
+        let fiber = wait::current().ok_or(BLITZ_EINVAL)?;
+        if fiber.mask(begins) {
+            Ok(())
+        } else {
+            Err(BLITZ_EINVAL)
+        }
+    })
+}
+
+/// Lets other fibers of this thread run, or other threads if the caller is not a fiber.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_yield() -> c_int {
+    entry(|| {
+        if wait::is_fiber() {
+            return wait::on(blitz_io::task::yield_now(), Limit::Never);
+        }
+        std::thread::yield_now();
+        Ok(())
+    })
+}

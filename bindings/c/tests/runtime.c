@@ -1,0 +1,265 @@
+// Runtimes and tasks: join, cancel, detach, shut down.
+#include "check.h"
+
+#include <stdatomic.h>
+
+static void *add_one(void *argument) {
+    CHECK(blitz_is_fiber() && blitz_fiber_id() != 0);
+    return (char *)argument + 1;
+}
+
+static void fibers_return_results(void) {
+    blitz_task *tasks[100];
+    for (size_t i = 0; i < 100; i++) OK(blitz_spawn(NULL, NULL, add_one, (void *)i, &tasks[i]));
+    for (size_t i = 0; i < 100; i++) {
+        void *result;
+        OK(blitz_task_join(tasks[i], BLITZ_NEVER, &result));
+        CHECK((size_t)result == i + 1);
+    }
+    CHECK(!blitz_is_fiber() && blitz_fiber_id() == 0);
+}
+
+// A fiber starts fibers in its own runtime.
+static void *tree(void *argument) {
+    size_t depth = (size_t)argument;
+    if (depth == 0) return (void *)1;
+    blitz_task *left, *right;
+    void *l, *r;
+    OK(blitz_spawn(NULL, NULL, tree, (void *)(depth - 1), &left));
+    OK(blitz_spawn(NULL, NULL, tree, (void *)(depth - 1), &right));
+    OK(blitz_task_join(left, BLITZ_NEVER, &l));
+    OK(blitz_task_join(right, BLITZ_NEVER, &r));
+    return (void *)((size_t)l + (size_t)r);
+}
+
+static void fibers_start_fibers(void) {
+    blitz_runtime_settings settings = {.workers = 2, .thread_name = "tree"};
+    blitz_runtime *runtime;
+    blitz_task *task;
+    void *leaves;
+    OK(blitz_runtime_new(&settings, &runtime));
+    OK(blitz_spawn(runtime, NULL, tree, (void *)7, &task));
+    OK(blitz_task_join(task, BLITZ_NEVER, &leaves));
+    CHECK((size_t)leaves == 128);
+    CHECK(blitz_runtime_tasks(runtime) == 0);
+    blitz_runtime_free(runtime);
+}
+
+static void *sleep_for_ever(void *argument) {
+    (void)argument;
+    EXPECT(BLITZ_ECANCELED, blitz_sleep_until(BLITZ_NEVER));
+    CHECK(blitz_fiber_is_cancelled());
+    // Every wait returns from now on,
+    EXPECT(BLITZ_ECANCELED, blitz_sleep_ns(1000));
+    blitz_semaphore semaphore = BLITZ_SEMAPHORE_INIT(0);
+    EXPECT(BLITZ_ECANCELED, blitz_semaphore_acquire(&semaphore, 1));
+    // except those that need not wait, and for locks.
+    OK(blitz_semaphore_release(&semaphore, 1));
+    OK(blitz_semaphore_acquire(&semaphore, 1));
+    blitz_mutex mutex = BLITZ_MUTEX_INIT;
+    OK(blitz_mutex_lock(&mutex));
+    EXPECT(BLITZ_ETIMEDOUT, blitz_mutex_lock_until(&mutex, after_ms(1)));
+    OK(blitz_fiber_mask_cancel(true));
+    CHECK(!blitz_fiber_is_cancelled());
+    OK(blitz_sleep_ns(1000000));
+    OK(blitz_fiber_mask_cancel(false));
+    EXPECT(BLITZ_EINVAL, blitz_fiber_mask_cancel(false));
+    EXPECT(BLITZ_ECANCELED, blitz_yield());
+    return (void *)77;
+}
+
+static void a_cancelled_fiber_stops_waiting(void) {
+    blitz_task *task;
+    void *result;
+    OK(blitz_spawn(NULL, NULL, sleep_for_ever, NULL, &task));
+    EXPECT(BLITZ_ETIMEDOUT, blitz_task_join(task, after_ms(5), &result));
+    CHECK(!blitz_task_is_done(task));
+    OK(blitz_task_cancel(task));
+    OK(blitz_task_join(task, BLITZ_NEVER, &result));
+    CHECK(result == (void *)77);
+    EXPECT(BLITZ_EINVAL, blitz_task_cancel(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_fiber_mask_cancel(true));
+}
+
+static atomic_int ended;
+
+static void *count_the_end(void *argument) {
+    void *result = sleep_for_ever(argument);
+    atomic_fetch_add(&ended, 1);
+    return result;
+}
+
+static void *ignore_cancel(void *argument) {
+    OK(blitz_fiber_mask_cancel(true));
+    OK(blitz_semaphore_acquire(argument, 1));
+    return NULL;
+}
+
+static void a_shutdown_ends_all_fibers(void) {
+    blitz_runtime *runtime;
+    OK(blitz_runtime_new(NULL, &runtime));
+    atomic_store(&ended, 0);
+    for (int i = 0; i < 50; i++) OK(blitz_spawn(runtime, NULL, count_the_end, NULL, NULL));
+    blitz_semaphore semaphore = BLITZ_SEMAPHORE_INIT(0);
+    blitz_task *task;
+    OK(blitz_spawn(runtime, NULL, ignore_cancel, &semaphore, &task));
+    while (blitz_runtime_tasks(runtime) != 51) blitz_yield();
+    blitz_sleep_ns(2000000);
+    EXPECT(BLITZ_ETIMEDOUT, blitz_runtime_shutdown(runtime, after_ms(50)));
+    EXPECT(BLITZ_ECLOSED, blitz_spawn(runtime, NULL, count_the_end, NULL, NULL));
+    OK(blitz_semaphore_release(&semaphore, 1));
+    OK(blitz_runtime_shutdown(runtime, BLITZ_NEVER));
+    CHECK(atomic_load(&ended) == 50);
+    OK(blitz_task_join(task, BLITZ_NEVER, NULL));
+    OK(blitz_runtime_shutdown(runtime, BLITZ_NEVER));
+    blitz_runtime_free(runtime);
+    blitz_runtime_free(NULL);
+}
+
+static void *shut_down_inside(void *argument) {
+    EXPECT(BLITZ_EINVAL, blitz_runtime_shutdown(argument, BLITZ_NEVER));
+    return NULL;
+}
+
+static void a_runtime_is_not_shut_down_inside(void) {
+    blitz_runtime *runtime;
+    blitz_task *task;
+    OK(blitz_runtime_new(NULL, &runtime));
+    OK(blitz_spawn(runtime, NULL, shut_down_inside, runtime, &task));
+    OK(blitz_task_join(task, BLITZ_NEVER, NULL));
+    blitz_runtime_free(runtime);
+}
+
+static void *block(void *argument) {
+    CHECK(!blitz_is_fiber());
+    OK(blitz_sleep_ns(1000000));
+    return argument;
+}
+
+static void *call_blocking(void *argument) {
+    blitz_task *task;
+    void *result;
+    OK(blitz_spawn_blocking(NULL, block, argument, &task));
+    EXPECT(BLITZ_EINVAL, blitz_task_cancel(task));
+    OK(blitz_task_join(task, BLITZ_NEVER, &result));
+    CHECK(result == argument);
+    OK(blitz_spawn_blocking(NULL, block, argument, NULL));
+    return NULL;
+}
+
+static void blocking_functions_run(void) {
+    struct worker worker;
+    start(&worker, call_blocking, &worker);
+    finish(&worker);
+}
+
+static void *deep(void *argument) {
+    volatile char page[4096];
+    page[0] = 1;
+    size_t depth = (size_t)argument;
+    if (depth > 0) deep((void *)(depth - 1));
+    return (void *)(size_t)page[0];
+}
+
+static void stacks_have_their_size(void) {
+    blitz_fiber_settings settings = {.stack_size = 1 << 20, .name = "deep"};
+    blitz_task *task;
+    OK(blitz_spawn(NULL, &settings, deep, (void *)200, &task));
+    OK(blitz_task_join(task, BLITZ_NEVER, NULL));
+    settings.stack_size = 1;
+    EXPECT(BLITZ_EINVAL, blitz_spawn(NULL, &settings, deep, NULL, &task));
+    settings.stack_size = SIZE_MAX;
+    EXPECT(BLITZ_EINVAL, blitz_spawn(NULL, &settings, deep, NULL, &task));
+    EXPECT(BLITZ_EINVAL, blitz_spawn(NULL, NULL, NULL, NULL, &task));
+}
+
+static blitz_semaphore start_line = BLITZ_SEMAPHORE_INIT(0);
+
+static void *wait_at_the_line(void *argument) {
+    OK(blitz_semaphore_acquire(&start_line, 1));
+    return argument;
+}
+
+static void many_fibers(void) {
+    enum { MANY = 2000 };
+    static blitz_task *tasks[MANY];
+    for (size_t i = 0; i < MANY; i++) OK(blitz_spawn(NULL, NULL, wait_at_the_line, NULL, &tasks[i]));
+    OK(blitz_semaphore_release(&start_line, MANY));
+    for (size_t i = 0; i < MANY; i++) OK(blitz_task_join(tasks[i], BLITZ_NEVER, NULL));
+}
+
+// The text of an error is that of the fiber in which it occurred.
+static void *own_error(void *argument) {
+    char expected[16];
+    blitz_sender *sender;
+    blitz_receiver *receiver;
+    uint64_t value = 0, missed = 1 + (size_t)argument;
+    CHECK(strcmp(blitz_last_error(), "") == 0);
+    OK(blitz_broadcast_new(8, 1, &sender, &receiver));
+    for (uint64_t i = 0; i <= missed; i++) OK(blitz_send(sender, &value));
+    EXPECT(BLITZ_ELAGGED, blitz_recv(receiver, &value));
+    for (int i = 0; i < 20; i++) OK(blitz_yield());
+    snprintf(expected, sizeof expected, " %d ", (int)missed);
+    CHECK(strstr(blitz_last_error(), expected) != NULL);
+    blitz_sender_free(sender);
+    blitz_receiver_free(receiver);
+    return NULL;
+}
+
+static void errors_belong_to_their_fiber(void) {
+    struct worker workers[8];
+    for (size_t i = 0; i < 8; i++) start(&workers[i], own_error, (void *)i);
+    for (int i = 0; i < 8; i++) finish(&workers[i]);
+}
+
+static void bad_arguments(void) {
+    blitz_runtime *runtime;
+    blitz_runtime_settings settings = {.workers = 1000000};
+    EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
+    EXPECT(BLITZ_EINVAL, blitz_runtime_new(NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_runtime_shutdown(NULL, 0));
+    EXPECT(BLITZ_EINVAL, blitz_task_join(NULL, 0, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_spawn_blocking(NULL, NULL, NULL, NULL));
+    CHECK(blitz_task_is_done(NULL) && blitz_runtime_tasks(NULL) == 0);
+    blitz_task_detach(NULL);
+
+    EXPECT(BLITZ_EINVAL, blitz_mutex_lock(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_mutex_unlock(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_read(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_condvar_wait(NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_acquire(NULL, 1));
+    EXPECT(BLITZ_EINVAL, blitz_barrier_wait(NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_latch_wait(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_event_wait(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_parker_park(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_once_call(NULL, NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_tcp_connect(NULL, 0, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_stream_read(NULL, NULL, 0, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_file_open(NULL, BLITZ_OPEN_READ, 0, NULL));
+
+    CHECK(strcmp(blitz_strerror(BLITZ_EINVAL), "invalid argument") == 0);
+    CHECK(strcmp(blitz_error_name(BLITZ_ETIMEDOUT), "BLITZ_ETIMEDOUT") == 0);
+    CHECK(strcmp(blitz_error_name(12345), "unknown") == 0);
+    CHECK(strcmp(blitz_strerror(-5000), "unknown error") == 0);
+    CHECK(blitz_os_error(BLITZ_EINVAL) == 0 && blitz_os_error(0) == 0);
+    CHECK(blitz_abi_version() == BLITZ_ABI_VERSION);
+    OK(blitz_check_abi(BLITZ_ABI_VERSION));
+    EXPECT(BLITZ_EABI, blitz_check_abi(BLITZ_ABI_VERSION + 1));
+    CHECK(strstr(blitz_last_error(), "version") != NULL && blitz_version()[0] != 0);
+}
+
+int main(void) {
+    static const struct test tests[] = {
+        {"fibers_return_results", fibers_return_results},
+        {"fibers_start_fibers", fibers_start_fibers},
+        {"a_cancelled_fiber_stops_waiting", a_cancelled_fiber_stops_waiting},
+        {"a_shutdown_ends_all_fibers", a_shutdown_ends_all_fibers},
+        {"a_runtime_is_not_shut_down_inside", a_runtime_is_not_shut_down_inside},
+        {"blocking_functions_run", blocking_functions_run},
+        {"stacks_have_their_size", stacks_have_their_size},
+        {"many_fibers", many_fibers},
+        {"errors_belong_to_their_fiber", errors_belong_to_their_fiber},
+        {"bad_arguments", bad_arguments},
+    };
+    return RUN_TESTS(tests);
+}
