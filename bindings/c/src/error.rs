@@ -1,11 +1,12 @@
 //! The numbers of errors, the text of the last error, and the catching of panics.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt::Display;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::wait;
 
 /// Success.
 pub const BLITZ_OK: c_int = 0;
@@ -178,8 +179,8 @@ pub extern "C" fn blitz_os_error(error: c_int) -> c_int {
 }
 
 thread_local! {
-    /// The text of the last error, of this thread (number 0) and of the fibers that it runs.
-    static LAST: RefCell<HashMap<u64, CString>> = RefCell::default();
+    /// The text of the last error of this thread. A fiber keeps its own.
+    static LAST: RefCell<CString> = RefCell::default();
 }
 
 /// Returns details on the last error that a function of this library has returned to this thread
@@ -189,15 +190,10 @@ thread_local! {
 /// Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_last_error() -> *const c_char {
-    LAST.with_borrow(|last| {
-        last.get(&caller())
-            .map_or(c"".as_ptr(), |text| text.as_ptr())
+    entry_or(c"".as_ptr(), || match wait::current() {
+        Some(fiber) => fiber.last_error.lock().as_ptr(),
+        None => LAST.with_borrow(|last| last.as_ptr()),
     })
-}
-
-/// The number of the fiber that calls, or 0 in a thread.
-fn caller() -> u64 {
-    crate::wait::fiber_number().unwrap_or(0)
 }
 
 /// Keeps the details of an error for `blitz_last_error`, and returns its number.
@@ -205,13 +201,11 @@ fn caller() -> u64 {
 pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     let text = details.to_string().replace('\0', " ");
     let text = CString::new(text).unwrap_or_default();
-    LAST.with_borrow_mut(|last| last.insert(caller(), text));
+    match wait::current() {
+        Some(fiber) => *fiber.last_error.lock() = text,
+        None => LAST.set(text),
+    }
     error
-}
-
-/// Drops the text of a fiber that ends.
-pub(crate) fn forget_fiber(number: u64) {
-    LAST.with_borrow_mut(|last| last.remove(&number));
 }
 
 /// The number of an error of the system. Kinds that only Rust's library reports have names of
@@ -263,4 +257,22 @@ pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) {
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("panic");
     record(BLITZ_EPANIC, text);
+}
+
+#[test]
+fn a_panic_becomes_an_error_with_its_text() {
+    assert_eq!(entry(|| panic!("the {}", "text")), BLITZ_EPANIC);
+    // SAFETY: the text is valid until the next error of this thread.
+    let text = unsafe { CStr::from_ptr(blitz_last_error()) };
+    assert_eq!(text, c"the text");
+    assert_eq!(entry(|| Ok(())), BLITZ_OK);
+}
+
+#[test]
+fn errors_have_one_name_each() {
+    for (i, one) in ERRORS.iter().enumerate() {
+        assert_eq!(blitz_os_error(one.0), 0);
+        let is_other = |other: &(c_int, &CStr, &CStr)| other.0 != one.0 && other.1 != one.1;
+        assert!(ERRORS[..i].iter().all(is_other));
+    }
 }

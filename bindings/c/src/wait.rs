@@ -18,6 +18,7 @@
 //!    cancellation before that is seen by the first wait.
 
 use std::cell::Cell;
+use std::ffi::CString;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -26,7 +27,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 use blitz_io::sync::Semaphore;
-use blitz_io::thread::{Parker, Unparker};
+use blitz_io::thread::{Mutex, Parker, Unparker};
 
 use crate::blitz_io_fiber;
 use crate::error::{BLITZ_ECANCELED, BLITZ_ETIMEDOUT, Outcome};
@@ -67,6 +68,8 @@ pub(crate) struct Fiber {
     waker: OnceLock<Waker>,
     /// Closed when the fiber has ended.
     ended: Semaphore,
+    /// The text for `blitz_last_error`. Only the fiber itself uses it.
+    pub(crate) last_error: Mutex<CString>,
 }
 
 impl Fiber {
@@ -79,6 +82,7 @@ impl Fiber {
             masked: AtomicU32::new(0),
             waker: OnceLock::new(),
             ended: Semaphore::const_new(0),
+            last_error: Mutex::default(),
         })
     }
 
@@ -143,7 +147,6 @@ struct Ends<'a>(&'a Fiber);
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
-        crate::error::forget_fiber(self.0.number);
         self.0.ended.close();
     }
 }
