@@ -15,8 +15,7 @@
 // 5. A callback returns. It does not throw, and does not call longjmp.
 // 6. Any thread and any fiber may call every function, except where a comment excludes some. A
 //    function that waits suspends the calling fiber only, and blocks the thread if the caller is
-//    not a fiber. A plain callback that a runtime runs outside of a fiber must not wait:
-//    BLITZ_EWORKER or BLITZ_EPANIC.
+//    not a fiber.
 // 7. Deadlines are nanoseconds of the monotonic clock, see blitz_now_ns. A deadline in the past
 //    does not wait, BLITZ_NEVER has no limit.
 // 8. A panic inside the library is caught and returned as BLITZ_EPANIC, with the text in
@@ -111,9 +110,6 @@
 
 // The end of the file or stream came before the buffer was full.
 #define BLITZ_EEOF -1020
-
-// The calling thread may not wait, because it runs the tasks of a runtime and is in no fiber.
-#define BLITZ_EWORKER -1021
 
 
 
@@ -1659,6 +1655,17 @@ int blitz_semaphore_close(struct blitz_semaphore *semaphore);
 // Does not wait.
 uint32_t blitz_semaphore_available(struct blitz_semaphore *semaphore);
 
+// Suspends the calling fiber, or blocks the calling thread, until the deadline.
+//
+// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled. With `BLITZ_NEVER` only
+// a cancelled fiber returns.
+int blitz_sleep_until(uint64_t deadline_ns);
+
+// Suspends the calling fiber, or blocks the calling thread, for a number of nanoseconds.
+//
+// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled.
+int blitz_sleep_ns(uint64_t nanoseconds);
+
 // Starts a fiber: `function(argument)` runs in the runtime's threads, and each of its waits
 // suspends it alone. `runtime` may be NULL: the runtime that runs the caller, or else one of the
 // process, which is started for the first. `settings` may be NULL.
@@ -1740,17 +1747,6 @@ int blitz_yield(void);
 //
 // Any thread or fiber may call this; it does not wait.
 uint64_t blitz_now_ns(void);
-
-// Suspends the calling fiber, or blocks the calling thread, until the deadline.
-//
-// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled. With `BLITZ_NEVER` only
-// a cancelled fiber returns.
-int blitz_sleep_until(uint64_t deadline_ns);
-
-// Suspends the calling fiber, or blocks the calling thread, for a number of nanoseconds.
-//
-// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled.
-int blitz_sleep_ns(uint64_t nanoseconds);
 
 // Returns the ABI version of the library with which the program runs.
 //

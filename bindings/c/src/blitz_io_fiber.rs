@@ -90,7 +90,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     loop {
         let current = match waker.take() {
             Some(waker) => waker,
-            None => crate::wait::current()
+            None => crate::fiber::current()
                 .and_then(|fiber| fiber.waker())
                 .unwrap(),
         };

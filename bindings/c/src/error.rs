@@ -6,7 +6,8 @@ use std::fmt::Display;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::wait;
+use crate::fiber;
+use crate::fork::Process;
 
 /// Success.
 pub const BLITZ_OK: c_int = 0;
@@ -50,9 +51,6 @@ pub const BLITZ_EMISMATCH: c_int = -1018;
 pub const BLITZ_ECALLBACK: c_int = -1019;
 /// The end of the file or stream came before the buffer was full.
 pub const BLITZ_EEOF: c_int = -1020;
-/// The calling thread may not wait, because it runs the tasks of a runtime and is in no fiber.
-pub const BLITZ_EWORKER: c_int = -1021;
-
 /// The result of an entry before it is a number.
 pub(crate) type Outcome<T = ()> = Result<T, c_int>;
 
@@ -127,11 +125,6 @@ const ERRORS: &[(c_int, &CStr, &CStr)] = &[
         c"BLITZ_EEOF",
         c"unexpected end of the file or stream",
     ),
-    (
-        BLITZ_EWORKER,
-        c"BLITZ_EWORKER",
-        c"this thread runs tasks and may not wait outside of a fiber",
-    ),
 ];
 
 /// Returns the text that describes an error, in English. An error of the operating system has the
@@ -190,7 +183,7 @@ thread_local! {
 /// Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_last_error() -> *const c_char {
-    entry_or(c"".as_ptr(), || match wait::current() {
+    entry_or(c"".as_ptr(), || match fiber::current() {
         Some(fiber) => fiber.last_error.lock().as_ptr(),
         None => LAST.with_borrow(|last| last.as_ptr()),
     })
@@ -201,7 +194,7 @@ pub extern "C" fn blitz_last_error() -> *const c_char {
 pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     let text = details.to_string().replace('\0', " ");
     let text = CString::new(text).unwrap_or_default();
-    match wait::current() {
+    match fiber::current() {
         Some(fiber) => *fiber.last_error.lock() = text,
         None => LAST.set(text),
     }
@@ -224,6 +217,24 @@ pub(crate) fn of_io(error: &io::Error) -> c_int {
         (None, _) => -libc::EIO,
     };
     record(number, error)
+}
+
+/// An error in a child of the process in which an object was made.
+#[inline]
+pub(crate) fn in_process(process: Process) -> Outcome {
+    if process.is_current() {
+        Ok(())
+    } else {
+        Err(forked())
+    }
+}
+
+#[cold]
+fn forked() -> c_int {
+    record(
+        BLITZ_EFORKED,
+        "the object was made before fork(), whose child has none of its threads",
+    )
 }
 
 /// Runs the body of an entry. A panic does not cross the boundary to C.

@@ -8,8 +8,6 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::error::{BLITZ_EFORKED, Outcome, record};
-
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static HANDLER: Once = Once::new();
 
@@ -31,27 +29,9 @@ impl Process {
         Self(GENERATION.load(Ordering::Relaxed))
     }
 
-    /// An error in a child of the process in which the object was made.
-    #[inline]
-    pub(crate) fn check(self) -> Outcome {
-        if self.is_current() {
-            Ok(())
-        } else {
-            Err(forked())
-        }
-    }
-
     /// Whether the object was made in this process.
     #[inline]
     pub(crate) fn is_current(self) -> bool {
         self.0 == GENERATION.load(Ordering::Relaxed)
     }
-}
-
-#[cold]
-fn forked() -> i32 {
-    record(
-        BLITZ_EFORKED,
-        "the object was made before fork(), whose child has none of its threads",
-    )
 }

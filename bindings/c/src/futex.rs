@@ -12,6 +12,7 @@ use crate::error::{
     BLITZ_ECANCELED, BLITZ_ECHANGED, BLITZ_EINVAL, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED, Outcome,
     entry, record,
 };
+use crate::fiber;
 use crate::fibers_on_words::{self, Ended};
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};
@@ -97,7 +98,7 @@ fn ended(ended: Ended) -> Outcome<usize> {
 fn fiber_waits_shared(word: &AtomicU32, expected: u32, limit: Limit) -> Outcome {
     let pointer = Foreign::new(word.as_ptr());
     loop {
-        if wait::current().is_some_and(|fiber| fiber.is_cancelled()) {
+        if fiber::current().is_some_and(|fiber| fiber.is_cancelled()) {
             return Err(BLITZ_ECANCELED);
         }
         let slice = Instant::now() + SLICE;

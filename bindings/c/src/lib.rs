@@ -11,6 +11,7 @@
 //!   for callers, on which every `SAFETY` comment of this crate rests.
 //! * [`error`] has the numbers of errors, the text of the last one, and `entry`, through which
 //!   each function goes: it catches panics.
+//! * [`fiber`] knows the fibers that this crate has started, and cancels them.
 //! * [`wait`] has the one function that waits: it suspends a fiber and blocks a thread.
 //! * Each other file is one area of the header.
 #![allow(non_camel_case_types)]
@@ -20,6 +21,7 @@ mod blitz_io_fiber;
 mod element;
 mod error;
 mod exclusive;
+mod fiber;
 mod fibers_on_words;
 mod fork;
 mod storage;
@@ -41,6 +43,7 @@ pub mod pool;
 pub mod runtime;
 pub mod rwlock;
 pub mod semaphore;
+pub mod sleep;
 pub mod task;
 pub mod time;
 pub mod version;

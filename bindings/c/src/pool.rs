@@ -5,7 +5,9 @@ use std::ffi::{c_int, c_void};
 use blitz_io::pool::{self, Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::args::{Foreign, arg, check, handle, put, take};
-use crate::error::{BLITZ_EINVAL, BLITZ_EUNSUPPORTED, Outcome, entry, entry_or, record};
+use crate::error::{
+    BLITZ_EINVAL, BLITZ_EUNSUPPORTED, Outcome, entry, entry_or, in_process, record,
+};
 use crate::fork::Process;
 use crate::wait::{self, Limit, is_fiber};
 
@@ -80,11 +82,11 @@ static GLOBAL: std::sync::OnceLock<Process> = std::sync::OnceLock::new();
 
 fn place<'a>(pool: *mut blitz_pool) -> Outcome<Place<'a>> {
     if pool.is_null() {
-        GLOBAL.get_or_init(Process::current).check()?;
+        in_process(*GLOBAL.get_or_init(Process::current))?;
         return Ok(Place::Global);
     }
     let pool = arg(pool)?;
-    pool.process.check()?;
+    in_process(pool.process)?;
     Ok(Place::Pool(&pool.pool))
 }
 

@@ -1,7 +1,7 @@
 //! Runtimes: worker threads that run fibers, and watch descriptors and timers.
 
 use std::ffi::{c_char, c_int};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use blitz_io::runtime::{Builder, Handle, Runtime};
@@ -9,12 +9,12 @@ use blitz_io::thread::Mutex;
 
 use crate::args::{arg, check, handle, put, take, text};
 use crate::error::{
-    BLITZ_EBUSY, BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, entry_or, of_io,
-    record,
+    BLITZ_EBUSY, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, entry_or, in_process, of_io, record,
 };
+use crate::fiber::{self, Group};
 use crate::fork::Process;
 use crate::time::BLITZ_NEVER;
-use crate::wait::{self, Fiber, Limit, is_fiber};
+use crate::wait::{self, Limit, is_fiber};
 
 /// The most worker threads of a runtime.
 pub const BLITZ_WORKERS_MAX: usize = 1024;
@@ -28,76 +28,24 @@ pub struct blitz_runtime {
 pub(crate) struct Shared {
     /// `None` after the shutdown.
     runtime: Mutex<Option<Runtime>>,
-    handle: Handle,
-    process: Process,
-    fibers: Mutex<Fibers>,
-}
-
-/// The fibers of a runtime, to cancel them.
-#[derive(Default)]
-struct Fibers {
-    list: Vec<Weak<Fiber>>,
-    is_closed: bool,
+    group: Arc<Group>,
 }
 
 impl Shared {
     fn new(runtime: Runtime) -> Self {
+        let group = Group::new(runtime.handle().clone());
         Self {
-            handle: runtime.handle().clone(),
             runtime: Mutex::new(Some(runtime)),
-            process: Process::current(),
-            fibers: Mutex::default(),
+            group,
         }
-    }
-
-    /// Enters a fiber that is going to run; an error after the shutdown.
-    pub(crate) fn add(&self, fiber: Weak<Fiber>) -> Outcome {
-        self.process.check()?;
-        let mut fibers = self.fibers.lock();
-        if fibers.is_closed {
-            return Err(record(BLITZ_ECLOSED, "the runtime shuts down"));
-        }
-        // Half of the list at least has lived since it was cleaned, so this is cheap on average.
-        if fibers.list.len() == fibers.list.capacity() {
-            fibers.list.retain(|fiber| fiber.strong_count() > 0);
-            let live = fibers.list.len();
-            fibers.list.reserve(live.max(64));
-        }
-        fibers.list.push(fiber);
-        Ok(())
-    }
-
-    pub(crate) fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    pub(crate) fn process(&self) -> Process {
-        self.process
     }
 
     /// Cancels the fibers, lets no more begin, and returns once all have ended.
     fn end_fibers(&self, limit: Limit) -> Outcome {
-        let fibers = {
-            let mut fibers = self.fibers.lock();
-            fibers.is_closed = true;
-            std::mem::take(&mut fibers.list)
-        };
-        let fibers: Vec<_> = fibers.iter().filter_map(Weak::upgrade).collect();
-        for fiber in &fibers {
-            fiber.cancel();
-        }
-        let mut result = Ok(());
-        for fiber in &fibers {
-            result = result.and_then(|()| wait::on(fiber.ended(), limit));
-        }
-        if result.is_err() {
-            // The next attempt waits for those that are still there.
-            self.fibers
-                .lock()
-                .list
-                .extend(fibers.iter().map(Arc::downgrade));
-        }
-        result
+        let fibers = self.group.close();
+        fibers
+            .iter()
+            .try_for_each(|fiber| wait::on(fiber.ended(), limit))
     }
 }
 
@@ -170,7 +118,7 @@ pub extern "C" fn blitz_runtime_shutdown(runtime: *mut blitz_runtime, deadline_n
 }
 
 fn shutdown(shared: &Shared, deadline_ns: u64) -> Outcome {
-    shared.process.check()?;
+    in_process(shared.group.process)?;
     if is_inside(shared) {
         return Err(record(
             BLITZ_EINVAL,
@@ -199,7 +147,7 @@ fn shutdown(shared: &Shared, deadline_ns: u64) -> Outcome {
 }
 
 fn is_inside(shared: &Shared) -> bool {
-    Handle::try_current().is_ok_and(|current| current.id() == shared.handle.id())
+    Handle::try_current().is_ok_and(|current| current.id() == shared.group.handle.id())
 }
 
 /// Shuts a runtime down without a deadline, and frees it. NULL is fine. Functions that it runs and
@@ -223,7 +171,7 @@ pub extern "C" fn blitz_runtime_free(runtime: *mut blitz_runtime) {
 pub extern "C" fn blitz_runtime_tasks(runtime: *mut blitz_runtime) -> usize {
     entry_or(0, || {
         arg(runtime).map_or(0, |runtime| {
-            runtime.shared.handle.metrics().num_alive_tasks()
+            runtime.shared.group.handle.metrics().num_alive_tasks()
         })
     })
 }
@@ -236,7 +184,7 @@ fn default_runtime() -> Outcome<Arc<Shared>> {
     // The one of a parent process is of no use.
     if let Some(shared) = default
         .as_ref()
-        .filter(|shared| shared.process.is_current())
+        .filter(|shared| shared.group.process.is_current())
     {
         return Ok(shared.clone());
     }
@@ -248,12 +196,15 @@ fn default_runtime() -> Outcome<Arc<Shared>> {
     Ok(shared)
 }
 
-/// The runtime behind a pointer of C; for NULL the default one.
-pub(crate) fn of(runtime: *mut blitz_runtime) -> Outcome<Arc<Shared>> {
-    if runtime.is_null() {
-        default_runtime()
-    } else {
-        Ok(arg(runtime)?.shared.clone())
+/// The fibers of the runtime behind a pointer of C; for NULL those of the caller's runtime, or of
+/// the default one.
+pub(crate) fn group_of(runtime: *mut blitz_runtime) -> Outcome<Arc<Group>> {
+    if !runtime.is_null() {
+        return Ok(arg(runtime)?.shared.group.clone());
+    }
+    match fiber::current().and_then(|fiber| fiber.group()) {
+        Some(group) if group.process.is_current() => Ok(group),
+        _ => Ok(default_runtime()?.group.clone()),
     }
 }
 
@@ -263,6 +214,6 @@ pub(crate) fn inside<R>(f: impl FnOnce() -> Outcome<R>) -> Outcome<R> {
         return f();
     }
     let shared = default_runtime()?;
-    let _entered = shared.handle.enter();
+    let _entered = shared.group.handle.enter();
     f()
 }

@@ -8,12 +8,14 @@ use blitz_io::task::JoinHandle;
 use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
 use crate::blitz_io_fiber;
 use crate::error::{
-    BLITZ_ECANCELED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, panicked, record,
+    BLITZ_ECANCELED, BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or,
+    in_process, panicked, record,
 };
 use crate::exclusive::Exclusive;
+use crate::fiber::{self, Fiber};
 use crate::fork::Process;
-use crate::runtime::{self, Shared, blitz_runtime};
-use crate::wait::{self, Fiber, Limit};
+use crate::runtime::{blitz_runtime, group_of};
+use crate::wait::{self, Limit};
 
 /// The smallest stack of a fiber, in bytes.
 pub const BLITZ_STACK_MIN: usize = 16 * 1024;
@@ -77,15 +79,16 @@ pub extern "C" fn blitz_spawn(
                 builder = builder.name(text(settings.name)?);
             }
         }
-        start_in(runtime, |shared| {
-            let fiber = Fiber::new(shared);
-            shared.add(Arc::downgrade(&fiber))?;
-            let argument = Foreign::new(argument);
-            let body = move || Foreign::new(function(argument.get()));
-            let future = fiber.clone().run(builder.build(body));
-            let handle = shared.handle().spawn(future);
-            finish(task, handle, Some(fiber), shared.process())
-        })
+        let group = group_of(runtime)?;
+        in_process(group.process)?;
+        let fiber = Fiber::new(&group);
+        if !group.add(&fiber) {
+            return Err(record(BLITZ_ECLOSED, "the runtime shuts down"));
+        }
+        let argument = Foreign::new(argument);
+        let body = move || Foreign::new(function(argument.get()));
+        let future = fiber.clone().run(builder.build(body));
+        finish(task, group.handle.spawn(future), Some(fiber), group.process)
     })
 }
 
@@ -104,31 +107,12 @@ pub extern "C" fn blitz_spawn_blocking(
 ) -> c_int {
     entry(|| {
         let function = function.ok_or(BLITZ_EINVAL)?;
-        start_in(runtime, |shared| {
-            shared.process().check()?;
-            let argument = Foreign::new(argument);
-            let body = move || Foreign::new(function(argument.get()));
-            finish(
-                task,
-                shared.handle().spawn_blocking(body),
-                None,
-                shared.process(),
-            )
-        })
+        let group = group_of(runtime)?;
+        in_process(group.process)?;
+        let argument = Foreign::new(argument);
+        let body = move || Foreign::new(function(argument.get()));
+        finish(task, group.handle.spawn_blocking(body), None, group.process)
     })
-}
-
-/// Starts a task in the given runtime, in that of the caller, or in the default one.
-fn start_in(runtime: *mut blitz_runtime, start: impl FnOnce(&Arc<Shared>) -> Outcome) -> Outcome {
-    let current = if runtime.is_null() {
-        wait::current()
-    } else {
-        None
-    };
-    match current.and_then(|fiber| fiber.runtime()) {
-        Some(shared) => start(&shared),
-        None => start(&runtime::of(runtime)?),
-    }
 }
 
 fn finish(
@@ -165,7 +149,7 @@ pub extern "C" fn blitz_task_join(
 ) -> c_int {
     let joined = entry(|| {
         let task = arg(task)?;
-        task.process.check()?;
+        in_process(task.process)?;
         let mut handle = task.handle.enter()?;
         match wait::on(&mut *handle, Limit::at(deadline_ns))? {
             Ok(returned) => {
@@ -200,7 +184,7 @@ pub extern "C" fn blitz_task_detach(task: *mut blitz_task) {
 pub extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
     entry(|| {
         let task = arg(task)?;
-        task.process.check()?;
+        in_process(task.process)?;
         task.fiber.as_ref().ok_or(BLITZ_EINVAL)?.cancel();
         Ok(())
     })
@@ -225,7 +209,7 @@ pub extern "C" fn blitz_is_fiber() -> bool {
 /// Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_id() -> u64 {
-    wait::fiber_number().unwrap_or(0)
+    fiber::number().unwrap_or(0)
 }
 
 /// Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread. Does
@@ -233,7 +217,7 @@ pub extern "C" fn blitz_fiber_id() -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
     entry_or(false, || {
-        wait::current().is_some_and(|fiber| fiber.is_cancelled())
+        fiber::current().is_some_and(|fiber| fiber.is_cancelled())
     })
 }
 
@@ -244,7 +228,7 @@ pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_mask_cancel(begins: bool) -> c_int {
     entry(|| {
-        let fiber = wait::current().ok_or(BLITZ_EINVAL)?;
+        let fiber = fiber::current().ok_or(BLITZ_EINVAL)?;
         if fiber.mask(begins) {
             Ok(())
         } else {

@@ -1,10 +1,6 @@
 //! Time: deadlines are nanoseconds of the monotonic clock.
 
-use std::ffi::c_int;
 use std::time::{Duration, Instant};
-
-use crate::error::entry;
-use crate::wait::{self, Limit};
 
 /// The deadline that never comes: wait without a limit.
 pub const BLITZ_NEVER: u64 = u64::MAX;
@@ -26,29 +22,6 @@ pub extern "C" fn blitz_now_ns() -> u64 {
     (time.tv_sec as u64)
         .saturating_mul(1_000_000_000)
         .saturating_add(time.tv_nsec as u64)
-}
-
-/// Suspends the calling fiber, or blocks the calling thread, until the deadline.
-///
-/// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled. With `BLITZ_NEVER` only
-/// a cancelled fiber returns.
-#[unsafe(no_mangle)]
-pub extern "C" fn blitz_sleep_until(deadline_ns: u64) -> c_int {
-    entry(
-        || match wait::on(std::future::pending::<()>(), Limit::at(deadline_ns)) {
-            Err(crate::error::BLITZ_ETIMEDOUT) => Ok(()),
-            Err(error) => Err(error),
-            Ok(()) => Ok(()),
-        },
-    )
-}
-
-/// Suspends the calling fiber, or blocks the calling thread, for a number of nanoseconds.
-///
-/// Returns `BLITZ_OK`, or `BLITZ_ECANCELED` in a fiber that is cancelled.
-#[unsafe(no_mangle)]
-pub extern "C" fn blitz_sleep_ns(nanoseconds: u64) -> c_int {
-    blitz_sleep_until(blitz_now_ns().saturating_add(nanoseconds))
 }
 
 /// The instant of a deadline; `None` if it is so far away that it never comes.

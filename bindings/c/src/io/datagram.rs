@@ -8,7 +8,7 @@ use blitz_io::net::UdpSocket;
 use super::address::blitz_address;
 use super::stream::tried;
 use crate::args::{arg, bytes, bytes_mut, check, handle, put, put_if_wanted, take, text};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, of_io};
+use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
 use crate::fork::Process;
 use crate::runtime;
 use crate::wait::Limit;
@@ -21,7 +21,7 @@ pub struct blitz_udp {
 
 fn socket<'a>(udp: *mut blitz_udp) -> Outcome<&'a UdpSocket> {
     let udp = arg(udp)?;
-    udp.process.check()?;
+    in_process(udp.process)?;
     Ok(&udp.socket)
 }
 

@@ -7,7 +7,7 @@ use blitz_io::fs::{File, OpenOptions};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, take};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or};
+use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process};
 use crate::exclusive::{Entered, Exclusive};
 use crate::fork::Process;
 use crate::runtime;
@@ -42,7 +42,7 @@ pub struct blitz_file {
 
 fn enter<'a>(file: *mut blitz_file) -> Outcome<Entered<'a, File>> {
     let file = arg(file)?;
-    file.process.check()?;
+    in_process(file.process)?;
     file.file.enter()
 }
 

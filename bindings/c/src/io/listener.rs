@@ -10,7 +10,7 @@ use blitz_io::net::{TcpListener, UnixListener};
 use super::address::blitz_address;
 use super::stream::blitz_stream;
 use crate::args::{arg, check, handle, os_text, put, take, text};
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, of_io};
+use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
 use crate::fork::Process;
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
@@ -90,7 +90,7 @@ fn accept(
     entry(|| {
         check(stream)?;
         let listener = arg(listener)?;
-        listener.process.check()?;
+        in_process(listener.process)?;
         put(stream, runtime::inside(|| wait(listener))?)
     })
 }

@@ -9,7 +9,7 @@ use blitz_io::process::{Child, Command};
 
 use super::stream::blitz_stream;
 use crate::args::{arg, check, handle, os_text, put, put_if_wanted, take};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, of_io};
+use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::Process;
 use crate::runtime;
@@ -143,7 +143,7 @@ pub extern "C" fn blitz_process_wait(
 ) -> c_int {
     entry(|| {
         let process = arg(process)?;
-        process.process.check()?;
+        in_process(process.process)?;
         let mut child = process.child.enter()?;
         let ended = runtime::inside(|| super::on(child.wait(), Limit::at(deadline_ns)))?;
         put_if_wanted(status, ended.into_raw());

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use blitz_io::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::{arg, check, handle, put, take};
-use crate::error::{BLITZ_ECLOSED, entry, entry_or, of_io};
+use crate::error::{BLITZ_ECLOSED, entry, entry_or, in_process, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::Process;
 use crate::runtime;
@@ -49,7 +49,7 @@ pub extern "C" fn blitz_signal_new(number: c_int, listener: *mut *mut blitz_sign
 pub extern "C" fn blitz_signal_wait(listener: *mut blitz_signal, deadline_ns: u64) -> c_int {
     entry(|| {
         let listener = arg(listener)?;
-        listener.process.check()?;
+        in_process(listener.process)?;
         let mut signal = listener.signal.enter()?;
         let received = runtime::inside(|| wait::on(signal.recv(), Limit::at(deadline_ns)))?;
         received.ok_or(BLITZ_ECLOSED)

@@ -10,7 +10,7 @@ use blitz_io::net::{TcpStream, UnixStream};
 
 use super::address::blitz_address;
 use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, take, text};
-use crate::error::{BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, of_io, record};
+use crate::error::{BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record};
 use crate::fork::Process;
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
@@ -127,12 +127,12 @@ impl blitz_stream {
     }
 
     fn read(&self, to: &mut [u8], limit: impl Fn() -> Limit) -> Outcome<usize> {
-        self.process.check()?;
+        in_process(self.process)?;
         super::repeat(limit, || self.try_read(to), async || self.readable().await)
     }
 
     fn write(&self, from: &[u8], limit: impl Fn() -> Limit) -> Outcome<usize> {
-        self.process.check()?;
+        in_process(self.process)?;
         super::repeat(
             limit,
             || self.try_write(from),
@@ -259,7 +259,7 @@ pub extern "C" fn blitz_stream_try_read(
     entry(|| {
         check(count)?;
         let stream = arg(stream)?;
-        stream.process.check()?;
+        in_process(stream.process)?;
         put(
             count,
             tried(stream.try_read(bytes_mut(buffer.cast(), len)?))?,
@@ -371,7 +371,7 @@ pub extern "C" fn blitz_stream_try_write(
     entry(|| {
         check(count)?;
         let stream = arg(stream)?;
-        stream.process.check()?;
+        in_process(stream.process)?;
         put(count, tried(stream.try_write(bytes(buffer.cast(), len)?))?)
     })
 }

@@ -1,0 +1,193 @@
+//! The fibers that this crate has started, and how they are cancelled.
+//!
+//! # Cancellation of a fiber
+//!
+//! No unwinding passes the frames of C, so a fiber is not dropped while it is suspended: its waits
+//! return `BLITZ_ECANCELED`, and its function ends as any function does.
+//!
+//! 1. `cancel` stores the flag, then wakes the fiber's task.
+//! 2. A wait reads the flag at each poll, before it polls its future.
+//! 3. A wake-up during a poll makes the executor poll once more. So either a poll sees the flag,
+//!    or the wake-up comes after that poll has begun, and the next poll sees it.
+//! 4. The task has one waker for its life, which its first poll stores before the fiber's function
+//!    runs. The first poll fences after that, and `cancel` fences after it has stored the flag. So
+//!    either `cancel` finds the waker, or the first wait reads the flag.
+
+use std::ffi::CString;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock, Weak};
+use std::task::Waker;
+
+use blitz_io::runtime::Handle;
+use blitz_io::sync::Semaphore;
+use blitz_io::thread::Mutex;
+
+use crate::fork::Process;
+
+/// What this crate knows of a fiber that it started.
+pub(crate) struct Fiber {
+    number: u64,
+    group: Weak<Group>,
+    cancelled: AtomicBool,
+    /// How many times the fiber has asked not to be cancelled.
+    masked: AtomicU32,
+    waker: OnceLock<Waker>,
+    /// Closed when the fiber has ended.
+    ended: Semaphore,
+    /// The text for `blitz_last_error`. Only the fiber itself uses it.
+    pub(crate) last_error: Mutex<CString>,
+}
+
+impl Fiber {
+    pub(crate) fn new(group: &Arc<Group>) -> Arc<Self> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            group: Arc::downgrade(group),
+            cancelled: AtomicBool::new(false),
+            masked: AtomicU32::new(0),
+            waker: OnceLock::new(),
+            ended: Semaphore::const_new(0),
+            last_error: Mutex::default(),
+        })
+    }
+
+    /// The waker of the fiber's task.
+    pub(crate) fn waker(&self) -> Option<Waker> {
+        self.waker.get().cloned()
+    }
+
+    /// The fibers of the runtime that runs it.
+    pub(crate) fn group(&self) -> Option<Arc<Group>> {
+        self.group.upgrade()
+    }
+
+    /// Runs `future`, whose polls run the fiber.
+    pub(crate) async fn run<F: Future>(self: Arc<Self>, future: F) -> F::Output {
+        let ends = Ends(&self);
+        let mut future = pin!(future);
+        let poll = poll_fn(|cx| {
+            if self.waker.get().is_none() {
+                self.waker.get_or_init(|| cx.waker().clone());
+                fence(Ordering::SeqCst);
+            }
+            future.as_mut().poll(cx)
+        });
+        let output = CURRENT.scope(self.clone(), poll).await;
+        drop(ends);
+        output
+    }
+
+    /// Waits until the fiber has ended.
+    pub(crate) async fn ended(&self) {
+        let _closed = self.ended.acquire().await;
+    }
+
+    /// Lets all waits of the fiber, from now on, return `BLITZ_ECANCELED`.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Whether the fiber is cancelled, and has not asked to be left alone.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst) && self.masked.load(Ordering::Relaxed) == 0
+    }
+
+    /// Begins or ends a part of the fiber in which its waits are not cancelled. `false` if there
+    /// is none to end.
+    pub(crate) fn mask(&self, begins: bool) -> bool {
+        // Only the fiber itself writes here.
+        let masked = self.masked.load(Ordering::Relaxed);
+        let next = if begins {
+            masked.checked_add(1)
+        } else {
+            masked.checked_sub(1)
+        };
+        next.inspect(|&next| self.masked.store(next, Ordering::Relaxed))
+            .is_some()
+    }
+}
+
+/// Announces the end of a fiber.
+struct Ends<'a>(&'a Fiber);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.ended.close();
+    }
+}
+
+blitz_io::task_local! {
+    /// The fiber that runs.
+    static CURRENT: Arc<Fiber>;
+}
+
+/// The fiber of this crate that calls.
+pub(crate) fn current() -> Option<Arc<Fiber>> {
+    CURRENT.try_with(Arc::clone).ok()
+}
+
+/// The number of the fiber of this crate that calls.
+pub(crate) fn number() -> Option<u64> {
+    CURRENT.try_with(|fiber| fiber.number).ok()
+}
+
+/// The fibers of one runtime.
+pub(crate) struct Group {
+    /// The runtime.
+    pub(crate) handle: Handle,
+    /// The process in which it has threads.
+    pub(crate) process: Process,
+    fibers: Mutex<Fibers>,
+}
+
+#[derive(Default)]
+struct Fibers {
+    list: Vec<Weak<Fiber>>,
+    is_closed: bool,
+}
+
+impl Group {
+    pub(crate) fn new(handle: Handle) -> Arc<Self> {
+        Arc::new(Self {
+            handle,
+            process: Process::current(),
+            fibers: Mutex::default(),
+        })
+    }
+
+    /// Adds a fiber that is going to run; `false` after `close`.
+    #[must_use = "a group that is closed runs no fibers"]
+    pub(crate) fn add(&self, fiber: &Arc<Fiber>) -> bool {
+        let mut fibers = self.fibers.lock();
+        if fibers.is_closed {
+            return false;
+        }
+        // The list has doubled since it was cleaned, so this is cheap on average.
+        if fibers.list.len() == fibers.list.capacity() {
+            fibers.list.retain(|fiber| fiber.strong_count() > 0);
+            let live = fibers.list.len();
+            fibers.list.reserve(live.max(64));
+        }
+        fibers.list.push(Arc::downgrade(fiber));
+        true
+    }
+
+    /// Lets no more fibers begin, and cancels and returns those that have not ended.
+    pub(crate) fn close(&self) -> Vec<Arc<Fiber>> {
+        let mut fibers = self.fibers.lock();
+        fibers.is_closed = true;
+        let left: Vec<_> = fibers.list.iter().filter_map(Weak::upgrade).collect();
+        drop(fibers);
+        for fiber in &left {
+            fiber.cancel();
+        }
+        left
+    }
+}
