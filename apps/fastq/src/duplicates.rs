@@ -164,7 +164,9 @@ impl Seen {
         }
         let new = (places.len() / self.arrays.len()) as u64;
         let bits = self.arrays.first().map_or(0, Bits::len);
-        if places.len() % self.arrays.len() != 0 || places.iter().any(|&place| place >= bits) {
+        if !places.len().is_multiple_of(self.arrays.len())
+            || places.iter().any(|&place| place >= bits)
+        {
             return None;
         }
         let duplicates = reads.checked_sub(new)?;

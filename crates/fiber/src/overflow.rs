@@ -129,7 +129,7 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &str {
             break;
         }
     }
-    str::from_utf8(&digits[first..]).unwrap_or("?")
+    std::str::from_utf8(&digits[first..]).unwrap_or("?")
 }
 
 /// Leaves a signal to the handler that was there before.

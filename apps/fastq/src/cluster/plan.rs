@@ -48,14 +48,16 @@ pub struct Shard {
     pub begin: Vec<Cut>,
 }
 
+/// For read 1 and 2: the sequences that may be overrepresented.
+type Sequences = [Vec<Vec<u8>>; 2];
+
 /// What a run detects in its input before it processes it.
 #[derive(Serialize, Deserialize)]
 struct Detected {
     adapters: [String; 2],
     poly_g: bool,
     read_length: [usize; 2],
-    /// The sequences that may be overrepresented.
-    sequences: [Vec<Vec<u8>>; 2],
+    sequences: Sequences,
 }
 
 /// Writes the plan of a run.
@@ -252,7 +254,7 @@ impl Plan {
 
     /// Returns the options of the run that is spread, with what was detected, and the sequences
     /// that may be overrepresented.
-    pub fn options(&self) -> Result<(Options, &[Vec<Vec<u8>>; 2]), Failure> {
+    pub fn options(&self) -> Result<(Options, &Sequences), Failure> {
         let arguments = Arguments::parse(&self.arguments).map_err(Failure::options)?;
         let mut options = Options::new(&arguments, self.command.clone())?;
         refuse(&options)?;
