@@ -33,6 +33,8 @@ macro_rules! mistakes {
 mod loom_cancellation_token;
 #[path = "loom_idle.rs"]
 mod loom_idle;
+#[path = "loom_inbox.rs"]
+mod loom_inbox;
 #[path = "loom_inject.rs"]
 mod loom_inject;
 #[path = "loom_join_set.rs"]

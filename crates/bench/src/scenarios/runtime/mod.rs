@@ -7,6 +7,7 @@
 //! result.
 
 mod blocking;
+mod fiber;
 mod join_set;
 mod memory;
 mod ping_pong;
@@ -32,6 +33,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios.extend(blocking::scenarios());
     scenarios.extend(wake::scenarios());
     scenarios.extend(memory::scenarios());
+    scenarios.extend(fiber::scenarios());
     scenarios
 }
 

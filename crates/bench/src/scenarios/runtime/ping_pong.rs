@@ -140,6 +140,11 @@ const MPSC: [Peer; 3] = [
     Peer::of::<Smol, OverChannels>("smol"),
 ];
 
+/// The game over channels, for both sides as tasks of one worker.
+pub(super) fn over_channels<R: Channels>(cx: &Context, workers: usize) -> Measured {
+    from_one_task::<R, OverChannels>(cx, workers)
+}
+
 /// Round trips of an iteration.
 const OPS: u64 = 10_000;
 
@@ -222,7 +227,7 @@ async fn timed(side: impl Future<Output = u64>) -> (Mark, Mark, u64) {
 }
 
 /// The server's last message is the sum of both sides' messages.
-fn judge(cx: &Context, (span, messages): (Span, Vec<u64>)) -> Measured {
+pub(super) fn judge(cx: &Context, (span, messages): (Span, Vec<u64>)) -> Measured {
     verify("messages of both sides", cx.ops * 2, messages[0])?;
     verify("messages that were returned", cx.ops, messages[1])?;
     Ok(Sample::new(span, cx.ops))

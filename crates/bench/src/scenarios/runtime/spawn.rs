@@ -69,7 +69,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 }
 
 /// A task spawns another and awaits it, repeatedly.
-fn awaited<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+pub(super) fn awaited<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     let ops = cx.ops;
     let (span, sum) = on_task(runtime, async move {

@@ -50,7 +50,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-fn yields<R: Runtime, const TASKS: usize>(cx: &Context, workers: usize) -> Measured {
+pub(super) fn yields<R: Runtime, const TASKS: usize>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     let share = cx.share(TASKS);
     let mut tasks = Vec::with_capacity(TASKS);

@@ -115,7 +115,7 @@ impl Line {
                 self.0.queue.lock().unwrap().push_back(token);
                 "again"
             }
-            Ran::Yielded(token) => {
+            Ran::Yielded(token) | Ran::Here(token) => {
                 self.0.queue.lock().unwrap().push_back(token);
                 "yielded"
             }
