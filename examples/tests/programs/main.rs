@@ -10,6 +10,7 @@ mod http_server;
 mod ipc;
 #[cfg(unix)]
 mod job_queue;
+mod json_sums;
 mod key_value;
 mod server;
 #[cfg(unix)]
