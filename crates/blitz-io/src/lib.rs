@@ -332,7 +332,7 @@ pub mod task;
 #[cfg(feature = "rt")]
 pub mod time;
 
-#[cfg(feature = "fiber")]
+#[cfg(all(feature = "fiber", not(loom)))]
 pub use blitz_io_fiber as fiber;
 pub use blitz_io_futex as futex;
 #[cfg(feature = "ipc")]

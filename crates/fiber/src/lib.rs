@@ -55,6 +55,8 @@
 //! [`spawn`] takes a closure that is `Send`, and the runtime polls the task on the thread of its
 //! first poll only.
 
+#![cfg(not(loom))]
+
 mod builder;
 mod fiber;
 mod orphans;

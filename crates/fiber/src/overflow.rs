@@ -1,4 +1,4 @@
-//! What happens when a fiber overflows its stack: the process ends, with a message.
+//! The end of the process when a fiber overflows its stack, with a message.
 //!
 //! A use of a stack's guard is a fault, which the system reports as `SIGSEGV` (or `SIGBUS`) on
 //! the thread. The handler runs on the thread's alternate stack. It compares the address with

@@ -16,7 +16,7 @@
 //! task's waker, and a wake-up leads to a poll, which resumes the fiber, which polls the future
 //! again.
 //!
-//! # What a poll may not do
+//! # Nested waits
 //!
 //! The context of step 3 is borrowed from the poll, and gone after step 4. So a future that is
 //! polled in step 3 must not suspend the same fiber: a nested [`block_on`] panics, as it does in
@@ -36,7 +36,7 @@ thread_local! {
     static CURRENT: Cell<*const Running> = const { Cell::new(ptr::null()) };
 }
 
-/// What a stack is resumed with: a poll, or none if it is to be unwound.
+/// The value with which a stack is resumed: a poll, or none to unwind it.
 pub(crate) type Resume = Option<NonNull<Resumption>>;
 
 /// The poll that resumes a fiber. It is alive until the fiber suspends.

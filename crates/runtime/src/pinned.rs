@@ -1,4 +1,4 @@
-//! What a fiber needs of the runtime: tasks that stay on the thread of their first poll, and
+//! The runtime's part of fibers: tasks that stay on the thread of their first poll, and
 //! whether the thread's context lets a fiber suspend.
 //!
 //! Not part of the public interface.

@@ -23,7 +23,7 @@ fn each_value_is_answered_when_it_is_complete() {
     let client = &mut clients[0];
     client.write_all(b"[1, ?]").unwrap();
     let answers: Vec<_> = BufReader::new(client).lines().map(Result::unwrap).collect();
-    assert_eq!(answers, ["expected value at line 1 column 58"]);
+    assert_eq!(answers, ["expected value at line 1 column 54"]);
 }
 
 #[cfg(unix)]

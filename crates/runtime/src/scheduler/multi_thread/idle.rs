@@ -10,6 +10,9 @@
 //!   workers may wait in one driver, up to a limit. A call ends the wait of any one of them,
 //!   so workers that wait are counted and not named.
 //!
+//! A worker with tasks that are pinned to its thread must be woken by name (`inbox.rs`). So it
+//! waits in a driver in which no other thread waits, or parks, and no worker joins it there.
+//!
 //! No worker waits in a driver before a task needs one ([`Idle::use_drivers`]): to be called
 //! in a driver costs more than on a word. Afterwards a worker that goes to sleep waits in
 //! its own driver, or in another one if no worker waits there, and parks only where the
@@ -81,6 +84,8 @@
 //!    there is one. So there are never more such drivers than workers that are awake: a worker
 //!    that gets up makes one more of each, and one that goes to sleep one less.
 //! 3. When all sleep, a worker waits in each driver.
+//! 4. A worker with pinned tasks does not go to a driver from which a called worker has not got
+//!    up. That worker is awake, and the only one that the driver is short of.
 //!
 //! # No task and no event waits for ever because a worker is stalled
 //!
