@@ -162,6 +162,10 @@ fn a_fiber_whose_thread_has_ended_is_leaked() {
 }
 
 #[test]
+#[allow(
+    clippy::async_yields_async,
+    reason = "the handle is awaited by another thread"
+)]
 fn a_fiber_goes_on_when_its_thread_drives_the_runtime_again() {
     let runtime = Arc::new(Builder::new_current_thread().build().unwrap());
     let notify = Arc::new(Notify::new());

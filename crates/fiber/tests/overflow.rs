@@ -107,10 +107,8 @@ fn a_fiber_without_memory_for_its_stack_panics() {
         .build()
         .unwrap();
     // SAFETY: the limit is a value on this stack.
-    assert_eq!(
-        unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) },
-        0
-    );
+    let limited = unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) };
+    assert_eq!(limited, 0);
     let large = || {
         let builder = fiber::Builder::new().name("large");
         let builder = builder.stack_size(fiber::MAX_STACK_SIZE);

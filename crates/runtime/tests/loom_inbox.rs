@@ -199,7 +199,9 @@ fn parked_owner_gets_all() {
             thread::spawn(move || world.push(task))
         });
         own(&world, 3);
-        pushers.map(|pusher| pusher.join().unwrap());
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
         drop(ManuallyDrop::into_inner(Arc::into_inner(world).unwrap()));
     });
 }
@@ -246,7 +248,9 @@ fn owner_without_a_core_gets_all() {
             }
             world.inbox.tell_place(None);
         }
-        pushers.map(|pusher| pusher.join().unwrap());
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
         drop(ManuallyDrop::into_inner(Arc::into_inner(world).unwrap()));
     });
 }

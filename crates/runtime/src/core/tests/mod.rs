@@ -119,10 +119,6 @@ impl Line {
                 self.0.queue.lock().unwrap().push_back(token);
                 "yielded"
             }
-            Ran::Here(token) => {
-                self.0.queue.lock().unwrap().push_front(token);
-                "here"
-            }
         })
     }
 
