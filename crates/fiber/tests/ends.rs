@@ -169,7 +169,7 @@ fn a_fiber_whose_thread_has_ended_is_leaked() {
 fn a_fiber_goes_on_when_its_thread_drives_the_runtime_again() {
     let runtime = Arc::new(Builder::new_current_thread().build().unwrap());
     let notify = Arc::new(Notify::new());
-    let fiber = runtime.block_on(async {
+    let [fiber] = runtime.block_on(async {
         let notify = notify.clone();
         let fiber = fiber::spawn(move || {
             let here = thread::current().id();
@@ -177,7 +177,7 @@ fn a_fiber_goes_on_when_its_thread_drives_the_runtime_again() {
             assert_eq!(here, thread::current().id());
         });
         task::yield_now().await;
-        fiber
+        [fiber]
     });
     let other = runtime.clone();
     let fiber = thread::spawn(move || {
@@ -187,8 +187,8 @@ fn a_fiber_goes_on_when_its_thread_drives_the_runtime_again() {
                 task::yield_now().await;
             }
             assert!(!fiber.is_finished());
-            fiber
-        })
+        });
+        fiber
     });
     let fiber = fiber.join().unwrap();
     runtime.block_on(fiber).unwrap();
