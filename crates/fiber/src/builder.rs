@@ -3,7 +3,7 @@
 use std::io;
 
 /// The size of a stack in bytes, if the user has not chosen one.
-pub const DEFAULT_STACK_SIZE: usize = 240 * 1024;
+pub const DEFAULT_STACK_SIZE: usize = 236 * 1024;
 /// The size in bytes of the smallest stack.
 pub const MIN_STACK_SIZE: usize = 16 * 1024;
 /// The size in bytes of the largest stack.
@@ -69,7 +69,7 @@ impl Builder {
     /// Sets the size of the stack in bytes. The stack has at least that size.
     ///
     /// Memory is used only as far as the fiber has gone down its stack. Stacks are rounded up so
-    /// that, with a guard of 16 KiB, their size is a power of two.
+    /// that, with 20 KiB for a guard and for other purposes, their size is a power of two.
     ///
     /// ```
     /// let builder = blitz_io::fiber::Builder::new().stack_size(1024 * 1024);

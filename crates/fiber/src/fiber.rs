@@ -97,6 +97,10 @@ impl Builder {
     }
 }
 
+/// A larger function goes into a box: otherwise it would be moved to the top of the stack, without
+/// a check of how much room there is.
+const BOX_ABOVE: usize = 1024;
+
 type Switch<T> = Coroutine<Resume, (), T, Stack>;
 
 /// A fiber, with the type of its function.
@@ -134,11 +138,26 @@ where
             Ok(stack) => stack,
             Err(error) => no_stack(name.as_deref(), stack_size, &error),
         };
-        let addresses = stack.addresses();
-        let switch = Coroutine::with_stack(stack, move |yielder, first| {
-            Running::enter(yielder, first, name, addresses, function)
-        });
+        let switch = if size_of::<F>() > BOX_ABOVE {
+            // The call of a sized one would move it to the stack.
+            let function: Box<dyn FnOnce() -> T> = Box::new(function);
+            Self::switch(stack, name, function)
+        } else {
+            Self::switch(stack, name, function)
+        };
         State::Begun { switch, home }
+    }
+
+    #[inline]
+    fn switch(
+        stack: Stack,
+        name: Option<Box<str>>,
+        function: impl FnOnce() -> T + 'static,
+    ) -> Switch<T> {
+        let addresses = stack.addresses();
+        Coroutine::with_stack(stack, move |yielder, first| {
+            Running::enter(yielder, first, name, addresses, function)
+        })
     }
 }
 

@@ -240,6 +240,17 @@ fn sizes_are_checked() {
 }
 
 #[test]
+fn a_function_larger_than_the_stack_fits() {
+    let large = [7_u8; 100 << 10];
+    let function = move || {
+        let large = std::hint::black_box(&large);
+        large.iter().filter(|&&n| n == 7).count()
+    };
+    let builder = fiber::Builder::new().stack_size(fiber::MIN_STACK_SIZE);
+    assert_eq!(fiber::block_on(builder.run(function).unwrap()), 100 << 10);
+}
+
+#[test]
 fn outside_of_a_runtime_there_is_an_error() {
     let error = fiber::Builder::new().spawn(|| ()).unwrap_err();
     assert!(error.to_string().contains("no reactor running"), "{error}");

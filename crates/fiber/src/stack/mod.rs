@@ -23,11 +23,13 @@ use crate::running::Addresses;
 
 /// The addresses below a stack that cannot be used.
 const GUARD: usize = slab::GUARD;
+/// What a class has beyond the size that was asked for.
+const EXTRA: usize = GUARD + 4 * 1024;
 /// How many free stacks of a class a thread keeps.
 const KEPT: usize = 64;
 /// The class of the smallest stack is 0.
-const SMALLEST: u32 = (16 * 1024 + GUARD).next_power_of_two().trailing_zeros();
-const LARGEST: u32 = (MAX_STACK_SIZE + GUARD)
+const SMALLEST: u32 = (16 * 1024 + EXTRA).next_power_of_two().trailing_zeros();
+const LARGEST: u32 = (MAX_STACK_SIZE + EXTRA)
     .next_power_of_two()
     .trailing_zeros();
 const CLASSES: usize = (LARGEST - SMALLEST + 1) as usize;
@@ -72,7 +74,7 @@ impl Stack {
     /// Takes a stack of at least `size` bytes.
     #[inline]
     pub(crate) fn take(size: usize) -> io::Result<Self> {
-        let log = (size + GUARD).next_power_of_two().trailing_zeros();
+        let log = (size + EXTRA).next_power_of_two().trailing_zeros();
         let class = (log.max(SMALLEST) - SMALLEST) as usize;
         let kept = KEPT_HERE.try_with(|kept| kept.borrow_mut().0[class].pop());
         let region = match kept.ok().flatten() {

@@ -33,6 +33,7 @@ const SLAB: usize = 16 << 20;
 /// few places in the processor's caches.
 const COLOURS: usize = 8;
 const COLOUR: usize = 256;
+const _: () = assert!(COLOURS * COLOUR <= 4 * 1024);
 
 /// The addresses of a stack with its guard.
 pub(super) struct Region {

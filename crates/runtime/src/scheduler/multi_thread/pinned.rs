@@ -203,10 +203,10 @@ impl Worker {
     /// This thread has made a task ready that is pinned to it.
     #[inline]
     fn schedule_pinned(&self, inbox: &Inbox, task: Notified) {
-        self.core().counters.scheduled_here.add(1);
         // SAFETY: this thread is the owner.
         unsafe { inbox.tasks.push_local(task.into_raw()) };
         if self.has_core.get() {
+            self.core().counters.scheduled_here.add(1);
             self.notify_pushed(false);
         }
     }
