@@ -9,19 +9,22 @@
 //! 2. A wait reads the flag at each poll, before it polls its future.
 //! 3. A wake-up during a poll makes the executor poll once more. So either a poll sees the flag,
 //!    or the wake-up comes after that poll has begun, and the next poll sees it.
-//! 4. The task has one waker for its life, which its first poll stores before the fiber's function
-//!    runs. The first poll fences after that, and `cancel` fences after it has stored the flag. So
+//! 4. The task has one waker for its life, which the fiber stores before its function
+//!    runs. It fences after that, and `cancel` fences after it has stored the flag. So
 //!    either `cancel` finds the waker, or the first wait reads the flag.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::CString;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
+use blitz_io::fiber;
 use blitz_io::runtime::Handle;
 use blitz_io::sync::Semaphore;
+use blitz_io::task;
 use blitz_io::thread::Mutex;
 
 use crate::fork::Process;
@@ -54,30 +57,18 @@ impl Fiber {
         })
     }
 
-    /// The waker of the fiber's task.
-    pub(crate) fn waker(&self) -> Option<Waker> {
-        self.waker.get().cloned()
-    }
-
     /// The fibers of the runtime that runs it.
     pub(crate) fn group(&self) -> Option<Arc<Group>> {
         self.group.upgrade()
     }
 
-    /// Runs `future`, whose polls run the fiber.
-    pub(crate) async fn run<F: Future>(self: Arc<Self>, future: F) -> F::Output {
-        let ends = Ends(&self);
-        let mut future = pin!(future);
-        let poll = poll_fn(|cx| {
-            if self.waker.get().is_none() {
-                self.waker.get_or_init(|| cx.waker().clone());
-                fence(Ordering::SeqCst);
-            }
-            future.as_mut().poll(cx)
-        });
-        let output = CURRENT.scope(self.clone(), poll).await;
-        drop(ends);
-        output
+    /// Runs the function of the fiber, in the fiber.
+    pub(crate) fn run<R>(self: Arc<Self>, function: impl FnOnce() -> R) -> R {
+        let waker = fiber::block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
+        self.waker.get_or_init(|| waker);
+        fence(Ordering::SeqCst);
+        let _ends = Ends::new(self);
+        function()
     }
 
     /// Waits until the fiber has ended.
@@ -114,28 +105,48 @@ impl Fiber {
     }
 }
 
-/// Announces the end of a fiber.
-struct Ends<'a>(&'a Fiber);
+/// The fiber while its function runs. Announces its end.
+struct Ends {
+    task: Option<task::Id>,
+    fiber: Arc<Fiber>,
+}
 
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.ended.close();
+impl Ends {
+    fn new(fiber: Arc<Fiber>) -> Self {
+        let task = task::try_id();
+        if let Some(task) = task {
+            RUNNING.with_borrow_mut(|running| running.insert(task, fiber.clone()));
+        }
+        Self { task, fiber }
     }
 }
 
-blitz_io::task_local! {
-    /// The fiber that runs.
-    static CURRENT: Arc<Fiber>;
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if let Some(task) = self.task {
+            RUNNING.with_borrow_mut(|running| running.remove(&task));
+        }
+        self.fiber.ended.close();
+    }
+}
+
+thread_local! {
+    /// The fibers that have begun in this thread and have not ended. A fiber stays in its thread.
+    static RUNNING: RefCell<HashMap<task::Id, Arc<Fiber>>> = RefCell::default();
 }
 
 /// The fiber of this crate that calls.
 pub(crate) fn current() -> Option<Arc<Fiber>> {
-    CURRENT.try_with(Arc::clone).ok()
+    if !fiber::is_fiber() {
+        return None;
+    }
+    let task = task::try_id()?;
+    RUNNING.with_borrow(|running| running.get(&task).cloned())
 }
 
 /// The number of the fiber of this crate that calls.
 pub(crate) fn number() -> Option<u64> {
-    CURRENT.try_with(|fiber| fiber.number).ok()
+    current().map(|fiber| fiber.number)
 }
 
 /// The fibers of one runtime.

@@ -17,7 +17,6 @@
 #![allow(non_camel_case_types)]
 
 mod args;
-mod blitz_io_fiber;
 mod element;
 mod error;
 mod exclusive;

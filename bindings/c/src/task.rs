@@ -6,10 +6,9 @@ use std::sync::Arc;
 use blitz_io::task::JoinHandle;
 
 use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
-use crate::blitz_io_fiber;
 use crate::error::{
     BLITZ_ECANCELED, BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or,
-    in_process, panicked, record,
+    in_process, of_io, panicked, record,
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
@@ -66,7 +65,7 @@ pub extern "C" fn blitz_spawn(
 ) -> c_int {
     entry(|| {
         let function = function.ok_or(BLITZ_EINVAL)?;
-        let mut builder = blitz_io_fiber::Builder::new();
+        let mut builder = blitz_io::fiber::Builder::new();
         if !settings.is_null() {
             let settings = arg(settings)?;
             if settings.stack_size != 0 {
@@ -86,9 +85,11 @@ pub extern "C" fn blitz_spawn(
             return Err(record(BLITZ_ECLOSED, "the runtime shuts down"));
         }
         let argument = Foreign::new(argument);
-        let body = move || Foreign::new(function(argument.get()));
-        let future = fiber.clone().run(builder.build(body));
-        finish(task, group.handle.spawn(future), Some(fiber), group.process)
+        let runs = fiber.clone();
+        let body = move || runs.run(|| Foreign::new(function(argument.get())));
+        let started = builder.spawn_on(body, &group.handle);
+        let joined = started.map_err(|error| of_io(&error))?;
+        finish(task, joined, Some(fiber), group.process)
     })
 }
 

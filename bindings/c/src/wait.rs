@@ -14,7 +14,6 @@ use std::time::Instant;
 
 use blitz_io::thread::{Parker, Unparker};
 
-use crate::blitz_io_fiber;
 use crate::error::{BLITZ_ECANCELED, BLITZ_ETIMEDOUT, Outcome};
 use crate::fiber::{self, Fiber};
 use crate::time;
@@ -45,7 +44,7 @@ impl Limit {
 
 /// Whether the caller runs in a fiber, of this crate or of another user of the library.
 pub(crate) fn is_fiber() -> bool {
-    blitz_io_fiber::is_fiber()
+    blitz_io::fiber::is_fiber()
 }
 
 /// Waits for a future. In a fiber that is cancelled it ends with `BLITZ_ECANCELED`.
@@ -75,10 +74,10 @@ fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<Arc<Fiber>>) -> Ou
         future.as_mut().poll(cx).map(Ok)
     });
     match limit {
-        Limit::Never => blitz_io_fiber::block_on(until_cancelled),
+        Limit::Never => blitz_io::fiber::block_on(until_cancelled),
         Limit::At(deadline) => {
             let timeout = blitz_io::time::timeout_at(deadline.into(), until_cancelled);
-            blitz_io_fiber::block_on(timeout).unwrap_or(Err(BLITZ_ETIMEDOUT))
+            blitz_io::fiber::block_on(timeout).unwrap_or(Err(BLITZ_ETIMEDOUT))
         }
     }
 }
