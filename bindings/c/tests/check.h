@@ -58,12 +58,23 @@ static inline void start(struct worker *worker, void *(*function)(void *), void 
     }
 }
 
+static inline void *join_thread(void *argument) {
+    void *result = NULL;
+    CHECK(pthread_join(((struct worker *)argument)->thread, &result) == 0);
+    return result;
+}
+
 static inline void *finish(struct worker *worker) {
     void *result = NULL;
     if (worker->is_fiber) {
         OK(blitz_task_join(worker->task, BLITZ_NEVER, &result));
+    } else if (blitz_is_fiber()) {
+        // pthread_join would block the other fibers of this thread.
+        blitz_task *join;
+        OK(blitz_spawn_blocking(NULL, join_thread, worker, &join));
+        OK(blitz_task_join(join, BLITZ_NEVER, &result));
     } else {
-        CHECK(pthread_join(worker->thread, &result) == 0);
+        result = join_thread(worker);
     }
     return result;
 }
