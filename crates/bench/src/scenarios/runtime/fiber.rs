@@ -199,7 +199,8 @@ mod memory {
     //! The resident memory of a fiber, or a task, that only waits.
     //!
     //! Stacks do not come from the allocator, so the system is asked. Memory that was given back
-    //! and that the system has not taken yet does not count.
+    //! and that the system has not taken yet does not count. Tasks may fit into memory that the
+    //! allocator has kept; then the bytes that it was asked for count.
 
     use std::fs::read_to_string;
     use std::future::pending;
@@ -255,6 +256,7 @@ mod memory {
         let (ops, before) = (cx.ops, WAITING.load(Relaxed));
         let mut tasks = Vec::with_capacity(ops as usize);
         let resident = resident()?;
+        Memory::count(true);
         let (span, tasks) = on_task(runtime, async move {
             tasks.extend((0..ops).map(|_| begin(runtime)));
             while WAITING.load(Relaxed) - before < ops {
@@ -276,7 +278,7 @@ mod memory {
             cancelled,
         )?;
         let memory = Memory {
-            bytes: used,
+            bytes: used.max(span.memory.kept()),
             allocations: span.memory.allocations,
             freed: 0,
         };
