@@ -45,7 +45,7 @@ mod work;
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 pub use alloc::{CountingAllocator, Memory};
-pub use latency::{Latency, Waits};
+pub use latency::{Latency, Turns, Waits};
 pub use machine::Machine;
 pub use poll::poll_now;
 pub use report::document::Document;

@@ -43,6 +43,9 @@ pub enum Compares {
     /// throughput of the same scenario. (The peer with the best percentile
     /// may have paid for it with throughput.)
     P99Ns,
+    /// The percentile of the wait below which all but one of a thousand are, against the peer
+    /// with the best throughput.
+    P99_9Ns,
     /// The median of the wait, where a few long waits say more about the system
     /// than about the contender. Against the peer with the best mean.
     P50Ns,
@@ -65,6 +68,7 @@ impl Compares {
         match self {
             Compares::NsPerOp => duration(value),
             Compares::P99Ns => format!("p99 {}", duration(value)),
+            Compares::P99_9Ns => format!("p99.9 {}", duration(value)),
             Compares::P50Ns => format!("p50 {}", duration(value)),
             Compares::BytesPerOp => format!("{} B", figure(value)),
         }
@@ -212,6 +216,14 @@ impl Scenario {
     pub fn decided_by_p99(self) -> Scenario {
         Scenario {
             compares: Compares::P99Ns,
+            ..self
+        }
+    }
+
+    /// Makes the 99.9th percentile of the wait decide.
+    pub fn decided_by_p99_9(self) -> Scenario {
+        Scenario {
+            compares: Compares::P99_9Ns,
             ..self
         }
     }

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::heap::HeapBytes;
-use crate::latency::Latency;
+use crate::latency::{Latency, Turns};
 use crate::machine::Machine;
 use crate::runner::{Failed, Measurement, Outcome, Samples};
 use crate::scenario::{Compares, OURS, Sample};
@@ -274,6 +274,7 @@ impl Figures {
         let compared = match compares {
             Compares::NsPerOp => times.clone(),
             Compares::P99Ns => waits(samples, |wait| wait.p99_ns),
+            Compares::P99_9Ns => waits(samples, |wait| wait.p99_9_ns),
             Compares::P50Ns => waits(samples, |wait| wait.p50_ns),
             Compares::BytesPerOp => kept_bytes(samples),
         };
@@ -300,6 +301,7 @@ impl Figures {
         let figure = match compares {
             Compares::NsPerOp => None,
             Compares::P99Ns => self.latency.map(|latency| latency.p99_ns),
+            Compares::P99_9Ns => self.latency.map(|latency| latency.p99_9_ns),
             Compares::P50Ns => self.latency.map(|latency| latency.p50_ns),
             Compares::BytesPerOp => self.kept_bytes_per_op,
         };
@@ -346,6 +348,20 @@ fn overall_latency(samples: &[Sample]) -> Option<Latency> {
         p99_ns: middle(|l| l.p99_ns),
         p99_9_ns: middle(|l| l.p99_9_ns),
         max_ns: waits.iter().map(|l| l.max_ns).fold(0.0, f64::max),
+        turns: middle_turns(waits.iter().map(|l| l.turns)),
+    })
+}
+
+/// Returns the medians of the shares, if all have them.
+pub(super) fn middle_turns(turns: impl Iterator<Item = Option<Turns>>) -> Option<Turns> {
+    let turns = turns.collect::<Option<Vec<_>>>()?;
+    let middle = |share: fn(&Turns) -> f64| {
+        let shares: Vec<f64> = turns.iter().map(share).collect();
+        median(&shares)
+    };
+    Some(Turns {
+        least: middle(|turns| turns.least),
+        most: middle(|turns| turns.most),
     })
 }
 

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use super::runs::{Against, Joined, Runs};
 use super::{duration, range, times, wrapped};
+use crate::latency::Turns;
 use crate::scenario::OURS;
 use crate::stats::Verdict;
 use crate::tier::numbered;
@@ -262,20 +263,21 @@ fn write_waits(page: &mut String, runs: &Runs) -> fmt::Result {
     }
     page.push_str(
         "## Waits of single operations\n\n\
-         | | contender | p50 | p90 | p99 | p99.9 | longest |\n|---|---|---|---|---|---|---|\n",
+         | | contender | p50 | p90 | p99 | p99.9 | longest | turns |\n|---|---|---|---|---|---|---|---|\n",
     );
     for row in runs.rows.values() {
         let mut title = row.title.as_str();
         for (name, waits) in &row.waits {
             writeln!(
                 page,
-                "| {} | {name} | {} | {} | {} | {} | {} |",
+                "| {} | {name} | {} | {} | {} | {} | {} | {} |",
                 std::mem::take(&mut title),
                 duration(waits.p50_ns),
                 duration(waits.p90_ns),
                 duration(waits.p99_ns),
                 duration(waits.p99_9_ns),
                 duration(waits.max_ns),
+                waits.turns.map_or_else(String::new, Turns::text),
             )?;
         }
     }

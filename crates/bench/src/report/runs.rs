@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::document::{Document, Figures, Metadata, Row};
+use super::document::{Document, Figures, Metadata, Row, middle_turns};
 use super::heap::HeapBytes;
 use super::table::Score;
 use crate::latency::Latency;
@@ -227,6 +227,11 @@ fn waits(rows: &[&Row]) -> Vec<(String, Latency)> {
             p99_ns: at(|l| l.p99_ns)?,
             p99_9_ns: at(|l| l.p99_9_ns)?,
             max_ns: at(|l| l.max_ns)?,
+            turns: middle_turns(rows.iter().map(|row| {
+                let mut contenders = row.everybody();
+                let (_, figures) = contenders.find(|(other, _)| *other == name)?;
+                figures.latency?.turns
+            })),
         })
     };
     names

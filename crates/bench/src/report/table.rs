@@ -5,7 +5,7 @@ use comfy_table::{Attribute, Cell, Color};
 use super::document::{BUSY, Document, Figures, Row, TIE};
 use super::grid::{self, Column};
 use super::{duration, range, times, wrapped};
-use crate::latency::Latency;
+use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered};
 
@@ -159,6 +159,10 @@ fn wait_table(document: &Document, style: Style) -> Option<String> {
         Of::number("p99", |row, _| Cell::new(duration(row.latency.p99_ns))),
         Of::number("p99.9", |row, _| Cell::new(duration(row.latency.p99_9_ns))).expendable(1),
         Of::number("longest", |row, _| Cell::new(duration(row.latency.max_ns))),
+        Of::number("turns", |row, _| {
+            Cell::new(row.latency.turns.map_or_else(String::new, Turns::text))
+        })
+        .expendable(2),
     ];
     (!rows.is_empty()).then(|| grid::table(&rows, columns, style))
 }

@@ -1,15 +1,19 @@
-//! Mutexes: uncontended, contended, and the wait of every single `lock`.
+//! Mutexes: uncontended, contended, the wait of every single `lock`, and the hand-over to a
+//! thread that sleeps.
 //!
 //! A recorded wait includes one reading of the clock (some 20 ns), the same for every
 //! contender. Percentiles count operations, not threads: a lock that lets one thread
-//! lock repeatedly looks good in all of them, and only the longest wait shows how long
-//! the other threads waited.
+//! lock repeatedly looks good in most of them. So the 99.9th decides, and the rows show the
+//! longest wait and how evenly the threads had their turns.
 
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::yield_now;
+use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use crate::latency::Waits;
+use crate::latency::{Turns, Waits};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
 use crate::threads::{solo, start_all};
@@ -65,6 +69,7 @@ struct Peer {
     uncontended: fn(&Context) -> Measured,
     contended: fn(&Context, Contention) -> Measured,
     latency: fn(&Context, Contention) -> Measured,
+    hand_over: fn(&Context) -> Measured,
 }
 
 impl Peer {
@@ -74,6 +79,7 @@ impl Peer {
             uncontended: uncontended::<L>,
             contended: contended::<L>,
             latency: latency::<L>,
+            hand_over: hand_over::<L>,
         }
     }
 }
@@ -99,6 +105,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         let threads = 8;
         scenarios.push(latency_scenario(Contention { threads, section }));
     }
+    scenarios.push(hand_over_scenario());
     scenarios
 }
 
@@ -125,9 +132,19 @@ fn latency_scenario(contention: Contention) -> Scenario {
         ops(section),
     )
     .threads(threads)
-    .decided_by_p99();
+    .decided_by_p99_9();
     PEERS.iter().fold(scenario, |scenario, peer| {
         scenario.with(peer.name, move |cx| (peer.latency)(cx, contention))
+    })
+}
+
+fn hand_over_scenario() -> Scenario {
+    let title = "Mutex hand-over from a busy thread to the first sleeper";
+    let scenario = Scenario::new(4, "mutex_first_sleeper", title, 2_000)
+        .threads(2)
+        .decided_by_p99_9();
+    PEERS.iter().fold(scenario, |scenario, peer| {
+        scenario.with(peer.name, peer.hand_over)
     })
 }
 
@@ -176,11 +193,16 @@ fn contended<L: Lock>(cx: &Context, Contention { threads, section }: Contention)
 fn latency<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -> Measured {
     let lock = CachePadded::new(L::new());
     let share = cx.share(threads);
-    let (span, all_waits) = start_all(threads, |_| {
+    let counts: Vec<_> = (0..threads)
+        .map(|_| CachePadded::new(AtomicU64::new(0)))
+        .collect();
+    // When the first thread has had all of its turns.
+    let turns = OnceLock::new();
+    let (span, all_waits) = start_all(threads, |thread| {
         let mut waits = Waits::new();
-        let lock = &lock;
+        let (lock, counts, turns) = (&lock, &counts, &turns);
         move || {
-            for _ in 0..share {
+            for turn in 1..=share {
                 let asked = Instant::now();
                 let wait = lock.with(|counter| {
                     let wait = asked.elapsed();
@@ -189,7 +211,12 @@ fn latency<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -
                     wait
                 });
                 waits.record(wait);
+                counts[thread].store(turn, Ordering::Relaxed);
             }
+            turns.get_or_init(|| {
+                let counts = counts.iter().map(|count| count.load(Ordering::Relaxed));
+                Turns::of(&counts.collect::<Vec<_>>())
+            });
             waits
         }
     });
@@ -198,5 +225,52 @@ fn latency<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -
     let total = share * threads as u64;
     verify("recorded waits", total, waits.count())?;
     verify("the counter under the lock", total, lock.with(|n| *n))?;
-    Ok(Sample::new(span, total).with_waits(waits))
+    let turns = *turns.get().expect("each thread has set it or found it set");
+    Ok(Sample::new(span, total).with_waits(waits.with_turns(turns)))
+}
+
+/// Microseconds for which the owner holds the lock: longer than a waiter spins.
+const HELD_FOR: u32 = 100;
+
+/// In each round a new lock, on which no thread has slept, passes from an owner that computes to
+/// a thread that sleeps by then. The wait is the time from before the release to after the lock.
+fn hand_over<L: Lock>(cx: &Context) -> Measured {
+    let locks: Vec<_> = (0..cx.ops).map(|_| CachePadded::new(L::new())).collect();
+    let (held, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+    let epoch = Instant::now();
+    let now = || epoch.elapsed().as_nanos() as u64;
+    let owner = || {
+        for (lock, round) in locks.iter().zip(1..) {
+            lock.with(|released| {
+                held.store(round, Ordering::Release);
+                (0..HELD_FOR).for_each(|_| cx.microsecond.run());
+                *released = now();
+            });
+            await_round(&taken, round);
+        }
+        Waits::new()
+    };
+    let sleeper = || {
+        let mut waits = Waits::new();
+        for (lock, round) in locks.iter().zip(1..) {
+            await_round(&held, round);
+            let wait = lock.with(|released| now() - *released);
+            waits.record(Duration::from_nanos(wait));
+            taken.store(round, Ordering::Release);
+        }
+        waits
+    };
+    let (span, mut waits) = start_all(2, |thread| {
+        let (owner, sleeper) = (&owner, &sleeper);
+        move || if thread == 0 { owner() } else { sleeper() }
+    });
+    let waits = waits.pop().expect("there are two threads");
+    verify("recorded waits", cx.ops, waits.count())?;
+    Ok(Sample::new(span, cx.ops).with_waits(waits))
+}
+
+fn await_round(reached: &AtomicU64, round: u64) {
+    while reached.load(Ordering::Acquire) < round {
+        yield_now();
+    }
 }

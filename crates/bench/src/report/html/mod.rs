@@ -11,7 +11,7 @@ use std::fmt::{self, Display, Write};
 use super::document::{Document, Figures, Row, TIE};
 use super::table::Score;
 use super::{duration, figure, range, times};
-use crate::latency::Latency;
+use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered, tier};
 use axis::Axis;
@@ -174,6 +174,7 @@ fn write_card(page: &mut String, id: &str, row: &Row) -> fmt::Result {
         match row.compares {
             Compares::NsPerOp => "time per operation",
             Compares::P99Ns => "99th percentile of the wait",
+            Compares::P99_9Ns => "99.9th percentile of the wait",
             Compares::P50Ns => "median of the wait",
             Compares::BytesPerOp => "bytes that stay taken per operation",
         },
@@ -254,6 +255,14 @@ fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
         write!(page, "<tr><th scope=\"row\">{what}</th>")?;
         for (_, figures, latency) in &waits {
             write!(page, "<td>{}</td>", duration(value(figures, latency)))?;
+        }
+        page.push_str("</tr>\n");
+    }
+    if waits.iter().any(|(_, _, latency)| latency.turns.is_some()) {
+        page.push_str("<tr><th scope=\"row\">share of turns</th>");
+        for (_, _, latency) in &waits {
+            let turns = latency.turns.map_or_else(String::new, Turns::text);
+            write!(page, "<td>{turns}</td>")?;
         }
         page.push_str("</tr>\n");
     }
