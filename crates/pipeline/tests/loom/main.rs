@@ -1,14 +1,8 @@
 //! The models of this crate, in one program.
 #![cfg(loom)]
 
-#[path = "loom_deque.rs"]
-mod loom_deque;
-#[path = "loom_latch.rs"]
-mod loom_latch;
-#[path = "loom_loop.rs"]
-mod loom_loop;
-#[path = "loom_sleep.rs"]
-mod loom_sleep;
+mod scheduler;
+mod tasks;
 
 /// Explores with up to two preemptions, or fewer if the environment says so.
 fn model(test: impl Fn() + Sync + Send + 'static) {

@@ -2,7 +2,7 @@
 
 #![cfg(loom)]
 
-#[path = "../../channel/tests/model/mod.rs"]
+#[path = "../../../channel/tests/loom/model/mod.rs"]
 mod model;
 
 /// Tests that models hold.
@@ -29,27 +29,15 @@ macro_rules! mistakes {
     )* };
 }
 
-#[path = "loom_cancellation_token.rs"]
-mod loom_cancellation_token;
-#[path = "loom_idle.rs"]
-mod loom_idle;
-#[path = "loom_inbox.rs"]
-mod loom_inbox;
-#[path = "loom_inject.rs"]
-mod loom_inject;
-#[path = "loom_join_set.rs"]
-mod loom_join_set;
-#[path = "loom_own_list.rs"]
-mod loom_own_list;
-#[path = "loom_pool.rs"]
-mod loom_pool;
-#[path = "loom_queue.rs"]
-mod loom_queue;
-#[path = "loom_task.rs"]
-mod loom_task;
-#[path = "loom_task_tracker.rs"]
-mod loom_task_tracker;
-#[path = "loom_turns.rs"]
-mod loom_turns;
-#[path = "loom_wheel.rs"]
-mod loom_wheel;
+mod cancellation_token;
+mod idle;
+mod inbox;
+mod inject;
+mod join_set;
+mod own_list;
+mod pool;
+mod queue;
+mod task;
+mod task_tracker;
+mod turns;
+mod wheel;

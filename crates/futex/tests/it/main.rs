@@ -4,13 +4,10 @@
 
 #![cfg(not(loom))]
 
+#[path = "../common/mod.rs"]
 mod common;
 
-#[path = "split_word.rs"]
 mod split_word;
-#[path = "stress.rs"]
 mod stress;
-#[path = "wait_any.rs"]
 mod wait_any;
-#[path = "wait_wake.rs"]
 mod wait_wake;

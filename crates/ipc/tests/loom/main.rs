@@ -1,10 +1,8 @@
 //! The models of this crate, in one program.
 #![cfg(loom)]
 
-#[path = "loom_primitives.rs"]
-mod loom_primitives;
-#[path = "loom_ring.rs"]
-mod loom_ring;
+mod primitives;
+mod ring;
 
 use std::sync::Arc;
 

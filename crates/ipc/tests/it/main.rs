@@ -2,6 +2,7 @@
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
+#[path = "../common/mod.rs"]
 mod common;
 
 mod awaiting;

@@ -1,7 +1,7 @@
 //! Code that the models of the channels share, beside the code that all models share.
 #![allow(dead_code, unused_imports)] // Each model uses a part of it.
 
-#[path = "../../../core/tests/model/mod.rs"]
+#[path = "../../../../core/tests/loom/model/mod.rs"]
 mod of_all;
 
 use std::future::Future;

@@ -1,10 +1,10 @@
 //! The models of this crate, in one program.
 #![cfg(loom)]
 
-#[path = "loom_scheduler.rs"]
-mod loom_scheduler;
-#[path = "loom_tasks.rs"]
-mod loom_tasks;
+mod deque;
+mod latch;
+mod loops;
+mod sleep;
 
 /// Explores with up to two preemptions, or fewer if the environment says so.
 fn model(test: impl Fn() + Sync + Send + 'static) {

@@ -2,21 +2,14 @@
 
 #![cfg(not(loom))]
 
-#[path = "bad_days.rs"]
 mod bad_days;
-#[path = "budget.rs"]
 mod budget;
+#[path = "../help/mod.rs"]
 mod help;
 #[cfg(target_os = "linux")]
-#[path = "idle.rs"]
 mod idle;
-#[path = "more_workers.rs"]
 mod more_workers;
-#[path = "moving.rs"]
 mod moving;
-#[path = "owned_buf.rs"]
 mod owned_buf;
-#[path = "stalled.rs"]
 mod stalled;
-#[path = "storm.rs"]
 mod storm;

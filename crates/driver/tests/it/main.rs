@@ -2,15 +2,11 @@
 
 #![cfg(all(not(loom), unix))]
 
-#[path = "bad_days.rs"]
 mod bad_days;
+#[path = "../help/mod.rs"]
 mod help;
-#[path = "park.rs"]
 mod park;
-#[path = "readiness.rs"]
 mod readiness;
 #[cfg(io_uring)]
-#[path = "ring.rs"]
 mod ring;
-#[path = "stress.rs"]
 mod stress;

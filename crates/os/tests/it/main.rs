@@ -2,12 +2,8 @@
 
 #![cfg(not(loom))]
 
-#[path = "bad_days.rs"]
 mod bad_days;
-#[path = "files.rs"]
 mod files;
-#[path = "moving.rs"]
 mod moving;
 #[cfg(io_uring)]
-#[path = "ring.rs"]
 mod ring;

@@ -1,0 +1,8 @@
+//! The models of this crate, in one program.
+
+#![cfg(loom)]
+
+#[path = "../../../core/tests/loom/model/mod.rs"]
+mod model;
+
+mod memory;

@@ -1,0 +1,10 @@
+//! The models of this crate, in one program.
+
+#![cfg(loom)]
+
+mod model;
+
+mod biased_lock;
+mod fences;
+mod mutex;
+mod wait_queue;
