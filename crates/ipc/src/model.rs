@@ -1,4 +1,4 @@
-//! The ring, for the models in `tests/loom_*.rs`.
+//! The ring, for the models in `tests/loom`.
 
 use std::time::Instant;
 
