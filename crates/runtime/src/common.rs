@@ -10,6 +10,7 @@ use crate::io::Drivers;
 use crate::metrics::Totals;
 use crate::runtime_id::Id;
 use crate::seed::Seeds;
+use crate::stalls::Stalls;
 use crate::timers::{Clock, Wheels};
 use blitz_io_core::ThreadId;
 
@@ -26,6 +27,8 @@ pub(crate) struct Common {
     /// The timers; `None` if they have not been enabled.
     pub(crate) time: Option<Wheels>,
     pub(crate) hooks: Hooks,
+    /// The polls that take too long, if there is a hook for them.
+    pub(crate) stalls: Option<Arc<Stalls>>,
     pub(crate) config: Config,
     /// Random numbers that can be had again.
     pub(crate) seeds: Seeds,
@@ -33,6 +36,11 @@ pub(crate) struct Common {
 }
 
 impl Common {
+    /// Whether each poll is observed by a hook.
+    pub(crate) fn observes_polls(&self) -> bool {
+        self.hooks.polls() || self.stalls.is_some()
+    }
+
     /// Ends the waits for I/O, after the tasks have ended.
     pub(crate) fn shut_down_io(&self) {
         #[cfg(feature = "io")]

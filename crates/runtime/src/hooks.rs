@@ -3,8 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::core::Id;
+use crate::stalls::StallCallback;
 
 /// Called when something happens to a thread.
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
@@ -53,6 +55,8 @@ pub(crate) struct Hooks {
     pub(crate) on_task_terminate: Option<TaskCallback>,
     pub(crate) before_task_poll: Option<TaskCallback>,
     pub(crate) after_task_poll: Option<TaskCallback>,
+    /// A poll has taken so long.
+    pub(crate) on_worker_stalled: Option<(Duration, StallCallback)>,
 }
 
 impl Hooks {

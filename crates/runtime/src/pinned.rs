@@ -57,6 +57,9 @@ where
     F: Pinnable<Output: Send + 'static> + 'static,
 {
     let id = Id::next();
+    if let Some(stalls) = &handle.common().stalls {
+        stalls.spawned(id, meta);
+    }
     // SAFETY: `Pinnable` promises what is asked.
     unsafe { handle.spawn_pinned(traced!(task(future, "fiber", meta, id)), id) }
 }

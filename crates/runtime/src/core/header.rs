@@ -430,6 +430,11 @@ impl Id {
         unsafe { task.as_ref() }.map(Header::id)
     }
 
+    /// The id of a number; `None` for 0.
+    pub(crate) fn from_u64(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+
     /// The number.
     pub(crate) fn as_u64(self) -> u64 {
         self.0.get()

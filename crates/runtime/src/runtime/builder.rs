@@ -11,6 +11,7 @@ use crate::config::{Config, UnhandledPanic};
 use crate::hooks::{Hooks, TaskMeta};
 use crate::metrics::HistogramConfiguration;
 use crate::seed::RngSeed;
+use crate::stalls::StalledWorker;
 
 /// After how many polls a worker checks timers and the driver.
 const EVENT_INTERVAL: u32 = 61;
@@ -406,6 +407,44 @@ impl Builder {
         /// Sets a function that is called after each poll of a task. It must not panic, and
         /// should be very fast.
         on_after_task_poll(&TaskMeta<'_>) sets after_task_poll;
+    }
+
+    /// Sets a function that is called once for each poll that lasts longer than `after`: its task
+    /// blocks the thread, or computes for long.
+    ///
+    /// A thread of its own calls it, so it is called also when all workers are stalled. It looks
+    /// eight times in `after`, and at least four times in a second. The function must not panic,
+    /// and should not block: it is not called for other workers meanwhile. It is not called for the
+    /// future of [`Runtime::block_on`].
+    ///
+    /// Each poll reads the clock and each spawn takes a lock while there is such a function.
+    /// [`RuntimeMetrics::worker_current_poll`](crate::runtime::RuntimeMetrics::worker_current_poll)
+    /// is known then.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    ///
+    /// let (seen, sees) = mpsc::channel();
+    /// let runtime = Builder::new_multi_thread()
+    ///     .on_worker_stalled(Duration::from_millis(10), move |stalled| {
+    ///         let _ = seen.send((stalled.task_id(), stalled.elapsed()));
+    ///     })
+    ///     .build()?;
+    /// let (end, ends) = mpsc::channel::<()>();
+    /// let blocks = runtime.spawn(async move { ends.recv() });
+    /// let (task, elapsed) = sees.recv().unwrap();
+    /// assert!(task == blocks.id() && elapsed >= Duration::from_millis(10));
+    /// drop(end);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_worker_stalled<F>(&mut self, after: Duration, f: F) -> &mut Self
+    where
+        F: Fn(&StalledWorker<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.on_worker_stalled = Some((after, Arc::new(f)));
+        self
     }
 
     /// Sets after how many polls a worker checks the global queue before its own. By

@@ -13,6 +13,7 @@ use crate::runtime_id::Id;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::scheduler::{self, multi_thread};
 use crate::seed::Seeds;
+use crate::stalls::Stalls;
 use crate::time;
 use crate::timers::{Clock, Wheels};
 use blitz_io_core::ThreadId;
@@ -46,6 +47,8 @@ fn common(builder: &Builder) -> io::Result<Common> {
     let may_pause = builder.kind == Kind::CurrentThread;
     let clock = Arc::new(Clock::new(may_pause, config.start_paused));
     let wheels = || Wheels::new(config.worker_threads, &clock);
+    let stalls = builder.hooks.on_worker_stalled.clone();
+    let workers = config.worker_threads;
     Ok(Common {
         #[cfg(feature = "io")]
         io: crate::io::Drivers::new(&config)?,
@@ -54,6 +57,9 @@ fn common(builder: &Builder) -> io::Result<Common> {
         time: config.enable_time.then(wheels),
         clock,
         hooks: builder.hooks.clone(),
+        stalls: stalls
+            .map(|(after, hook)| Stalls::start(after, hook, workers))
+            .transpose()?,
         seeds: Seeds::new(builder.seed.as_ref()),
         totals: Totals::default(),
         config,

@@ -167,6 +167,17 @@ impl RuntimeMetrics {
         Duration::from_nanos(self.worker(worker).mean_poll_nanos.get())
     }
 
+    /// Returns for how long a worker has been in the poll of its current task. `None` if it polls
+    /// none, and always without
+    /// [`Builder::on_worker_stalled`](crate::runtime::Builder::on_worker_stalled).
+    #[track_caller]
+    #[must_use]
+    pub fn worker_current_poll(&self, worker: usize) -> Option<Duration> {
+        let _exists = self.worker(worker);
+        let stalls = self.handle.inner.common().stalls.as_ref();
+        stalls?.current_poll(worker)
+    }
+
     /// Returns the thread that a worker was on when it last began to run tasks.
     #[track_caller]
     #[must_use]

@@ -33,3 +33,4 @@ pub use crate::metrics::{
 };
 pub use crate::runtime_id::Id;
 pub use crate::seed::RngSeed;
+pub use crate::stalls::StalledWorker;

@@ -52,20 +52,31 @@ impl Base {
     pub(super) fn run_observed(
         &self,
         task: Notified,
+        worker: usize,
         counters: &Counters,
         may_count: impl FnOnce() -> bool,
     ) -> Ran {
         let id = task.id();
+        let stalls = self.common.stalls.as_ref();
         let began = counters.watches_polls().then(Instant::now);
         let hooks = &self.common.hooks;
         if let Some(hook) = &hooks.before_task_poll {
             hooks::tell(hook, id);
         }
+        if let Some(stalls) = stalls {
+            stalls.poll_begins(worker, id);
+        }
         let ran = task.run();
         if let Some(hook) = &hooks.after_task_poll {
             hooks::tell(hook, id);
         }
-        if let Some(began) = began.filter(|_| may_count()) {
+        if !may_count() {
+            return ran;
+        }
+        if let Some(stalls) = stalls {
+            stalls.poll_ends(worker);
+        }
+        if let Some(began) = began {
             counters.poll_took(began.elapsed());
         }
         ran
@@ -264,8 +275,12 @@ impl<S: Scheduler> Schedule for Reference<S> {
 
     #[inline]
     fn terminated(&self, id: Id) {
-        if let Some(hook) = &self.scheduler().base().common.hooks.on_task_terminate {
+        let common = &self.scheduler().base().common;
+        if let Some(hook) = &common.hooks.on_task_terminate {
             hooks::tell(hook, id);
+        }
+        if let Some(stalls) = &common.stalls {
+            stalls.ended(id);
         }
     }
 }

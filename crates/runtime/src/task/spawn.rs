@@ -70,6 +70,9 @@ where
     F::Output: 'static,
 {
     let id = Id::next();
+    if let Some(stalls) = &handle.common().stalls {
+        stalls.spawned(id, meta);
+    }
     // SAFETY: as the caller promises.
     unsafe {
         if size_of::<F>() > BOX_ABOVE {

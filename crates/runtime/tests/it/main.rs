@@ -15,6 +15,7 @@ mod multi_thread_shutdown;
 mod runtime_parity;
 mod scope;
 mod shutdown;
+mod stalls;
 mod task_parity;
 mod task_stress;
 mod tasks_together_parity;

@@ -80,7 +80,7 @@ impl Core {
             tick: Cell::new(0),
             timers_at: Cell::new(0),
             inject_at: Cell::new(1),
-            observes_polls: shared.base.common.hooks.polls() || shared.counters.watches_polls(),
+            observes_polls: shared.base.common.observes_polls() || shared.counters.watches_polls(),
             forced_yields: Cell::new(0),
             thread: Cell::new(None),
             event_interval: config.event_interval,
@@ -270,7 +270,7 @@ impl Core {
     #[inline]
     fn run(&self, shared: &Shared, task: Notified) {
         let ran = if self.observes_polls {
-            coop::budget(|| shared.base.run_observed(task, &shared.counters, || true))
+            coop::budget(|| shared.base.run_observed(task, 0, &shared.counters, || true))
         } else {
             coop::budget(|| task.run())
         };

@@ -98,6 +98,10 @@ impl Drop for AbortOnPanic {
 fn run_tasks(worker: &Worker) {
     let core = worker.core();
     core.counters.is_run_by(std::thread::current().id());
+    if let Some(stalls) = &worker.shared.base.common.stalls {
+        // The thread before may have given the core away in the middle of a poll.
+        stalls.poll_ends(worker.index);
+    }
     core.local.busy.set(Stopwatch::start());
     while worker.has_core.get() {
         let task = worker.next().or_else(|| {

@@ -96,7 +96,7 @@ impl Worker {
         let lifo_enabled = !common.config.disable_lifo_slot;
         Self {
             core: NonNull::from(core),
-            observes_polls: common.hooks.polls() || core.counters.watches_polls(),
+            observes_polls: common.observes_polls() || core.counters.watches_polls(),
             shared,
             index,
             has_core: Cell::new(true),
@@ -403,7 +403,7 @@ impl Worker {
 
     fn run_observed(&self, task: Notified) -> Ran {
         let (base, counters) = (&self.shared.base, &self.core().counters);
-        base.run_observed(task, counters, || self.has_core.get())
+        base.run_observed(task, self.index, counters, || self.has_core.get())
     }
 
     /// A task that was polled wants to be polled again, behind the others.
