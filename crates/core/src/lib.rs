@@ -3,6 +3,9 @@
 //! This crate has no stable interface: any release may change anything. The crates that depend on
 //! it name its exact version.
 
+// Its pages are for those who read its source.
+#![allow(rustdoc::private_intra_doc_links)]
+
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
