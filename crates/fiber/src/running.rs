@@ -68,8 +68,10 @@ pub(crate) struct Running {
     polling: Cell<bool>,
     /// The fiber was dropped.
     unwinding: Cell<bool>,
+    /// This and the stack are for the message of an overflow.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "the system reports overflows"))]
     name: Option<Box<str>>,
-    /// For the message of an overflow.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "the system reports overflows"))]
     stack: Addresses,
 }
 
@@ -232,6 +234,7 @@ impl Drop for Leave<'_> {
 }
 
 /// Gives the fiber that runs on this thread to `with`, if there is one.
+#[cfg(unix)]
 pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
     // SAFETY: a fiber in the chain has not ended, and its stack stays where it is. The
     // reference does not leave the call, which is further down that stack, or in a signal handler

@@ -104,10 +104,16 @@ pub(super) fn map(size: usize, free: &mut Vec<Region>) -> io::Result<()> {
     Ok(())
 }
 
+/// Asks for addresses only. The BSDs have no such flag, and reserve nothing anyway.
+#[cfg(not(any(target_os = "freebsd", target_os = "openbsd", target_os = "netbsd")))]
+const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
+#[cfg(any(target_os = "freebsd", target_os = "openbsd", target_os = "netbsd"))]
+const NO_RESERVE: libc::c_int = 0;
+
 /// Maps memory, none of which is used yet.
 fn reserve(size: usize) -> io::Result<NonZeroUsize> {
     let rights = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANON | NO_RESERVE;
     // SAFETY: a new mapping wherever the system chooses.
     let slab = unsafe { libc::mmap(ptr::null_mut(), size, rights, flags, -1, 0) };
     if slab == libc::MAP_FAILED {
