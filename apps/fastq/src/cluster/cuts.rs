@@ -304,7 +304,7 @@ mod tests {
                 .iter()
                 .map(|cut| (cut.record, cut.line, cut.skip))
                 .collect();
-            assert_eq!(found, [(0, 2, 3), (2, 11, 25)], "pieces of {size}");
+            assert_eq!(found, [(0, 2, 3), (2, 11, 22)], "pieces of {size}");
         }
     }
 
