@@ -60,6 +60,7 @@ mod runtime_id;
 mod scheduler;
 #[cfg(not(loom))]
 mod seed;
+#[cfg(not(loom))]
 mod stalls;
 #[cfg_attr(loom, path = "task/loom.rs")]
 pub mod task;

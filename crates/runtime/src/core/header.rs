@@ -431,6 +431,7 @@ impl Id {
     }
 
     /// The id of a number; `None` for 0.
+    #[cfg(not(loom))]
     pub(crate) fn from_u64(number: u64) -> Option<Self> {
         NonZeroU64::new(number).map(Self)
     }
