@@ -84,12 +84,14 @@ struct test {
     void (*function)(void);
 };
 
-// Runs each test with threads, with fibers, and with both.
+// Runs each test with threads, with fibers, and with both; with threads alone if the variable
+// BLITZ_TEST_THREADS is set.
 static inline int run_tests(const struct test *tests, size_t count) {
     static const char *const names[] = {"threads", "fibers", "both"};
+    int last = getenv("BLITZ_TEST_THREADS") ? THREADS : MIXED;
     unsigned passed = 0;
     for (size_t i = 0; i < count; i++) {
-        for (int f = THREADS; f <= MIXED; f++) {
+        for (int f = THREADS; f <= last; f++) {
             flavour = (enum flavour)f;
             printf("test %s (%s) ... ", tests[i].name, names[f]);
             fflush(stdout);
