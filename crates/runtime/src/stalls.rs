@@ -5,9 +5,9 @@
 //! all workers may be stalled at once. It ends soon after the runtime.
 //!
 //! 1. A worker stores the task, then the time, and 0 as the time after the poll.
-//! 2. The thread loads the task, the time, and the task again. All stores are releases, and all loads
-//!    acquire. So the time is not older than the 0 before the first load's task, and a time of the
-//!    next task makes the second load differ.
+//! 2. The thread loads the time, the task, and the time again. All stores are releases, and all loads
+//!    acquire. So the task is that of the first time or of a later poll. The second load then finds
+//!    the 0 before that later poll, or what was stored after it, and differs from the first.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -160,9 +160,9 @@ impl Stalls {
     /// Returns the task that a worker polls, and since when.
     fn poll(&self, worker: usize) -> Option<(Id, u64)> {
         let polling = &self.workers[worker];
-        let task = polling.task.load(Ordering::Acquire);
         let since = polling.since.load(Ordering::Acquire);
-        let is_same = polling.task.load(Ordering::Acquire) == task;
+        let task = polling.task.load(Ordering::Acquire);
+        let is_same = polling.since.load(Ordering::Acquire) == since;
         Some((Id::from_u64(task)?, since)).filter(|_| is_same && since != 0)
     }
 
