@@ -5,24 +5,24 @@
 //! up to a power of two, and a sender never waits for room. A receiver that is slower than that
 //! gets an error with the number of values that it has missed
 //! ([`RecvError::Lagged`](error::RecvError::Lagged)). It goes on with the oldest value that is
-//! left. A value is dropped when the last receiver has got it, or when it is overwritten.
+//! left. The channel drops a value when the last receiver has got it, or when a sender overwrites
+//! it.
 //!
 //! Names and semantics are those of `tokio::sync::broadcast`. Additions:
 //! [`Receiver::blocking_recv_timeout`], and [`Sender::blocking_closed`] with and without a
 //! time-out. Differences:
 //!
 //! * The last receiver of a value gets the value itself instead of a clone.
-//! * `len` and `is_empty` take no lock.
+//! * `len` and `is_empty` wait for no clone.
 //! * No value's `Drop` runs under a lock.
 //!
 //! # Restrictions on a value's `Clone`
 //!
-//! Receivers clone a value one after the other, as `T` need not be `Sync`. No sender waits for a
-//! clone: a sender that overwrites the value leaves it to the receiver that clones it. So a
-//! value's `Clone` may use the channel, and send into it. Only other receivers of that very value
-//! wait. Hence two exceptions, which are deadlocks: a `Clone` must neither receive its own value
-//! again, nor drop a receiver that has yet to get it. Nor may it wait for another thread that
-//! does so.
+//! Receivers clone a value one after the other, as `T` need not be `Sync`. While a receiver clones
+//! a value, the other receivers of this value wait, and so does a sender that overwrites it. A
+//! `Clone` may use the channel, and send into it, except that it must not overwrite its own
+//! value, receive it again, or drop a receiver that has yet to get it: these are deadlocks. Nor may
+//! it wait for another thread that does one of them.
 //!
 //! ```
 //! use blitz_io::sync::broadcast;
@@ -45,165 +45,61 @@
 
 // # The ring
 //
-// Values are numbered in the order of sending; a value's *position* is its number.
-// `tail` holds the position of the next value. The value of position `p` is in the cell
-// of place `p % capacity`, whose `stamp` is `p`, and whose `unread` counts the receivers
-// that have yet to get it. With `unread` zero the cell is *spent* and holds nothing.
-//
-//                     fill, announce (stamp = p, unread = receivers)
-//        spent ------------------------------------------------------> unread
-//          ^                                                            |  |
-//          |     get / renounce by the last one: unread = 0             |  |
-//          +------------------------------------------------------------+  |
-//          |          overwritten, not in use: evict, fill, announce       |
-//        unread, of a later position <-------------------------------------+
-//          |                                                               |
-//          |   overwritten, in use: another cell takes the place           |
-//          +--- free <--- retired by the last that uses it <--- replaced <-+
-//
-// A receiver is *entitled* to the value of position `p` if `unread` counts it: it subscribed
-// before `p` was sent, and has neither got the value nor given it up. It knows this from `next`,
-// which is then not above `p`. It loses the right when the value is overwritten.
+// Values are numbered in the order of sending; a value's *position* is its number. `tail` holds
+// the position of the next value. The value of position `p` is in the slot `p % capacity`, beside
+// `p` and the number of receivers that have yet to get it (`unread`).
 //
 // # Locks
 //
-// The tail's lock is the lock of the queue `waiting`. Under it `tail` and `receivers`
-// change, values and cells are put into places, and receivers join the queue.
+// The lock of the queue `waiting` guards the tail: under it `tail` and `receivers` change, values
+// are put into slots, and receivers join the queue. Each slot has a lock of its own. A receiver
+// holds it while it takes or clones the value, which is the only user code that runs under a lock.
 //
-// A cell's lock is held by the thread that uses an unread value: a receiver that clones it
-// or takes it out, a sender that overwrites it. It is a real mutex and not a count of
-// readers: a clone may change the value through a `Cell`, and `T` need not be `Sync`.
-// It is the only lock under which user code runs, a clone; so only those receivers
-// wait for it that need exactly that clone to be over: those of the same value.
-// A thread that needs both takes the cell's lock first.
-//
-// A *spent* cell is filled without its lock:
-//
-// 1. A receiver that gets a value has found the stamp equal to its `next`, under the cell's lock.
-//    So it is entitled, and the cell is not spent until this receiver has counted `unread` down.
-// 2. That store (release) is the last use of the value, and the sender has seen it (acquire). So
-//    no entitled receiver is at work in a spent cell.
-// 3. A receiver that has found its stamp, and then lost its right, may still lock the cell. It
-//    looks at the stamp again. Its value was overwritten, or the cell retired, under that lock,
-//    so it sees another stamp and touches nothing. Positions are never used again.
-//
-// The last receiver moves the value out. Others clone it, and a clone that panics is
-// caught under the lock and goes on after it, when the receiver has been counted.
-//
-// # Overwriting a value that is in use
-//
-// A sender that overwrites does not wait. If it cannot lock the cell at once, it puts a free cell
-// in its place, under the tail's lock, unless the tail has moved on. So one sender replaces a
-// cell once, and a cell that is in a place is not *replaced*. Receivers entitled to the old value
-// that have found its cell may still get it. Others find a later stamp, and lag.
-//
-// A replaced cell is *retired*, under its lock. Its value, if it has one, is taken out to be
-// dropped, `unread` and the stamp are cleared, and it is free for another place. The sender sets
-// `replaced`, passes the heavy fence, and then tries the lock. Each thread that has released the
-// lock passes the light fence, then looks at `replaced`, and tries the lock if it is set. By the
-// two fences, a look that sees `replaced` follows every sender that finds the lock taken. If the
-// thread of that look finds the lock taken, its holder will look as well. So the last one to
-// release it retires the cell, and the value is dropped then, and only once, as `replaced` is
-// cleared under the lock.
-//
-// No replaced cell is missed:
-//
-// 1. If the sender finds the lock taken after the heavy fence, that section is released after the
-//    fence. So its look, and that of every later section, sees `replaced`.
-// 2. The thread of the last section, in the order of the lock's changes, reads its own release,
-//    finds the lock free, and retires the cell.
-// 3. Without either fence the sender may see an old lock, and the receiver an old `replaced`. The
-//    value then stays until the ring is dropped, which frees its memory only.
-//
-// No model shows the sender's part: its look at the lock is a read-modify-write, which reads the
-// newest value as far as the model goes. The sender needs the fence because the receiver's own
-// may be light, so that its release may not be visible yet.
-//
-// Cells are allocated where none is free, and live as long as the channel: a receiver may
-// look at a cell that is not in its place any more. There are no more of them beside the
-// capacity than were in use at one time.
-//
-// # Taking without a lock
-//
-// As long as no value has ever been overwritten in a channel (`Lag`), the last receiver of a
-// value does without the cell's lock. It sets `taker`, looks whether there still is no lag, moves
-// the value out, and clears `unread`. While it is entitled, no other receiver is, and only an
-// overwriting sender could disturb it:
-//
-// 1. The first sender that has to overwrite announces lag and passes the heavy fence. Then, like
-//    all that overwrite after it, it looks at `taker` before it locks the cell.
-// 2. By the fence (`fences` in blitz-io-core) every receiver is one of two kinds. Either the sender
-//    sees its `taker`: the cell is in use, and replaced. Or the receiver sees the lag, and goes
-//    to the lock.
-// 3. Lag counts as known only after the fence, so that another sender may rely on it.
-// 4. Lag is never forgotten. A receiver may have found its stamp, and sleep, while its value is
-//    overwritten and the cell goes round. When it then sets `taker` on top of another's, that
-//    other receiver cannot be a taker without a lock any more. Before the first lag there are no
-//    such receivers.
-//
-// A replaced cell whose `taker` is set is left alone. Either the taker moves the value out, and
-// the cell is never used again; that happens at most once to each receiver. Or it has seen the
-// lag, clears `taker`, locks the cell, and afterwards retires it.
-//
-// # Cost
-//
-// A send is one read-modify-write (the lock of the tail; releasing is a plain store). A receive
-// is one (the lock of the cell), for the last receiver none before there was lag. An attempt that
-// finds no value is two loads. A send that overwrites an unread value is three
-// read-modify-writes. The first of these in a channel also pays the heavy fence, and so does one
-// that finds the value in use. Tokio's send has four, and its receive two.
-//
-// # Empty, closed, lagging, or unread
-//
-// A receiver that does not find its stamp looks at the tail:
-//
-// - Equal to `next`: there is no value, and if the channel is closed, there will be none.
-// - More than the capacity ahead: the receiver lags.
-// - In between: there is a value. But a sender may be between the tail and the stamp, or another
-//   may just have overwritten it. So the receiver looks at the tail again under the lock, with no
-//   sender at work.
-//
-// The tail is written before the stamp, so no receiver is ever ahead of it.
+// 1. A sender takes the tail's lock, and then the slot's, if that is free. If not, it releases the
+//    tail's lock, waits for the slot, and begins again. So no thread waits for a slot under the
+//    tail's lock, and a clone may use the channel.
+// 2. Under both locks, a sender exchanges the value, sets the slot's position and moves the tail.
+//    A receiver that sees its position in the slot, or the tail above it, locks the slot. It finds
+//    its value there, or a later position. Then it lags, and the tail shows that, as the sender
+//    moved the tail before it released the slot.
+// 3. `unread` counts the receivers of the moment of sending, as `receivers` changes under the
+//    tail's lock only. A receiver that subscribes starts at the tail of that moment. A receiver
+//    that is dropped leaves `receivers` first, and then gives up the values between its `next` and
+//    the tail of that moment. So each receiver that `unread` counts gets the value, gives it up,
+//    or lags. The last one takes the value out.
 //
 // # No wake-up is lost
 //
-// A receiver joins the queue under the tail's lock and only if the tail says there
-// that nothing has come and the channel is open. A send changes the tail under that
-// lock and sees there whether the queue is empty. So either the receiver sees the value, or
-// the send sees the receiver, and then wakes all receivers in the queue. It is the same with
-// the last sender, which closes the tail.
+// 1. A receiver joins the queue under the tail's lock, and only if the tail says there that no
+//    value has come and the channel is open.
+// 2. A sender moves the tail under that lock, and looks there whether the queue is empty.
+// 3. So either the receiver sees the value, or the sender sees the receiver, and then wakes all
+//    receivers in the queue. The last sender, which closes the tail, does the same.
 //
-// A sender that waits for the last receiver's end looks at the number of receivers
-// under the lock of `close_waiters`; the last receiver empties that queue after it has
-// written the zero. So either the sender sees the zero, or it is found in the queue.
+// A sender that waits for the last receiver's end looks at the number of receivers under the lock
+// of `close_waiters`. The last receiver empties that queue after it has written the zero. So
+// either the sender sees the zero, or the receiver finds it in the queue.
 //
-// # A receiver that goes
+// # Source
 //
-// It is taken out of `receivers` under the tail's lock, so that values sent later do not count
-// it, and then gives up, one after the other, those sent before. When a value's drop panics, it
-// still goes on with the others.
-//
-// When all ends have gone, all cells are spent, so nothing is left to drop.
-//
-// # Sources
-//
-// The ring with a stamp per place is Dmitry Vyukov's bounded queue; a count of readers
-// per place is how Tokio's channel does it.
+// A ring of slots, each with a lock, a position and a count of readers, is Tokio's channel.
 
-mod cell;
-pub mod error;
 mod receiver;
-mod ring;
 mod sender;
-mod shared;
+
+use std::mem;
+
+use blitz_io_core::{List, Lock, Panics, WaitQueue};
+use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use error::{SendError, TryRecvError};
 
 pub use receiver::Receiver;
 pub use sender::{Sender, WeakSender};
 
 /// Creates a channel that keeps `capacity` values, rounded up to a power of two.
 ///
-/// All memory is allocated here, except where a value is overwritten while a receiver
-/// clones it: that receiver keeps its place in memory, and the channel takes another.
+/// All memory is allocated here.
 ///
 /// # Panics
 ///
@@ -221,4 +117,412 @@ pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let tx = Sender::with_receivers(capacity, 1);
     let rx = Receiver::new(tx.shared.clone(), 0);
     (tx, rx)
+}
+
+/// How many receivers a channel can have.
+const MAX_RECEIVERS: u32 = u32::MAX >> 2;
+
+/// Where the next value goes, and whether the channel is closed, in one word:
+/// `position * 2 + closed`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Tail(u64);
+
+impl Tail {
+    const fn new(position: u64, closed: bool) -> Self {
+        Self(position << 1 | closed as u64)
+    }
+
+    #[inline]
+    const fn position(self) -> u64 {
+        self.0 >> 1
+    }
+
+    #[inline]
+    const fn is_closed(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+/// The position of a slot that has never been used.
+const NEVER: u64 = u64::MAX;
+
+struct Slot<T> {
+    /// The position of the value that was put in last. Written under the lock.
+    position: AtomicU64,
+    /// How many receivers have yet to get the value. Written under the lock.
+    unread: AtomicU32,
+    /// The value, until the last receiver gets it.
+    value: Lock<Option<T>>,
+}
+
+impl<T> Slot<T> {
+    fn new() -> Self {
+        Self {
+            position: AtomicU64::new(NEVER),
+            unread: AtomicU32::new(0),
+            value: Lock::new(None),
+        }
+    }
+
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.unread.load(Ordering::Acquire) == 0
+    }
+
+    /// Counts a receiver as one that has got the value. Returns whether it is the last one. The
+    /// caller holds the lock.
+    #[inline]
+    fn count_down(&self) -> bool {
+        let unread = self.unread.load(Ordering::Relaxed) - 1;
+        self.unread.store(unread, Ordering::Release);
+        unread == 0
+    }
+
+    /// Whether the value of this position was put in last.
+    #[inline]
+    fn holds(&self, position: u64) -> bool {
+        self.position.load(Ordering::Acquire) == position
+    }
+
+    /// Gets the value at `*next` for a receiver, and moves `*next` on. `None` if a sender has
+    /// overwritten it. If the clone panics, the value counts as got.
+    #[inline]
+    fn get(&self, next: &mut u64) -> Option<T>
+    where
+        T: Clone,
+    {
+        let mut value = self.value.lock();
+        if !self.holds(*next) {
+            return None;
+        }
+        *next += 1;
+        if self.count_down() {
+            value.take()
+        } else {
+            value.clone()
+        }
+    }
+
+    /// Gives the value at `position` up, if no sender has overwritten it. The last receiver
+    /// returns it, to be dropped without the lock.
+    fn give_up(&self, position: u64) -> Option<T> {
+        let mut value = self.value.lock();
+        if self.holds(position) && self.count_down() {
+            value.take()
+        } else {
+            None
+        }
+    }
+}
+
+/// State shared by both ends. See the head of this file.
+struct Shared<T> {
+    /// As many as a power of two.
+    slots: Box<[Slot<T>]>,
+    /// A [`Tail`]. Written under the lock of `waiting`.
+    tail: AtomicU64,
+    /// How many receivers there are. Written under the lock of `waiting`.
+    receivers: AtomicU32,
+    /// Receivers that wait for a value. Its lock is the lock of the tail.
+    waiting: WaitQueue,
+    /// Senders that wait until there are no receivers.
+    close_waiters: WaitQueue,
+    senders: AtomicUsize,
+    weak_senders: AtomicUsize,
+}
+
+/// The result of an attempt to send.
+enum Attempt<'a, T> {
+    /// The value goes to so many receivers, some of which wait for it if `awaited`.
+    Sent {
+        receivers: u32,
+        awaited: bool,
+    },
+    NoReceivers,
+    /// A receiver uses the value that would be overwritten.
+    InUse(&'a Slot<T>),
+}
+
+impl<T> Shared<T> {
+    /// With one sender, and as many receivers.
+    #[track_caller]
+    fn new(capacity: usize, receivers: u32) -> Self {
+        assert!(capacity > 0, "broadcast channel capacity cannot be zero");
+        assert!(
+            capacity <= usize::MAX >> 1,
+            "broadcast channel capacity exceeded `usize::MAX / 2`"
+        );
+        let slots = (0..capacity.next_power_of_two()).map(|_| Slot::new());
+        Self {
+            slots: slots.collect(),
+            tail: AtomicU64::new(Tail::new(0, receivers == 0).0),
+            receivers: AtomicU32::new(receivers),
+            waiting: WaitQueue::new(),
+            close_waiters: WaitQueue::new(),
+            senders: AtomicUsize::new(1),
+            weak_senders: AtomicUsize::new(0),
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    #[inline]
+    fn slot(&self, position: u64) -> &Slot<T> {
+        // The remainder fits into a `usize`, even if the cast cuts off high bits first.
+        &self.slots[position as usize & (self.slots.len() - 1)]
+    }
+
+    #[inline]
+    fn tail(&self) -> Tail {
+        Tail(self.tail.load(Ordering::Acquire))
+    }
+
+    /// Writes the tail. The caller holds its lock.
+    #[inline]
+    fn set_tail(&self, position: u64, closed: bool) {
+        let tail = Tail::new(position, closed);
+        self.tail.store(tail.0, Ordering::Release);
+    }
+
+    /// How many receivers there are.
+    fn receivers(&self) -> u32 {
+        self.receivers.load(Ordering::Acquire)
+    }
+
+    /// Sends a value. Returns how many receivers it goes to.
+    #[inline]
+    fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        // After the send, this holds the value that was overwritten.
+        let mut value = Some(value);
+        loop {
+            match self.waiting.locked(|list| self.try_send(list, &mut value)) {
+                Attempt::Sent { receivers, awaited } => {
+                    if awaited {
+                        self.wake_receivers();
+                    }
+                    return Ok(receivers as usize);
+                }
+                Attempt::NoReceivers => return Err(SendError(value.expect("it was not sent"))),
+                Attempt::InUse(slot) => drop(slot.value.lock()),
+            }
+        }
+    }
+
+    /// Exchanges `value` for the one in the next slot. The caller holds the tail's lock.
+    #[inline]
+    fn try_send(&self, list: &List<()>, value: &mut Option<T>) -> Attempt<'_, T> {
+        let receivers = self.receivers.load(Ordering::Relaxed);
+        if receivers == 0 {
+            return Attempt::NoReceivers;
+        }
+        let position = self.tail().position();
+        let slot = self.slot(position);
+        let Some(mut place) = slot.value.try_lock() else {
+            return Attempt::InUse(slot);
+        };
+        mem::swap(&mut *place, value);
+        slot.position.store(position, Ordering::Release);
+        slot.unread.store(receivers, Ordering::Release);
+        self.set_tail(position + 1, false);
+        Attempt::Sent {
+            receivers,
+            awaited: !list.is_empty(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_receivers(&self) {
+        self.waiting.notify_all();
+    }
+
+    /// How many slots have a value that some receiver has yet to get. They are the
+    /// youngest ones: a receiver that has got a value has got all before it.
+    fn len(&self) -> usize {
+        self.waiting.locked(|_| {
+            let tail = self.tail().position();
+            let (mut spent, mut most) = (0, self.capacity());
+            while spent < most {
+                let middle = spent + (most - spent) / 2;
+                if self.slot(tail.wrapping_add(middle)).is_spent() {
+                    spent = middle + 1;
+                } else {
+                    most = middle;
+                }
+            }
+            (self.capacity() - spent) as usize
+        })
+    }
+
+    /// Whether every receiver has got everything.
+    fn is_empty(&self) -> bool {
+        let tail = self.tail().position();
+        self.slot(tail.wrapping_sub(1)).is_spent()
+    }
+
+    /// Closes the channel: the last sender has gone.
+    fn close(&self) {
+        self.waiting
+            .locked(|_| self.set_tail(self.tail().position(), true));
+        self.waiting.notify_all();
+    }
+
+    /// Gets the value at `*next` for a receiver, and moves `*next` on. A receiver that lags is
+    /// moved on to the oldest value.
+    #[inline]
+    fn take(&self, next: &mut u64) -> Result<T, TryRecvError>
+    where
+        T: Clone,
+    {
+        if self.slot(*next).holds(*next) {
+            if let Some(value) = self.slot(*next).get(next) {
+                return Ok(value);
+            }
+        }
+        self.take_behind_the_tail(next)
+    }
+
+    #[inline(never)]
+    fn take_behind_the_tail(&self, next: &mut u64) -> Result<T, TryRecvError>
+    where
+        T: Clone,
+    {
+        loop {
+            let tail = self.tail();
+            let behind = tail.position() - *next;
+            if behind == 0 {
+                return Err(if tail.is_closed() {
+                    TryRecvError::Closed
+                } else {
+                    TryRecvError::Empty
+                });
+            }
+            if behind > self.capacity() {
+                let missed = behind - self.capacity();
+                *next += missed;
+                return Err(TryRecvError::Lagged(missed));
+            }
+            if let Some(value) = self.slot(*next).get(next) {
+                return Ok(value);
+            }
+        }
+    }
+
+    /// Adds a receiver. Returns the position of the first value that it will get.
+    #[track_caller]
+    fn subscribe(&self) -> u64 {
+        let next = self.waiting.locked(|_| {
+            let receivers = self.receivers.load(Ordering::Relaxed);
+            if receivers == MAX_RECEIVERS {
+                return None;
+            }
+            self.receivers.store(receivers + 1, Ordering::Release);
+            let position = self.tail().position();
+            // If it was closed, that was for lack of receivers, as there is a sender.
+            self.set_tail(position, self.tail().is_closed() && receivers != 0);
+            Some(position)
+        });
+        next.expect("max receivers")
+    }
+
+    /// Removes one receiver. It gives up the values from `next` on.
+    fn unsubscribe(&self, next: u64) {
+        let (until, is_last) = self.waiting.locked(|_| {
+            let receivers = self.receivers.load(Ordering::Relaxed) - 1;
+            self.receivers.store(receivers, Ordering::Release);
+            let tail = self.tail();
+            self.set_tail(tail.position(), tail.is_closed() || receivers == 0);
+            (tail.position(), receivers == 0)
+        });
+        let mut panics = Panics::new();
+        for position in next.max(until.saturating_sub(self.capacity()))..until {
+            let value = self.slot(position).give_up(position);
+            panics.put_off(|| drop(value));
+        }
+        if is_last {
+            panics.put_off(|| {
+                self.close_waiters.notify_all();
+            });
+        }
+        panics.go_on();
+    }
+}
+
+/// Errors of a broadcast channel.
+pub mod error {
+    use std::fmt::Debug;
+
+    use crate::macros::error_text;
+
+    /// A value could not be sent because there are no receivers. The error has the value.
+    ///
+    /// Receivers may subscribe later, so another attempt may succeed.
+    #[derive(Debug)]
+    pub struct SendError<T>(pub T);
+
+    /// Why [`recv`](super::Receiver::recv) has no value to return.
+    #[derive(Debug, PartialEq, Eq, Clone)]
+    pub enum RecvError {
+        /// Everything has been received, and there are no senders any more.
+        Closed,
+        /// The receiver was too slow: senders have overwritten so many values before it got
+        /// them. The next attempt gets the oldest value that is left.
+        Lagged(u64),
+    }
+
+    /// Why [`try_recv`](super::Receiver::try_recv) has no value to return.
+    #[derive(Debug, PartialEq, Eq, Clone)]
+    pub enum TryRecvError {
+        /// Everything has been received. There are senders, so more may come.
+        Empty,
+        /// Everything has been received, and there are no senders any more.
+        Closed,
+        /// The receiver was too slow: senders have overwritten so many values before it got
+        /// them. The next attempt gets the oldest value that is left.
+        Lagged(u64),
+    }
+
+    /// Why [`blocking_recv_timeout`](super::Receiver::blocking_recv_timeout) has no
+    /// value to return.
+    #[derive(Debug, PartialEq, Eq, Clone)]
+    pub enum RecvTimeoutError {
+        /// Nothing came in time.
+        Timeout,
+        /// Everything has been received, and there are no senders any more.
+        Closed,
+        /// The receiver was too slow: senders have overwritten so many values before it got
+        /// them. The next attempt gets the oldest value that is left.
+        Lagged(u64),
+    }
+
+    error_text! {
+        Display for SendError<T: Debug> {
+            _ => "channel closed",
+        }
+        Display for RecvError {
+            Self::Closed => "channel closed",
+            Self::Lagged(missed) => format_args!("channel lagged by {missed}"),
+        }
+        Display for TryRecvError {
+            Self::Empty => "channel empty",
+            Self::Closed => "channel closed",
+            Self::Lagged(missed) => format_args!("channel lagged by {missed}"),
+        }
+        Display for RecvTimeoutError {
+            Self::Timeout => "timed out waiting on channel",
+            Self::Closed => "channel closed",
+            Self::Lagged(missed) => format_args!("channel lagged by {missed}"),
+        }
+    }
+
+    impl From<RecvError> for RecvTimeoutError {
+        fn from(error: RecvError) -> Self {
+            match error {
+                RecvError::Closed => Self::Closed,
+                RecvError::Lagged(missed) => Self::Lagged(missed),
+            }
+        }
+    }
 }

@@ -8,7 +8,7 @@ use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
-use super::shared::{Shared, Tail};
+use super::{Shared, Tail};
 use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that receives.

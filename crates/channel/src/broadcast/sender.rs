@@ -7,9 +7,9 @@ use std::time::Duration;
 use blitz_io_core::{WaitQueue, deadline};
 use blitz_io_futex::atomic::Ordering;
 
+use super::Shared;
 use super::error::SendError;
 use super::receiver::Receiver;
-use super::shared::Shared;
 use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that sends. It can be cloned and shared.

@@ -11,7 +11,7 @@ use std::task::Poll;
 use blitz_io_channel::broadcast::error::{RecvError, TryRecvError};
 use blitz_io_channel::broadcast::{self, Receiver, Sender};
 use loom::thread;
-use model::{End, block_on, model as model_with_late_stores, model_in_order as model, soon};
+use model::{End, block_on, model_in_order as model, soon};
 
 fn channel<T: Clone>(capacity: usize) -> (End<Sender<T>>, End<Receiver<T>>) {
     let (tx, rx) = broadcast::channel(capacity);
@@ -70,6 +70,19 @@ fn a_receiver_waits() {
     });
 }
 
+/// The sender stays: its end would wake the receiver as well.
+fn a_receiver_waits_for_one_value() {
+    model(3, || {
+        let (tx, mut rx) = channel(1);
+        let sender = thread::spawn(move || {
+            tx.send(0).unwrap();
+            tx
+        });
+        assert_eq!(block_on(rx.recv()), Ok(0));
+        sender.join().unwrap();
+    });
+}
+
 fn a_thread_waits() {
     model(3, || {
         let (tx, mut rx) = channel(1);
@@ -93,9 +106,9 @@ fn two_receivers() {
     });
 }
 
-/// The slot is filled again while its last reader may still be at it.
+/// A sender fills the slot again while its last reader may still use it.
 fn a_slot_is_filled_again() {
-    model_with_late_stores(3, || {
+    model(3, || {
         let (tx, mut rx) = channel(1);
         tx.send(0).unwrap();
         let receiver = thread::spawn(move || receive_all(&mut rx, 0));
@@ -105,9 +118,9 @@ fn a_slot_is_filled_again() {
     });
 }
 
-/// The last receiver takes the value without a lock, and a sender overwrites it.
+/// The last receiver takes the value, and a sender overwrites it.
 fn a_value_is_overwritten_while_it_is_taken() {
-    model_with_late_stores(3, || {
+    model(3, || {
         let (tx, mut rx) = channel(1);
         tx.send(0).unwrap();
         let receiver = thread::spawn(move || {
@@ -142,7 +155,7 @@ fn a_receiver_is_never_ahead() {
 
 /// A value that two have yet to get is overwritten while one of them clones it.
 fn an_unread_value_is_overwritten() {
-    model_with_late_stores(3, || {
+    model(3, || {
         let (tx, mut rx) = channel(1);
         let mut slow = End::new(tx.subscribe());
         tx.send(0).unwrap();
@@ -163,52 +176,6 @@ fn an_unread_value_is_overwritten() {
     });
 }
 
-/// Overwrites itself while it is cloned.
-struct Pushy(End<Sender<Pushy>>, u32, Token);
-
-impl Pushy {
-    fn numbered(&self, number: u32) -> Self {
-        Self(self.0.clone(), number, self.2.clone())
-    }
-}
-
-impl Clone for Pushy {
-    fn clone(&self) -> Self {
-        if self.1 == 0 {
-            assert!(self.0.send(self.numbered(1)).is_ok());
-        }
-        self.numbered(self.1)
-    }
-}
-
-/// A value is cloned, overwrites itself, and another receiver wants it.
-fn a_clone_overwrites_its_own_value() {
-    model_with_late_stores(2, || {
-        let (token, alive) = Token::new();
-        let (tx, mut first) = channel(1);
-        let mut second = End::new(tx.subscribe());
-        assert!(tx.send(Pushy(tx.clone(), 0, token)).is_ok());
-        let other = thread::spawn(move || {
-            let got = second.try_recv().map(|value| value.1);
-            drop(second);
-            got
-        });
-        let first_got = first.try_recv().map(|value| value.1);
-        let second_got = other.join().unwrap();
-        for got in [&first_got, &second_got] {
-            assert!(
-                matches!(got, Ok(0) | Err(TryRecvError::Lagged(_))),
-                "{got:?}"
-            );
-        }
-        assert!(first_got == Ok(0) || second_got == Ok(0));
-        while first.try_recv().is_ok() {}
-        drop(first);
-        assert!(tx.is_empty());
-        assert_eq!(alive.load(Ordering::SeqCst), 0);
-    });
-}
-
 /// Lets other threads run while it is cloned.
 #[derive(Debug)]
 struct Slow(Token);
@@ -220,9 +187,9 @@ impl Clone for Slow {
     }
 }
 
-/// A value is overwritten while it is cloned: it is dropped once, by the one or the other.
+/// A sender overwrites a value while a receiver clones it: the sender drops it, once.
 fn a_value_is_overwritten_while_it_is_cloned() {
-    model_with_late_stores(3, || {
+    model(3, || {
         let (token, alive) = Token::new();
         let (tx, mut rx) = channel(1);
         let idle = End::new(tx.subscribe());
@@ -238,24 +205,6 @@ fn a_value_is_overwritten_while_it_is_cloned() {
         drop((rx, idle));
         assert_eq!(alive.load(Ordering::SeqCst), 1);
         assert!(tx.is_empty());
-    });
-}
-
-/// Two senders overwrite, the first lag of the channel, while the last receiver takes.
-fn two_overwrite_while_a_value_is_taken() {
-    model_with_late_stores(3, || {
-        let (tx, mut rx) = channel(1);
-        tx.send(0).unwrap();
-        let second = End::new((*tx).clone());
-        let sender = thread::spawn(move || _ = second.send(1).unwrap());
-        let receiver = thread::spawn(move || {
-            let first = rx.try_recv();
-            assert!(matches!(first, Ok(_) | Err(TryRecvError::Lagged(_))));
-            rx
-        });
-        tx.send(1).unwrap();
-        sender.join().unwrap();
-        receiver.join().unwrap();
     });
 }
 
@@ -326,7 +275,7 @@ fn a_receiver_goes() {
 
 /// The last receiver goes while a value is sent over another that it has not got.
 fn the_last_receiver_goes() {
-    model_with_late_stores(3, || {
+    model(3, || {
         let (value, alive) = Token::new();
         let (tx, rx) = channel(1);
         tx.send(value.clone()).unwrap();
@@ -335,6 +284,20 @@ fn the_last_receiver_goes() {
         other.join().unwrap();
         assert!(tx.is_empty());
         assert_eq!(alive.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// A receiver comes while a value is sent: either it gets the value, or no slot keeps it.
+fn a_receiver_comes() {
+    model(3, || {
+        let (tx, mut rx) = channel(1);
+        let other = End::new((*tx).clone());
+        let subscriber = thread::spawn(move || End::new(other.subscribe()));
+        tx.send(0).unwrap();
+        let mut late = subscriber.join().unwrap();
+        assert_eq!(rx.try_recv(), Ok(0));
+        assert!(matches!(late.try_recv(), Ok(0) | Err(TryRecvError::Empty)));
+        assert!(tx.is_empty());
     });
 }
 
@@ -437,12 +400,11 @@ macro_rules! models {
 models! {
     a_value_wakes_a_task: a_receiver_waits,
     a_value_wakes_a_thread: a_thread_waits,
+    a_value_wakes_without_the_end: a_receiver_waits_for_one_value,
     everybody_gets_everything: two_receivers,
     a_spent_slot_is_filled_without_a_race: a_slot_is_filled_again,
-    a_clone_may_overwrite_its_own_value: a_clone_overwrites_its_own_value,
-    overwriting_leaves_a_value_to_its_clone: a_value_is_overwritten_while_it_is_cloned,
-    the_first_lag_of_two_senders: two_overwrite_while_a_value_is_taken,
-    overwriting_leaves_a_value_to_its_taker: a_value_is_overwritten_while_it_is_taken,
+    overwriting_waits_for_a_clone: a_value_is_overwritten_while_it_is_cloned,
+    a_value_is_taken_or_overwritten: a_value_is_overwritten_while_it_is_taken,
     the_tail_is_ahead_of_all_receivers: a_receiver_is_never_ahead,
     overwriting_keeps_off_the_readers: an_unread_value_is_overwritten,
     who_misses_something_is_told: two_receivers_of_one_slot,
@@ -450,6 +412,7 @@ models! {
     overwriting_leaves_nothing_behind: two_overwrite_and_leave_nothing,
     who_goes_leaves_nothing_behind: a_receiver_goes,
     the_last_who_goes_leaves_nothing_behind: the_last_receiver_goes,
+    a_new_receiver_counts_from_one_moment_on: a_receiver_comes,
     a_new_receiver_gets_what_is_new: one_goes_and_one_comes,
     the_end_reaches_who_waits: waiting_ends_with_the_last_sender,
     giving_up_loses_nothing: a_wait_is_given_up,
