@@ -35,21 +35,59 @@
 //! # });
 //! ```
 
-mod awaited;
-pub mod error;
-mod lock;
-mod receiver;
-mod reference;
-mod sender;
-mod shared;
+// # States
+//
+// * The *value*, in a reader-writer lock.
+// * The *version*: a word with the number of changes of the value, `CLOSED` when the last sender
+//   has been dropped, and `WAITING` while receivers wait for another version. A sender changes
+//   the version while it holds the lock to write. So a reader that holds the lock knows the
+//   version of the value. The last sender changes it when it is dropped.
+// * The number of *receivers*. Senders wait for it to become zero.
+// * The number of *senders*.
+//
+// A receiver remembers the version that it has seen last, and waits for another one. So it
+// misses no value, but of several values sent between two looks it sees only the last.
+//
+// The version wraps around after an eighth of the range of a word. A receiver that has not looked
+// for exactly as many changes would take the value for the old one; on 64-bit systems that takes
+// centuries.
+//
+// # No wake-up is lost
+//
+// 1. A receiver that waits takes the lock of the queue, sets `WAITING` in the version, and looks
+//    at the version as it was at that moment. If it still has to wait, it links its node into the
+//    queue, and only then releases the lock.
+// 2. A change of the version is one read-modify-write, which shows and clears the bit. If it was
+//    set, the sender takes the lock of the queue and wakes all waiters.
+// 3. Let C be the first change after the version that the receiver saw. C sees the bit: it was set
+//    in that version, or the receiver set it, and only a change clears it.
+// 4. C takes the lock after the receiver has linked its node: otherwise the receiver would have
+//    seen the change, as C released the lock before the receiver acquired it.
+//
+// Step 3 does not need the receiver itself to set the bit. So a second waiter only loads the word,
+// even if it gets an old value. A change may find the queue empty, or wake a waiter that has seen
+// it already: a woken waiter looks again.
+//
+// The bit is in the version itself, so a change is one read-modify-write without a fence, and no
+// more while no receiver waits.
+//
+// A sender that waits for the last receiver's end looks at the number of receivers under the lock
+// of `close_waiters`. The last receiver empties that queue after it has written the zero.
 
+mod receiver;
+mod sender;
+
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-pub use receiver::Receiver;
-pub use reference::Ref;
-pub use sender::Sender;
+use blitz_io_core::WaitQueue;
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use shared::{Shared, Version};
+use crate::wait::Event;
+
+pub use receiver::{Receiver, Ref};
+pub use sender::Sender;
 
 /// Makes a channel with this value, which counts as seen.
 ///
@@ -66,4 +104,281 @@ pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
         shared: shared.clone(),
     };
     (tx, Receiver::new(shared, Version::FIRST))
+}
+
+/// In the version: receivers wait for another one, or did so not long ago.
+const WAITING: usize = 1;
+/// In the version: all senders have been dropped.
+const CLOSED: usize = 2;
+/// From one version to the next.
+const STEP: usize = 4;
+
+/// How often the value was changed, without the bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Version(usize);
+
+impl Version {
+    const FIRST: Self = Self(0);
+
+    fn of(word: usize) -> Self {
+        Self(word & !(CLOSED | WAITING))
+    }
+
+    /// Returns a version that differs from the current one, if this is the current one.
+    fn before(self) -> Self {
+        Self(self.0.wrapping_sub(STEP))
+    }
+}
+
+impl fmt::Debug for Version {
+    /// Counts in steps of two, as Tokio's, also below zero.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let half = (self.0 as isize >> 1) as usize;
+        f.debug_tuple("Version").field(&half).finish()
+    }
+}
+
+/// State shared by both ends. See the head of this file.
+struct Shared<T> {
+    value: lock::RwLock<T>,
+    version: AtomicUsize,
+    /// Receivers that wait for another version.
+    waiting: WaitQueue,
+    receivers: AtomicUsize,
+    /// Senders that wait until there are no receivers.
+    close_waiters: WaitQueue,
+    senders: AtomicUsize,
+}
+
+// As the standard library has it for locks: a panic is expected under one.
+impl<T> UnwindSafe for Shared<T> {}
+impl<T> RefUnwindSafe for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// With one sender and one receiver.
+    fn new(value: T) -> Self {
+        Self {
+            value: lock::RwLock::new(value),
+            version: AtomicUsize::new(0),
+            waiting: WaitQueue::new(),
+            receivers: AtomicUsize::new(1),
+            close_waiters: WaitQueue::new(),
+            senders: AtomicUsize::new(1),
+        }
+    }
+
+    /// The version and its bits. Acquires the work before its last change.
+    #[inline]
+    fn word(&self) -> usize {
+        self.version.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn current(&self) -> Version {
+        Version::of(self.word())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.word() & CLOSED != 0
+    }
+
+    /// Changes the version. Returns whether receivers wait for that. The caller is the only one
+    /// that changes it now.
+    #[inline]
+    #[must_use = "waiting receivers must be woken"]
+    fn change_version(&self, change: impl FnOnce(usize) -> usize) -> bool {
+        let old = self.version.load(Ordering::Relaxed);
+        let seen = self.version.swap(change(old & !WAITING), Ordering::AcqRel);
+        seen & WAITING != 0
+    }
+
+    /// Changes the value, and wakes the receivers, if `modify` says that it has.
+    #[inline]
+    fn modify(&self, modify: impl FnOnce(&mut T) -> bool) -> bool {
+        let mut value = lock::write(&self.value);
+        if !modify(&mut value) {
+            return false;
+        }
+        let awaited = self.change_version(|version| version.wrapping_add(STEP));
+        drop(value);
+        if awaited {
+            self.wake_receivers();
+        }
+        true
+    }
+
+    #[cold]
+    fn wake_receivers(&self) {
+        self.waiting.notify_all();
+    }
+
+    fn remove_receiver(&self) {
+        if self.receivers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.close_waiters.notify_all();
+        }
+    }
+
+    fn remove_sender(&self) {
+        if self.senders.fetch_sub(1, Ordering::AcqRel) == 1
+            && self.change_version(|version| version | CLOSED)
+        {
+            self.wake_receivers();
+        }
+    }
+}
+
+/// The event that the version is another than the one seen, or that the channel is closed. Its
+/// result is the word at that moment.
+struct Changed<'a, T> {
+    shared: &'a Shared<T>,
+    seen: Version,
+}
+
+impl<T> Changed<'_, T> {
+    fn has_happened(&self, word: usize) -> bool {
+        Version::of(word) != self.seen || word & CLOSED != 0
+    }
+}
+
+impl<T> Event for Changed<'_, T> {
+    type Output = usize;
+
+    fn queue(&self) -> &WaitQueue {
+        &self.shared.waiting
+    }
+
+    fn look(&mut self) -> Option<usize> {
+        Some(self.shared.word()).filter(|&word| self.has_happened(word))
+    }
+
+    /// Announces the waiter, and looks at the word as it was at that moment.
+    fn must_wait(&self) -> bool {
+        let mut word = self.shared.word();
+        if word & WAITING == 0 {
+            word = self.shared.version.fetch_or(WAITING, Ordering::AcqRel);
+        }
+        !self.has_happened(word)
+    }
+}
+
+/// The event that there are no receivers.
+struct Closed<'a, T>(&'a Shared<T>);
+
+impl<T> Event for Closed<'_, T> {
+    type Output = ();
+
+    fn queue(&self) -> &WaitQueue {
+        &self.0.close_waiters
+    }
+
+    fn look(&mut self) -> Option<()> {
+        (!self.must_wait()).then_some(())
+    }
+
+    fn must_wait(&self) -> bool {
+        self.0.receivers.load(Ordering::Acquire) != 0
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("value", &ShownLock(&self.value))
+            .field("version", &self.current())
+            .field("is_closed", &self.is_closed())
+            .field("ref_count_rx", &self.receivers.load(Ordering::Relaxed))
+            .finish()
+    }
+}
+
+/// A lock, shown as Tokio's is: in a wrapper of the same name.
+struct ShownLock<'a, T>(&'a lock::RwLock<T>);
+
+impl<T: fmt::Debug> fmt::Debug for ShownLock<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Inner<'a, T>(&'a lock::RwLock<T>);
+
+        impl<T: fmt::Debug> fmt::Debug for Inner<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let mut shown = f.debug_struct("RwLock");
+                match lock::try_read(self.0) {
+                    Some(value) => shown.field("data", &&*value),
+                    None => shown.field("data", &format_args!("<locked>")),
+                };
+                shown.field("poisoned", &false).finish_non_exhaustive()
+            }
+        }
+
+        f.debug_tuple("RwLock").field(&Inner(self.0)).finish()
+    }
+}
+
+/// The lock around the value. It has models of its own.
+#[cfg(not(loom))]
+mod lock {
+    use blitz_io_sync::thread::{RwLockReadGuard, RwLockWriteGuard};
+
+    /// Covariant in the value, as the standard library's guard is. `RwLockReadGuard` is not.
+    pub use blitz_io_sync::thread::MappedRwLockReadGuard as ReadGuard;
+    pub use blitz_io_sync::thread::RwLock;
+
+    #[inline]
+    pub fn read<T>(lock: &RwLock<T>) -> ReadGuard<'_, T> {
+        RwLockReadGuard::map(lock.read(), |value| value)
+    }
+
+    pub fn try_read<T>(lock: &RwLock<T>) -> Option<RwLockReadGuard<'_, T>> {
+        lock.try_read()
+    }
+
+    #[inline]
+    pub fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+        lock.write()
+    }
+}
+
+/// The same for the models of this channel, with loom's lock: they can then try more of the
+/// orders that matter.
+#[cfg(loom)]
+mod lock {
+    use std::sync::PoisonError;
+
+    use loom::sync::RwLockWriteGuard;
+    pub use loom::sync::{RwLock, RwLockReadGuard as ReadGuard};
+
+    pub fn read<T>(lock: &RwLock<T>) -> ReadGuard<'_, T> {
+        lock.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn try_read<T>(lock: &RwLock<T>) -> Option<ReadGuard<'_, T>> {
+        lock.try_read().ok()
+    }
+
+    pub fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+        lock.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Errors of sending and receiving.
+pub mod error {
+    use crate::macros::{error_text, opaque_debug};
+
+    /// There is no receiver. The value comes back.
+    #[derive(PartialEq, Eq, Clone, Copy)]
+    pub struct SendError<T>(pub T);
+
+    /// All senders have been dropped.
+    #[derive(Debug, Clone)]
+    pub struct RecvError(pub(super) ());
+
+    opaque_debug!(impl<T> SendError<T>);
+
+    error_text! {
+        Display for SendError<T> {
+            _ => "channel closed",
+        }
+        Display for RecvError {
+            _ => "channel closed",
+        }
+    }
 }

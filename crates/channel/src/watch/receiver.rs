@@ -1,14 +1,18 @@
 //! The end that looks at the value, and waits for it to change.
 
+use std::fmt;
+use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
+use blitz_io_futex::atomic::Ordering;
 
 use super::error::RecvError;
-use super::reference::Ref;
-use super::shared::{CLOSED, Shared, Version};
+use super::{CLOSED, Changed, Shared, Version, lock};
 use crate::model::model_has_failed;
+use crate::wait::{Wait, block_until};
 
 /// The end that looks at the value, and waits for it to change. It can be cloned. Each receiver
 /// has its own record of the version that it has seen.
@@ -75,11 +79,11 @@ impl<T> Receiver<T> {
     /// assert!(rx.has_changed().is_err());
     /// ```
     pub fn has_changed(&self) -> Result<bool, RecvError> {
-        let word = self.shared.version.load();
-        match word & CLOSED {
-            0 => Ok(self.version != Version::of(word)),
-            _ => Err(RecvError(())),
+        let word = self.shared.word();
+        if word & CLOSED != 0 {
+            return Err(RecvError(()));
         }
+        Ok(self.version != Version::of(word))
     }
 
     /// Returns whether all senders have been dropped.
@@ -148,8 +152,7 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        let is_newer = is_newer_than(self.version);
-        let word = coop::cooperative(self.shared.version.until(is_newer)).await;
+        let word = coop::cooperative(Wait::new(self.next_change())).await;
         mark_seen(&mut self.version, word)
     }
 
@@ -187,8 +190,7 @@ impl<T> Receiver<T> {
             if let Some(found) = look_for(&self.shared, &mut self.version, is_closed, &mut f) {
                 return found;
             }
-            let is_newer = is_newer_than(self.version);
-            let word = self.shared.version.until(is_newer).await;
+            let word = Wait::new(self.next_change()).await;
             is_closed = mark_seen(&mut self.version, word).is_err();
         }
     }
@@ -285,9 +287,15 @@ impl<T> Receiver<T> {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
+    fn next_change(&self) -> Changed<'_, T> {
+        Changed {
+            shared: &self.shared,
+            seen: self.version,
+        }
+    }
+
     fn changed_until(&mut self, deadline: Option<Instant>) -> Option<Result<(), RecvError>> {
-        let is_newer = is_newer_than(self.version);
-        let word = self.shared.version.block_until(is_newer, deadline)?;
+        let word = block_until(self.next_change(), deadline)?;
         Some(mark_seen(&mut self.version, word))
     }
 
@@ -302,8 +310,7 @@ impl<T> Receiver<T> {
             if found.is_some() {
                 return found;
             }
-            let is_newer = is_newer_than(self.version);
-            let word = self.shared.version.block_until(is_newer, deadline)?;
+            let word = block_until(self.next_change(), deadline)?;
             is_closed = mark_seen(&mut self.version, word).is_err();
         }
     }
@@ -312,7 +319,7 @@ impl<T> Receiver<T> {
 /// The value, and whether it is another than the one seen last; now it is seen.
 #[inline]
 fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
-    let value = shared.value.read();
+    let value = lock::read(&shared.value);
     // The holder of the lock knows that the version is that of the value.
     let current = shared.current();
     let has_changed = *seen != current;
@@ -337,11 +344,6 @@ fn look_for<'a, T>(
     }
 }
 
-/// Whether there is something to tell a receiver that has seen this version.
-fn is_newer_than(seen: Version) -> impl Fn(usize) -> bool + use<> {
-    move |word| Version::of(word) != seen || word & CLOSED != 0
-}
-
 /// Marks the version in `word` as seen.
 fn mark_seen(seen: &mut Version, word: usize) -> Result<(), RecvError> {
     if Version::of(word) == *seen {
@@ -353,7 +355,7 @@ fn mark_seen(seen: &mut Version, word: usize) -> Result<(), RecvError> {
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        self.shared.add_receiver();
+        self.shared.receivers.fetch_add(1, Ordering::Relaxed);
         Self::new(self.shared.clone(), self.version)
     }
 }
@@ -363,5 +365,68 @@ impl<T> Drop for Receiver<T> {
         if !model_has_failed() {
             self.shared.remove_receiver();
         }
+    }
+}
+
+/// Shared access to the value of a channel.
+///
+/// While it exists, no sender can send. So keep it for a short time only, and not
+/// across an `.await`. A thread that has one should not ask for another: it would
+/// wait behind a sender that waits for the first.
+///
+/// ```
+/// use blitz_io::sync::watch;
+///
+/// let (tx, rx) = watch::channel(String::from("hello"));
+/// assert_eq!(rx.borrow().len(), 5);
+/// assert!(!tx.borrow().is_empty());
+/// ```
+pub struct Ref<'a, T> {
+    inner: lock::ReadGuard<'a, T>,
+    has_changed: bool,
+}
+
+impl<T: RefUnwindSafe> UnwindSafe for Ref<'_, T> {}
+impl<T: RefUnwindSafe> RefUnwindSafe for Ref<'_, T> {}
+
+impl<'a, T> Ref<'a, T> {
+    #[inline]
+    pub(super) fn new(inner: lock::ReadGuard<'a, T>, has_changed: bool) -> Self {
+        Self { inner, has_changed }
+    }
+
+    /// Returns whether the receiver had not seen this value before. Always `false` for a sender's
+    /// reference.
+    ///
+    /// ```
+    /// use blitz_io::sync::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// assert!(!rx.borrow().has_changed());
+    /// tx.send(2).unwrap();
+    /// assert!(rx.borrow().has_changed());
+    /// assert!(rx.borrow_and_update().has_changed());
+    /// assert!(!rx.borrow().has_changed());
+    /// ```
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ref")
+            .field("inner", &&*self.inner)
+            .field("has_changed", &self.has_changed)
+            .finish()
     }
 }

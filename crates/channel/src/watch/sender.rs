@@ -4,14 +4,14 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::deadline;
+use blitz_io_core::{coop, deadline};
+use blitz_io_futex::atomic::Ordering;
 
-use super::channel;
 use super::error::SendError;
-use super::receiver::Receiver;
-use super::reference::Ref;
-use super::shared::Shared;
+use super::receiver::{Receiver, Ref};
+use super::{Closed, Shared, channel, lock};
 use crate::model::model_has_failed;
+use crate::wait::{Wait, block_until};
 
 /// The end that changes the value. There can be several: it can be cloned.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl<T> Sender<T> {
     /// assert_eq!(*tx.borrow(), 1);
     /// ```
     pub fn borrow(&self) -> Ref<'_, T> {
-        Ref::new(self.shared.value.read(), false)
+        Ref::new(lock::read(&self.shared.value), false)
     }
 
     /// Returns whether there is no receiver. There can be one again:
@@ -175,7 +175,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn closed(&self) {
-        self.shared.closed().await;
+        coop::cooperative(Wait::new(Closed(&self.shared))).await;
     }
 
     /// Blocks the thread until there is no receiver.
@@ -188,7 +188,7 @@ impl<T> Sender<T> {
     /// tx.blocking_closed();
     /// ```
     pub fn blocking_closed(&self) {
-        self.shared.block_until_closed(None);
+        block_until(Closed(&self.shared), None);
     }
 
     /// Blocks the thread until there is no receiver, but no longer than `timeout`.
@@ -202,7 +202,7 @@ impl<T> Sender<T> {
     /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(1)));
     /// ```
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
-        self.shared.block_until_closed(deadline::after(timeout))
+        block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
 
     /// Returns a new receiver, which has seen the value as it is now.
@@ -219,7 +219,7 @@ impl<T> Sender<T> {
     pub fn subscribe(&self) -> Receiver<T> {
         let shared = self.shared.clone();
         let version = shared.current();
-        shared.add_receiver();
+        shared.receivers.fetch_add(1, Ordering::Relaxed);
         Receiver::new(shared, version)
     }
 
@@ -234,7 +234,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn receiver_count(&self) -> usize {
-        self.shared.receiver_count()
+        self.shared.receivers.load(Ordering::Acquire)
     }
 
     /// Returns how many senders there are.
@@ -247,7 +247,7 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.sender_count(), 2);
     /// ```
     pub fn sender_count(&self) -> usize {
-        self.shared.sender_count()
+        self.shared.senders.load(Ordering::Relaxed)
     }
 
     /// Returns whether both are senders of the same channel.
@@ -266,7 +266,7 @@ impl<T> Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.shared.add_sender();
+        self.shared.senders.fetch_add(1, Ordering::Relaxed);
         Self {
             shared: self.shared.clone(),
         }
