@@ -26,16 +26,15 @@
 //! frees, up to a limit, and its next channels use them again. So a thread that makes one channel
 //! after the other allocates only for the first. See [`Slot`] for a channel that never allocates.
 
-mod core;
-pub mod error;
-mod receiver;
-mod sender;
-mod slot;
-mod storage;
+mod cell;
+mod ends;
 
-pub use receiver::Receiver;
-pub use sender::Sender;
-pub use slot::{Slot, SlotReceiver, SlotSender};
+use blitz_io_core::const_unless_loom;
+
+use crate::macros::opaque_debug;
+use cell::Cell;
+
+pub use ends::{Receiver, Sender};
 
 /// Makes a channel for one value.
 ///
@@ -50,6 +49,222 @@ pub use slot::{Slot, SlotReceiver, SlotSender};
 #[inline]
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let (tx, rx) = storage::Heap::new();
+    let (tx, rx) = heap::Heap::new();
     (Sender::new(tx), Receiver::new(rx))
+}
+
+/// Memory for a channel for one value, for one use after another. Nothing is
+/// allocated.
+///
+/// The ends borrow the slot. So this is for scoped threads, and for futures that
+/// are joined, not for tasks that are spawned.
+///
+/// ```
+/// use blitz_io::sync::oneshot::Slot;
+///
+/// let mut slot = Slot::new();
+/// for round in 0..3 {
+///     let (tx, rx) = slot.channel();
+///     std::thread::scope(|scope| {
+///         scope.spawn(move || tx.send(round));
+///         assert_eq!(rx.blocking_recv(), Ok(round));
+///     });
+/// }
+/// ```
+///
+/// While an end can still be used, the slot can be neither used again nor moved nor
+/// dropped:
+///
+/// ```compile_fail,E0499
+/// # use blitz_io::sync::oneshot::Slot;
+/// let mut slot = Slot::new();
+/// let (tx, _rx) = slot.channel();
+/// let (_tx, rx) = slot.channel();
+/// tx.send(1).unwrap();
+/// ```
+// Both ends borrow the slot, and reach the cell only in their own methods. So an end may be
+// dropped or forgotten. While it can be used, it keeps the slot where it is. When it cannot,
+// nothing touches the slot on its behalf. Wakers in the cell do not point to it. The slot drops
+// values and wakers of forgotten ends when it is used again or dropped itself.
+pub struct Slot<T>(Cell<T>);
+
+/// The end of a [`Slot`] that sends.
+pub type SlotSender<'a, T> = Sender<T, &'a Cell<T>>;
+
+/// The end of a [`Slot`] that receives: a future of the value.
+pub type SlotReceiver<'a, T> = Receiver<T, &'a Cell<T>>;
+
+impl<T> Slot<T> {
+    const_unless_loom! {
+        /// Creates an empty slot.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self(Cell::new())
+        }
+    }
+
+    /// Makes a channel here. It can be called again when both ends have been dropped.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot::Slot;
+    ///
+    /// # async fn double(x: u32) -> u32 { 2 * x }
+    /// # pollster::block_on(async {
+    /// let mut slot = Slot::new();
+    /// let (tx, rx) = slot.channel();
+    /// let (answer, ()) = blitz_io::join!(rx, async { tx.send(double(21).await).unwrap() });
+    /// assert_eq!(answer, Ok(42));
+    /// # });
+    /// ```
+    pub fn channel(&mut self) -> (SlotSender<'_, T>, SlotReceiver<'_, T>) {
+        self.0.clear();
+        let core = &self.0;
+        (Sender::new(core), Receiver::new(core))
+    }
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+opaque_debug!(impl<T> Slot<T>);
+
+/// Cells on the heap.
+#[cfg(not(loom))]
+mod heap {
+    use std::ptr::NonNull;
+
+    use super::cell::{Cell, Storage};
+    use crate::recycle;
+
+    /// A cell in a recycled block.
+    pub struct Heap<T>(NonNull<Cell<T>>);
+
+    // SAFETY: as a shared reference to the cell.
+    unsafe impl<T: Send> Send for Heap<T> {}
+    // SAFETY: as a shared reference to the cell, which is `Sync` if `T` is `Send`.
+    unsafe impl<T: Send> Sync for Heap<T> {}
+
+    impl<T> Heap<T> {
+        /// A new cell, for two ends.
+        #[inline]
+        pub fn new() -> (Self, Self) {
+            let core = recycle::allocate();
+            // SAFETY: the block is ours, and made for a cell.
+            unsafe { Cell::begin(core) };
+            (Self(core), Self(core))
+        }
+    }
+
+    // SAFETY: only `release` frees the block.
+    unsafe impl<T> Storage for Heap<T> {
+        type Value = T;
+
+        #[inline]
+        fn cell(&self) -> &Cell<T> {
+            // SAFETY: the cell is alive until this end has left it.
+            unsafe { self.0.as_ref() }
+        }
+
+        #[inline]
+        unsafe fn release(&self) {
+            // SAFETY: it is not used any more, and nothing in it needs a drop.
+            unsafe { recycle::free(self.0) };
+        }
+    }
+}
+
+/// The same for the model checker: the memory stays as long as an end exists, and
+/// a cell of the checker's finds uses after its release.
+#[cfg(loom)]
+mod heap {
+    use std::mem::ManuallyDrop;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use loom::cell::UnsafeCell;
+
+    use super::cell::{Cell, Storage};
+
+    pub struct Heap<T>(Arc<Tracked<T>>);
+
+    struct Tracked<T> {
+        /// Given up by the release, as in a block.
+        core: ManuallyDrop<Cell<T>>,
+        /// Read with each use, and written by the release, so that the model checker
+        /// sees whether the one is ordered before the other.
+        memory: UnsafeCell<()>,
+        /// The checker does not know of this one, and nothing is ordered by it.
+        is_released: AtomicBool,
+    }
+
+    // SAFETY: as a shared reference to the cell.
+    unsafe impl<T: Send> Send for Heap<T> {}
+    // SAFETY: as a shared reference to the cell, which is `Sync` if `T` is `Send`.
+    unsafe impl<T: Send> Sync for Heap<T> {}
+
+    impl<T> Heap<T> {
+        pub fn new() -> (Self, Self) {
+            let tracked = Arc::new(Tracked {
+                core: ManuallyDrop::new(Cell::new()),
+                memory: UnsafeCell::new(()),
+                is_released: AtomicBool::new(false),
+            });
+            (Self(tracked.clone()), Self(tracked))
+        }
+    }
+
+    // SAFETY: the memory stays as long as an end exists.
+    unsafe impl<T> Storage for Heap<T> {
+        type Value = T;
+
+        fn cell(&self) -> &Cell<T> {
+            self.0.memory.with(|_| ());
+            &self.0.core
+        }
+
+        unsafe fn release(&self) {
+            self.0.memory.with_mut(|_| ());
+            let before = self.0.is_released.swap(true, Ordering::Relaxed);
+            assert!(!before, "released twice");
+        }
+    }
+
+    impl<T> Drop for Tracked<T> {
+        fn drop(&mut self) {
+            let is_released = *self.is_released.get_mut();
+            assert!(is_released || std::thread::panicking(), "leaked");
+        }
+    }
+}
+
+/// Errors of receiving.
+pub mod error {
+    use crate::macros::error_text;
+
+    /// The sender was dropped without sending, or the receiver was closed before
+    /// anything was sent.
+    #[derive(Debug, Eq, PartialEq, Clone)]
+    pub struct RecvError(pub(super) ());
+
+    /// Why there is no value.
+    #[derive(Debug, Eq, PartialEq, Clone)]
+    pub enum TryRecvError {
+        /// Nothing has been sent yet.
+        Empty,
+        /// Nothing will be sent any more, or the value has been received already.
+        Closed,
+    }
+
+    error_text! {
+        Display for RecvError {
+            _ => "channel closed",
+        }
+        Display for TryRecvError {
+            Self::Empty => "channel empty",
+            Self::Closed => "channel closed",
+        }
+    }
 }

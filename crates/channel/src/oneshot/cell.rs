@@ -68,7 +68,7 @@ use std::time::Instant;
 
 use blitz_io_core::{EventSpin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until};
+use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use crate::model::model_has_failed;
 
@@ -123,9 +123,9 @@ pub const SENDER: Side = Side {
     until: CLOSED,
 };
 
-/// See the head of this file.
-pub struct Core<T> {
-    pub state: AtomicU32,
+/// The memory that both ends share. See the head of this file.
+pub struct Cell<T> {
+    state: AtomicU32,
     pub value: Place<T>,
     /// A waker of the receiver.
     rx_task: Place<Waker>,
@@ -135,11 +135,11 @@ pub struct Core<T> {
 
 // SAFETY: the value goes from one thread to another, and the state says which of
 // the ends may use a place. Neither ever gives out a reference to the value.
-unsafe impl<T: Send> Send for Core<T> {}
+unsafe impl<T: Send> Send for Cell<T> {}
 // SAFETY: the same holds for a shared cell: the state says which end may use a place.
-unsafe impl<T: Send> Sync for Core<T> {}
+unsafe impl<T: Send> Sync for Cell<T> {}
 
-impl<T> Core<T> {
+impl<T> Cell<T> {
     blitz_io_core::const_unless_loom! {
         /// Nothing has happened yet.
         pub const fn new() -> Self {
@@ -315,7 +315,7 @@ impl<T> Core<T> {
     }
 }
 
-impl<T> Drop for Core<T> {
+impl<T> Drop for Cell<T> {
     /// For cells that are dropped: those on the heap are given up when there is
     /// nothing left in them.
     fn drop(&mut self) {
@@ -324,6 +324,123 @@ impl<T> Drop for Core<T> {
         }
     }
 }
+
+/// One end's way to the cell.
+///
+/// # Safety
+///
+/// The cell is alive, and shared with no more than one other end, until both ends have left it.
+pub unsafe trait Storage: Unpin {
+    /// The type of the value.
+    type Value;
+
+    /// The cell. Not to be called after having left it.
+    fn cell(&self) -> &Cell<Self::Value>;
+
+    /// Both ends have left the cell.
+    ///
+    /// # Safety
+    ///
+    /// That is so, this is the first to notice, and nothing is left in the cell.
+    unsafe fn release(&self);
+}
+
+// SAFETY: the cell is borrowed.
+unsafe impl<T> Storage for &Cell<T> {
+    type Value = T;
+
+    #[inline]
+    fn cell(&self) -> &Cell<T> {
+        self
+    }
+
+    #[inline]
+    unsafe fn release(&self) {
+        // The owner of the memory will find nothing to drop.
+        self.state.store(NEW, Ordering::Relaxed);
+    }
+}
+
+/// Makes an event happen, and wakes the other end if it waits for that. If the end `leaves`, it
+/// has left before it wakes. `Err` has the state if the other end's event came first.
+///
+/// # Safety
+///
+/// If the event happens and the end leaves, this is the last that it does with the cell.
+pub unsafe fn happen<S: Storage>(
+    storage: &S,
+    mut seen: u32,
+    event: u32,
+    [mine, other]: [&Side; 2],
+    leaves: bool,
+) -> Result<(), u32> {
+    let word = &raw const storage.cell().state;
+    let is_gone = loop {
+        if seen & (COMPLETE | CLOSED) != 0 {
+            return Err(seen);
+        }
+        let is_gone = leaves && seen & TASKS == 0;
+        let gone = if is_gone { mine.gone } else { 0 };
+        let next = seen & !(TASKS | THREADS) | event | gone;
+        match storage.cell().advance(seen, next) {
+            Ok(()) => break is_gone,
+            Err(now) => seen = now,
+        }
+    };
+    let (mut _own, mut task) = (None, None);
+    if seen & TASKS != 0 {
+        // SAFETY: this end has cleared the bits, and has yet to leave.
+        (_own, task) = unsafe {
+            let core = storage.cell();
+            (core.take_task(mine, seen), core.take_task(other, seen))
+        };
+    }
+    if leaves && !is_gone {
+        // SAFETY: by this function's contract, the end does not use the cell after this.
+        unsafe { leave(storage, [mine, other]) };
+    }
+    if seen & other.thread != 0 {
+        wake_one(word);
+    }
+    if let Some(task) = task {
+        task.wake();
+    }
+    Ok(())
+}
+
+/// Says that an end has left, and frees the cell if the other had left before.
+///
+/// # Safety
+///
+/// This is the last that the end does with the cell.
+unsafe fn leave<S: Storage>(storage: &S, [mine, other]: [&Side; 2]) {
+    let before = storage.cell().state.fetch_add(mine.gone, Ordering::AcqRel);
+    if before & other.gone != 0 {
+        // SAFETY: both have left, and of two additions, one comes second.
+        unsafe { storage.release() };
+    }
+}
+
+/// Leaves a cell whose state was `seen` a moment ago.
+///
+/// # Safety
+///
+/// As [`leave`].
+#[inline]
+pub unsafe fn leave_after<S: Storage>(storage: &S, seen: u32, [mine, other]: [&Side; 2]) {
+    if seen & other.gone != 0 {
+        // SAFETY: the other has left, and now we do.
+        unsafe { storage.release() };
+    } else {
+        // SAFETY: by this function's contract, the end does not use the cell after this.
+        unsafe { leave(storage, [mine, other]) };
+    }
+}
+
+/// The sender acts; the receiver is the other end.
+pub const FROM_SENDER: [&Side; 2] = [&SENDER, &RECEIVER];
+/// The receiver acts.
+pub const FROM_RECEIVER: [&Side; 2] = [&RECEIVER, &SENDER];
 
 /// Memory for a value that is initialised at times. The channel's state says which end may use
 /// it, and whether it is initialised.

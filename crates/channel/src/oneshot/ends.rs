@@ -1,18 +1,192 @@
-//! The receiving end, wherever the cell lives.
+//! The two ends, in whatever memory the cell is.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
 
-use super::core::{CLOSED, RECEIVER, VALUE};
+use super::cell::{
+    CLOSED, COMPLETE, FROM_RECEIVER, FROM_SENDER, RECEIVER, RX_TASK, SENDER, Storage, TX_TASK,
+    VALUE, happen, leave_after,
+};
 use super::error::{RecvError, TryRecvError};
-use super::storage::{FROM_RECEIVER, Heap, Storage, happen, leave_after, show};
+use super::heap::Heap;
 use crate::model::model_has_failed;
+
+/// The end that sends. Made by [`channel`](super::channel).
+///
+/// Dropping it without sending lets the receiver fail.
+pub struct Sender<T, S: Storage<Value = T> = Heap<T>> {
+    storage: S,
+    value: PhantomData<fn(T) -> T>,
+}
+
+impl<T, S: Storage<Value = T>> Sender<T, S> {
+    #[inline]
+    pub(super) fn new(storage: S) -> Self {
+        Self {
+            storage,
+            value: PhantomData,
+        }
+    }
+
+    /// Sends a value. It does not wait, so it can be used anywhere.
+    ///
+    /// `Ok` means that the receiver can get the value, not that it will.
+    ///
+    /// # Errors
+    ///
+    /// Gives the value back if the receiver is closed or dropped.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    ///
+    /// let (tx, rx) = oneshot::channel();
+    /// drop(rx);
+    /// assert_eq!(tx.send(3), Err(3));
+    /// ```
+    #[inline]
+    pub fn send(self, t: T) -> Result<(), T> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: it is read once, and `this` is not dropped.
+        let storage = unsafe { ptr::read(&this.storage) };
+        // SAFETY: until the sender completes, the place of the value is its own.
+        unsafe { storage.cell().value.put(t) };
+        match storage.cell().send_and_leave() {
+            Ok(()) => Ok(()),
+            Err(seen) => Self::send_slow(&storage, seen),
+        }
+    }
+
+    #[inline(never)]
+    fn send_slow(storage: &S, seen: u32) -> Result<(), T> {
+        // SAFETY: the caller gives the cell up.
+        match unsafe { happen(storage, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
+            Ok(()) => Ok(()),
+            Err(closed) => {
+                // SAFETY: the receiver was first, so the value is still ours, and
+                // the cell is left after that.
+                unsafe {
+                    let value = storage.cell().value.take();
+                    leave_after(storage, closed, FROM_SENDER);
+                    Err(value)
+                }
+            }
+        }
+    }
+
+    /// Waits until the receiver is closed or dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// This method is cancel safe.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    ///
+    /// # pollster::block_on(async {
+    /// let (mut tx, rx) = oneshot::channel::<()>();
+    /// std::thread::spawn(move || drop(rx));
+    /// tx.closed().await;
+    /// assert!(tx.is_closed());
+    /// # });
+    /// ```
+    pub async fn closed(&mut self) {
+        poll_fn(|cx| self.poll_closed(cx)).await;
+    }
+
+    /// Returns whether the receiver is closed or dropped. A value can be sent only
+    /// if it is not.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    ///
+    /// let (tx, rx) = oneshot::channel::<()>();
+    /// assert!(!tx.is_closed());
+    /// drop(rx);
+    /// assert!(tx.is_closed());
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        self.storage.cell().state() & CLOSED != 0
+    }
+
+    /// Returns whether the receiver is closed or dropped. If not, wakes the task when it is; only
+    /// the task that polled last.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    /// use std::future::poll_fn;
+    ///
+    /// # pollster::block_on(async {
+    /// let (mut tx, mut rx) = oneshot::channel::<()>();
+    /// rx.close();
+    /// poll_fn(|context| tx.poll_closed(context)).await;
+    /// # });
+    /// ```
+    pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        coop::poll_with(cx, |cx| {
+            match self.storage.cell().register(&SENDER, cx.waker()) {
+                Ok(()) => Poll::Pending,
+                Err(_) => Poll::Ready(()),
+            }
+        })
+    }
+
+    /// Blocks the thread until the receiver is closed or dropped.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    ///
+    /// let (mut tx, rx) = oneshot::channel::<()>();
+    /// let dropped = std::thread::spawn(move || drop(rx));
+    /// tx.blocking_closed();
+    /// # dropped.join().unwrap();
+    /// ```
+    pub fn blocking_closed(&mut self) {
+        self.storage.cell().wait(&SENDER, None);
+    }
+
+    /// Blocks the thread until the receiver is closed or dropped, but no longer than
+    /// `timeout`. Returns whether it is.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    /// use std::time::Duration;
+    ///
+    /// let (mut tx, _rx) = oneshot::channel::<()>();
+    /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(1)));
+    /// ```
+    pub fn blocking_closed_timeout(&mut self, timeout: Duration) -> bool {
+        let deadline = deadline::after(timeout);
+        self.storage.cell().wait(&SENDER, deadline).is_some()
+    }
+}
+
+impl<T, S: Storage<Value = T>> Drop for Sender<T, S> {
+    fn drop(&mut self) {
+        if model_has_failed() {
+            return;
+        }
+        let seen = self.storage.cell().state();
+        // SAFETY: this end is not used after its drop.
+        if let Err(closed) = unsafe { happen(&self.storage, seen, COMPLETE, FROM_SENDER, true) } {
+            // SAFETY: this end is not used after its drop.
+            unsafe { leave_after(&self.storage, closed, FROM_SENDER) };
+        }
+    }
+}
+
+impl<T: fmt::Debug, S: Storage<Value = T>> fmt::Debug for Sender<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show(f, "Sender", Some(&self.storage))
+    }
+}
 
 /// The end that receives: a future of the value. Made by
 /// [`channel`](super::channel).
@@ -67,11 +241,9 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// ```
     pub fn close(&mut self) {
         if let Some(storage) = &self.storage {
-            let seen = storage.core().state();
-            // SAFETY: it does not leave.
-            if let Ok(tasks) = unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, false) } {
-                tasks.wake_other();
-            }
+            let seen = storage.cell().state();
+            // SAFETY: it does not leave. An event of the sender's makes the close superfluous.
+            _ = unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, false) };
         }
     }
 
@@ -102,7 +274,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// assert!(!rx.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        let has_value = |storage: &S| storage.core().state() & VALUE != 0;
+        let has_value = |storage: &S| storage.cell().state() & VALUE != 0;
         !self.storage.as_ref().is_some_and(has_value)
     }
 
@@ -126,7 +298,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         let Some(storage) = &self.storage else {
             return Err(TryRecvError::Closed);
         };
-        let seen = storage.core().state();
+        let seen = storage.cell().state();
         if seen & RECEIVER.until == 0 {
             return Err(TryRecvError::Empty);
         }
@@ -189,7 +361,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         let Some(storage) = &self.storage else {
             return Err(TryRecvError::Closed);
         };
-        match storage.core().wait(&RECEIVER, deadline) {
+        match storage.cell().wait(&RECEIVER, deadline) {
             Some(seen) => self.finish(seen).ok_or(TryRecvError::Closed),
             None => Err(TryRecvError::Empty),
         }
@@ -200,9 +372,9 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         let Some(storage) = &self.storage else {
             panic!("called after complete");
         };
-        let mut seen = storage.core().state();
+        let mut seen = storage.cell().state();
         if seen & RECEIVER.until == 0 {
-            match storage.core().register(&RECEIVER, waker) {
+            match storage.cell().register(&RECEIVER, waker) {
                 Ok(()) => return Poll::Pending,
                 Err(done) => seen = done,
             }
@@ -216,7 +388,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         let storage = self.storage.take()?;
         // SAFETY: with `VALUE` the sender has put it there and left it to us; it has not
         // been taken, since we leave whenever we take it.
-        let value = (seen & VALUE != 0).then(|| unsafe { storage.core().value.take() });
+        let value = (seen & VALUE != 0).then(|| unsafe { storage.cell().value.take() });
         // SAFETY: this end has given up its way to the cell.
         unsafe { leave_after(&storage, seen, FROM_RECEIVER) };
         value
@@ -225,14 +397,10 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline(never)]
     fn drop_slow(&mut self) {
         let Some(storage) = &self.storage else { return };
-        let seen = storage.core().state();
+        let seen = storage.cell().state();
         // SAFETY: if it happens, this end gives up its way to the cell.
-        match unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, true) } {
-            Ok(tasks) => {
-                self.storage = None;
-                tasks.wake_other();
-            }
-            Err(seen) => drop(self.finish(seen)),
+        if let Err(seen) = unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, true) } {
+            drop(self.finish(seen));
         }
     }
 }
@@ -259,4 +427,36 @@ impl<T: fmt::Debug, S: Storage<Value = T>> fmt::Debug for Receiver<T, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show(f, "Receiver", self.storage.as_ref())
     }
+}
+
+/// The visible state of a cell, for `Debug`.
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are shown")]
+struct Inner {
+    state: State,
+}
+
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are shown")]
+struct State {
+    is_complete: bool,
+    is_closed: bool,
+    is_rx_task_set: bool,
+    is_tx_task_set: bool,
+}
+
+/// Shows an end under this name.
+fn show(f: &mut fmt::Formatter<'_>, name: &str, storage: Option<&impl Storage>) -> fmt::Result {
+    let inner = storage.map(|storage| {
+        let seen = storage.cell().state();
+        let is_set = |bit| seen & bit != 0;
+        let state = State {
+            is_complete: is_set(COMPLETE),
+            is_closed: is_set(CLOSED),
+            is_rx_task_set: is_set(RX_TASK),
+            is_tx_task_set: is_set(TX_TASK),
+        };
+        Inner { state }
+    });
+    f.debug_struct(name).field("inner", &inner).finish()
 }
