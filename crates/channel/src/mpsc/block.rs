@@ -20,7 +20,7 @@ use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::mem::{MaybeUninit, size_of};
 use std::ptr::{self, NonNull};
 
-use blitz_io_core::{Panics, Watched, fences};
+use blitz_io_core::{Panics, Watched};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 use crate::model::model_has_failed;
@@ -161,18 +161,18 @@ impl<T> Block<T> {
             .with(|link| unsafe { NonNull::new_unchecked(*link) })
     }
 
-    /// Fills a slot and publishes it to the receiver. Returns the value of `look` after that.
+    /// Fills a slot and publishes it to the receiver.
     ///
     /// # Safety
     ///
     /// The caller has claimed this slot.
     #[inline(always)]
-    pub unsafe fn fill(&self, offset: u32, value: T, look: &AtomicU8) -> u8 {
+    pub unsafe fn fill(&self, offset: u32, value: T) {
         let slot = self.slot(offset);
         slot.value
             // SAFETY: the slot is the caller's until the stamp says otherwise.
             .with_mut(|place| unsafe { (*place).write(value) });
-        fences::publish(&slot.stamp, FILLED, look)
+        slot.stamp.store(FILLED, Ordering::Release);
     }
 
     /// Returns whether a slot has been filled.

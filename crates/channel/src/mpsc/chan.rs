@@ -1,18 +1,4 @@
-//! State shared by both ends: claiming slots and filling them.
-//!
-//! Senders meet in one word:
-//!
-//! ```text
-//! bit 63 .. 32   position: how many slots have been claimed, modulo 2^32
-//! bit 31 .. 3    reserved: permits that are out and have claimed no slot yet
-//! bit 2          CLOSED: the receiver takes no new values
-//! bit 1          TX_WAITS: senders wait for room, and may not be overtaken
-//! bit 0          RX_WAITS: the receiver sleeps; the next claim has to wake it
-//! ```
-//!
-//! The position may wrap: it is only compared with positions of the same queue, and
-//! a queue is never longer than [`MAX_VALUES`]. See the head of `mod.rs` for the
-//! protocol.
+//! State shared by both ends: claiming slots and filling them. See the head of `mod.rs` for the protocol.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,53 +7,19 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
-use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;
 use super::rx_waiter::RxWaiter;
 use super::wait::{QUIET, Request};
+use super::word::{MAX_VALUES, Payment, Snapshot, Word};
 use crate::model::model_has_failed;
-
-pub const RX_WAITS: u64 = 1;
-pub const TX_WAITS: u64 = 2;
-pub const CLOSED: u64 = 4;
-/// One permit.
-pub const PERMIT: u64 = 8;
-/// One claimed slot.
-const SLOT: u64 = 1 << 32;
-
-/// The longest queue, so that positions can be compared.
-pub const MAX_VALUES: u32 = (1 << 31) - 1;
-/// The most permits that can be out.
-pub const MAX_PERMITS: u32 = (1 << 29) - 1;
-
-/// The next slot to be claimed.
-#[inline(always)]
-pub fn position(word: u64) -> u32 {
-    (word >> 32) as u32
-}
-
-/// How many permits are out.
-#[inline(always)]
-pub fn reserved(word: u64) -> u32 {
-    (word as u32) >> 3
-}
-
-/// How much of the capacity is in use when `head` values have been received.
-/// Above [`MAX_VALUES`] if `head` is newer than the word and the difference would
-/// be negative.
-#[inline(always)]
-pub fn used(word: u64, head: u32) -> u32 {
-    position(word)
-        .wrapping_sub(head)
-        .wrapping_add(reserved(word))
-}
 
 /// Returns whether the next slot to be claimed is the last one of its block.
 #[inline(always)]
-fn ends_block(word: u64) -> bool {
-    offset(position(word)) == LEN - 1
+fn ends_block(word: Snapshot) -> bool {
+    offset(word.position()) == LEN - 1
 }
 
 /// Keeps words that different threads write out of each other's cache lines.
@@ -76,8 +28,7 @@ pub struct Padded<T>(pub T);
 
 /// The words that senders write.
 pub struct Tail<T> {
-    /// See the head of this file.
-    pub word: AtomicU64,
+    pub word: Word,
     /// The block of the last claimed slot, or a later one.
     block: AtomicPtr<Block<T>>,
     /// How many values had been received when a sender last had to look.
@@ -137,24 +88,6 @@ pub struct Claim {
 /// Why a slot could not be claimed, or permits not be taken.
 pub type Refusal = TrySendError<()>;
 
-/// The payment for a claim.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Payment {
-    /// Free room, if there is some.
-    Room,
-    /// A permit, which is used up.
-    Permit,
-}
-
-impl Payment {
-    /// The word after a claim.
-    #[inline(always)]
-    fn claim(self, word: u64) -> u64 {
-        let permit = if self == Self::Permit { PERMIT } else { 0 };
-        word.wrapping_add(SLOT - permit) & !RX_WAITS
-    }
-}
-
 impl<T> Chan<T> {
     /// Makes the shared part of a channel in which `start` slots have been used, and
     /// the receiver's cursor. `None`: without a limit.
@@ -164,7 +97,7 @@ impl<T> Chan<T> {
         let max_capacity = capacity.unwrap_or(usize::MAX);
         let chan = Arc::new(Self {
             tail: Padded(Tail {
-                word: AtomicU64::new(u64::from(start) * SLOT),
+                word: Word::new(start),
                 block: AtomicPtr::new(first.as_ptr()),
                 head_seen: AtomicU32::new(start),
             }),
@@ -222,8 +155,8 @@ impl<T> Chan<T> {
     /// Claims a slot.
     #[inline(always)]
     fn claim(&self, payment: Payment) -> Result<Claim, Refusal> {
-        let word = self.tail.0.word.load(Ordering::Relaxed);
-        let may_claim = || word & (TX_WAITS | CLOSED) == 0 && self.has_room(word);
+        let word = self.tail.0.word.peek();
+        let may_claim = || !word.refuses() && self.has_room(word);
         if !ends_block(word) && (payment == Payment::Permit || may_claim()) {
             if let Some(claim) = self.advance(word, payment) {
                 return Ok(claim);
@@ -232,27 +165,21 @@ impl<T> Chan<T> {
         self.claim_slowly(payment)
     }
 
-    /// The one step that claims a slot. The acquire makes the last block visible,
-    /// and the waiting receiver.
+    /// The one step that claims a slot.
     #[inline(always)]
-    fn advance(&self, word: u64, payment: Payment) -> Option<Claim> {
-        let next = payment.claim(word);
-        let claimed = &self.tail.0.word;
-        claimed
-            .compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed)
-            .ok()?;
-        Some(Claim {
-            position: position(word),
-            wakes: word & RX_WAITS != 0,
+    fn advance(&self, word: Snapshot, payment: Payment) -> Option<Claim> {
+        self.tail.0.word.claim(word, payment).then(|| Claim {
+            position: word.position(),
+            wakes: word.receiver_waits(),
         })
     }
 
     /// Returns whether there is room for one more. The head that senders remember may be an
     /// old one, but it is never too new.
     #[inline(always)]
-    fn has_room(&self, word: u64) -> bool {
+    fn has_room(&self, word: Snapshot) -> bool {
         let seen = self.tail.0.head_seen.load(Ordering::Relaxed);
-        used(word, seen) < self.limit || self.may_claim(word, 1).is_ok()
+        word.used(seen) < self.limit || self.may_claim(word, 1).is_ok()
     }
 
     /// Claims a slot after the fast path has failed.
@@ -261,7 +188,7 @@ impl<T> Chan<T> {
     fn claim_slowly(&self, payment: Payment) -> Result<Claim, Refusal> {
         let mut backoff = Backoff::new();
         loop {
-            let word = self.tail.0.word.load(Ordering::Acquire);
+            let word = self.tail.0.word.load();
             if ends_block(word) {
                 match self.claim_last(payment) {
                     Some(result) => return result,
@@ -283,7 +210,7 @@ impl<T> Chan<T> {
     fn claim_last(&self, payment: Payment) -> Option<Result<Claim, Refusal>> {
         let mut last = self.last.lock();
         loop {
-            let word = self.tail.0.word.load(Ordering::Acquire);
+            let word = self.tail.0.word.load();
             if !ends_block(word) {
                 return None;
             }
@@ -292,7 +219,7 @@ impl<T> Chan<T> {
                     return Some(Err(refusal));
                 }
             }
-            let start = position(word).wrapping_add(1);
+            let start = word.position().wrapping_add(1);
             // SAFETY: no sender claims this slot without the lock.
             unsafe { self.link_next(&mut last, start) };
             if let Some(claim) = self.advance(word, payment) {
@@ -330,11 +257,11 @@ impl<T> Chan<T> {
 
     /// Whether `n` slots may be claimed or reserved.
     #[inline]
-    pub fn may_claim(&self, word: u64, n: u32) -> Result<(), Refusal> {
-        if word & CLOSED != 0 {
+    pub fn may_claim(&self, word: Snapshot, n: u32) -> Result<(), Refusal> {
+        if word.is_closed() {
             return Err(TrySendError::Closed(()));
         }
-        if word & TX_WAITS != 0 {
+        if word.senders_wait() {
             return Err(TrySendError::Full(()));
         }
         let head = self.front.0.head.load(Ordering::Acquire);
@@ -349,18 +276,16 @@ impl<T> Chan<T> {
     /// Whether there is room for `n` more when `head` values have been received. A word that
     /// is older than that head says yes: a change that starts from it will fail.
     #[inline]
-    pub fn is_room(&self, word: u64, head: u32, n: u32) -> bool {
-        let used = used(word, head);
+    pub fn is_room(&self, word: Snapshot, head: u32, n: u32) -> bool {
+        let used = word.used(head);
         used > MAX_VALUES || self.limit.saturating_sub(used) >= n
     }
 
-    /// Fills a claimed slot, and wakes the receiver if the claim says so, or if the
-    /// receiver waits for a slot to be filled.
+    /// Fills a claimed slot, and wakes the receiver if the claim says so.
     #[inline]
     pub fn fill(&self, claim: Claim, value: T) {
         let at = offset(claim.position);
         let start = claim.position.wrapping_sub(at);
-        let rx_waiter = &self.rx_waiter.0;
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);
         // SAFETY:
         //
@@ -369,17 +294,15 @@ impl<T> Chan<T> {
         //    are in the queue, and the predecessor of each is right as long as it is in the
         //    queue, too.
         // 3. The slot is ours.
-        let wants_fill = unsafe {
+        unsafe {
             while (*block).header().start != start {
                 block = (*block).header().previous;
                 assert!(!cfg!(loom) || !block.is_null(), "a slot without a block");
             }
-            (*block).fill(at, value, &rx_waiter.wants_fill)
-        };
+            (*block).fill(at, value);
+        }
         if claim.wakes {
-            rx_waiter.wake();
-        } else if wants_fill != 0 {
-            rx_waiter.wake_for_fill();
+            self.rx_waiter.0.wake();
         }
     }
 
@@ -387,26 +310,21 @@ impl<T> Chan<T> {
     #[inline]
     pub fn try_reserve(&self, n: u32) -> Result<(), Refusal> {
         let tail = &self.tail.0;
-        let mut word = tail.word.load(Ordering::Acquire);
+        let mut word = tail.word.load();
         loop {
             if n == 0 {
-                let closed = word & CLOSED != 0;
-                return if closed {
+                return if word.is_closed() {
                     Err(TrySendError::Closed(()))
                 } else {
                     Ok(())
                 };
             }
             self.may_claim(word, n)?;
-            if !may_reserve(word, n) {
+            if !word.may_reserve(n) {
                 return Err(TrySendError::Full(()));
             }
-            let next = word + u64::from(n) * PERMIT;
-            match tail
-                .word
-                .compare_exchange(word, next, Ordering::AcqRel, Ordering::Acquire)
-            {
-                Ok(_) => return Ok(()),
+            match tail.word.reserve(word, n) {
+                Ok(()) => return Ok(()),
                 Err(now) => word = now,
             }
         }
@@ -417,16 +335,14 @@ impl<T> Chan<T> {
         if n == 0 {
             return;
         }
-        let permits = u64::from(n) * PERMIT;
-        let before = self.tail.0.word.fetch_sub(permits, Ordering::AcqRel);
+        let before = self.tail.0.word.give_back(n);
         // Of the wakers of the senders that are served.
         let mut panics = Panics::default();
-        if before & TX_WAITS != 0 {
+        if before.senders_wait() {
             panics.put_off(|| self.serve());
         }
         // The receiver may be waiting for the last permit.
-        let last = reserved(before) == n;
-        if before & CLOSED != 0 && last {
+        if before.is_closed_but_for(n) {
             panics.put_off(|| self.rx_waiter.0.wake());
         }
         panics.go_on();
@@ -434,8 +350,7 @@ impl<T> Chan<T> {
 
     /// Takes no more values, and wakes everything that waits for room or for this.
     pub fn close(&self) {
-        let before = self.tail.0.word.fetch_or(CLOSED, Ordering::AcqRel);
-        if before & CLOSED != 0 {
+        if self.tail.0.word.close().is_closed() {
             return;
         }
         let mut panics = Panics::default();
@@ -447,19 +362,19 @@ impl<T> Chan<T> {
     }
 
     pub fn is_closed(&self) -> bool {
-        self.tail.0.word.load(Ordering::Acquire) & CLOSED != 0
+        self.tail.0.word.load().is_closed()
     }
 
     /// How many more values may be sent.
     pub fn capacity(&self) -> usize {
         // Before the word, so that it is not newer.
         let head = self.front.0.head.load(Ordering::Acquire);
-        let word = self.tail.0.word.load(Ordering::Acquire);
+        let word = self.tail.0.word.load();
         // Free room belongs to the waiting senders.
-        if word & TX_WAITS != 0 {
+        if word.senders_wait() {
             return 0;
         }
-        self.max_capacity.saturating_sub(used(word, head) as usize)
+        self.max_capacity.saturating_sub(word.used(head) as usize)
     }
 
     pub fn strong_count(&self) -> usize {
@@ -471,20 +386,16 @@ impl<T> Chan<T> {
     }
 }
 
-/// Whether so many permits more can be counted.
-pub fn may_reserve(word: u64, n: u32) -> bool {
-    MAX_PERMITS - reserved(word) >= n
-}
-
 impl<T> Drop for Chan<T> {
     fn drop(&mut self) {
         if model_has_failed() {
             return;
         }
         // The last step of each other user was a read-modify-write on one of these.
-        if cfg!(loom) {
+        #[cfg(loom)]
+        {
             self.senders.fetch_add(0, Ordering::AcqRel);
-            self.tail.0.word.fetch_add(0, Ordering::AcqRel);
+            self.tail.0.word.touch();
         }
         if let Some(unread) = self.unread.take() {
             let last = *self.last.get_mut();

@@ -44,7 +44,7 @@
 // # How it works
 //
 // The queue is a list of blocks of slots (`block.rs`). Senders claim slots by counting up a
-// position. One word (`chan.rs`) holds the position and the other conditions of a claim: how many
+// position. One word (`word.rs`) holds the position and the other conditions of a claim: how many
 // permits are out, whether senders wait, whether the channel is closed. So sending is one
 // read-modify-write, the claim, and one store, which says that the slot is filled. The receiver
 // looks at the next slot until it is filled; receiving is plain loads and stores (`rx.rs`). The
@@ -73,13 +73,9 @@
 // flag in the same step, and wakes the receiver when the slot is filled. No other sender can do
 // better, as the receiver has to wait for that slot.
 //
-// If not, some sender is between claiming and filling, and may have claimed before the flag was
-// set. It may be preempted there, so the receiver must not spin until it goes on. After some
-// looks the receiver sets `wants_fill`, passes a heavy fence, looks again and sleeps. Filling a
-// slot is a light publication: the sender stores the stamp and loads `wants_fill`. So either the
-// receiver sees the stamp, or the sender sees the request for a wake-up. Of several senders that
-// see it the first one wakes the receiver, which then looks again, and repeats the request if it
-// has to.
+// If not, some sender is between claiming and filling. It runs no code of the user's there. So the
+// receiver looks for the value some times, and then yields its processor between two looks, as the
+// system may have preempted the sender.
 //
 // The last sender to be dropped, and the last permit to come back to a closed channel, wake the
 // receiver through the same registration. If they take its lock before the receiver does, the
@@ -88,7 +84,7 @@
 // ## Senders sleep
 //
 // For room: see `wait.rs`. For the lock under which blocks are linked: as for any
-// lock. No thread spins until another one has done its step.
+// lock.
 //
 // ## Sources
 //
@@ -111,6 +107,7 @@ mod send_timeout;
 mod sender;
 mod tx;
 mod wait;
+mod word;
 
 use chan::Chan;
 use rx::Rx;

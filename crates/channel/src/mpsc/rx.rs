@@ -7,18 +7,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use blitz_io_core::{HandoffSpin, Panics, coop, deadline, fences};
+use blitz_io_core::{HandoffSpin, Panics, coop, deadline, fences, yield_now};
 use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::block::Cursor;
-use super::chan::{CLOSED, Chan, RX_WAITS, TX_WAITS, position, reserved};
+use super::chan::Chan;
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::wait::{CONTENDED, QUIET};
 use crate::model::model_has_failed;
 
 /// After so many receives without a waiting sender, contended mode ends.
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
-/// How often to look for a value that is being written before waiting for it.
+/// How often to look for a value that is being written before yielding to its sender.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
 /// The receiver.
@@ -90,7 +90,7 @@ impl<T> Rx<T> {
     fn look_for_waiters(&mut self) {
         let chan = &*self.chan;
         fence(Ordering::SeqCst);
-        if chan.tail.0.word.load(Ordering::SeqCst) & TX_WAITS != 0 {
+        if chan.tail.0.word.load().senders_wait() {
             self.quiet = 0;
             return chan.serve();
         }
@@ -101,7 +101,7 @@ impl<T> Rx<T> {
         self.quiet = 0;
         chan.mode.store(QUIET, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        if chan.tail.0.word.load(Ordering::SeqCst) & TX_WAITS != 0 {
+        if chan.tail.0.word.load().senders_wait() {
             chan.mode.store(CONTENDED, Ordering::SeqCst);
             chan.serve();
         }
@@ -168,25 +168,15 @@ impl<T> Rx<T> {
     ) -> Poll<Option<R>> {
         self.chan.rx_waiter.0.set_task(waker);
         match self.announce() {
-            Announced::Sleep => return Poll::Pending,
+            Announced::Sleep => Poll::Pending,
+            Announced::Value => {
+                self.wait_for_fill();
+                Poll::Ready(receive(self))
+            }
             Announced::End => {
                 self.chan.rx_waiter.0.clear();
-                return Poll::Ready(None);
+                Poll::Ready(None)
             }
-            Announced::Value => {}
-        }
-        let filled = (0..LOOKS).find_map(|_| {
-            let result = receive(self);
-            hint::spin_loop();
-            result
-        });
-        if filled.is_some() {
-            return Poll::Ready(filled);
-        }
-        if self.must_wait_for_fill() {
-            Poll::Pending
-        } else {
-            Poll::Ready(receive(self))
         }
     }
 
@@ -196,23 +186,29 @@ impl<T> Rx<T> {
         // Before the look at the word: if no sender is left, all that they have sent
         // is visible.
         let alone = chan.strong_count() == 0;
-        let word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
-        if position(word) != self.cursor.head {
+        let word = chan.tail.0.word.announce_receiver();
+        if word.position() != self.cursor.head {
             return Announced::Value;
         }
-        if alone || is_closed(word) {
+        if alone || word.is_closed_but_for(0) {
             Announced::End
         } else {
             Announced::Sleep
         }
     }
 
-    /// The next slot has been claimed by a sender that owes no wake-up, as it may
-    /// have claimed before the announcement. Asks for one; see the head of `mod.rs`.
-    /// `false` if the slot is filled by now.
-    fn must_wait_for_fill(&self) -> bool {
-        self.chan.rx_waiter.0.ask_for_fill();
-        !self.cursor.is_filled()
+    /// Waits until the next slot, which a sender has claimed, is filled. The sender runs no code
+    /// of the user's in between, but the system may have preempted it.
+    fn wait_for_fill(&self) {
+        let mut looks = 0;
+        while !self.cursor.is_filled() {
+            if looks < LOOKS {
+                looks += 1;
+                hint::spin_loop();
+            } else {
+                yield_now();
+            }
+        }
     }
 
     pub fn try_receive(&mut self) -> Result<T, TryRecvError> {
@@ -224,38 +220,17 @@ impl<T> Rx<T> {
 
     #[cold]
     fn try_receive_slowly(&mut self) -> Result<T, TryRecvError> {
-        loop {
-            let alone = self.chan.strong_count() == 0;
-            let word = self.chan.tail.0.word.load(Ordering::Acquire);
-            if position(word) == self.cursor.head {
-                return Err(if alone || is_closed(word) {
-                    TryRecvError::Disconnected
-                } else {
-                    TryRecvError::Empty
-                });
-            }
-            for _ in 0..=LOOKS {
-                if let Some(value) = self.receive() {
-                    return Ok(value);
-                }
-                hint::spin_loop();
-            }
-            self.block_until_filled();
+        let alone = self.chan.strong_count() == 0;
+        let word = self.chan.tail.0.word.load();
+        if word.position() == self.cursor.head {
+            return Err(if alone || word.is_closed_but_for(0) {
+                TryRecvError::Disconnected
+            } else {
+                TryRecvError::Empty
+            });
         }
-    }
-
-    /// Blocks this thread for a value that is being written. Its sender runs no code of the
-    /// user's before it has filled the slot.
-    fn block_until_filled(&self) {
-        let waiter = &self.chan.rx_waiter.0;
-        // A task that has registered polls again, and finds the value or the end then.
-        waiter.wake();
-        waiter.set_thread();
-        if self.must_wait_for_fill() {
-            waiter.sleep(None);
-        } else {
-            waiter.clear();
-        }
+        self.wait_for_fill();
+        self.receive().ok_or(TryRecvError::Empty)
     }
 
     #[inline]
@@ -301,20 +276,15 @@ impl<T> Rx<T> {
             }
             let waiter = &self.chan.rx_waiter.0;
             waiter.set_thread();
-            let sleeps = match self.announce() {
-                Announced::Sleep => true,
-                Announced::Value => self.must_wait_for_fill(),
-                Announced::End => {
+            match self.announce() {
+                Announced::Sleep if waiter.sleep(deadline) => continue,
+                Announced::Value => self.wait_for_fill(),
+                Announced::Sleep | Announced::End => {
                     waiter.clear();
-                    return Err(RecvTimeoutError::Disconnected);
+                    return self.last_look(receive);
                 }
-            };
-            if !sleeps {
-                waiter.clear();
-            } else if !waiter.sleep(deadline) {
-                waiter.clear();
-                return self.last_look(receive);
             }
+            waiter.clear();
         }
     }
 
@@ -334,8 +304,8 @@ impl<T> Rx<T> {
     /// Whether everything has been received and nothing can come any more.
     fn is_finished(&self) -> bool {
         let alone = self.chan.strong_count() == 0;
-        let word = self.chan.tail.0.word.load(Ordering::Acquire);
-        position(word) == self.cursor.head && (alone || is_closed(word))
+        let word = self.chan.tail.0.word.load();
+        word.position() == self.cursor.head && (alone || word.is_closed_but_for(0))
     }
 
     pub fn is_closed(&self) -> bool {
@@ -344,14 +314,9 @@ impl<T> Rx<T> {
 
     /// How many values there are, written or about to be.
     pub fn len(&self) -> usize {
-        let word = self.chan.tail.0.word.load(Ordering::Acquire);
-        position(word).wrapping_sub(self.cursor.head) as usize
+        let word = self.chan.tail.0.word.load();
+        word.position().wrapping_sub(self.cursor.head) as usize
     }
-}
-
-/// Returns whether the channel is closed and no permit is out.
-fn is_closed(word: u64) -> bool {
-    word & CLOSED != 0 && reserved(word) == 0
 }
 
 impl<T> Drop for Rx<T> {
@@ -369,10 +334,8 @@ impl<T> Drop for Rx<T> {
             panics.put_off(|| drop(value));
         }
         self.chan.unread.set(Some(self.cursor.leave()));
-        if cfg!(loom) {
-            // Shows the model the order that the count of `Arc` gives.
-            self.chan.tail.0.word.fetch_add(0, Ordering::AcqRel);
-        }
+        #[cfg(loom)]
+        self.chan.tail.0.word.touch();
         panics.go_on();
     }
 }

@@ -1,7 +1,7 @@
 //! Where the receiver waits: one task, or one thread.
 //!
 //! Each waker of the receiver takes its registration from here, so it is woken once. The receiver
-//! registers *before* it announces that it waits, in the channel's word or in `wants_fill`. A
+//! registers *before* it announces that it waits, in the channel's word. A
 //! sender that sees the announcement finds the registration here, or finds that another one has
 //! taken it, which then wakes the receiver. A wake that comes too late, for a wait that is over,
 //! only makes the receiver look again.
@@ -10,8 +10,8 @@ use std::mem;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_core::{Lock, fences};
-use blitz_io_futex::atomic::{AtomicU8, AtomicU32, Ordering};
+use blitz_io_core::Lock;
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 const ASLEEP: u32 = 0;
@@ -27,9 +27,6 @@ enum Sleeper {
 pub struct RxWaiter {
     sleeper: Lock<Sleeper>,
     signal: AtomicU32,
-    /// 1 while the receiver waits for a slot that was claimed before it announced
-    /// itself in the channel's word.
-    pub wants_fill: AtomicU8,
 }
 
 impl RxWaiter {
@@ -37,7 +34,6 @@ impl RxWaiter {
         Self {
             sleeper: Lock::new(Sleeper::Nobody),
             signal: AtomicU32::new(ASLEEP),
-            wants_fill: AtomicU8::new(0),
         }
     }
 
@@ -72,21 +68,6 @@ impl RxWaiter {
     /// Removes the task or thread.
     pub fn clear(&self) {
         drop(self.replace(Sleeper::Nobody));
-    }
-
-    /// Asks the senders to wake the registered receiver when they have filled a slot. Afterwards,
-    /// for each fill, either it is visible to the receiver, or its sender will see the request.
-    pub fn ask_for_fill(&self) {
-        self.wants_fill.store(1, Ordering::SeqCst);
-        fences::heavy();
-    }
-
-    /// Wakes the receiver if no other sender has done so since it asked.
-    #[cold]
-    pub fn wake_for_fill(&self) {
-        if self.wants_fill.swap(0, Ordering::AcqRel) != 0 {
-            self.wake();
-        }
     }
 
     /// Wakes the registered task or thread.

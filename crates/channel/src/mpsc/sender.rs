@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use blitz_io_core::{coop, deadline};
 
-use super::chan::MAX_PERMITS;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use super::tx::{Tx, WeakTx};
+use super::word::MAX_PERMITS;
 
 /// The methods that senders of bounded and of unbounded channels share.
 macro_rules! sender {

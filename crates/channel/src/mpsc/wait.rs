@@ -68,8 +68,9 @@ use std::time::Instant;
 use blitz_io_core::{HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
 
-use super::chan::{CLOSED, Chan, Claim, PERMIT, TX_WAITS, may_reserve};
+use super::chan::{Chan, Claim};
 use super::error::{SendError, SendTimeoutError, TrySendError};
+use super::word::Snapshot;
 use crate::model::model_has_failed;
 use crate::wait::{Event, Wait};
 
@@ -112,15 +113,15 @@ impl<T> Chan<T> {
     /// The node is not linked, and stays where it is while it is.
     unsafe fn queue_up(&self, node: &Node<Request<T>>) -> Poll<Result<(), SendError<()>>> {
         self.waiters.locked(|list| {
-            let word = self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
-            if word & CLOSED != 0 {
+            let word = self.tail.0.word.announce_senders();
+            if word.is_closed() {
                 self.stop_waiting(list);
                 return Poll::Ready(Err(SendError(())));
             }
             self.enter_contended_mode();
             let n = node.request.permits;
             if list.is_empty() && self.fits(word, n) {
-                self.take_permits(n);
+                self.tail.0.word.grant(n);
                 self.stop_waiting(list);
                 return Poll::Ready(Ok(()));
             }
@@ -144,22 +145,17 @@ impl<T> Chan<T> {
 
     /// Returns whether there is room for `n` permits. While `TX_WAITS` is set that can only
     /// become true.
-    fn fits(&self, word: u64, n: u32) -> bool {
+    fn fits(&self, word: Snapshot, n: u32) -> bool {
         let head = self.front.0.head.load(Ordering::SeqCst);
         // Where all senders wait first, nothing else would keep it up to date, and
         // positions can only be compared while they are less than 2^32 apart.
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        self.is_room(word, head, n) && may_reserve(word, n)
-    }
-
-    fn take_permits(&self, n: u32) {
-        let permits = u64::from(n) * PERMIT;
-        self.tail.0.word.fetch_add(permits, Ordering::AcqRel);
+        self.is_room(word, head, n) && word.may_reserve(n)
     }
 
     fn stop_waiting(&self, list: &List<Request<T>>) {
         if list.is_empty() {
-            self.tail.0.word.fetch_and(!TX_WAITS, Ordering::AcqRel);
+            self.tail.0.word.end_senders_wait();
         }
     }
 
@@ -188,10 +184,10 @@ impl<T> Chan<T> {
     fn choose(&self, list: &mut List<Request<T>>, wakes: &mut Wakes) -> Option<(Claim, T)> {
         while let Some(first) = list.first().filter(|_| !wakes.is_full()) {
             let request = &first.request;
-            if !self.fits(self.tail.0.word.load(Ordering::SeqCst), request.permits) {
+            if !self.fits(self.tail.0.word.load(), request.permits) {
                 return None;
             }
-            self.take_permits(request.permits);
+            self.tail.0.word.grant(request.permits);
             request.granted.set(true);
             // SAFETY: the owner keeps the value in place while the node is linked, and does not
             // use it again once the request is granted.
@@ -272,7 +268,7 @@ impl<T> Chan<T> {
             // Where others queue, trying again cannot help. And where there is little
             // room, the receiver should find as many values as possible to fill it
             // with, without having to wait for their threads to run.
-            let others_wait = self.tail.0.word.load(Ordering::Relaxed) & TX_WAITS != 0;
+            let others_wait = self.tail.0.word.peek().senders_wait();
             if self.limit < QUEUE_AT_ONCE || others_wait || !spin.turn() {
                 break;
             }
