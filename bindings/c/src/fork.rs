@@ -2,18 +2,7 @@
 //!
 //! Only the thread that calls `fork` exists in the child. Runtimes, fibers, sockets in a runtime
 //! and the pool need threads that are not there. Each of those objects remembers the generation
-//! of its process, which a handler raises in the child, and its functions return
-//! `BLITZ_EFORKED` there.
-
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-static GENERATION: AtomicU32 = AtomicU32::new(0);
-static HANDLER: Once = Once::new();
-
-extern "C" fn in_child() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
-}
+//! of its process, and its functions return `BLITZ_EFORKED` in another one.
 
 /// The process in which an object was made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,16 +11,13 @@ pub(crate) struct Process(u32);
 impl Process {
     /// The process that runs now.
     pub(crate) fn current() -> Self {
-        // SAFETY: the handler only adds to an atomic number, which is allowed in a child.
-        HANDLER.call_once(|| unsafe {
-            libc::pthread_atfork(None, None, Some(in_child));
-        });
-        Self(GENERATION.load(Ordering::Relaxed))
+        blitz_io_core::watch_forks();
+        Self(blitz_io_core::generation())
     }
 
     /// Whether the object was made in this process.
     #[inline]
     pub(crate) fn is_current(self) -> bool {
-        self.0 == GENERATION.load(Ordering::Relaxed)
+        self.0 == blitz_io_core::generation()
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use blitz_io::runtime::{Builder, Handle, Runtime};
 use blitz_io::thread::Mutex;
+use blitz_io_core::PerProcess;
 
 use crate::args::{arg, check, handle, put, take, text};
 use crate::error::{
@@ -176,23 +177,18 @@ pub extern "C" fn blitz_runtime_tasks(runtime: *mut blitz_runtime) -> usize {
     })
 }
 
-/// The runtime of threads that have none, made at its first use. It lives as long as the process.
-static DEFAULT: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+/// The runtime of threads that have none, made at its first use. It lives as long as the process; a
+/// forked child makes its own.
+static DEFAULT: PerProcess<Mutex<Option<Arc<Shared>>>> = PerProcess::new(Mutex::default);
 
 fn default_runtime() -> Outcome<Arc<Shared>> {
     let mut default = DEFAULT.lock();
-    // The one of a parent process is of no use.
-    if let Some(shared) = default
-        .as_ref()
-        .filter(|shared| shared.group.process.is_current())
-    {
+    if let Some(shared) = &*default {
         return Ok(shared.clone());
     }
-    Process::current();
     let built = Builder::new_multi_thread().enable_all().build();
     let shared = Arc::new(Shared::new(built.map_err(|error| of_io(&error))?));
-    // The threads of a parent process cannot be told to end.
-    std::mem::forget(default.replace(shared.clone()));
+    *default = Some(shared.clone());
     Ok(shared)
 }
 

@@ -1,6 +1,8 @@
 // A child process after fork: objects that need the parent's threads say so, the others work.
 #include "check.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,7 +85,38 @@ static void a_child_gets_errors(void) {
     blitz_runtime_free(parent.runtime);
 }
 
+static void spawn_and_join(void *argument) {
+    (void)argument;
+    blitz_runtime *own;
+    blitz_task *tasks[100];
+    OK(blitz_runtime_new(NULL, &own));
+    for (size_t i = 0; i < 100; i++) OK(blitz_spawn(own, NULL, nothing, NULL, &tasks[i]));
+    for (size_t i = 0; i < 100; i++) OK(blitz_task_join(tasks[i], BLITZ_NEVER, NULL));
+    blitz_runtime_free(own);
+    OK(blitz_spawn(NULL, NULL, nothing, NULL, &tasks[0]));
+    OK(blitz_task_join(tasks[0], BLITZ_NEVER, NULL));
+}
+
+static void *spawn_until_told(void *stop) {
+    while (!atomic_load((atomic_bool *)stop)) spawn_and_join(NULL);
+    return NULL;
+}
+
+// Another thread takes all locks of the library, and some of the forks happen while it has one.
+static void a_lock_of_another_thread_is_free_in_a_child(void) {
+    static atomic_bool stop;
+    pthread_t thread;
+    spawn_and_join(NULL);
+    CHECK(pthread_create(&thread, NULL, spawn_until_told, &stop) == 0);
+    for (int i = 0; i < 50; i++) in_child(spawn_and_join, NULL);
+    atomic_store(&stop, true);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(void) {
-    static const struct test tests[] = {{"a_child_gets_errors", a_child_gets_errors}};
+    static const struct test tests[] = {
+        {"a_child_gets_errors", a_child_gets_errors},
+        {"a_lock_of_another_thread_is_free_in_a_child", a_lock_of_another_thread_is_free_in_a_child},
+    };
     return RUN_TESTS(tests);
 }

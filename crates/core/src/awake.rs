@@ -7,6 +7,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::PerProcess;
+
 /// A runtime, or another scheduler with threads of its own.
 pub trait Workers: Sync {
     /// How many of its workers are awake now.
@@ -15,7 +17,7 @@ pub trait Workers: Sync {
 
 /// Whether there ever was a runtime: most programs with a pool have none.
 static ANY: AtomicBool = AtomicBool::new(false);
-static RUNTIMES: Mutex<Vec<&dyn Workers>> = Mutex::new(Vec::new());
+static RUNTIMES: PerProcess<Mutex<Vec<&dyn Workers>>> = PerProcess::new(Mutex::default);
 
 fn runtimes() -> MutexGuard<'static, Vec<&'static dyn Workers>> {
     RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -79,7 +81,7 @@ mod tests {
         assert_eq!(awake(), 0);
         // SAFETY: they live to the end of this function.
         let (first, second) = unsafe { (register(&one), register(&other)) };
-        // // Both have no size, so they may share an address. The count must still be two.
+        // Both have no size, so they may share an address. The count must still be two.
         assert_eq!(awake(), 6);
         drop(first);
         assert_eq!(awake(), 3);

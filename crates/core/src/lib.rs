@@ -26,6 +26,7 @@ mod mutant;
 #[cfg(loom)]
 pub mod mutant;
 mod panics;
+mod per_process;
 mod processors;
 mod random;
 pub mod spin;
@@ -39,6 +40,7 @@ pub use backoff::Backoff;
 pub use biased_lock::BiasedLock;
 pub use lock::{ListLock, Lock, LockGuard};
 pub use panics::Panics;
+pub use per_process::{PerProcess, generation, watch_forks};
 pub use processors::{processors, this_processor};
 pub use random::{Random, entropy};
 pub use spin::{EventSpin, HandoffSpin, LockSpin, Owners, yield_now};

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use blitz_io_core::PerProcess;
 use blitz_io_sync::thread::Mutex;
 
 type Unwind = Box<dyn FnOnce()>;
@@ -31,7 +32,7 @@ struct Sent(Unwind);
 // forgotten.
 unsafe impl Send for Sent {}
 
-static THREADS: Mutex<Option<HashMap<u64, Arc<Left>>>> = Mutex::new(None);
+static THREADS: PerProcess<Mutex<HashMap<u64, Arc<Left>>>> = PerProcess::new(Mutex::default);
 
 thread_local! {
     /// This thread's number, or 0 if it has had no fiber.
@@ -56,7 +57,7 @@ impl Registered {
             fibers: Mutex::new(Vec::new()),
         });
         let mut threads = THREADS.lock();
-        threads.get_or_insert_default().insert(number, left.clone());
+        threads.insert(number, left.clone());
         drop(threads);
         HERE.set(number);
         Self {
@@ -83,7 +84,7 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         let mut threads = THREADS.lock();
-        threads.get_or_insert_default().remove(&self.number);
+        threads.remove(&self.number);
         drop(threads);
         self.unwind_left();
     }
@@ -112,7 +113,7 @@ impl Home {
     /// The closure may be sent to the thread, called there, and forgotten anywhere.
     pub(crate) unsafe fn leave(self, unwind: Unwind) {
         let threads = THREADS.lock();
-        let left = threads.as_ref().and_then(|threads| threads.get(&self.0));
+        let left = threads.get(&self.0);
         let Some(left) = left else {
             drop(threads);
             std::mem::forget(unwind);

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::PerProcess;
 use blitz_io_sync::thread::{Condvar, Mutex};
 
 use super::channel::Channel;
@@ -32,16 +33,25 @@ struct Schedule {
     has_thread: bool,
 }
 
-static SCHEDULE: Mutex<Schedule> = Mutex::new(Schedule {
-    entries: BTreeMap::new(),
-    crowded: FEW,
-    has_thread: false,
+struct Clock {
+    schedule: Mutex<Schedule>,
+    /// Another moment is the earliest one.
+    changed: Condvar,
+}
+
+// A forked child does not have the thread.
+static CLOCK: PerProcess<Clock> = PerProcess::new(|| Clock {
+    schedule: Mutex::new(Schedule {
+        entries: BTreeMap::new(),
+        crowded: FEW,
+        has_thread: false,
+    }),
+    changed: Condvar::new(),
 });
-static CHANGED: Condvar = Condvar::new();
 
 /// Schedules a moment, and wakes the thread if it is the next one.
 fn schedule(due: Instant, entry: Entry) {
-    let mut schedule = SCHEDULE.lock();
+    let mut schedule = CLOCK.schedule.lock();
     let next = schedule.entries.first_key_value();
     let is_next = next.is_none_or(|(&(next, _), _)| due < next);
     let key = (due, entry.channel.as_ptr() as usize);
@@ -56,13 +66,13 @@ fn schedule(due: Instant, entry: Entry) {
         thread.spawn(run).expect("failed to start a thread");
         schedule.has_thread = true;
     } else if is_next {
-        CHANGED.notify_one();
+        CLOCK.changed.notify_one();
     }
 }
 
 /// The thread.
 fn run() {
-    let mut locked = SCHEDULE.lock();
+    let mut locked = CLOCK.schedule.lock();
     loop {
         let now = Instant::now();
         match locked.entries.first_entry() {
@@ -71,13 +81,13 @@ fn run() {
                 // A waker may be called, so without the lock.
                 drop(locked);
                 send(due, entry, now);
-                locked = SCHEDULE.lock();
+                locked = CLOCK.schedule.lock();
             }
             Some(first) => {
                 let due = first.key().0;
-                CHANGED.wait_until(&mut locked, due);
+                CLOCK.changed.wait_until(&mut locked, due);
             }
-            None => CHANGED.wait(&mut locked),
+            None => CLOCK.changed.wait(&mut locked),
         }
     }
 }

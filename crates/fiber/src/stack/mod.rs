@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::io;
 use std::num::NonZeroUsize;
 
+use blitz_io_core::PerProcess;
 use blitz_io_sync::thread::Mutex;
 
 use self::slab::Region;
@@ -37,7 +38,7 @@ const CLASSES: usize = (LARGEST - SMALLEST + 1) as usize;
 /// Free stacks of each class.
 type Free = [Vec<Region>; CLASSES];
 
-static SHARED: Mutex<Free> = Mutex::new([const { Vec::new() }; CLASSES]);
+static SHARED: PerProcess<Mutex<Free>> = PerProcess::new(Mutex::default);
 
 thread_local! {
     static KEPT_HERE: RefCell<Kept> = const { RefCell::new(Kept([const { Vec::new() }; CLASSES])) };

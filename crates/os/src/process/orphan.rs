@@ -9,12 +9,14 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll};
 
+use blitz_io_core::PerProcess;
 use blitz_io_runtime::runtime::Handle;
 use blitz_io_sync::thread::Mutex;
 
 use super::exit::Exit;
 
-static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+// A forked child cannot wait for the children of its parent.
+static LEFT: PerProcess<Mutex<Vec<Child>>> = PerProcess::new(Mutex::default);
 
 /// A child that has not been waited for. When this is dropped, the child becomes an orphan.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::ThreadId;
+use blitz_io_core::{PerProcess, ThreadId};
 use blitz_io_sync::thread::Mutex;
 
 use super::wheel::{CLOSED, Unpark, Wheel};
@@ -30,7 +30,7 @@ use crate::context::{self, Context};
 
 /// Wheels without a runtime, for the next one. Wheels are never freed, because timers that
 /// outlive their runtimes access them.
-static UNUSED: Mutex<Vec<&'static Wheel>> = Mutex::new(Vec::new());
+static UNUSED: PerProcess<Mutex<Vec<&'static Wheel>>> = PerProcess::new(Mutex::default);
 static LAST_EPOCH: AtomicU64 = AtomicU64::new(CLOSED);
 
 /// See the head of this file.
