@@ -554,24 +554,8 @@ pub extern "C" fn blitz_ipc_try_recv_or_arm(
         check(count)?;
         let mut held = arg(receiver)?.held.enter()?;
         let buffer = bytes_mut(buffer.cast(), len)?;
-        let receiver = held.end()?;
-        // The message stays if the buffer is too small: it is copied by the other function.
-        match receiver.try_recv_into(buffer) {
-            Err(RecvError::Empty) => {}
-            result => return put(count, result.map_err(of_recv)?),
-        }
-        let message = receiver.try_recv_or_arm().map_err(of_recv)?;
-        if message.len() > buffer.len() {
-            return Err(record(
-                BLITZ_ESIZE,
-                format_args!(
-                    "a message of {} bytes was dropped: more than fit",
-                    message.len()
-                ),
-            ));
-        }
-        buffer[..message.len()].copy_from_slice(&message);
-        put(count, message.len())
+        let received = held.end()?.try_recv_into_or_arm(buffer);
+        put(count, received.map_err(of_recv)?)
     })
 }
 

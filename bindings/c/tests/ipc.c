@@ -139,6 +139,10 @@ static void the_doorbell_rings(void) {
     struct pollfd entry = {.fd = fd, .events = POLLIN};
     CHECK(poll(&entry, 1, -1) == 1);
     OK(blitz_ipc_try_send_or_arm(sender, "x", 1));
+    // A message that does not fit stays.
+    EXPECT(BLITZ_ESIZE, blitz_ipc_try_recv_or_arm(receiver, NULL, 0, &count));
+    OK(blitz_ipc_try_recv_or_arm(receiver, &byte, 1, &count));
+    CHECK(count == 1 && byte == 'x');
     blitz_ipc_sender_free(sender);
     blitz_ipc_receiver_free(receiver);
 }

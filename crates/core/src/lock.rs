@@ -4,7 +4,9 @@
 //! its own. In the models of code above this lock, loom's mutex replaces it. That takes one step
 //! where ours takes ten, so a model can try more of the orders that matter.
 //!
-//! Critical sections have a few instructions and run no user code.
+//! Critical sections have a few instructions and run no user code. The halves of a split stream are
+//! the exception: they poll the user's stream under the lock, as Tokio's do. A panic there releases
+//! the lock, and the stream is in the state in which its own code left it.
 
 use crate::macros::const_unless_loom;
 
@@ -48,7 +50,7 @@ mod real {
     // SAFETY: a shared guard gives shared access to the value.
     unsafe impl<T: Sync> Sync for LockGuard<'_, T> {}
 
-    // No user code runs under the lock, so a panic cannot leave the value half changed.
+    // Our code does not panic while it changes the value. See the head of this file on user code.
     impl<T> UnwindSafe for Lock<T> {}
     impl<T> RefUnwindSafe for Lock<T> {}
 

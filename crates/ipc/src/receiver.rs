@@ -182,6 +182,18 @@ impl Receiver {
         Ok(Message::new(&mut self.ring))
     }
 
+    /// Receives the next message into `buffer` if there is one, and returns its length. Otherwise
+    /// makes the [`doorbell`](Self::doorbell) become readable when this should be called again.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_into`](Self::recv_into) and [`try_recv_or_arm`](Self::try_recv_or_arm).
+    #[cfg(unix)]
+    pub fn try_recv_into_or_arm(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
+        wait::task::attempt_or_arm(&mut self.ring)?.ok_or(RecvError::Empty)?;
+        self.ring.copy_out(buffer)
+    }
+
     /// Receives the next message into `buffer` and returns its length, blocking until there
     /// is one.
     ///

@@ -17,10 +17,10 @@
 //! peer needs this very processor yields at once; with one processor that is always so.
 //!
 //! **Strangers.** A yield to a peer is short, as the peer does its work and then waits or yields.
-//! **Strangers.** A yield to a peer is short, as the peer does its work and then waits or yields.
 //! A yield to a thread that does not wait for us takes a whole time slice, thousands of times the
 //! saving that it was for. A thread that sleeps instead is scheduled soon after it is woken. So a
-//! yields in order to wait, and all go to sleep after their pauses. That limits the loss of
+//! yield that took a time slice or longer begins a silence of the same length: no thread of the
+//! process yields in order to wait, and all go to sleep after their pauses. That limits the loss of
 //! threads to strangers, however many they are and however long their slices, to half of their
 //! time. A longer silence would cost more than it saves where a stranger comes now and then: all
 //! sleep through it, and are woken elsewhere.

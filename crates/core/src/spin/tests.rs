@@ -88,7 +88,7 @@ mod alone {
         }
     }
 
-    const CHILD: &str = "BLITZ_SYNC_SPIN_TEST";
+    const CHILD: &str = "BLITZ_CORE_SPIN_TEST";
 
     fn is_child() -> bool {
         env::var_os(CHILD).is_some()

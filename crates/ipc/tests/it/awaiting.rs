@@ -414,6 +414,25 @@ fn child() {
 }
 
 #[test]
+fn a_message_that_does_not_fit_stays_after_the_doorbell_was_armed() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let (mut sender, mut receiver) = (route.sender("f").unwrap(), route.receiver("f").unwrap());
+    let mut buffer = [0; 3];
+    let empty = receiver.try_recv_into_or_arm(&mut buffer);
+    assert!(matches!(empty, Err(RecvError::Empty)), "{empty:?}");
+    sender.send(b"four").unwrap();
+    let short = receiver.try_recv_into_or_arm(&mut buffer);
+    assert!(
+        matches!(short, Err(RecvError::TooShort { .. })),
+        "{short:?}"
+    );
+    let mut buffer = [0; 4];
+    assert_eq!(receiver.try_recv_into_or_arm(&mut buffer), Ok(4));
+    assert_eq!(&buffer, b"four");
+}
+
+#[test]
 fn a_task_notices_that_the_sender_was_killed() {
     let place = Place::new();
     let mut receiver = small(&place, Route::builder()).receiver("k").unwrap();
