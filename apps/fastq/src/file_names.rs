@@ -6,7 +6,7 @@
 //! every name comes back.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The character of the byte 0.
 const FIRST: u32 = 0x10_FE00;
@@ -55,6 +55,14 @@ pub fn path(text: &str) -> PathBuf {
 #[cfg(not(unix))]
 pub fn path(text: &str) -> PathBuf {
     PathBuf::from(text)
+}
+
+/// Returns the text of a name with `prefix` and a point before its last part.
+pub fn with_prefix(name: &str, prefix: &str) -> String {
+    let path = Path::new(name);
+    let base = path.file_name().unwrap_or_default().to_string_lossy();
+    let prefixed = path.with_file_name(format!("{prefix}.{base}"));
+    prefixed.to_string_lossy().into_owned()
 }
 
 #[cfg(all(test, unix))]

@@ -2,13 +2,13 @@
 //! fails, no file has that name.
 
 use crate::failure::Failure;
+use crate::file_names::with_prefix;
 use crate::options::{Options, Split};
 use crate::process::{Done, STREAMS, Stream};
 use crate::spare::Spare;
 use blitz_io::pipeline::atomic_output::{AtomicOutput, CompleteOutput, Target};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
 
 /// Buffers whose bytes were written, to be used again.
 pub static SPARE: Spare<Vec<u8>> = Spare::new();
@@ -253,14 +253,9 @@ impl Outputs {
             if name.is_empty() {
                 continue;
             }
-            let path = Path::new(name);
-            let base = path.file_name().unwrap_or_default().to_string_lossy();
-            let name = path.with_file_name(format!(
-                "{:0width$}.{base}",
-                self.number,
-                width = self.options.split_digits
-            ));
-            let output = Output::create(&name.to_string_lossy())?;
+            let width = self.options.split_digits;
+            let name = with_prefix(name, &format!("{:0width$}", self.number));
+            let output = Output::create(&name)?;
             if let Some(full) = self.streams[stream as usize].replace(output) {
                 self.full.push(full.close()?);
             }

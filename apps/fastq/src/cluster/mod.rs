@@ -19,6 +19,7 @@ pub use cuts::Cut;
 pub use plan::Bitmap;
 
 use crate::failure::Failure;
+use crate::file_names::with_prefix;
 use std::collections::HashMap;
 
 /// What `--help` says of each step.
@@ -136,8 +137,5 @@ fn part(name: &str, shard: usize) -> String {
     if name.is_empty() {
         return String::new();
     }
-    let path = std::path::Path::new(name);
-    let base = path.file_name().unwrap_or_default().to_string_lossy();
-    let part = path.with_file_name(format!("shard-{shard:04}.{base}"));
-    part.to_string_lossy().into_owned()
+    with_prefix(name, &format!("shard-{shard:04}"))
 }
