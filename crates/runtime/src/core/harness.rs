@@ -14,7 +14,6 @@ use std::task::{Context, Poll, Waker};
 
 use super::error::JoinError;
 use super::header::{self, Header, Id, ListId, Notified, Ran, Schedule, Stage, Vtable};
-use super::mutant::{Mutant, active};
 use super::state::{Complete, End, Start, WakeByValue};
 use super::waker;
 use crate::context::{self, TaskGuard};
@@ -458,11 +457,8 @@ unsafe fn end<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard)
     catch_and_forget(|| cell.scheduler.terminated(header.id()));
     // Before the join handle is woken, so that a waiter for the task does not find it in
     // the runtime's list any more.
-    if !active(Mutant::LeavesListLate) {
-        cell.scheduler.release(header);
-    }
+    cell.scheduler.release(header);
     match header.state.complete() {
-        Complete::Nothing if active(Mutant::LeavesListLate) => cell.scheduler.release(header),
         Complete::Nothing => {}
         // SAFETY: `complete` gave us the waker, and left us the task's own reference.
         Complete::Wake => unsafe { wake_join(task) },
@@ -525,14 +521,7 @@ unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
         WakeByValue::Nothing => {}
         WakeByValue::Schedule => {
             // SAFETY: `wake_by_value` made a token, which is for this call.
-            let token = unsafe { Notified::from_raw(task) };
-            if active(Mutant::WakesAfterRelease) {
-                cell.header.state.load();
-            }
-            scheduler.schedule(token);
-            if active(Mutant::WakesAfterRelease) {
-                cell.header.state.load();
-            }
+            scheduler.schedule(unsafe { Notified::from_raw(task) });
         }
         WakeByValue::ScheduleAndRelease => {
             // SAFETY: `wake_by_value` made a token, which `schedule` queues. The waker's

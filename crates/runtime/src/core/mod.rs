@@ -15,10 +15,6 @@ mod error;
 mod harness;
 mod header;
 mod join_handle;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod owned;
 mod state;
 #[cfg(all(test, not(loom)))]
@@ -39,7 +35,7 @@ pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16
 /// For the models.
 #[cfg(loom)]
 pub mod model {
-    pub use super::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, mutant, unowned};
+    pub use super::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, unowned};
 
     /// A number for a task.
     pub fn id() -> super::Id {

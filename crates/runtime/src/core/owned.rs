@@ -46,7 +46,6 @@ use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use super::harness;
 use super::header::{self, Header, Id, Links, ListId, Notified, Schedule};
 use super::join_handle::JoinHandle;
-use super::mutant::{Mutant, active};
 
 /// After how many tasks that an owner has sent to others' stacks it looks after these.
 const MOST_SENT: usize = if cfg!(loom) { 2 } else { 1024 };
@@ -278,9 +277,7 @@ impl Shard {
     /// Leaves a task of the own list, which has ended elsewhere, to the owner.
     #[cold]
     fn free_remotely(&self, task: &Header) {
-        if !active(Mutant::FreesRemotelyWithoutReference) {
-            task.state.acquire();
-        }
+        task.state.acquire();
         let place = ptr::from_ref(task).cast_mut();
         let mut first = self.stack.remotely_freed.load(Ordering::Relaxed);
         loop {

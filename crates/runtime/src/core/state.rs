@@ -84,8 +84,6 @@
 use blitz_io_core::Watched;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use super::mutant::{Mutant, active};
-
 /// A token is queued, or will be when the poll that runs now has ended.
 const NOTIFIED: usize = 1;
 /// A thread polls the future, drops it, or has the task in a queue after it yielded.
@@ -192,16 +190,6 @@ fn invariant(holds: bool) {
     debug_assert!(holds, "two run the same task");
 }
 
-/// An order of memory, unless the mistake is to have none.
-#[inline(always)]
-fn unless(mutant: Mutant, order: Ordering) -> Ordering {
-    if active(mutant) {
-        Ordering::Relaxed
-    } else {
-        order
-    }
-}
-
 impl State {
     /// The state of a new task, with a token.
     pub(super) fn new() -> Self {
@@ -237,17 +225,18 @@ impl State {
     /// The holder of a token begins to poll.
     #[inline]
     pub(super) fn start(&self) -> Start {
-        let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
-        let word = self.word().load(order);
+        let word = self.word().load(Ordering::Acquire);
         // A yield has left the task running, and no waker has been used since.
         if word & (RUNNING | NOTIFIED | CANCELLED) == RUNNING {
             return Start::Poll;
         }
         // Only the holder of the token begins or ends a poll.
-        let before = match word & RUNNING {
-            0 => self.change().fetch_add(RUNNING - NOTIFIED, order),
+        let before = if word & RUNNING == 0 {
+            let change = RUNNING - NOTIFIED;
+            self.change().fetch_add(change, Ordering::Acquire)
+        } else {
             // The poll that follows serves the wake-up that came after the yield.
-            _ => self.change().fetch_sub(NOTIFIED, order),
+            self.change().fetch_sub(NOTIFIED, Ordering::Acquire)
         };
         invariant(before & (NOTIFIED | COMPLETE) == NOTIFIED);
         match before & CANCELLED {
@@ -259,9 +248,8 @@ impl State {
     /// A poll has ended without an output.
     #[inline]
     pub(super) fn end(&self) -> End {
-        let order = unless(Mutant::EndRelaxed, Ordering::AcqRel);
-        let before = self.change().fetch_sub(RUNNING, order);
-        if before & NOTIFIED == 0 || active(Mutant::EndForgetsNotified) {
+        let before = self.change().fetch_sub(RUNNING, Ordering::AcqRel);
+        if before & NOTIFIED == 0 {
             return End::Idle;
         }
         if before & CANCELLED == 0 {
@@ -282,15 +270,7 @@ impl State {
     pub(super) fn wake(&self) -> bool {
         // Also if the task is notified already: the poll that follows must see the
         // earlier writes of the waking thread.
-        if active(Mutant::LazyWake) && self.word().load(Ordering::Relaxed) & NOTIFIED != 0 {
-            return false;
-        }
-        let busy = if active(Mutant::WakeQueuesRunning) {
-            BUSY - RUNNING
-        } else {
-            BUSY
-        };
-        self.change().fetch_or(NOTIFIED, Ordering::AcqRel) & busy == 0
+        self.change().fetch_or(NOTIFIED, Ordering::AcqRel) & BUSY == 0
     }
 
     /// Wakes the task and gives up a reference; with a token only if the caller needs
@@ -319,12 +299,6 @@ impl State {
         if self.load().is_complete() {
             return false;
         }
-        if active(Mutant::CancelWithoutToken) {
-            let word = self.word().load(Ordering::Acquire);
-            if word & RUNNING != 0 && self.exchange(word, word | CANCELLED).is_ok() {
-                return false;
-            }
-        }
         let bits = NOTIFIED | CANCELLED;
         self.change().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
     }
@@ -336,8 +310,7 @@ impl State {
             if word & COMPLETE != 0 {
                 return false;
             }
-            let idle =
-                word & BUSY == 0 || active(Mutant::ShutDownTakesQueued) && word & BUSY == NOTIFIED;
+            let idle = word & BUSY == 0;
             let bit = if idle { RUNNING } else { NOTIFIED };
             match self.exchange(word, word | CANCELLED | bit) {
                 Ok(()) => return idle,
@@ -358,16 +331,6 @@ impl State {
                 0 => return Complete::Detached,
                 _ => (complete, Complete::Wake),
             };
-            if active(Mutant::CompleteBlindly) && result == Complete::Nothing {
-                self.change()
-                    .fetch_add(new.wrapping_sub(word), Ordering::AcqRel);
-                return result;
-            }
-            if active(Mutant::CompleteRelaxed) {
-                self.change()
-                    .fetch_add(new.wrapping_sub(word), Ordering::Relaxed);
-                return result;
-            }
             match self.exchange(word, new) {
                 Ok(()) => return result,
                 Err(now) => word = now,
@@ -396,8 +359,7 @@ impl State {
     /// Whether the caller's reference is the only one.
     #[inline]
     fn is_unique(&self) -> bool {
-        let order = unless(Mutant::UniqueRelaxed, Ordering::Acquire);
-        self.word().load(order) < 2 * REF_ONE
+        self.word().load(Ordering::Acquire) < 2 * REF_ONE
     }
 
     /// One more reference.
@@ -412,8 +374,7 @@ impl State {
     /// One reference less. Says whether the caller must free the task.
     #[inline]
     pub(super) fn release(&self) -> bool {
-        let order = unless(Mutant::ReleaseRelaxed, Ordering::AcqRel);
-        self.change().fetch_sub(REF_ONE, order) < 2 * REF_ONE
+        self.change().fetch_sub(REF_ONE, Ordering::AcqRel) < 2 * REF_ONE
     }
 
     /// The same where the reference is probably the last one.
@@ -427,7 +388,7 @@ impl State {
     #[inline]
     pub(super) fn give_join_waker(&self) -> bool {
         let before = self.change().fetch_add(JOIN_WAKER, Ordering::AcqRel);
-        before & COMPLETE != 0 && !active(Mutant::GivesWakerBlindly)
+        before & COMPLETE != 0
     }
 
     /// The same, with one more reference.
@@ -446,9 +407,6 @@ impl State {
     /// The join handle takes its waker back. Says whether the task is complete: then the
     /// waker is not its own.
     pub(super) fn take_join_waker(&self) -> bool {
-        if active(Mutant::ChangesWakerInPlace) {
-            return false;
-        }
         self.change().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
     }
 
@@ -457,7 +415,7 @@ impl State {
     pub(super) fn drop_join(&self) -> DropJoin {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
-            if word & COMPLETE != 0 && !active(Mutant::DropsJoinBlindly) {
+            if word & COMPLETE != 0 {
                 return DropJoin::Output;
             }
             let alone = word & !(JOIN_INTEREST | JOIN_WAKER);

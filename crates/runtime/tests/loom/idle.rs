@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use blitz_io_futex::model::expire;
 use blitz_io_runtime::model::scheduler::idle::{Calls, Idle, Place, Sleeper};
-use blitz_io_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_io_runtime::model::scheduler::queue::Ring;
 use blitz_io_runtime::model::scheduler::{Driver, Inject};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -139,11 +138,6 @@ impl World {
 
     /// A task comes from outside.
     fn inject(&self, task: Task) {
-        if mutant::active(Mutant::NotifiesFirst) {
-            let calls = self.idle.injected();
-            self.inject.push(pointer(task));
-            return self.call(calls);
-        }
         self.inject.push(pointer(task));
         self.call(self.idle.injected());
     }
@@ -680,27 +674,4 @@ fn a_push_calls_a_dozing_monitor() {
 fn the_end_wakes_all() {
     closes();
     closes_while_waiting();
-}
-
-// The checks are checked.
-
-mod mistakes {
-    use super::*;
-
-    mistakes! {
-        a_worker_must_look_after_it_has_announced_its_sleep: LooksFirst in from_outside = "deadlock";
-        a_pusher_must_look_after_it_has_pushed: NotifiesFirst in from_outside = "deadlock";
-        a_searcher_must_be_respected: WakesTooMany in burst = "left == right";
-        a_called_worker_must_count_as_searching: GetsUpUncounted in burst = "left == right";
-        the_last_searcher_must_look_for_more: SearchesForItself in chain = "deadlock";
-        there_must_be_a_monitor: NoMonitor in blocked = "deadlock";
-        a_driver_must_have_a_monitor: NoMonitor in blocked_before_an_event = "deadlock";
-        the_role_of_the_monitor_must_be_passed_on: MonitorLeaves in blocked_twice = "deadlock";
-        a_task_from_outside_must_be_monitored: InjectsUnmonitored in blocked_by_injected = "deadlock";
-        a_push_must_call_a_dozing_monitor: MonitorDozesOn in dozing = "was not called";
-        a_wake_up_must_be_passed_on: KeepsWakeUp in polled_by_a_busy_worker = "deadlock";
-        the_first_source_must_call_a_worker: UsesDriversSilently in a_source_while_parked = "deadlock";
-        the_next_one_must_be_woken: LeavesCalls in closes_while_waiting = "deadlock";
-        the_end_must_wake_all: ClosesForOne in closes = "deadlock";
-    }
 }

@@ -18,14 +18,6 @@ mod shared;
 #[cfg(not(loom))]
 mod turns;
 
-/// Mistakes that the models of this scheduler must find.
-pub mod mutant {
-    blitz_io_core::mutants! {
-        /// A thread that puts the core back has looked before whether another one waits.
-        LooksBeforePuttingBack,
-    }
-}
-
 #[cfg(not(loom))]
 pub(crate) use pinned::Pinned;
 #[cfg(not(loom))]

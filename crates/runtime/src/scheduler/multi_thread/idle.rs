@@ -129,8 +129,6 @@ use blitz_io_core::awake::Workers;
 use blitz_io_core::fences::after_rmw;
 use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::mutant::{Mutant, active};
-
 /// There is a monitor.
 const MONITORED: usize = 1;
 /// The monitor has found all quiet for a while, and looks rarely.
@@ -297,13 +295,12 @@ impl Idle {
 
     /// Whether one more may be woken to work.
     fn wants_worker(&self, count: Count) -> bool {
-        let too_many = active(Mutant::WakesTooMany);
-        (count.searching() == 0 || too_many) && count.awake() < self.processors.min(self.workers)
+        count.searching() == 0 && count.awake() < self.processors.min(self.workers)
     }
 
     /// Whether a sleeper has to become the monitor.
     fn wants_monitor(&self, count: Count) -> bool {
-        !count.is_monitored() && !active(Mutant::NoMonitor)
+        !count.is_monitored()
     }
 
     /// A worker has put a task into its queue. `stealable`: others may take it, also
@@ -323,14 +320,13 @@ impl Idle {
         after_rmw();
         let count = Count(self.word.load(Ordering::SeqCst));
         let awake = count.awake();
-        if awake == self.workers || (count.searching() > 0 && !active(Mutant::WakesTooMany)) {
+        if awake == self.workers || count.searching() > 0 {
             return Calls::default();
         }
         if awake >= self.processors && count.is_well_monitored() {
             return Calls::default();
         }
-        let monitor = awake >= self.processors && !active(Mutant::InjectsUnmonitored);
-        self.call(true, monitor)
+        self.call(true, awake >= self.processors)
     }
 
     #[cold]
@@ -344,7 +340,7 @@ impl Idle {
         let count = self.count();
         if (monitor || had_monitor) && self.wants_monitor(count) {
             calls.to_monitor = self.call_to_monitor(&mut sleepers);
-        } else if monitor && count.is_dozing() && !active(Mutant::MonitorDozesOn) {
+        } else if monitor && count.is_dozing() {
             self.word.fetch_sub(DOZING, Ordering::SeqCst);
             calls.to_monitor = sleepers.monitor;
         }
@@ -369,11 +365,7 @@ impl Idle {
                 self.called.fetch_add(1, Ordering::SeqCst);
             }
         }
-        let mut change = AWAKE;
-        if !active(Mutant::GetsUpUncounted) {
-            change += SEARCHING;
-        }
-        self.word.fetch_add(change, Ordering::SeqCst);
+        self.word.fetch_add(AWAKE + SEARCHING, Ordering::SeqCst);
         self.step_down_from(sleepers, place);
         Some(place)
     }
@@ -438,9 +430,6 @@ impl Idle {
         if std::mem::replace(&mut sleepers.uses_drivers, true) {
             return;
         }
-        if active(Mutant::UsesDriversSilently) {
-            return;
-        }
         let places: Vec<Place> = (0..sleepers.drivers.len())
             .map_while(|_| self.call_to_work(&mut sleepers))
             .collect();
@@ -461,7 +450,7 @@ impl Idle {
     /// A thread that does not wait has taken a wake-up of a driver. Whether it has to wake
     /// the driver again, for a worker that was called.
     pub fn passes_on(&self) -> bool {
-        self.called.load(Ordering::SeqCst) > 0 && !active(Mutant::KeepsWakeUp)
+        self.called.load(Ordering::SeqCst) > 0
     }
 
     /// A worker without work wants to search. Half of them may at the same time.
@@ -478,7 +467,7 @@ impl Idle {
     pub fn found(&self) -> bool {
         let before = Count(self.word.fetch_sub(SEARCHING, Ordering::SeqCst));
         after_rmw();
-        before.searching() == 1 && !active(Mutant::SearchesForItself)
+        before.searching() == 1
     }
 
     /// The worker goes to sleep, unless what it sees when it looks once more keeps it
@@ -543,8 +532,7 @@ impl Idle {
         }
         *called -= 1;
         sleepers.drivers[driver].is_exclusive = false;
-        let called = &sleepers.drivers[driver].called;
-        let left = *called > 0 && !active(Mutant::LeavesCalls);
+        let left = sleepers.drivers[driver].called > 0;
         self.called.fetch_sub(1, Ordering::SeqCst);
         Some(Calls {
             to_work: left.then_some(Place::Driver(driver)),
@@ -575,7 +563,7 @@ impl Idle {
         }
         let mut calls = Calls::default();
         let others = self.count().awake() > 0;
-        if self.step_down_from(&mut sleepers, place) && others && !active(Mutant::MonitorLeaves) {
+        if self.step_down_from(&mut sleepers, place) && others {
             calls.to_monitor = self.call_to_monitor(&mut sleepers);
         }
         let search = if searching { SEARCHING } else { 0 };
@@ -611,9 +599,6 @@ impl Idle {
         let mut called: Vec<Place> = sleepers.parked.drain(..).map(Place::Parked).collect();
         if let Some(Place::Parked(index)) = sleepers.monitor.take() {
             called.push(Place::Parked(index));
-        }
-        if active(Mutant::ClosesForOne) {
-            called.truncate(1);
         }
         let mut count = called.len();
         for &place in &called {
@@ -715,16 +700,13 @@ impl Idle {
     /// Sleeps until there is something to do. Says whether the worker counts as searching
     /// from now on, as it does if it was called.
     pub fn sleep(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
-        let looked_first = active(Mutant::LooksFirst).then(|| sleeper.sees_any());
         let (index, own) = (sleeper.index(), sleeper.driver());
         let (place, searched_last) = self.go_to_sleep(index, own, searching, sleeper.has_pinned());
-        let has_work = looked_first.unwrap_or_else(|| {
-            if searched_last {
-                sleeper.sees_any()
-            } else {
-                sleeper.sees_injected()
-            }
-        });
+        let has_work = if searched_last {
+            sleeper.sees_any()
+        } else {
+            sleeper.sees_injected()
+        };
         let has_pinned = sleeper.tell_place(Some(place));
         let searching = self.sleep_at(sleeper, place, has_work, has_pinned);
         sleeper.tell_place(None);

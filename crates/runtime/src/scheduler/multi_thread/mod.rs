@@ -29,7 +29,6 @@ pub mod inbox;
 pub mod lifo_slot;
 #[cfg(not(loom))]
 mod monitor;
-pub mod mutant;
 #[cfg(not(loom))]
 mod pinned;
 pub mod queue;
