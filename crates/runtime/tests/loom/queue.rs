@@ -5,7 +5,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_io_core::mutant::with_late_stores;
+use blitz_io_core::fences::model::with_late_stores;
 use blitz_io_runtime::model::scheduler::lifo_slot::LifoSlot;
 use blitz_io_runtime::model::scheduler::queue::Ring;
 use blitz_io_runtime::model::scheduler::run_batch::RunBatch;
