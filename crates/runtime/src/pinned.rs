@@ -7,7 +7,7 @@ use std::future::Future;
 
 use crate::context;
 use crate::context::Entered;
-use crate::core::{Id, JoinHandle};
+use crate::core::JoinHandle;
 use crate::enter;
 use crate::errors::{NESTED, TryCurrentError};
 use crate::runtime::Handle;
@@ -56,10 +56,7 @@ fn spawn_in<F>(handle: &scheduler::Handle, future: F, meta: SpawnMeta<'_>) -> Jo
 where
     F: Pinnable<Output: Send + 'static> + 'static,
 {
-    let id = Id::next();
-    if let Some(stalls) = &handle.common().stalls {
-        stalls.spawned(id, meta);
-    }
+    let id = handle.common().new_task(meta);
     // SAFETY: `Pinnable` promises what is asked.
     unsafe { handle.spawn_pinned(traced!(task(future, "fiber", meta, id)), id) }
 }
