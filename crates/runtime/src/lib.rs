@@ -60,7 +60,6 @@ mod runtime_id;
 mod scheduler;
 #[cfg(not(loom))]
 mod seed;
-#[cfg(not(loom))]
 mod stalls;
 #[cfg_attr(loom, path = "task/loom.rs")]
 pub mod task;
@@ -104,6 +103,7 @@ pub mod model {
         pub use crate::pool::queue;
     }
     pub use crate::core::model as task;
+    pub use crate::stalls::polling;
     pub mod time {
         pub use crate::timers::wheel::{Timer, Wheel};
     }

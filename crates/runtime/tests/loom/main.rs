@@ -23,6 +23,7 @@ mod inbox;
 mod inject;
 mod join_set;
 mod own_list;
+mod polling;
 mod pool;
 mod queue;
 mod task;

@@ -1,24 +1,18 @@
-//! Polls that take too long, for
-//! [`Builder::on_worker_stalled`](crate::runtime::Builder::on_worker_stalled).
+//! The thread that looks for polls that take too long.
 //!
-//! Each worker notes which task it polls and since when. A thread of its own reads that, because
-//! all workers may be stalled at once. It ends soon after the runtime.
-//!
-//! 1. A worker stores the task, then the time, and 0 as the time after the poll.
-//! 2. The thread loads the time, the task, and the time again. All stores are releases, and all loads
-//!    acquire. So the task is that of the first time or of a later poll. The second load then finds
-//!    the 0 before that later poll, or what was stored after it, and differs from the first.
+//! Each worker notes which task it polls and since when (`polling.rs`). A thread of its own reads
+//! that, because all workers may be stalled at once. It ends soon after the runtime.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_sync::thread::Mutex;
 
+use super::polling::Polling;
 use crate::core::Id;
 use crate::trace::SpawnMeta;
 
@@ -89,20 +83,12 @@ struct Spawned {
     at: &'static Location<'static>,
 }
 
-/// The poll of a worker.
-#[derive(Default)]
-#[repr(align(128))]
-struct Polling {
-    task: AtomicU64,
-    /// Nanoseconds after `begin`, or 0 while the worker polls no task.
-    since: AtomicU64,
-}
-
 /// See the head of this file.
 pub(crate) struct Stalls {
     after: Duration,
     hook: StallCallback,
     begin: Instant,
+    /// The polls of the workers, whose times are nanoseconds after `begin`.
     workers: Box<[Polling]>,
     tasks: Mutex<HashMap<Id, Spawned>>,
 }
@@ -118,7 +104,7 @@ impl Stalls {
             after,
             hook,
             begin: Instant::now(),
-            workers: (0..workers).map(|_| Polling::default()).collect(),
+            workers: (0..workers).map(|_| Polling::new()).collect(),
             tasks: Mutex::default(),
         });
         let weak = Arc::downgrade(&stalls);
@@ -142,14 +128,12 @@ impl Stalls {
 
     /// A worker begins to poll a task.
     pub(crate) fn poll_begins(&self, worker: usize, task: Id) {
-        let polling = &self.workers[worker];
-        polling.task.store(task.as_u64(), Ordering::Release);
-        polling.since.store(self.now(), Ordering::Release);
+        self.workers[worker].begin(task.as_u64(), self.now());
     }
 
     /// A worker polls no task any more.
     pub(crate) fn poll_ends(&self, worker: usize) {
-        self.workers[worker].since.store(0, Ordering::Release);
+        self.workers[worker].end();
     }
 
     /// Returns for how long a worker has been polling a task.
@@ -159,11 +143,8 @@ impl Stalls {
 
     /// Returns the task that a worker polls, and since when.
     fn poll(&self, worker: usize) -> Option<(Id, u64)> {
-        let polling = &self.workers[worker];
-        let since = polling.since.load(Ordering::Acquire);
-        let task = polling.task.load(Ordering::Acquire);
-        let is_same = polling.since.load(Ordering::Acquire) == since;
-        Some((Id::from_u64(task)?, since)).filter(|_| is_same && since != 0)
+        let (task, since) = self.workers[worker].get()?;
+        Some((Id::from_u64(task)?, since))
     }
 
     fn now(&self) -> u64 {
