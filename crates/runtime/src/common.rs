@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::context::Current;
-use crate::core as task;
 use crate::hooks::Hooks;
 #[cfg(feature = "io")]
 use crate::io::Drivers;
@@ -12,6 +11,7 @@ use crate::metrics::Totals;
 use crate::runtime_id::Id;
 use crate::seed::Seeds;
 use crate::stalls::Stalls;
+use crate::task::raw::Id as TaskId;
 use crate::timers::{Clock, Wheels};
 use crate::trace::SpawnMeta;
 use blitz_io_core::ThreadId;
@@ -40,8 +40,8 @@ pub(crate) struct Common {
 impl Common {
     /// Returns the number of a task that is about to be spawned.
     #[inline]
-    pub(crate) fn new_task(&self, meta: SpawnMeta<'_>) -> task::Id {
-        let id = task::Id::next();
+    pub(crate) fn new_task(&self, meta: SpawnMeta<'_>) -> TaskId {
+        let id = TaskId::next();
         if let Some(stalls) = &self.stalls {
             stalls.spawned(id, meta);
         }

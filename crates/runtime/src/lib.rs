@@ -35,7 +35,6 @@ mod common;
 #[cfg(not(loom))]
 mod config;
 mod context;
-mod core;
 mod driver;
 #[cfg(not(loom))]
 mod enter;
@@ -102,8 +101,8 @@ pub mod model {
     pub mod pool {
         pub use crate::pool::queue;
     }
-    pub use crate::core::model as task;
     pub use crate::stalls::polling;
+    pub use crate::task::raw::model as task;
     pub mod time {
         pub use crate::timers::wheel::{Timer, Wheel};
     }

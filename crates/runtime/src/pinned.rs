@@ -7,11 +7,11 @@ use std::future::Future;
 
 use crate::context;
 use crate::context::Entered;
-use crate::core::JoinHandle;
 use crate::enter;
 use crate::errors::{NESTED, TryCurrentError};
 use crate::runtime::Handle;
 use crate::scheduler::{self, with_current};
+use crate::task::raw::JoinHandle;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 const HELD: &str = "a fiber cannot wait while it holds the guard of `Handle::enter`";

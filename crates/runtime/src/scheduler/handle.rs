@@ -8,10 +8,10 @@ use super::reference::{self, Base};
 use super::{current_thread, multi_thread};
 use crate::common::{Common, RuntimeRef};
 use crate::context::{self, Context, Current, Flavor};
-use crate::core::{Id, JoinHandle};
 use crate::errors::TryCurrentError;
 use crate::metrics::Counters;
 use crate::pool::{PoolRef, Spawner};
+use crate::task::raw::{Id, JoinHandle};
 
 /// A runtime's scheduler. It lives on, without running anything, after the runtime
 /// has been shut down.

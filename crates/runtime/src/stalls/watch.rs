@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use blitz_io_sync::thread::Mutex;
 
 use super::polling::Polling;
-use crate::core::Id;
+use crate::task::raw::Id;
 use crate::trace::SpawnMeta;
 
 /// Called for a poll that takes too long.

@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use crate::core::{BOX_ABOVE, JoinHandle};
 use crate::scheduler::{self, with_current};
+use crate::task::raw::{BOX_ABOVE, JoinHandle};
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 /// Starts a task on the current runtime. It runs also if the handle is dropped.

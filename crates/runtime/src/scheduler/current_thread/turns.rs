@@ -10,9 +10,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::Poll;
 
-use super::core::{Core, Doomed};
 use super::core_cell::{CoreCell, Waiting};
 use super::shared::Shared;
+use super::task_loop::{Core, Doomed};
 use crate::common::Common;
 use crate::context;
 use crate::enter::{self, MayBlock};

@@ -7,7 +7,7 @@
 //! | `run_batch.rs` | the tasks that a worker has claimed |
 //! | `tuning.rs` | how many of them, and how often the inject queue goes first |
 //! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
-//! | `core.rs` | the state of a worker, whichever thread runs it |
+//! | `worker_core.rs` | the state of a worker, whichever thread runs it |
 //! | `shared.rs` | the state that all threads share |
 //! | `worker.rs` | a thread with a core: the next task, the end of a poll, where a ready task goes |
 //! | `monitor.rs` | whether another worker is stalled |
@@ -20,8 +20,6 @@
     reason = "the queues are public for the models only"
 )]
 
-#[cfg(not(loom))]
-mod core;
 #[cfg(not(loom))]
 mod hand_over;
 pub mod idle;
@@ -43,6 +41,8 @@ mod shared;
 mod tuning;
 #[cfg(not(loom))]
 mod worker;
+#[cfg(not(loom))]
+mod worker_core;
 
 #[cfg(not(loom))]
 pub(crate) use hand_over::{hand_over, number_here, timer_expected};

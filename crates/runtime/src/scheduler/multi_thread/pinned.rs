@@ -23,14 +23,14 @@ use std::sync::{Arc, OnceLock};
 
 use blitz_io_core::coop::{self, Budget};
 
-use super::core::Core;
 use super::idle::Place;
 use super::inbox::{self, Sleeps};
 use super::shared::Shared;
 use super::worker::Worker;
-use crate::core::{Header, Id, Notified, Ran, Schedule};
+use super::worker_core::Core;
 use crate::driver::Word;
 use crate::scheduler::reference::{Reference, Scheduler};
+use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 
 /// The inbox of a thread that is, or was, a worker.
 pub(super) struct Inbox {

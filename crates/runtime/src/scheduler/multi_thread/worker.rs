@@ -26,16 +26,16 @@ use std::sync::Arc;
 
 use blitz_io_core::coop::{self, Budget};
 
-use super::core::Core;
 use super::idle::Calls;
 use super::pinned::Inbox;
 use super::queue::CAPACITY;
 use super::run_batch;
 use super::shared::Shared;
+use super::worker_core::Core;
 use crate::context::{self, WorkerGuard};
-use crate::core::{Header, Notified, Ran};
 use crate::metrics::Counters;
 use crate::scheduler::reference::{Base, Scheduler};
+use crate::task::raw::{Header, Notified, Ran};
 
 /// How often in a row the LIFO slot goes before the ring.
 const MOST_FROM_LIFO_SLOT: u32 = 3;

@@ -15,6 +15,8 @@ mod error;
 mod harness;
 mod header;
 mod join_handle;
+#[cfg(loom)]
+pub mod model;
 mod owned;
 mod state;
 #[cfg(all(test, not(loom)))]
@@ -31,20 +33,3 @@ pub(crate) use waker::task_of;
 /// functions take them by value, which costs stack, most where the compiler does not
 /// optimise.
 pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };
-
-/// For the models.
-#[cfg(loom)]
-pub mod model {
-    pub use super::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, unowned};
-
-    /// A number for a task.
-    pub fn id() -> super::Id {
-        super::Id::next()
-    }
-
-    /// Asks for another poll of the current task after the other tasks. The task then
-    /// returns `Pending`.
-    pub fn yield_now(context: &std::task::Context<'_>) {
-        assert!(super::task_of(context.waker()).is_some_and(crate::context::step_back));
-    }
-}

@@ -9,9 +9,9 @@ use std::time::Duration;
 use super::Builder;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
-use crate::core::JoinHandle;
 use crate::enter;
 use crate::scheduler::current_thread::CurrentThread;
+use crate::task::raw::JoinHandle;
 use crate::trace::traced;
 
 /// A scheduler for tasks, with timers and a pool of threads for blocking work.

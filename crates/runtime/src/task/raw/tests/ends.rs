@@ -51,7 +51,11 @@ fn close_in_every_state(line: &Line) {
 #[test]
 fn what_tasks_do_while_they_are_cancelled() {
     // One task's drop wakes the next, aborts it, and spawns.
-    struct Busy(Line, Arc<Mutex<Option<Waker>>>, crate::core::AbortHandle);
+    struct Busy(
+        Line,
+        Arc<Mutex<Option<Waker>>>,
+        crate::task::raw::AbortHandle,
+    );
     impl Drop for Busy {
         fn drop(&mut self) {
             if let Some(waker) = self.1.lock().unwrap().take() {

@@ -25,9 +25,9 @@ use blitz_io_futex::atomic::Ordering;
 use super::shared::Shared;
 use crate::config::UnhandledPanic;
 use crate::context;
-use crate::core::{Header, Notified, Ran};
 use crate::hooks;
 use crate::metrics::{Counters, Stopwatch};
+use crate::task::raw::{Header, Notified, Ran};
 
 /// How many polls lie between two looks at the inject queue, if the user has not said.
 const GLOBAL_QUEUE_INTERVAL: u32 = 31;

@@ -17,9 +17,9 @@ use super::queue::Ring;
 use super::run_batch::RunBatch;
 use super::tuning::Tuning;
 use crate::common::Common;
-use crate::core::Header;
 use crate::driver::Word;
 use crate::metrics::{Counters, Stopwatch};
+use crate::task::raw::Header;
 
 /// See the head of this file.
 #[repr(align(128))]
