@@ -115,7 +115,7 @@ impl Handle {
     pub(crate) fn own_index(&self) -> Option<usize> {
         match self {
             Self::CurrentThread(_) => Some(0),
-            Self::MultiThread(shared) => multi_thread::number_here(Arc::as_ptr(shared).cast()),
+            Self::MultiThread(shared) => shared.own_index(),
         }
     }
 
