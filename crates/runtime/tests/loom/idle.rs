@@ -104,7 +104,7 @@ impl World {
     ) -> Arc<ManuallyDrop<Self>> {
         let idle = Idle::new(workers, processors, 1, most_waiting);
         if most_waiting > 0 {
-            idle.use_drivers(|calls| panic!("{calls:?}: all are awake"));
+            idle.use_drivers(|place| panic!("{place:?}: all are awake"));
         }
         Arc::new(ManuallyDrop::new(Self {
             idle,
@@ -234,7 +234,7 @@ impl Worker<'_> {
     /// Polls without waiting.
     fn poll(&self) {
         let found = self.world.poll.look();
-        if found.woken && self.world.idle.passes_on() {
+        if found.woken && self.world.idle.passes_on(0) {
             self.world.wake(Place::Driver(0));
         }
         self.deliver(found.events);
@@ -287,7 +287,7 @@ impl Sleeper for Worker<'_> {
                 if !self.world.words[index].park(deadline) {
                     thread::yield_now();
                 }
-                false
+                true
             }
             Place::Driver(_) => {
                 let found = self.world.poll.wait(is_monitor);
@@ -385,8 +385,8 @@ fn burst() {
         world.inject(2);
         other.join().unwrap();
         assert_eq!(world.calls.load(Ordering::Relaxed), 1);
-        assert_eq!(world.idle.searching(), 1);
-        assert_eq!(world.idle.awake(), 1);
+        assert_eq!(world.idle.count().searching(), 1);
+        assert_eq!(world.idle.count().awake(), 1);
         end(world);
     });
 }
@@ -488,7 +488,7 @@ fn a_source_while_parked() {
     model(2, || {
         let world = World::with_driver(1, 2, 1, 0);
         let worker = start(&world, 0, finish);
-        world.idle.use_drivers(|calls| world.call(calls));
+        world.idle.use_drivers(|place| world.wake(place));
         world.happen(1);
         worker.join().unwrap();
         end(world);
@@ -505,7 +505,7 @@ fn two_drivers() {
             assert_eq!(place, Place::Parked(index));
         }
         let mut called = Vec::new();
-        idle.use_drivers(|calls| called.extend(calls.to_work));
+        idle.use_drivers(|place| called.push(place));
         for place in called {
             let Place::Parked(index) = place else {
                 panic!("{place:?} was called")
@@ -513,7 +513,7 @@ fn two_drivers() {
             // They have the same driver.
             let _ = idle.go_to_sleep(index, 0, true, false);
         }
-        assert_eq!(idle.awake(), 0);
+        assert_eq!(idle.count().awake(), 0);
         assert!(
             idle.is_attended(0) && idle.is_attended(1),
             "a driver is left alone"
@@ -582,18 +582,18 @@ fn dozing() {
     model(2, || {
         for most_waiting in [0, 1] {
             let idle = Idle::new(2, 1, 1, most_waiting);
-            idle.use_drivers(|calls| panic!("{calls:?}: all are awake"));
+            idle.use_drivers(|place| panic!("{place:?}: all are awake"));
             let (place, _) = idle.go_to_sleep(0, 0, false, false);
-            assert!(idle.is_monitor(place, false) && idle.doze(place) && idle.is_dozing());
+            assert!(idle.is_monitor(place, false) && idle.doze(place) && idle.count().is_dozing());
             let calls = idle.pushed(false);
             assert_eq!(calls.to_monitor, Some(place), "the monitor was not called");
-            assert!(idle.is_monitor(place, false) && !idle.is_dozing());
+            assert!(idle.is_monitor(place, false) && !idle.count().is_dozing());
             assert_eq!(idle.pushed(false), Calls::default());
             // The role ends with all that belongs to it.
             assert!(idle.doze(place));
             assert_eq!(idle.get_up(place, false), (Calls::default(), false));
-            assert!(!idle.is_monitor(place, false) && !idle.is_dozing());
-            assert_eq!((idle.awake(), idle.searching()), (2, 0));
+            assert!(!idle.is_monitor(place, false) && !idle.count().is_dozing());
+            assert_eq!((idle.count().awake(), idle.count().searching()), (2, 0));
         }
     });
 }

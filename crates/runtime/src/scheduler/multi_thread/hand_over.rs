@@ -47,7 +47,7 @@ impl Shared {
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
         if !self.drivers.begin_to_use() {
-            self.idle.use_drivers(|calls| self.unpark_called(calls));
+            self.idle.use_drivers(|place| self.wake(place));
         }
         // SAFETY: the reference is used here only.
         if let Some(worker) = unsafe { Worker::here() } {

@@ -7,6 +7,7 @@
 //! | `run_batch.rs` | the tasks that a worker has claimed |
 //! | `tuning.rs` | how many of them, and how often the inject queue goes first |
 //! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
+//! | `sleepers.rs` | where they sleep, and which were called |
 //! | `worker_core.rs` | the state of a worker, whichever thread runs it |
 //! | `shared.rs` | the state that all threads share |
 //! | `worker.rs` | a thread with a core: the next task, the end of a poll, where a ready task goes |
@@ -37,6 +38,7 @@ pub mod run_batch;
 mod search;
 #[cfg(not(loom))]
 mod shared;
+mod sleepers;
 #[cfg(not(loom))]
 mod tuning;
 #[cfg(not(loom))]

@@ -72,8 +72,7 @@ impl Shared {
     #[inline]
     pub(super) fn poll_driver(&self, driver: usize) {
         let reports = self.drivers.poll(driver);
-        // Where there is no timer, a wake-up also tells one that waits of an earlier deadline.
-        if reports.woken && (self.idle.passes_on() || self.idle.is_attended(driver)) {
+        if reports.woken && self.idle.passes_on(driver) {
             self.drivers.wake(driver);
         }
         self.take_expiry(driver, reports);
