@@ -22,7 +22,7 @@
 //! one driver together. It looks every few milliseconds whether another worker is stalled.
 //!
 //! One word counts the workers that are awake and those that search, and says whether there
-//! is a monitor ([`MONITORED`]). The sleepers, and the monitor, are listed under a lock. Going
+//! is a monitor ([`MONITORED`]). A lock keeps where the workers sleep (`sleepers.rs`). Going
 //! to sleep, getting up and calling happen under the lock; searching begins and ends without
 //! it. A thread that only wants to know whether it must call a worker reads the word.
 //!

@@ -448,11 +448,19 @@ impl Worker {
         }
     }
 
+    /// Unparks those that were called.
+    #[inline]
+    pub(super) fn unpark_called(&self, calls: Calls) {
+        if calls != Calls::default() {
+            self.unpark_others(calls);
+        }
+    }
+
     /// Unparks those that were called. A worker whose park wakes a task may call itself: then
     /// this thread is up, and sees it when the park returns. But if this thread has given its
     /// core away, another one is the worker, and may be asleep.
-    #[inline]
-    pub(super) fn unpark_called(&self, calls: Calls) {
+    #[cold]
+    fn unpark_others(&self, calls: Calls) {
         let others = if self.has_core.get() {
             calls.without(self.index)
         } else {
