@@ -1,16 +1,16 @@
 //! The task that a worker polls, and since when, for a thread that reads it at any moment.
 //!
-//! The thread that runs the worker writes; when another thread runs the worker, it has acquired
-//! what the former one wrote. `task` says which task, and `since` when the poll began, or 0 if
-//! there is none.
+//! The thread that runs the worker writes. A thread that takes the worker over acquires the writes
+//! of the thread before it. `task` says which task, and `since` when the poll began, or 0 if there
+//! is none.
 //!
 //! 1. A poll that begins stores the task, then the time. A poll that ends stores 0 as the time.
 //! 2. A reader loads the time, the task, and the time again.
 //! 3. The first load acquires the store of the time, so the task that the reader finds is that of
 //!    the same poll, or of a later one.
-//! 4. If it is that of a later poll, the load of the task acquires the 0 before that poll. So the
-//!    second load of the time finds the 0, or a time that was stored after it: it differs from the
-//!    first, or the later poll began at the same time, and then the pair is right too.
+//! 4. If it is that of a later poll, the load of the task acquires the 0 before that poll. The
+//!    second load of the time then finds the 0, or a time that was stored after it. That differs
+//!    from the first time, unless the later poll began at the same time; then the pair is right.
 //! 5. So if both times are the same and not 0, the task is that of the poll which began then.
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
@@ -46,7 +46,7 @@ impl Polling {
     }
 
     /// Returns the task that the worker polls, and since when. `None` also if that changes
-    /// meanwhile.
+    /// during the call.
     pub fn get(&self) -> Option<(u64, u64)> {
         let since = self.since.load(Ordering::Acquire);
         let task = self.task.load(Ordering::Acquire);

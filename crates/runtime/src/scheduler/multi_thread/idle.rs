@@ -13,7 +13,7 @@
 //! A worker with tasks that are pinned to its thread must be woken by name (`inbox.rs`). So it
 //! waits in a driver in which no other thread waits, or parks, and no worker joins it there.
 //!
-//! No worker waits in a driver before a task needs one ([`Idle::use_drivers`]): to be called
+//! No worker waits in a driver before a task needs one (`Idle::use_drivers`): to be called
 //! in a driver costs more than on a word. Afterwards a worker that goes to sleep waits in
 //! its own driver, or in another one if no worker waits there, and parks only where the
 //! limit is reached. So more workers than the limit do not wake for the same events.
@@ -78,7 +78,7 @@
 //!
 //! # No event waits while a worker sleeps and all others do too
 //!
-//! 1. [`Idle::use_drivers`] is called before the first source is registered. Under the lock it
+//! 1. `Idle::use_drivers` is called before the first source is registered. Under the lock it
 //!    calls as many sleepers as there are drivers, or all.
 //! 2. A worker that goes to sleep afterwards waits in a driver in which no other waits, if
 //!    there is one. So there are never more such drivers than workers that are awake: a worker
@@ -338,6 +338,7 @@ impl Idle {
 
     /// From now on workers wait in drivers. Calls one for each driver to do so, if those that
     /// sleep are parked.
+    #[cfg(any(feature = "io", loom))]
     pub fn use_drivers(&self, wake: impl FnMut(Place)) {
         let mut sleepers = self.sleepers.lock();
         if std::mem::replace(&mut sleepers.uses_drivers, true) {
@@ -356,8 +357,8 @@ impl Idle {
     }
 
     /// A thread that does not wait has taken a wake-up of this driver. Whether it has to wake
-    /// the driver again: for a worker that was called, or for one that waits. (Where there is no
-    /// timer, a wake-up also tells that one of an earlier deadline.)
+    /// the driver again. A worker that was called needs that. So does a worker that waits: where
+    /// there is no timer, a wake-up is also for an earlier deadline.
     pub fn passes_on(&self, driver: usize) -> bool {
         self.sleepers.lock().has_threads(driver)
     }

@@ -146,6 +146,7 @@ impl Sleepers {
     }
 
     /// How many drivers there are.
+    #[cfg(any(feature = "io", loom))]
     pub(super) fn drivers(&self) -> usize {
         self.drivers.len()
     }
