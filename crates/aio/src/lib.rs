@@ -62,11 +62,6 @@ mod io_buf;
 mod join;
 mod lines;
 mod memory;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod mutant;
 mod number;
 mod operation;
 mod read;

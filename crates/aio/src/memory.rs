@@ -19,7 +19,6 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
 
-use crate::mutant::{Mutant, active};
 use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 use blitz_io_core::Lock;
 
@@ -114,6 +113,15 @@ struct AfterUnlock {
     _replaced: Option<Waker>,
 }
 
+impl AfterUnlock {
+    fn waking(waker: &mut Option<Waker>) -> Self {
+        Self {
+            wake: waker.take(),
+            _replaced: None,
+        }
+    }
+}
+
 impl Drop for AfterUnlock {
     #[inline]
     fn drop(&mut self) {
@@ -164,9 +172,7 @@ impl SimplexStream {
             return Poll::Ready(Ok(()));
         }
         if self.bytes.is_empty() {
-            if !active(Mutant::LooksBeforeItRegisters) {
-                register(&mut self.reader, cx, after);
-            }
+            register(&mut self.reader, cx, after);
             return Poll::Pending;
         }
         let count = self.bytes.len().min(buf.remaining());
@@ -175,9 +181,7 @@ impl SimplexStream {
         buf.put_slice(&first[..from_first]);
         buf.put_slice(&second[..count - from_first]);
         self.bytes.drain(..count);
-        if !active(Mutant::ReadWakesNoWriter) {
-            after.wake = self.writer.take();
-        }
+        after.wake = self.writer.take();
         Poll::Ready(Ok(()))
     }
 
@@ -204,28 +208,18 @@ impl SimplexStream {
             self.bytes.extend(part);
             left -= part.len();
         }
-        if !active(Mutant::WriteWakesNoReader) {
-            after.wake = self.reader.take();
-        }
+        after.wake = self.reader.take();
         Poll::Ready(Ok(room - left))
     }
 
     fn end_writing(&mut self) -> AfterUnlock {
         self.is_closed = true;
-        let mut after = AfterUnlock::default();
-        if !active(Mutant::CloseWakesNoReader) {
-            after.wake = self.reader.take();
-        }
-        after
+        AfterUnlock::waking(&mut self.reader)
     }
 
     fn end_reading(&mut self) -> AfterUnlock {
         self.is_closed = true;
-        let mut after = AfterUnlock::default();
-        if !active(Mutant::CloseWakesNoWriter) {
-            after.wake = self.writer.take();
-        }
-        after
+        AfterUnlock::waking(&mut self.writer)
     }
 }
 
@@ -280,11 +274,7 @@ impl AsyncRead for DuplexStream {
     ) -> Poll<io::Result<()>> {
         // Dropped after the guard, which is a temporary.
         let mut after = AfterUnlock::default();
-        let result = coop::poll_with(cx, |cx| self.read.lock().read(cx, buf, &mut after));
-        if active(Mutant::LooksBeforeItRegisters) && result.is_pending() {
-            register(&mut self.read.lock().reader, cx, &mut after);
-        }
-        result
+        coop::poll_with(cx, |cx| self.read.lock().read(cx, buf, &mut after))
     }
 }
 

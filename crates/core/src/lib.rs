@@ -21,10 +21,6 @@ pub mod exclusive;
 pub mod fences;
 mod lock;
 mod macros;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod panics;
 mod per_process;
 mod processors;

@@ -54,7 +54,6 @@ use std::task::Waker;
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 
-use crate::mutant::{Mutant, active};
 use crate::wakers::Wakers;
 
 const PENDING: u32 = 0;
@@ -101,9 +100,6 @@ impl Slot {
             return self.result();
         }
         let mut waker = Some(waker.clone());
-        if before == WAITING && active(Mutant::KeepsOldWaker) {
-            return None;
-        }
         let taken =
             (self.state).compare_exchange(before, CHANGING, Ordering::Acquire, Ordering::Acquire);
         if taken.is_err() {
@@ -111,10 +107,6 @@ impl Slot {
         }
         // SAFETY: in `CHANGING` the cell belongs to the future.
         unsafe { self.waker.get().swap(&mut waker) };
-        if active(Mutant::WaitsBlindly) {
-            self.state.store(WAITING, Ordering::Release);
-            return None;
-        }
         let left =
             (self.state).compare_exchange(CHANGING, WAITING, Ordering::Release, Ordering::Acquire);
         match left {
@@ -126,16 +118,8 @@ impl Slot {
     /// Records the result when the kernel has released the operation. Returns the waker to
     /// wake.
     fn complete(&self, result: i32) -> Option<Waker> {
-        let is_late = active(Mutant::PublishesFirst);
-        let publish = || self.result.store(result as u32, Ordering::Relaxed);
-        if !is_late {
-            publish();
-        }
-        let before = self.state.swap(DONE, Ordering::AcqRel);
-        if is_late {
-            publish();
-        }
-        match before {
+        self.result.store(result as u32, Ordering::Relaxed);
+        match self.state.swap(DONE, Ordering::AcqRel) {
             // SAFETY: the waker belongs to the thread that leaves `WAITING`.
             WAITING => unsafe { (*self.waker.get()).take() },
             _ => None,
@@ -194,9 +178,6 @@ impl<O: Finish> Shared<O> {
 
     /// Adds the reference of a request to cancel the operation, which [`cancelled`] drops.
     pub fn lend_to_cancel(this: &Arc<Self>) -> *const Header {
-        if active(Mutant::CancelsWithoutReference) {
-            return Arc::as_ptr(this).cast();
-        }
         Self::lend(this)
     }
 
@@ -213,15 +194,6 @@ impl<O: Finish> Shared<O> {
         // only the future takes it while there are references.
         let operation = unsafe { (*self.operation.get()).take() };
         Some((operation.expect("polled after it was ready"), result))
-    }
-
-    /// Makes the mistake of a future that frees its buffer when it is dropped.
-    #[cfg(loom)]
-    pub fn drop_early(&self) {
-        if active(Mutant::FreesWithFuture) {
-            // SAFETY: not safe; that is the mistake.
-            drop(unsafe { (*self.operation.get()).take() });
-        }
     }
 }
 
@@ -274,10 +246,8 @@ pub unsafe fn forget(header: *const Header, wakers: &mut Wakers) {
 /// The address came from [`Shared::lend_to_cancel`], and this is the only completion of that
 /// request.
 pub unsafe fn cancelled(header: *const Header, wakers: &mut Wakers) {
-    if !active(Mutant::CancelsWithoutReference) {
-        // SAFETY: the caller guarantees it.
-        unsafe { forget(header, wakers) };
-    }
+    // SAFETY: the caller guarantees that the request's reference exists.
+    unsafe { forget(header, wakers) };
 }
 
 /// A reference to be dropped.

@@ -80,7 +80,6 @@ use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use crate::entries::Entries;
 use crate::metrics::Metrics;
-use crate::mutant::{Mutant, active};
 use crate::ring::{self, Ring};
 use crate::selector::{Report, Selector, Wait};
 use crate::wakers::Wakers;
@@ -157,7 +156,7 @@ impl Driver {
     pub fn poll(&self, wakers: &mut Wakers) -> Reports {
         let reports = self.look(wakers);
         let passes_on = reports.woken || reports.expired;
-        if passes_on && self.state.load(Ordering::SeqCst) != EMPTY && !active(Mutant::KeepsWakeUp) {
+        if passes_on && self.state.load(Ordering::SeqCst) != EMPTY {
             self.selector.wake();
         }
         reports
@@ -258,7 +257,7 @@ impl Driver {
             return true;
         }
         after_rmw();
-        if self.has_sources() && !active(Mutant::SleepsBlindly) {
+        if self.has_sources() {
             return (self.state)
                 .compare_exchange(ASLEEP, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
                 .is_err();
@@ -295,9 +294,6 @@ impl Driver {
 
     /// Records that an entry has been added.
     pub(crate) fn registered(&self) {
-        if active(Mutant::RegistersSilently) {
-            return;
-        }
         if self.state.load(Ordering::SeqCst) == ASLEEP {
             self.unpark();
         }

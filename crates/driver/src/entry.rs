@@ -44,7 +44,6 @@ use blitz_io_core::{List, Node, WaitQueue};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::bits::{self, Bits, Direction};
-use crate::mutant::{Mutant, active};
 use crate::readiness::{Event, Readiness};
 use crate::wakers::Wakers;
 
@@ -119,7 +118,7 @@ impl Entry {
     pub fn report(&self, generation: usize, bits: Bits, wakers: &mut Wakers) -> bool {
         self.locked(|list, polled| {
             let is_current = self.generation.load(Ordering::Relaxed) == generation;
-            if is_current || active(Mutant::IgnoresGeneration) {
+            if is_current {
                 self.readiness.set(bits);
                 take_waiters(list, polled, bits, wakers);
             }
@@ -135,9 +134,7 @@ impl Entry {
     /// Ends the entry: there will be no more events.
     pub fn shut_down(&self, wakers: &mut Wakers) {
         self.readiness.shut_down();
-        if !active(Mutant::ShutsDownSilently) {
-            self.locked(|list, polled| take_waiters(list, polled, bits::ALL, wakers));
-        }
+        self.locked(|list, polled| take_waiters(list, polled, bits::ALL, wakers));
     }
 
     /// Waits in one direction. Only the waker of the last call is woken.
@@ -162,22 +159,13 @@ impl Entry {
             if waker.is_some() {
                 std::mem::swap(&mut polled[direction as usize], &mut waker);
             }
-            self.ready_again(direction.mask())
+            self.ready(direction.mask())
         });
         drop(waker);
         if event.is_ready() {
             Poll::Ready(event)
         } else {
             Poll::Pending
-        }
-    }
-
-    /// Makes the second check, under the lock.
-    fn ready_again(&self, mask: Bits) -> Event {
-        if active(Mutant::JoinsBlindly) {
-            self.ready(0)
-        } else {
-            self.ready(mask)
         }
     }
 
@@ -220,9 +208,6 @@ fn take_waiters(
             // SAFETY: `node` is still linked, and this thread holds the lock. `next` is
             // another node, so it stays valid.
             wakers.push_wake(unsafe { list.choose(node) });
-            if active(Mutant::WakesOne) {
-                break;
-            }
         }
     }
 }
@@ -263,7 +248,7 @@ impl Future for Wait<'_> {
         // SAFETY: the node is not linked: it never was, or it has been chosen.
         unsafe { this.node.arm(context.waker()) };
         let event = this.entry.locked(|list, _| {
-            let event = this.entry.ready_again(this.node.request);
+            let event = this.entry.ready(this.node.request);
             if !event.is_ready() {
                 // SAFETY: the future is pinned, and takes the node out when it is dropped.
                 unsafe { list.push(&this.node) };

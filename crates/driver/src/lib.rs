@@ -52,11 +52,6 @@ mod entries;
 mod entry;
 mod metrics;
 #[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod mutant;
-#[cfg(not(loom))]
 mod poll_evented;
 mod readiness;
 mod registration;

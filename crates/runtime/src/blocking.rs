@@ -3,9 +3,9 @@
 use blitz_io_core::coop;
 
 use crate::context::{self, Entered};
-use crate::core::JoinHandle;
 use crate::enter;
 use crate::scheduler::{Handle, multi_thread, with_current};
+use crate::task::raw::JoinHandle;
 use crate::trace::spawn_meta;
 
 /// Runs a closure on a thread where it may block.

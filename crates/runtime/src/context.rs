@@ -44,9 +44,9 @@ pub(crate) struct Context {
     pub(crate) looking: Cell<u32>,
     /// Whether the thread drives tasks or blocks for a future.
     pub(crate) entered: Cell<Entered>,
-    /// The scheduler (the address of its shared part) that the thread works for, if it is
-    /// a worker. It decides the type that [`worker`](Self::worker) points to.
-    pub(crate) worker_of: Cell<*const ()>,
+    /// The scheduler that the thread works for, if it is a worker. Its flavor decides the type
+    /// that [`worker`](Self::worker) points to.
+    pub(crate) worker_of: Cell<Current>,
     /// The worker that this thread is at the moment, if it is one.
     pub(crate) worker: Cell<*const ()>,
     /// The timers of that worker, if there are any.
@@ -85,6 +85,13 @@ pub(crate) struct Current {
     pub(crate) shared: *const (),
 }
 
+impl Current {
+    const NONE: Self = Self {
+        flavor: Flavor::Absent,
+        shared: ptr::null(),
+    };
+}
+
 /// Whether a thread drives tasks or blocks for a future.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entered {
@@ -101,14 +108,11 @@ pub(crate) enum Entered {
 impl Context {
     const fn new() -> Self {
         Self {
-            current: Cell::new(Current {
-                flavor: Flavor::Absent,
-                shared: ptr::null(),
-            }),
+            current: Cell::new(Current::NONE),
             depth: Cell::new(0),
             looking: Cell::new(0),
             entered: Cell::new(Entered::No),
-            worker_of: Cell::new(ptr::null()),
+            worker_of: Cell::new(Current::NONE),
             worker: Cell::new(ptr::null()),
             wheel: Cell::new(ptr::null()),
             local_set: Cell::new(ptr::null()),
@@ -141,18 +145,29 @@ impl Context {
     /// none of its workers. The type follows from the scheduler's.
     #[inline]
     pub(crate) fn worker_for(&self, shared: *const ()) -> *const () {
-        if self.worker_of.get() == shared {
+        if self.worker_of.get().shared == shared {
             self.worker.get()
         } else {
             ptr::null()
         }
     }
 
-    /// Makes the thread the worker `worker` of the scheduler at `shared`, until the
-    /// guard is dropped. Both must stay where they are so long.
-    pub(crate) fn set_worker(&self, shared: *const (), worker: *const ()) -> WorkerGuard {
+    /// The worker that this thread is for a scheduler of this flavor; null if it works for
+    /// none, or one of the other flavor.
+    #[inline]
+    pub(crate) fn worker_as(&self, flavor: Flavor) -> *const () {
+        if self.worker_of.get().flavor == flavor {
+            self.worker.get()
+        } else {
+            ptr::null()
+        }
+    }
+
+    /// Makes the thread the worker `worker` of a scheduler, until the guard is dropped. Both
+    /// must stay where they are so long.
+    pub(crate) fn set_worker(&self, scheduler: Current, worker: *const ()) -> WorkerGuard {
         WorkerGuard {
-            worker_of: self.worker_of.replace(shared),
+            worker_of: self.worker_of.replace(scheduler),
             worker: self.worker.replace(worker),
         }
     }
@@ -161,7 +176,7 @@ impl Context {
 /// Undoes [`Context::set_worker`].
 #[must_use]
 pub(crate) struct WorkerGuard {
-    worker_of: *const (),
+    worker_of: Current,
     worker: *const (),
 }
 

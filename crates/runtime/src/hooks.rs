@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::core::Id;
 use crate::stalls::StallCallback;
+use crate::task::raw::Id;
 
 /// Called when something happens to a thread.
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;

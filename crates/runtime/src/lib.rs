@@ -35,7 +35,6 @@ mod common;
 #[cfg(not(loom))]
 mod config;
 mod context;
-mod core;
 mod driver;
 #[cfg(not(loom))]
 mod enter;
@@ -60,7 +59,6 @@ mod runtime_id;
 mod scheduler;
 #[cfg(not(loom))]
 mod seed;
-#[cfg(not(loom))]
 mod stalls;
 #[cfg_attr(loom, path = "task/loom.rs")]
 pub mod task;
@@ -100,28 +98,21 @@ pub mod internals {
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod model {
-    pub mod cancellation_token {
-        pub use crate::task::cancellation_token::mutant;
-    }
-    pub mod task_tracker {
-        pub use crate::task::task_tracker::mutant;
-    }
     pub mod pool {
-        pub use crate::pool::{mutant, queue};
+        pub use crate::pool::queue;
     }
-    pub use crate::core::model as task;
+    pub use crate::stalls::polling;
+    pub use crate::task::raw::model as task;
     pub mod time {
-        pub use crate::timers::wheel::{Timer, Wheel, mutant};
+        pub use crate::timers::wheel::{Timer, Wheel};
     }
     pub mod current_thread {
-        pub use crate::scheduler::current_thread::{core_cell, mutant};
+        pub use crate::scheduler::current_thread::core_cell;
     }
     pub mod scheduler {
         pub use crate::driver::Driver;
         pub use crate::scheduler::inject::Inject;
-        pub use crate::scheduler::multi_thread::{
-            idle, inbox, lifo_slot, mutant, queue, run_batch,
-        };
+        pub use crate::scheduler::multi_thread::{idle, inbox, lifo_slot, queue, run_batch};
     }
 }
 

@@ -7,11 +7,11 @@ use std::future::Future;
 
 use crate::context;
 use crate::context::Entered;
-use crate::core::{Id, JoinHandle};
 use crate::enter;
 use crate::errors::{NESTED, TryCurrentError};
 use crate::runtime::Handle;
 use crate::scheduler::{self, with_current};
+use crate::task::raw::JoinHandle;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 const HELD: &str = "a fiber cannot wait while it holds the guard of `Handle::enter`";
@@ -56,10 +56,7 @@ fn spawn_in<F>(handle: &scheduler::Handle, future: F, meta: SpawnMeta<'_>) -> Jo
 where
     F: Pinnable<Output: Send + 'static> + 'static,
 {
-    let id = Id::next();
-    if let Some(stalls) = &handle.common().stalls {
-        stalls.spawned(id, meta);
-    }
+    let id = handle.common().new_task(meta);
     // SAFETY: `Pinnable` promises what is asked.
     unsafe { handle.spawn_pinned(traced!(task(future, "fiber", meta, id)), id) }
 }

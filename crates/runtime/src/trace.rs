@@ -61,7 +61,7 @@ mod spans {
     use tracing::trace_span;
 
     use super::SpawnMeta;
-    use crate::core::Id;
+    use crate::task::raw::Id;
 
     impl SpawnMeta<'_> {
         /// The original size, if the task's is another one.

@@ -4,7 +4,6 @@
 use std::pin::{Pin, pin};
 use std::task::Waker;
 
-use blitz_io_aio::mutant::{self, Mutant};
 use blitz_io_aio::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use loom::thread;
 
@@ -95,44 +94,4 @@ fn ends_are_seen() {
 #[test]
 fn a_waker_is_replaced() {
     model_in_order(2, a_reader_gives_up);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_read_that_wakes_no_writer_is_found() {
-    mutant::with(Mutant::ReadWakesNoWriter, || {
-        model_in_order(2, two_bytes_through_one)
-    });
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_write_that_wakes_no_reader_is_found() {
-    mutant::with(Mutant::WriteWakesNoReader, || {
-        model_in_order(2, two_bytes_through_one)
-    });
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn an_end_that_wakes_no_reader_is_found() {
-    mutant::with(Mutant::CloseWakesNoReader, || {
-        model_in_order(2, a_reader_sees_the_end)
-    });
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn an_end_that_wakes_no_writer_is_found() {
-    mutant::with(Mutant::CloseWakesNoWriter, || {
-        model_in_order(2, a_writer_sees_the_end)
-    });
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_look_before_the_waker_is_left_is_found() {
-    mutant::with(Mutant::LooksBeforeItRegisters, || {
-        model_in_order(2, a_reader_sees_the_end)
-    });
 }

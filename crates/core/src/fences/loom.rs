@@ -5,15 +5,15 @@
 //! *Late stores*: the light side really is light. The store may become visible only after the
 //! look, as on a processor that keeps the store in its buffer. So here the look comes first and
 //! the store second. The heavy side waits until no thread is between the two, as `membarrier`
-//! promises; a lock does that here. Models run both ways ([`crate::mutant::with_late_stores`]).
+//! promises; a lock does that here. Models run both ways ([`super::model::with_late_stores`]).
 //!
 //! *Late barriers*: the same, and each barrier is late, so the first one begins the switch of
-//! `switch.rs` ([`crate::mutant::with_late_barriers`]).
+//! `switch.rs` ([`super::model::with_late_barriers`]).
 
 use blitz_io_futex::atomic::{AtomicU8, Ordering, fence};
 
+use super::model::{barriers_are_late, light_fences_are_off, stores_are_late};
 use super::switch;
-use crate::mutant::{barriers_are_late, light_fences_are_off, stores_are_late};
 
 loom::lazy_static! {
     /// Held between a look and its late store.

@@ -38,6 +38,8 @@
 
 use blitz_io_futex::atomic::{Ordering, fence};
 
+#[cfg(loom)]
+pub mod model;
 #[cfg(all(
     not(loom),
     any(target_os = "linux", target_os = "android"),

@@ -9,7 +9,7 @@ use blitz_io_core::BiasedLock;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use blitz_io_core::mutant::with_late_barriers;
+use blitz_io_core::fences::model::with_late_barriers;
 use model::{model, model_in_order};
 
 struct Counter {

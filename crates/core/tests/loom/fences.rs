@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use blitz_io_core::fences;
-use blitz_io_core::mutant::{with_late_barriers, with_late_stores};
+use blitz_io_core::fences::model::{with_late_barriers, with_late_stores};
 use blitz_io_futex::atomic::{AtomicU8, Ordering};
 use loom::thread;
 

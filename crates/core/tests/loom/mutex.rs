@@ -8,7 +8,7 @@ use std::sync::Arc;
 use blitz_io_core::exclusive::{Exclusive, HELD};
 use loom::cell::UnsafeCell;
 
-use blitz_io_core::mutant::with_late_barriers;
+use blitz_io_core::fences::model::with_late_barriers;
 use loom::thread;
 use model::{model, model_in_order, soon};
 

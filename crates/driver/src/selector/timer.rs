@@ -28,7 +28,6 @@ use std::time::{Duration, Instant};
 pub use super::model::Kernel;
 #[cfg(not(loom))]
 pub use super::timer_descriptor::Kernel;
-use crate::mutant::{Mutant, active};
 use blitz_io_core::Lock;
 
 /// See the head of this file.
@@ -64,8 +63,6 @@ impl Timer {
 
     /// Records that a poll has taken the timer's event.
     pub fn expired(&self) {
-        if !active(Mutant::StaysDue) {
-            *self.due.lock() = None;
-        }
+        *self.due.lock() = None;
     }
 }

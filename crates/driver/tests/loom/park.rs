@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_driver::model::{expire, happen};
-use blitz_io_driver::mutant::{self, Mutant};
 use blitz_io_driver::{Driver, Wakers, bits};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-use crate::model::{block_on, driver, fails, model, park, register};
+use crate::model::{block_on, driver, model, park, register};
 
 /// Parks until the flag is set.
 fn park_until(driver: &Driver, flag: &AtomicU32) {
@@ -43,7 +42,6 @@ fn unparked_beside_a_thief() {
 #[test]
 fn a_thief_does_not_take_a_wake_up_along() {
     unparked_beside_a_thief();
-    fails(|| mutant::with(Mutant::KeepsWakeUp, unparked_beside_a_thief));
 }
 
 /// A thread waits for two deadlines that another thread sets, one after the other. A thief
@@ -71,7 +69,6 @@ fn woken_by_deadlines() {
 #[test]
 fn a_deadline_ends_a_wait() {
     woken_by_deadlines();
-    fails(|| mutant::with(Mutant::StaysDue, woken_by_deadlines));
 }
 
 /// The owner's deadline passes while a thief polls its driver.
@@ -95,7 +92,6 @@ fn the_owners_deadline() {
 #[test]
 fn a_thief_does_not_take_the_owners_deadline_along() {
     the_owners_deadline();
-    fails(|| mutant::with(Mutant::KeepsWakeUp, the_owners_deadline));
 }
 
 /// Two threads wait, and two wake-ups or events end both waits.
@@ -159,8 +155,6 @@ fn registered_by_another() {
 #[test]
 fn a_registration_makes_the_owner_poll() {
     registered_by_another();
-    fails(|| mutant::with(Mutant::RegistersSilently, registered_by_another));
-    fails(|| mutant::with(Mutant::SleepsBlindly, registered_by_another));
 }
 
 /// A source is deregistered, and its entry is used again, while a thief has an event that says
@@ -189,5 +183,4 @@ fn used_again_beside_a_thief() {
 #[test]
 fn an_entry_is_used_again_beside_a_thief() {
     used_again_beside_a_thief();
-    fails(|| mutant::with(Mutant::IgnoresGeneration, used_again_beside_a_thief));
 }

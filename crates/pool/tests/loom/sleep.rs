@@ -137,7 +137,7 @@ fn a_fork_of_one_that_was_idle() {
 
 #[test]
 fn a_fork_of_one_that_was_idle_is_not_missed() {
-    blitz_io_core::mutant::without_light_fences(|| model(a_fork_of_one_that_was_idle));
+    blitz_io_core::fences::model::without_light_fences(|| model(a_fork_of_one_that_was_idle));
 }
 
 /// A worker waits for a job, which another one ends or forks for.

@@ -1,6 +1,5 @@
 //! The pool of threads for blocking work, which also run the workers.
 
-pub mod mutant;
 pub mod queue;
 #[cfg(not(loom))]
 mod spawner;

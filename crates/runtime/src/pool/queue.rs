@@ -73,8 +73,6 @@ use blitz_io_core::{Attempts, Lock, deadline, processors};
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all, wake_one};
 
-use super::mutant::{Mutant, active};
-
 /// The thread that owns this word sleeps, or is about to.
 const ASLEEP: u32 = 0;
 /// It has been chosen.
@@ -234,8 +232,7 @@ impl<J> Inside<J> {
     /// the submitter, and the thread to wake, if one has been chosen.
     #[inline]
     fn serve(&mut self) -> (Submitted, Option<Sleeper>) {
-        let counted_on = active(Mutant::CountsOnSearcherTwice) && self.searching;
-        if counted_on || self.queue.len() <= self.arriving {
+        if self.queue.len() <= self.arriving {
             return (Submitted::Served, None);
         }
         let sleeper = self.choose();
@@ -358,15 +355,13 @@ impl<J> JobQueue<J> {
             if searched {
                 inside.searching = false;
             }
-            if !(searched && active(Mutant::SleepsWithoutLook)) {
-                if let Some(job) = inside.queue.pop_front() {
-                    self.pending.store(inside.queue.len(), Ordering::Relaxed);
-                    inside.arriving -= usize::from(state.is_arriving());
-                    if searched {
-                        inside.searches.succeeded();
-                    }
-                    return Look::Next(state.take(job, inside.closed));
+            if let Some(job) = inside.queue.pop_front() {
+                self.pending.store(inside.queue.len(), Ordering::Relaxed);
+                inside.arriving -= usize::from(state.is_arriving());
+                if searched {
+                    inside.searches.succeeded();
                 }
+                return Look::Next(state.take(job, inside.closed));
             }
             if inside.closed {
                 inside.arriving -= usize::from(state.is_arriving());
@@ -415,11 +410,8 @@ impl<J> JobQueue<J> {
     fn expire(&self, sleeper: &AtomicU32) -> bool {
         let last = self.locked(|inside| {
             let mut sleepers = inside.sleepers.iter();
-            match sleepers.position(|&other| other == sleeper.into()) {
-                Some(place) => drop(inside.sleepers.remove(place)),
-                None if active(Mutant::ExpiredLeavesBlindly) => inside.arriving -= 1,
-                None => return None,
-            }
+            let place = sleepers.position(|&other| other == sleeper.into())?;
+            inside.sleepers.remove(place);
             Some(inside.leave())
         });
         self.tell(last == Some(true));
@@ -432,8 +424,7 @@ impl<J> JobQueue<J> {
         let (chosen, last, remains) = self.locked(|inside| {
             inside.arriving -= 1;
             let last = inside.leave();
-            let forget = active(Mutant::ForgetsFailedStart);
-            let chosen = if inside.queue.len() > inside.arriving && !forget {
+            let chosen = if inside.queue.len() > inside.arriving {
                 inside.choose()
             } else {
                 None
@@ -455,10 +446,7 @@ impl<J> JobQueue<J> {
                 return None;
             }
             self.pending.store(usize::MAX, Ordering::Relaxed);
-            let mut chosen = Vec::new();
-            if !active(Mutant::ClosesSilently) {
-                chosen.extend(std::iter::from_fn(|| inside.choose()));
-            }
+            let chosen: Vec<_> = std::iter::from_fn(|| inside.choose()).collect();
             Some((chosen, inside.is_empty(), inside.remaining_jobs()))
         })?;
         wake(chosen);
@@ -470,9 +458,7 @@ impl<J> JobQueue<J> {
     fn tell(&self, empty: bool) {
         if empty {
             self.gone.store(EMPTY, Ordering::Release);
-            if !active(Mutant::LeavesSilently) {
-                wake_all(&raw const self.gone);
-            }
+            wake_all(&raw const self.gone);
         }
     }
 

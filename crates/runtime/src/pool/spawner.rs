@@ -13,10 +13,10 @@ use blitz_io_core::deadline;
 use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;
 use crate::common::RuntimeRef;
-use crate::core::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
 use crate::hooks::{self, TaskCallback};
+use crate::task::raw::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::tokio_handle;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 

@@ -417,6 +417,15 @@ impl Builder {
     /// and should not block: it is not called for other workers meanwhile. It is not called for the
     /// future of [`Runtime::block_on`].
     ///
+    /// A poll counts with all that happens in it:
+    ///
+    /// * The tasks of a [`LocalSet`](crate::task::LocalSet) count as the poll of the task that runs
+    ///   the set. The function gets that task, and not the one in the set.
+    /// * A task that calls [`block_in_place`](crate::task::block_in_place) gives its worker away. It
+    ///   is not watched from then on, and the worker is watched again from its next poll.
+    /// * The function of [`on_after_task_poll`](Self::on_after_task_poll) counts as a part of the
+    ///   poll; that of [`on_before_task_poll`](Self::on_before_task_poll) does not.
+    ///
     /// Each poll reads the clock and each spawn takes a lock while there is such a function.
     /// [`RuntimeMetrics::worker_current_poll`](crate::runtime::RuntimeMetrics::worker_current_poll)
     /// is known then.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 
-use crate::context;
+use crate::context::{self, Flavor};
 use crate::errors::SHUTTING_DOWN;
 use crate::scheduler::multi_thread;
 
@@ -14,7 +14,9 @@ use crate::scheduler::multi_thread;
 /// blocks for a future with a multi-thread runtime. So does a thread that waits for its
 /// turn to drive a current-thread runtime. The thread that drives one is number 0.
 ///
-/// A task may be on another worker after each `.await`.
+/// A task may be on another worker after each `.await`. In
+/// [`block_in_place`](crate::task::block_in_place), the number is that of the worker which the
+/// thread was before.
 ///
 /// ```
 /// use blitz_io::runtime::{Builder, worker_index};
@@ -30,11 +32,11 @@ use crate::scheduler::multi_thread;
 #[must_use]
 pub fn worker_index() -> Option<usize> {
     let scheduler = context::with(|context| context.worker_of.get());
-    if scheduler.is_null() {
-        return None;
+    match scheduler.flavor {
+        Flavor::Absent => None,
+        Flavor::CurrentThread => Some(0),
+        Flavor::MultiThread => multi_thread::number_here(),
     }
-    // A current-thread scheduler has one worker.
-    multi_thread::number_here(scheduler).or(Some(0))
 }
 
 /// Returns whether an I/O error says that the runtime of the source's driver has been shut

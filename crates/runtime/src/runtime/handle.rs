@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::{Id, RuntimeMetrics};
-use crate::core::JoinHandle;
 use crate::enter::{self, SetCurrent};
 use crate::errors::TryCurrentError;
 use crate::scheduler;
+use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_on;
 use crate::trace::{spawn_meta, traced};
 

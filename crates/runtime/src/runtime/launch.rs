@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::builder::{Builder, Kind};
 use super::handle::Handle;
-use super::runtime::{Runtime, Scheduler};
+use super::owner::{Runtime, Scheduler};
 use crate::common::Common;
 use crate::metrics::Totals;
 use crate::pool::Spawner;

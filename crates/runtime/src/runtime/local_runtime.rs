@@ -13,7 +13,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
 use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
-use crate::core::JoinHandle;
+use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_local_on;
 use crate::trace::spawn_meta;
 

@@ -15,15 +15,14 @@ mod handle;
 mod launch;
 mod local_runtime;
 mod metrics;
-#[allow(clippy::module_inception)]
-mod runtime;
+mod owner;
 
 pub use builder::Builder;
 pub use current::{is_rt_shutdown_err, worker_index};
 pub use handle::{EnterGuard, Handle, RuntimeFlavor};
 pub use local_runtime::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
-pub use runtime::Runtime;
+pub use owner::Runtime;
 
 pub use crate::config::UnhandledPanic;
 pub use crate::errors::TryCurrentError;

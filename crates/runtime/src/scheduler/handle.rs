@@ -8,10 +8,10 @@ use super::reference::{self, Base};
 use super::{current_thread, multi_thread};
 use crate::common::{Common, RuntimeRef};
 use crate::context::{self, Context, Current, Flavor};
-use crate::core::{Id, JoinHandle};
 use crate::errors::TryCurrentError;
 use crate::metrics::Counters;
 use crate::pool::{PoolRef, Spawner};
+use crate::task::raw::{Id, JoinHandle};
 
 /// A runtime's scheduler. It lives on, without running anything, after the runtime
 /// has been shut down.
@@ -115,7 +115,7 @@ impl Handle {
     pub(crate) fn own_index(&self) -> Option<usize> {
         match self {
             Self::CurrentThread(_) => Some(0),
-            Self::MultiThread(shared) => multi_thread::number_here(Arc::as_ptr(shared).cast()),
+            Self::MultiThread(shared) => shared.own_index(),
         }
     }
 

@@ -24,10 +24,10 @@ use blitz_io_futex::atomic::Ordering;
 
 use crate::common::Common;
 use crate::context;
-use crate::core::{Header, Id, JoinHandle, ListId, Notified, OwnedTasks, Ran, Schedule};
 use crate::hooks;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
+use crate::task::raw::{Header, Id, JoinHandle, ListId, Notified, OwnedTasks, Ran, Schedule};
 
 /// The common part of both kinds of schedulers.
 pub(crate) struct Base {

@@ -6,8 +6,8 @@ use std::io;
 use super::LocalSet;
 use super::local_set::spawn_local_named;
 use super::spawn;
-use crate::core::JoinHandle;
 use crate::runtime::Handle;
+use crate::task::raw::JoinHandle;
 use crate::trace::{SpawnMeta, spawn_meta};
 
 /// Starts a task that has a name in its `tracing` span.

@@ -1,6 +1,6 @@
 //! The id of the running task.
 
-use crate::core::Id;
+use crate::task::raw::Id;
 
 /// Returns the id of the task that runs on this thread.
 ///

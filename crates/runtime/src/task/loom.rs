@@ -2,8 +2,9 @@
 
 pub mod cancellation_token;
 pub mod join_set;
+pub(crate) mod raw;
 pub mod task_tracker;
 
 pub use task_tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 
-pub use crate::core::{AbortHandle, Id, JoinError, JoinHandle};
+pub use raw::{AbortHandle, Id, JoinError, JoinHandle};

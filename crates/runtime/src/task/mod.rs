@@ -8,6 +8,7 @@ mod counted;
 mod current;
 pub mod join_set;
 mod local_set;
+pub(crate) mod raw;
 mod scope;
 pub(crate) mod spawn;
 mod task_local;
@@ -29,7 +30,7 @@ pub use task_tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, Tra
 pub use yield_now::yield_now;
 
 pub use crate::blocking::{block_in_place, spawn_blocking};
-pub use crate::core::{AbortHandle, Id, JoinError, JoinHandle};
+pub use raw::{AbortHandle, Id, JoinError, JoinHandle};
 
 /// The futures of this module's types, by name.
 pub mod futures {

@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use crate::core::{BOX_ABOVE, Id, JoinHandle};
 use crate::scheduler::{self, with_current};
+use crate::task::raw::{BOX_ABOVE, JoinHandle};
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 /// Starts a task on the current runtime. It runs also if the handle is dropped.
@@ -69,10 +69,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let id = Id::next();
-    if let Some(stalls) = &handle.common().stalls {
-        stalls.spawned(id, meta);
-    }
+    let id = handle.common().new_task(meta);
     // SAFETY: as the caller promises.
     unsafe {
         if size_of::<F>() > BOX_ABOVE {

@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::context;
-use crate::core::task_of;
+use crate::task::raw::task_of;
 
 /// Lets the others that are ready run first.
 ///

@@ -34,7 +34,7 @@ pub(super) fn own_wheel() -> Option<&'static Wheel> {
 #[track_caller]
 pub(super) fn wheel() -> &'static Wheel {
     let own = context::with(|context| {
-        let is_current = ptr::eq(context.worker_of.get(), context.current.get().shared);
+        let is_current = ptr::eq(context.worker_of.get().shared, context.current.get().shared);
         if is_current { attached(context) } else { None }
     });
     match own {

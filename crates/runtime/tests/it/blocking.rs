@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use blitz_io_runtime::runtime::{Builder, LocalRuntime, Runtime};
+use blitz_io_runtime::runtime::{Builder, LocalRuntime, Runtime, worker_index};
 use blitz_io_runtime::task::{self, JoinHandle, LocalSet};
 use tokio::sync::oneshot;
 
@@ -242,6 +242,29 @@ impl Drop for StaysHere {
         assert_eq!(self.0, thread::current().id());
         self.1.set(self.1.get() + 1);
     }
+}
+
+/// A thread that gives its worker away keeps the number. (The second worker once said 0.)
+#[test]
+fn a_task_that_blocks_in_place_keeps_its_workers_number() {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .build()
+        .unwrap();
+    // Each task blocks its thread until the other one runs, so each is on a worker of its own.
+    let both = Arc::new(Barrier::new(2));
+    let tasks = [(); 2].map(|()| {
+        let both = both.clone();
+        runtime.spawn(async move {
+            both.wait();
+            let before = worker_index().unwrap();
+            let inside = task::block_in_place(|| worker_index().unwrap());
+            assert_eq!(before, inside);
+            before
+        })
+    });
+    let numbers = tasks.map(|task| runtime.block_on(task).unwrap());
+    assert_eq!(numbers[0] + numbers[1], 1);
 }
 
 /// Other threads wake tasks while their set is dropped.

@@ -6,7 +6,6 @@ use crate::model;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
-use blitz_io_runtime::model::cancellation_token::mutant::{self, Mutant};
 use blitz_io_runtime::sync::CancellationToken;
 use loom::thread;
 use model::{block_on, model_in_order};
@@ -176,16 +175,4 @@ fn two_cancel() {
 models! {
     one_waits one_waits_for_the_parent the_first_child another_child
     two_first_children an_orphan one_leaves a_family_breaks_up two_cancel
-}
-
-mod mistakes {
-    use super::*;
-
-    mistakes! {
-        a_child_is_linked_blindly: LinksBlindly in another_child;
-        a_family_is_looked_for_too_early: LooksForFamilyFirst in the_first_child;
-        nobody_adopts_an_orphan: LeavesChildrenBehind in an_orphan;
-        one_waits_silently: WaitsSilently in one_waits;
-        one_joins_blindly: WaitsBlindly in one_waits;
-    }
 }

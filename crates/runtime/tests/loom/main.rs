@@ -17,24 +17,13 @@ macro_rules! models {
     )* };
 }
 
-/// Tests that models find mistakes, and how, if it is always the same way. For a module
-/// below that of the models.
-macro_rules! mistakes {
-    ($($name:ident: $mutant:ident in $model:ident $(= $how:tt)?;)*) => { $(
-        #[test]
-        #[should_panic $(= $how)?]
-        fn $name() {
-            mutant::with(Mutant::$mutant, super::$model);
-        }
-    )* };
-}
-
 mod cancellation_token;
 mod idle;
 mod inbox;
 mod inject;
 mod join_set;
 mod own_list;
+mod polling;
 mod pool;
 mod queue;
 mod task;

@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use blitz_io_runtime::model::pool::mutant::{self, Mutant};
 use blitz_io_runtime::model::pool::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
@@ -256,40 +255,4 @@ models! {
     closing_at_rest
     a_start_fails
     the_only_start_fails
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn finds_a_thread_that_leaves_although_chosen() {
-    mutant::with(Mutant::ExpiredLeavesBlindly, keep_alive_ends);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn finds_a_thread_that_does_not_look_again() {
-    mutant::with(Mutant::SleepsWithoutLook, jobs_in_turn);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn finds_two_jobs_for_one_searcher() {
-    mutant::with(Mutant::CountsOnSearcherTwice, jobs_that_need_each_other);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn finds_a_silent_close() {
-    mutant::with(Mutant::ClosesSilently, closing_at_rest);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn finds_a_silent_departure() {
-    mutant::with(Mutant::LeavesSilently, closing_at_rest);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn finds_a_forgotten_job_of_a_thread_that_failed() {
-    mutant::with(Mutant::ForgetsFailedStart, a_start_fails);
 }

@@ -5,9 +5,8 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_io_core::mutant::with_late_stores;
+use blitz_io_core::fences::model::with_late_stores;
 use blitz_io_runtime::model::scheduler::lifo_slot::LifoSlot;
-use blitz_io_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_io_runtime::model::scheduler::queue::Ring;
 use blitz_io_runtime::model::scheduler::run_batch::RunBatch;
 use loom::cell::UnsafeCell;
@@ -357,42 +356,4 @@ fn two_may_want_to_reclaim_a_batch() {
 #[test]
 fn a_thief_gets_what_is_not_claimed() {
     batch_and_thief();
-}
-
-// The checks are checked.
-
-#[test]
-#[should_panic]
-fn a_full_ring_must_refuse() {
-    mutant::with(Mutant::PushesIntoFullRing, laps);
-}
-
-#[test]
-#[should_panic]
-fn the_end_must_be_published() {
-    mutant::with(Mutant::PushesQuietly, laps);
-}
-
-#[test]
-#[should_panic]
-fn taking_must_compare() {
-    mutant::with(Mutant::TakesWithoutComparing, two_thieves);
-}
-
-#[test]
-#[should_panic]
-fn claiming_must_compare() {
-    mutant::with(Mutant::TakesWithoutComparing, batch_and_thief);
-}
-
-#[test]
-#[should_panic(expected = "lost")]
-fn a_reclaimer_must_not_write_an_empty_slot() {
-    mutant::with(Mutant::ReclaimsEmptySlot, slot);
-}
-
-#[test]
-#[should_panic]
-fn a_reclaimer_must_empty_the_batch() {
-    mutant::with(Mutant::ReclaimsWithoutTaking, batch);
 }

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicUsize as Count, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_io_core::coop::unconstrained;
-use blitz_io_runtime::model::task::mutant::{self, Mutant};
 use blitz_io_runtime::model::task::{
     Header, ListId, Notified, OwnedTasks, Ran, Schedule, id, unowned,
 };
@@ -342,32 +341,6 @@ fn no_wake_up_by_value_is_lost() {
     woken_during_a_poll(true, false);
 }
 
-fn mistaken(mutant: Mutant, model: impl FnOnce()) {
-    mutant::with(mutant, model);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn a_lazy_wake_up_is_found() {
-    mistaken(Mutant::LazyWake, || woken_during_a_poll(false, true));
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn an_end_that_forgets_wake_ups_is_found() {
-    mistaken(Mutant::EndForgetsNotified, || {
-        woken_during_a_poll(false, true)
-    });
-}
-
-#[test]
-#[should_panic]
-fn a_second_token_is_found() {
-    mistaken(Mutant::WakeQueuesRunning, || {
-        woken_during_a_poll(false, true)
-    });
-}
-
 /// Asserts that the tasks have ended, and have dropped their references to the value.
 fn all_gone(line: &Line, value: &Witness<()>) {
     assert!(line.owned().is_empty());
@@ -404,18 +377,6 @@ fn polled_by_two_threads() {
 #[test]
 fn tasks_move_between_threads() {
     polled_by_two_threads();
-}
-
-#[test]
-#[should_panic = "Causality violation"]
-fn an_end_that_publishes_nothing_is_found() {
-    mistaken(Mutant::EndRelaxed, moves_without_a_queue);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn a_start_that_sees_nothing_is_found() {
-    mistaken(Mutant::StartRelaxed, || woken_during_a_poll(false, true));
 }
 
 /// Here the token goes from thread to thread without a lock that would order the end of
@@ -557,12 +518,6 @@ fn an_abort_meets_each_state() {
     aborted_while_it_waits();
 }
 
-#[test]
-#[should_panic]
-fn an_abort_without_a_token_is_found() {
-    mistaken(Mutant::CancelWithoutToken, aborted_while_it_waits);
-}
-
 /// Yields until it is stopped.
 struct Yields {
     left: Cell<u32>,
@@ -648,18 +603,6 @@ fn a_join_handle_is_dropped_at_the_end() {
     join_dropped(true);
 }
 
-#[test]
-#[should_panic]
-fn a_join_handle_that_leaves_blindly_is_found() {
-    mistaken(Mutant::DropsJoinBlindly, || join_dropped(false));
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn a_completion_that_does_not_look_is_found() {
-    mistaken(Mutant::CompleteBlindly, || joined(1));
-}
-
 /// The join handle waits for the end, with one waker after the other.
 fn joined(wakers: usize) {
     model(3, move || {
@@ -708,30 +651,6 @@ fn the_join_handle_changes_its_waker() {
     joined(2);
 }
 
-#[test]
-#[should_panic = "deadlock"]
-fn a_waker_that_comes_too_late_is_found() {
-    mistaken(Mutant::GivesWakerBlindly, || joined(1));
-}
-
-#[test]
-#[should_panic]
-fn a_waker_that_is_changed_in_place_is_found() {
-    mistaken(Mutant::ChangesWakerInPlace, || joined(2));
-}
-
-#[test]
-#[should_panic = "Causality violation"]
-fn a_completion_that_publishes_nothing_is_found() {
-    mistaken(Mutant::CompleteRelaxed, || joined(1));
-}
-
-#[test]
-#[should_panic = "Causality violation"]
-fn a_release_that_publishes_nothing_is_found() {
-    mistaken(Mutant::ReleaseRelaxed, freed_by_the_last);
-}
-
 /// The last two to know a task leave it.
 fn freed_by_the_last() {
     model(3, || {
@@ -757,31 +676,27 @@ fn the_last_one_frees_the_task() {
     freed_by_the_last();
 }
 
-#[test]
-#[should_panic = "Causality violation"]
-fn a_last_one_that_sees_nothing_is_found() {
-    mistaken(Mutant::UniqueRelaxed, freed_by_the_last);
+/// A waker by value has the last reference besides those of a task that it makes end.
+fn woken_to_its_end() {
+    model(3, || {
+        let Setting {
+            line,
+            flag,
+            waker,
+            join,
+            value: _value,
+        } = waiting(true);
+        drop(join);
+        flag.store(true, Ordering::Relaxed);
+        let thread = thread::spawn(move || Calm::into_inner(waker).wake());
+        line.run_one_to_end();
+        thread.join().unwrap();
+    });
 }
 
 #[test]
-#[should_panic]
-fn a_use_after_the_release_is_found() {
-    mistaken(Mutant::WakesAfterRelease, || {
-        model(3, || {
-            let Setting {
-                line,
-                flag,
-                waker,
-                join,
-                value: _value,
-            } = waiting(true);
-            drop(join);
-            flag.store(true, Ordering::Relaxed);
-            let thread = thread::spawn(move || Calm::into_inner(waker).wake());
-            line.run_one_to_end();
-            thread.join().unwrap();
-        });
-    });
+fn a_waker_by_value_does_not_use_the_task_afterwards() {
+    woken_to_its_end();
 }
 
 /// The runtime ends while a task is woken, and another one is spawned.
@@ -827,12 +742,6 @@ fn the_runtime_ends() {
     }
 }
 
-#[test]
-#[should_panic]
-fn a_shut_down_that_takes_queued_tasks_is_found() {
-    mistaken(Mutant::ShutDownTakesQueued, || closed(false, false));
-}
-
 /// The runtime ends while a task ends on another thread.
 fn closed_at_the_end(own: bool) {
     model(3, move || {
@@ -866,12 +775,6 @@ fn the_runtime_ends_when_a_task_does() {
     closed_at_the_end(true);
 }
 
-#[test]
-#[should_panic]
-fn a_task_that_leaves_its_list_late_is_found() {
-    mistaken(Mutant::LeavesListLate, || closed_at_the_end(false));
-}
-
 /// Tasks of the owner's list end on two threads, while it takes in another one.
 fn departed() {
     model(3, || {
@@ -896,10 +799,4 @@ fn departed() {
 #[test]
 fn tasks_of_the_owner_end_elsewhere() {
     departed();
-}
-
-#[test]
-#[should_panic]
-fn a_departure_without_a_reference_is_found() {
-    mistaken(Mutant::FreesRemotelyWithoutReference, departed);
 }

@@ -7,7 +7,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_io_runtime::model::task_tracker::mutant::{self, Mutant};
 use blitz_io_runtime::task::TaskTracker;
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -97,14 +96,4 @@ fn closed_for_a_moment_holds() {
 #[test]
 fn given_up_holds() {
     given_up();
-}
-
-mod mistakes {
-    use super::*;
-
-    mistakes! {
-        the_last_ends_silently: EndsSilently in two_tasks;
-        a_task_does_not_publish: EndsRelaxed in two_tasks;
-        closed_silently: ClosesSilently in closed_for_a_moment;
-    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::mutant;
+use blitz_io_core::fences;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 
 /// Explores with up to `preemptions` of them, or fewer if the environment says:
@@ -15,7 +15,7 @@ use blitz_io_futex::atomic::{AtomicU32, Ordering};
 #[allow(dead_code)]
 pub fn model(preemptions: usize, test: impl Fn() + Copy + Sync + Send + 'static) {
     model_in_order(preemptions, test);
-    mutant::with_late_stores(|| model_in_order(preemptions, test));
+    fences::model::with_late_stores(|| model_in_order(preemptions, test));
 }
 
 /// The same with every store in order: for code that publishes lightly only inside of a lock with

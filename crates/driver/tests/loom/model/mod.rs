@@ -17,12 +17,6 @@ pub fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     builder.check(test);
 }
 
-/// Returns whether a model with a mistake in it fails.
-pub fn fails(test: impl FnOnce() + std::panic::UnwindSafe) {
-    let result = std::panic::catch_unwind(test);
-    assert!(result.is_err(), "the model has not found the mistake");
-}
-
 /// Creates a driver and one source that is registered with it. The registration is not
 /// dropped, since it cannot be after a deadlock was found.
 pub fn driver() -> (Arc<Driver>, Source, ManuallyDrop<Registration>) {

@@ -22,8 +22,6 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use blitz_io_sync::task::Notify;
 use blitz_io_sync::task::futures::Notified;
 
-use super::mutant::{Mutant, active};
-
 /// See the head of this file.
 pub struct CoreCell<T> {
     /// Null while a thread has it.
@@ -60,10 +58,8 @@ impl<T> CoreCell<T> {
     /// Puts back the core that was taken.
     #[inline]
     pub fn put_back(&self, core: NonNull<T>) {
-        let waits = || self.waiting.load(Ordering::Relaxed) != 0;
-        let looked_first = active(Mutant::LooksBeforePuttingBack).then(waits);
         self.core.swap(core.as_ptr(), Ordering::AcqRel);
-        if looked_first.unwrap_or_else(waits) {
+        if self.waiting.load(Ordering::Relaxed) != 0 {
             self.turn.notify_one();
         }
     }

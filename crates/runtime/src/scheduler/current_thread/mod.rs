@@ -3,28 +3,20 @@
 //! | file | contents |
 //! |---|---|
 //! | `shared.rs` | the state that all threads share: they spawn and wake through it |
-//! | `core.rs` | the core of the thread that runs the tasks: the queue, the loop |
+//! | `task_loop.rs` | the core of the thread that runs the tasks: the queue, the loop |
 //! | `core_cell.rs` | the cell that holds the core while no thread has it |
 //! | `pinned.rs` | tasks that stay on the thread of their first poll |
 //! | `turns.rs` | several threads in `block_on` take turns; the end of the runtime |
 
-#[cfg(not(loom))]
-mod core;
 pub mod core_cell;
 #[cfg(not(loom))]
 mod pinned;
 #[cfg(not(loom))]
 mod shared;
 #[cfg(not(loom))]
+mod task_loop;
+#[cfg(not(loom))]
 mod turns;
-
-/// Mistakes that the models of this scheduler must find.
-pub mod mutant {
-    blitz_io_core::mutants! {
-        /// A thread that puts the core back has looked before whether another one waits.
-        LooksBeforePuttingBack,
-    }
-}
 
 #[cfg(not(loom))]
 pub(crate) use pinned::Pinned;

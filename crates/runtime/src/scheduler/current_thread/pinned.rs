@@ -13,8 +13,8 @@ use std::thread::ThreadId;
 
 use super::shared::Shared;
 use crate::context;
-use crate::core::{Header, Id, Notified, Schedule};
 use crate::scheduler::reference::Reference;
+use crate::task::raw::{Header, Id, Notified, Schedule};
 
 /// The scheduler of a pinned task.
 #[derive(Clone)]

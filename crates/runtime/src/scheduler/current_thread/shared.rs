@@ -10,14 +10,14 @@ use std::ptr::NonNull;
 use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
-use super::core::Core;
+use super::task_loop::Core;
 use crate::common::Common;
-use crate::core::{Header, Notified};
 use crate::driver::Driver;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::{Base, Scheduler};
+use crate::task::raw::{Header, Notified};
 
 /// See the head of this file.
 pub(crate) struct Shared {

@@ -10,11 +10,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::Poll;
 
-use super::core::{Core, Doomed};
 use super::core_cell::{CoreCell, Waiting};
 use super::shared::Shared;
+use super::task_loop::{Core, Doomed};
 use crate::common::Common;
-use crate::context;
+use crate::context::{self, Current, Flavor};
 use crate::enter::{self, MayBlock};
 use crate::errors::UNHANDLED_PANIC;
 use crate::pool::Spawner;
@@ -62,12 +62,17 @@ impl CurrentThread {
 
     fn take_turn(&self) -> Option<Turn<'_>> {
         let core = self.cell.take()?;
-        let address = Arc::as_ptr(&self.shared).cast();
+        let scheduler = Current {
+            flavor: Flavor::CurrentThread,
+            shared: Arc::as_ptr(&self.shared).cast(),
+        };
         let worker = core.as_ptr().cast_const().cast();
         let wheels = self.shared.base.common.time.as_ref();
         Some(Turn {
             scheduler: self,
-            worker: Some(context::with(|context| context.set_worker(address, worker))),
+            worker: Some(context::with(|context| {
+                context.set_worker(scheduler, worker)
+            })),
             timers: wheels.map(|wheels| wheels.attach(0)),
             core,
         })

@@ -4,12 +4,13 @@
 //! acquires the core again if no other has done so yet. Otherwise the thread finishes the
 //! poll without a core and then goes back to the pool.
 
+#[cfg(feature = "io")]
+use std::ptr;
 use std::sync::Arc;
 
 use super::run;
 use super::shared::Shared;
 use super::worker::Worker;
-use crate::context;
 use crate::metrics::Stopwatch;
 
 /// A worker has given its core away; the drop takes it back if that is possible.
@@ -24,21 +25,29 @@ pub(crate) struct HandedOver(*const Worker);
 pub(crate) fn hand_over() -> Option<HandedOver> {
     // SAFETY: as the caller promises.
     let worker = unsafe { Worker::here() }?;
-    // The thread may drive another runtime's tasks by now, within a poll of ours.
-    let is_innermost = worker.is_of(context::with(|context| context.worker_of.get()));
-    (is_innermost && worker.has_core.get() && !worker.shutting_down.get()).then(|| {
+    (worker.has_core.get() && !worker.shutting_down.get()).then(|| {
         give_core_away(worker);
         HandedOver(worker)
     })
 }
 
 impl Shared {
+    /// The number of the worker that this thread is, if it is one of this scheduler.
+    #[cfg(feature = "io")]
+    pub(crate) fn own_index(&self) -> Option<usize> {
+        // SAFETY: the reference is used here only.
+        let worker = unsafe { Worker::here() }?;
+        // A thread that has given its core away polls no driver.
+        let is_own = worker.has_core.get() && ptr::eq(&*worker.shared, self);
+        is_own.then_some(worker.index)
+    }
+
     /// A thread is about to register a source of events. Should its worker be stalled later,
     /// another one sees what happens.
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
         if !self.drivers.begin_to_use() {
-            self.idle.use_drivers(|calls| self.unpark_called(calls));
+            self.idle.use_drivers(|place| self.wake(place));
         }
         // SAFETY: the reference is used here only.
         if let Some(worker) = unsafe { Worker::here() } {
@@ -60,13 +69,11 @@ pub(crate) fn timer_expected() {
     }
 }
 
-/// The number of the worker that this thread is, if it is one of the scheduler at
-/// `address`.
-pub(crate) fn number_here(address: *const ()) -> Option<usize> {
+/// The number of the worker that this thread is, or was before it gave its core away.
+pub(crate) fn number_here() -> Option<usize> {
     // SAFETY: the reference is used here only.
     let worker = unsafe { Worker::here() }?;
-    // A thread that has given its core away polls no driver.
-    (worker.has_core.get() && worker.is_of(address)).then_some(worker.index)
+    Some(worker.index)
 }
 
 #[cold]

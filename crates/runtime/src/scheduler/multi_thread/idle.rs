@@ -13,7 +13,7 @@
 //! A worker with tasks that are pinned to its thread must be woken by name (`inbox.rs`). So it
 //! waits in a driver in which no other thread waits, or parks, and no worker joins it there.
 //!
-//! No worker waits in a driver before a task needs one ([`Idle::use_drivers`]): to be called
+//! No worker waits in a driver before a task needs one (`Idle::use_drivers`): to be called
 //! in a driver costs more than on a word. Afterwards a worker that goes to sleep waits in
 //! its own driver, or in another one if no worker waits there, and parks only where the
 //! limit is reached. So more workers than the limit do not wake for the same events.
@@ -22,7 +22,7 @@
 //! one driver together. It looks every few milliseconds whether another worker is stalled.
 //!
 //! One word counts the workers that are awake and those that search, and says whether there
-//! is a monitor ([`MONITORED`]). The sleepers, and the monitor, are listed under a lock. Going
+//! is a monitor ([`MONITORED`]). A lock keeps where the workers sleep (`sleepers.rs`). Going
 //! to sleep, getting up and calling happen under the lock; searching begins and ends without
 //! it. A thread that only wants to know whether it must call a worker reads the word.
 //!
@@ -78,7 +78,7 @@
 //!
 //! # No event waits while a worker sleeps and all others do too
 //!
-//! 1. [`Idle::use_drivers`] is called before the first source is registered. Under the lock it
+//! 1. `Idle::use_drivers` is called before the first source is registered. Under the lock it
 //!    calls as many sleepers as there are drivers, or all.
 //! 2. A worker that goes to sleep afterwards waits in a driver in which no other waits, if
 //!    there is one. So there are never more such drivers than workers that are awake: a worker
@@ -127,9 +127,10 @@
 use blitz_io_core::Lock;
 use blitz_io_core::awake::Workers;
 use blitz_io_core::fences::after_rmw;
-use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use super::mutant::{Mutant, active};
+pub use super::sleepers::Place;
+use super::sleepers::Sleepers;
 
 /// There is a monitor.
 const MONITORED: usize = 1;
@@ -145,91 +146,32 @@ pub const MOST_WORKERS: usize = AWAKE / SEARCHING - 1;
 
 /// The word, taken apart.
 #[derive(Clone, Copy)]
-struct Count(usize);
+pub struct Count(usize);
 
 impl Count {
-    fn awake(self) -> usize {
+    /// How many are awake.
+    pub fn awake(self) -> usize {
         self.0 / AWAKE
     }
 
-    fn searching(self) -> usize {
+    /// How many search.
+    pub fn searching(self) -> usize {
         self.0 % AWAKE / SEARCHING
     }
 
-    fn is_monitored(self) -> bool {
+    /// Whether there is a monitor.
+    pub fn is_monitored(self) -> bool {
         self.0 & MONITORED != 0
     }
 
-    fn is_dozing(self) -> bool {
+    /// Whether the monitor looks rarely.
+    pub fn is_dozing(self) -> bool {
         self.0 & DOZING != 0
     }
 
     /// There is a monitor that looks every few milliseconds.
     fn is_well_monitored(self) -> bool {
         self.0 & (MONITORED | DOZING) == MONITORED
-    }
-}
-
-/// A sleeper, or the place where some sleep.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// The worker with this number, which is parked.
-    Parked(usize),
-    /// Any of the workers that wait in the driver with this number.
-    Driver(usize),
-}
-
-/// The workers that wait in one driver. As many threads wait there as the two counts say.
-#[derive(Clone, Copy, Default)]
-struct Waiting {
-    /// How many wait and were not called.
-    waiting: usize,
-    /// How many calls no worker has taken.
-    called: usize,
-    /// The one thread that waits there has pinned tasks, so no other may join it.
-    is_exclusive: bool,
-}
-
-impl Waiting {
-    /// Whether a worker that goes to sleep should come here first.
-    fn is_empty(&self, exclusive: bool) -> bool {
-        self.waiting == 0 && !self.is_exclusive && !(exclusive && self.called > 0)
-    }
-}
-
-/// Under the lock.
-struct Sleepers {
-    /// The last one has been asleep the shortest.
-    parked: Vec<usize>,
-    drivers: Box<[Waiting]>,
-    /// Workers wait in drivers.
-    uses_drivers: bool,
-    monitor: Option<Place>,
-}
-
-impl Sleepers {
-    /// Where a worker goes to sleep that has the driver `own`.
-    fn place(&self, index: usize, own: usize, most: usize, exclusive: bool) -> Place {
-        let is_empty = |&driver: &usize| self.drivers[driver].is_empty(exclusive);
-        let may_join = !exclusive && !self.drivers[own].is_exclusive;
-        let count = self.drivers.len();
-        let others = (own..own + count).map(|driver| driver % count);
-        if !self.uses_drivers {
-            Place::Parked(index)
-        } else if let Some(driver) = others.into_iter().find(is_empty) {
-            Place::Driver(driver)
-        } else if may_join && self.drivers[own].waiting < most {
-            Place::Driver(own)
-        } else {
-            Place::Parked(index)
-        }
-    }
-
-    /// The driver in which most workers wait, if any do.
-    fn fullest(&self) -> Option<usize> {
-        let count = |&driver: &usize| self.drivers[driver].waiting;
-        let fullest = (0..self.drivers.len()).max_by_key(count)?;
-        (self.drivers[fullest].waiting > 0).then_some(fullest)
     }
 }
 
@@ -260,14 +202,7 @@ pub struct Idle {
     word: AtomicUsize,
     workers: usize,
     processors: usize,
-    /// How many workers may wait in one driver.
-    most_waiting: usize,
     sleepers: Lock<Sleepers>,
-    /// Which workers are asleep; for each to see whether it was called. Written under the
-    /// lock.
-    asleep: Box<[AtomicBool]>,
-    /// How many calls no worker has taken, in all drivers. Written under the lock.
-    called: AtomicUsize,
 }
 
 impl Idle {
@@ -279,31 +214,23 @@ impl Idle {
             word: AtomicUsize::new(workers * AWAKE),
             workers,
             processors,
-            most_waiting,
-            sleepers: Lock::new(Sleepers {
-                parked: Vec::with_capacity(workers),
-                drivers: vec![Waiting::default(); drivers].into(),
-                uses_drivers: false,
-                monitor: None,
-            }),
-            asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
-            called: AtomicUsize::new(0),
+            sleepers: Lock::new(Sleepers::new(workers, drivers, most_waiting)),
         }
     }
 
-    fn count(&self) -> Count {
+    /// How many workers are awake and search, and whether there is a monitor.
+    pub fn count(&self) -> Count {
         Count(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether more workers are awake than there are processors.
+    pub fn is_oversubscribed(&self) -> bool {
+        self.count().awake() > self.processors
     }
 
     /// Whether one more may be woken to work.
     fn wants_worker(&self, count: Count) -> bool {
-        let too_many = active(Mutant::WakesTooMany);
-        (count.searching() == 0 || too_many) && count.awake() < self.processors.min(self.workers)
-    }
-
-    /// Whether a sleeper has to become the monitor.
-    fn wants_monitor(&self, count: Count) -> bool {
-        !count.is_monitored() && !active(Mutant::NoMonitor)
+        count.searching() == 0 && count.awake() < self.processors.min(self.workers)
     }
 
     /// A worker has put a task into its queue. `stealable`: others may take it, also
@@ -323,14 +250,13 @@ impl Idle {
         after_rmw();
         let count = Count(self.word.load(Ordering::SeqCst));
         let awake = count.awake();
-        if awake == self.workers || (count.searching() > 0 && !active(Mutant::WakesTooMany)) {
+        if awake == self.workers || count.searching() > 0 {
             return Calls::default();
         }
         if awake >= self.processors && count.is_well_monitored() {
             return Calls::default();
         }
-        let monitor = awake >= self.processors && !active(Mutant::InjectsUnmonitored);
-        self.call(true, monitor)
+        self.call(true, awake >= self.processors)
     }
 
     #[cold]
@@ -341,59 +267,44 @@ impl Idle {
         if worker && self.wants_worker(self.count()) {
             calls.to_work = self.call_to_work(&mut sleepers);
         }
-        let count = self.count();
-        if (monitor || had_monitor) && self.wants_monitor(count) {
+        if sleepers.monitor.is_none() && (monitor || had_monitor) {
             calls.to_monitor = self.call_to_monitor(&mut sleepers);
-        } else if monitor && count.is_dozing() && !active(Mutant::MonitorDozesOn) {
+        } else if monitor && self.count().is_dozing() {
             self.word.fetch_sub(DOZING, Ordering::SeqCst);
             calls.to_monitor = sleepers.monitor;
         }
         calls
     }
 
-    /// Calls a worker that waits; if there is none, the parked worker that has been asleep the
-    /// shortest; a parked monitor last.
     fn call_to_work(&self, sleepers: &mut Sleepers) -> Option<Place> {
-        let place = if let Some(driver) = sleepers.fullest() {
-            Place::Driver(driver)
-        } else if let Some(index) = sleepers.parked.pop() {
-            Place::Parked(index)
-        } else {
-            sleepers.monitor?
-        };
-        match place {
-            Place::Parked(index) => self.asleep[index].store(false, Ordering::Release),
-            Place::Driver(driver) => {
-                sleepers.drivers[driver].waiting -= 1;
-                sleepers.drivers[driver].called += 1;
-                self.called.fetch_add(1, Ordering::SeqCst);
-            }
-        }
-        let mut change = AWAKE;
-        if !active(Mutant::GetsUpUncounted) {
-            change += SEARCHING;
-        }
-        self.word.fetch_add(change, Ordering::SeqCst);
+        let place = sleepers.call()?;
+        self.word.fetch_add(AWAKE + SEARCHING, Ordering::SeqCst);
         self.step_down_from(sleepers, place);
         Some(place)
     }
 
+    fn call_to_monitor(&self, sleepers: &mut Sleepers) -> Option<Place> {
+        sleepers.monitor = sleepers.next_monitor();
+        let monitored = if sleepers.monitor.is_some() {
+            MONITORED
+        } else {
+            0
+        };
+        self.word.fetch_or(monitored, Ordering::SeqCst);
+        sleepers.monitor
+    }
+
     /// A worker at `place` is awake now: ends the role of the monitor if it was alone there.
     fn step_down_from(&self, sleepers: &mut Sleepers, place: Place) -> bool {
-        let was_alone = match place {
-            Place::Parked(_) => true,
-            Place::Driver(driver) => sleepers.drivers[driver].waiting == 0,
-        };
-        let steps_down = was_alone && sleepers.monitor == Some(place);
+        let steps_down = sleepers.monitor == Some(place) && !sleepers.has(place);
         if steps_down {
-            sleepers.monitor = None;
-            self.clear_monitor();
+            self.end_monitor(sleepers);
         }
         steps_down
     }
 
-    /// Under the lock: there is no monitor any more.
-    fn clear_monitor(&self) {
+    fn end_monitor(&self, sleepers: &mut Sleepers) {
+        sleepers.monitor = None;
         self.word.fetch_and(!(MONITORED | DOZING), Ordering::SeqCst);
     }
 
@@ -408,181 +319,6 @@ impl Idle {
         is_monitor
     }
 
-    /// Whether there is a monitor.
-    pub fn is_monitored(&self) -> bool {
-        self.count().is_monitored()
-    }
-
-    /// Whether the monitor looks rarely.
-    pub fn is_dozing(&self) -> bool {
-        self.count().is_dozing()
-    }
-
-    /// Makes the parked worker that has been asleep the longest the monitor, or else the
-    /// workers that wait in a driver.
-    fn call_to_monitor(&self, sleepers: &mut Sleepers) -> Option<Place> {
-        let place = if sleepers.parked.is_empty() {
-            Place::Driver(sleepers.fullest()?)
-        } else {
-            Place::Parked(sleepers.parked.remove(0))
-        };
-        sleepers.monitor = Some(place);
-        self.word.fetch_add(MONITORED, Ordering::SeqCst);
-        Some(place)
-    }
-
-    /// From now on workers wait in drivers. Calls one for each driver to do so, if those that
-    /// sleep are parked.
-    pub fn use_drivers(&self, mut call: impl FnMut(Calls)) {
-        let mut sleepers = self.sleepers.lock();
-        if std::mem::replace(&mut sleepers.uses_drivers, true) {
-            return;
-        }
-        if active(Mutant::UsesDriversSilently) {
-            return;
-        }
-        let places: Vec<Place> = (0..sleepers.drivers.len())
-            .map_while(|_| self.call_to_work(&mut sleepers))
-            .collect();
-        drop(sleepers);
-        for place in places {
-            call(Calls {
-                to_work: Some(place),
-                to_monitor: None,
-            });
-        }
-    }
-
-    /// Whether a worker waits in this driver.
-    pub fn is_attended(&self, driver: usize) -> bool {
-        self.sleepers.lock().drivers[driver].waiting > 0
-    }
-
-    /// A thread that does not wait has taken a wake-up of a driver. Whether it has to wake
-    /// the driver again, for a worker that was called.
-    pub fn passes_on(&self) -> bool {
-        self.called.load(Ordering::SeqCst) > 0 && !active(Mutant::KeepsWakeUp)
-    }
-
-    /// A worker without work wants to search. Half of them may at the same time.
-    pub fn start_searching(&self) -> bool {
-        if self.count().searching() * 2 >= self.workers {
-            return false;
-        }
-        self.word.fetch_add(SEARCHING, Ordering::SeqCst);
-        true
-    }
-
-    /// A searcher has found work. If it was the last one, it must look whether there is
-    /// more.
-    pub fn found(&self) -> bool {
-        let before = Count(self.word.fetch_sub(SEARCHING, Ordering::SeqCst));
-        after_rmw();
-        before.searching() == 1 && !active(Mutant::SearchesForItself)
-    }
-
-    /// The worker goes to sleep, unless what it sees when it looks once more keeps it
-    /// from it; then it must [`get_up`](Self::get_up) again. It looks at the inject queue, and
-    /// at all queues if it was the last one that searched, which is returned with the place.
-    /// `exclusive`: it is to be woken by name, so no other worker waits in the same driver.
-    pub fn go_to_sleep(
-        &self,
-        index: usize,
-        own: usize,
-        searching: bool,
-        exclusive: bool,
-    ) -> (Place, bool) {
-        let mut sleepers = self.sleepers.lock();
-        let count = self.count();
-        let alone = count.awake() == 1;
-        let place = sleepers.place(index, own, self.most_waiting, exclusive);
-        let mut change = AWAKE;
-        if searching {
-            change += SEARCHING;
-        }
-        let becomes_monitor = !alone && self.wants_monitor(count);
-        if becomes_monitor {
-            sleepers.monitor = Some(place);
-            change -= MONITORED;
-        }
-        match place {
-            Place::Parked(index) => {
-                if !becomes_monitor {
-                    sleepers.parked.push(index);
-                }
-                self.asleep[index].store(true, Ordering::Relaxed);
-            }
-            Place::Driver(driver) => {
-                sleepers.drivers[driver].waiting += 1;
-                sleepers.drivers[driver].is_exclusive = exclusive;
-            }
-        }
-        let before = Count(self.word.fetch_sub(change, Ordering::SeqCst));
-        drop(sleepers);
-        after_rmw();
-        (place, searching && before.searching() == 1)
-    }
-
-    /// Whether the parked worker was called to work: then it is awake and counts as
-    /// searching.
-    #[inline]
-    pub fn was_called(&self, index: usize) -> bool {
-        !self.asleep[index].load(Ordering::Acquire)
-    }
-
-    /// A worker that waits in a driver was woken: takes a call, if there is one. Then it is
-    /// awake and counts as searching.
-    pub fn take_call(&self, driver: usize) -> Option<Calls> {
-        self.take_call_locked(&mut self.sleepers.lock(), driver)
-    }
-
-    fn take_call_locked(&self, sleepers: &mut Sleepers, driver: usize) -> Option<Calls> {
-        let called = &mut sleepers.drivers[driver].called;
-        if *called == 0 {
-            return None;
-        }
-        *called -= 1;
-        sleepers.drivers[driver].is_exclusive = false;
-        let called = &sleepers.drivers[driver].called;
-        let left = *called > 0 && !active(Mutant::LeavesCalls);
-        self.called.fetch_sub(1, Ordering::SeqCst);
-        Some(Calls {
-            to_work: left.then_some(Place::Driver(driver)),
-            to_monitor: None,
-        })
-    }
-
-    /// The sleeping worker gets up without having been called, as a searcher if it is
-    /// going to search. Also says whether it is one after all, because it was called at the
-    /// same time.
-    pub fn get_up(&self, place: Place, searching: bool) -> (Calls, bool) {
-        let mut sleepers = self.sleepers.lock();
-        match place {
-            Place::Parked(index) => {
-                if !self.asleep[index].load(Ordering::Relaxed) {
-                    return (Calls::default(), true);
-                }
-                self.asleep[index].store(false, Ordering::Relaxed);
-                sleepers.parked.retain(|&other| other != index);
-            }
-            Place::Driver(driver) => {
-                if let Some(calls) = self.take_call_locked(&mut sleepers, driver) {
-                    return (calls, true);
-                }
-                sleepers.drivers[driver].waiting -= 1;
-                sleepers.drivers[driver].is_exclusive = false;
-            }
-        }
-        let mut calls = Calls::default();
-        let others = self.count().awake() > 0;
-        if self.step_down_from(&mut sleepers, place) && others && !active(Mutant::MonitorLeaves) {
-            calls.to_monitor = self.call_to_monitor(&mut sleepers);
-        }
-        let search = if searching { SEARCHING } else { 0 };
-        self.word.fetch_add(AWAKE + search, Ordering::SeqCst);
-        (calls, searching)
-    }
-
     /// Whether the sleeping worker is the monitor, and has to sleep with a time-out.
     /// With no worker awake, the monitor steps down, unless it `stays`.
     pub fn is_monitor(&self, place: Place, stays: bool) -> bool {
@@ -593,76 +329,67 @@ impl Idle {
         if sleepers.monitor != Some(place) {
             return false;
         }
-        if stays || self.count().awake() > 0 {
-            return true;
+        let stays = stays || self.count().awake() > 0;
+        if !stays {
+            self.end_monitor(&mut sleepers);
         }
-        sleepers.monitor = None;
-        if let Place::Parked(index) = place {
-            sleepers.parked.insert(0, index);
+        stays
+    }
+
+    /// From now on workers wait in drivers. Calls one for each driver to do so, if those that
+    /// sleep are parked.
+    #[cfg(any(feature = "io", loom))]
+    pub fn use_drivers(&self, wake: impl FnMut(Place)) {
+        let mut sleepers = self.sleepers.lock();
+        if std::mem::replace(&mut sleepers.uses_drivers, true) {
+            return;
         }
-        self.clear_monitor();
-        false
+        let places: Vec<Place> = (0..sleepers.drivers())
+            .map_while(|_| self.call_to_work(&mut sleepers))
+            .collect();
+        drop(sleepers);
+        places.into_iter().for_each(wake);
+    }
+
+    /// Whether a worker waits in this driver.
+    pub fn is_attended(&self, driver: usize) -> bool {
+        self.sleepers.lock().has(Place::Driver(driver))
+    }
+
+    /// A thread that does not wait has taken a wake-up of this driver. Whether it has to wake
+    /// the driver again. A worker that was called needs that. So does a worker that waits: where
+    /// there is no timer, a wake-up is also for an earlier deadline.
+    pub fn passes_on(&self, driver: usize) -> bool {
+        self.sleepers.lock().has_threads(driver)
+    }
+
+    /// Whether the worker with this number is not parked, or was called.
+    pub fn was_called(&self, index: usize) -> bool {
+        !self.sleepers.lock().has(Place::Parked(index))
     }
 
     /// Wakes all, for the end. A worker that goes to sleep later sees all writes
     /// before this call.
-    pub fn wake_all(&self, mut wake: impl FnMut(Place)) {
+    pub fn wake_all(&self, wake: impl FnMut(Place)) {
         let mut sleepers = self.sleepers.lock();
-        let mut called: Vec<Place> = sleepers.parked.drain(..).map(Place::Parked).collect();
-        if let Some(Place::Parked(index)) = sleepers.monitor.take() {
-            called.push(Place::Parked(index));
-        }
-        if active(Mutant::ClosesForOne) {
-            called.truncate(1);
-        }
-        let mut count = called.len();
-        for &place in &called {
-            if let Place::Parked(index) = place {
-                self.asleep[index].store(false, Ordering::Release);
-            }
-        }
-        for (driver, sleepers) in sleepers.drivers.iter_mut().enumerate() {
-            let waiting = std::mem::take(&mut sleepers.waiting);
-            sleepers.called += waiting;
-            self.called.fetch_add(waiting, Ordering::SeqCst);
-            count += waiting;
-            if waiting > 0 {
-                called.push(Place::Driver(driver));
-            }
-        }
-        self.clear_monitor();
-        self.word
-            .fetch_add(count * (AWAKE + SEARCHING), Ordering::SeqCst);
+        let called = std::iter::from_fn(|| self.call_to_work(&mut sleepers));
+        let mut places: Vec<Place> = called.collect();
         drop(sleepers);
-        called.into_iter().for_each(&mut wake);
-    }
-
-    /// Whether more workers are awake than there are processors.
-    pub fn is_oversubscribed(&self) -> bool {
-        self.count().awake() > self.processors
-    }
-
-    /// How many are awake.
-    pub fn awake(&self) -> usize {
-        self.count().awake()
-    }
-
-    /// How many search.
-    #[cfg(loom)]
-    pub fn searching(&self) -> usize {
-        self.count().searching()
+        // A worker that takes one of several calls wakes another one for the rest.
+        places.dedup();
+        places.into_iter().for_each(wake);
     }
 }
 
 impl Workers for Idle {
     fn awake(&self) -> usize {
-        self.awake()
+        self.count().awake()
     }
 }
 
-// The steps of going to sleep and getting up, in the order on which the proof rests. What a
-// worker sees and how it sleeps is behind a trait, so that the model checker runs these same
-// steps.
+// The steps of searching, going to sleep and getting up, in the order on which the proof rests.
+// What a worker sees and how it sleeps is behind a trait, so that the model checker runs these
+// same steps.
 
 /// A worker, as far as sleeping goes.
 pub trait Sleeper {
@@ -689,7 +416,7 @@ pub trait Sleeper {
 
     /// Blocks the thread until it is unparked, until an event, a wake-up or a timer if it
     /// waits in a driver, or, if it is the monitor, until it is time to look. Returns whether
-    /// it has taken a wake-up of the driver.
+    /// it may have been called: it was parked, or has taken a wake-up of the driver.
     fn sleep(&self, place: Place) -> bool;
 
     /// Whether it is the monitor and sees that another worker is stalled.
@@ -712,23 +439,72 @@ pub trait Sleeper {
 }
 
 impl Idle {
+    /// A worker without work wants to search. Half of them may at the same time.
+    pub fn start_searching(&self) -> bool {
+        if self.count().searching() * 2 >= self.workers {
+            return false;
+        }
+        self.word.fetch_add(SEARCHING, Ordering::SeqCst);
+        true
+    }
+
+    /// A searching worker has found something. The last one that searched calls the next
+    /// if there is more.
+    pub fn found_work(&self, sleeper: &impl Sleeper) {
+        let before = Count(self.word.fetch_sub(SEARCHING, Ordering::SeqCst));
+        after_rmw();
+        if before.searching() > 1 {
+            return;
+        }
+        if sleeper.has_tasks() {
+            sleeper.call(self.pushed(sleeper.has_plenty()));
+        } else if sleeper.sees_injected() {
+            sleeper.call(self.injected());
+        }
+    }
+
     /// Sleeps until there is something to do. Says whether the worker counts as searching
     /// from now on, as it does if it was called.
     pub fn sleep(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
-        let looked_first = active(Mutant::LooksFirst).then(|| sleeper.sees_any());
         let (index, own) = (sleeper.index(), sleeper.driver());
         let (place, searched_last) = self.go_to_sleep(index, own, searching, sleeper.has_pinned());
-        let has_work = looked_first.unwrap_or_else(|| {
-            if searched_last {
-                sleeper.sees_any()
-            } else {
-                sleeper.sees_injected()
-            }
-        });
+        let has_work = if searched_last {
+            sleeper.sees_any()
+        } else {
+            sleeper.sees_injected()
+        };
         let has_pinned = sleeper.tell_place(Some(place));
         let searching = self.sleep_at(sleeper, place, has_work, has_pinned);
         sleeper.tell_place(None);
         searching
+    }
+
+    /// The worker goes to sleep, unless what it sees when it looks once more keeps it
+    /// from it; then it must [`get_up`](Self::get_up) again. It looks at the inject queue, and
+    /// at all queues if it was the last one that searched, which is returned with the place.
+    /// `exclusive`: it is to be woken by name, so no other worker waits in the same driver.
+    pub fn go_to_sleep(
+        &self,
+        index: usize,
+        own: usize,
+        searching: bool,
+        exclusive: bool,
+    ) -> (Place, bool) {
+        let mut sleepers = self.sleepers.lock();
+        let becomes_monitor = sleepers.monitor.is_none() && self.count().awake() > 1;
+        let place = sleepers.place(index, own, exclusive);
+        sleepers.add(place, exclusive, becomes_monitor);
+        let mut change = AWAKE;
+        if searching {
+            change += SEARCHING;
+        }
+        if becomes_monitor {
+            change -= MONITORED;
+        }
+        let before = Count(self.word.fetch_sub(change, Ordering::SeqCst));
+        drop(sleepers);
+        after_rmw();
+        (place, searching && before.searching() == 1)
     }
 
     fn sleep_at(
@@ -745,12 +521,7 @@ impl Idle {
             return self.rise(sleeper, place, false);
         }
         loop {
-            if let Place::Parked(index) = place {
-                if self.was_called(index) {
-                    return true;
-                }
-            }
-            let woken = sleeper.sleep(place);
+            let may_be_called = sleeper.sleep(place);
             if sleeper.has_tasks() {
                 // An event has happened, or a timer has fired.
                 return self.rise(sleeper, place, false);
@@ -758,8 +529,9 @@ impl Idle {
             if sleeper.sees_stalled(place) || sleeper.is_closed() {
                 return self.rise(sleeper, place, true);
             }
-            if let (Place::Driver(driver), true) = (place, woken) {
-                if let Some(calls) = self.take_call(driver) {
+            if may_be_called {
+                let calls = take_call(&mut self.sleepers.lock(), place);
+                if let Some(calls) = calls {
                     sleeper.call(calls);
                     return true;
                 }
@@ -774,15 +546,32 @@ impl Idle {
         searching
     }
 
-    /// A searching worker has found something. The last one that searched calls the next
-    /// if there is more.
-    pub fn found_work(&self, sleeper: &impl Sleeper) {
-        if self.found() {
-            if sleeper.has_tasks() {
-                sleeper.call(self.pushed(sleeper.has_plenty()));
-            } else if sleeper.sees_injected() {
-                sleeper.call(self.injected());
-            }
+    /// The sleeping worker gets up without having been called, as a searcher if it is
+    /// going to search. Also says whether it is one after all, because it was called at the
+    /// same time.
+    pub fn get_up(&self, place: Place, searching: bool) -> (Calls, bool) {
+        let mut sleepers = self.sleepers.lock();
+        if let Some(calls) = take_call(&mut sleepers, place) {
+            return (calls, true);
         }
+        sleepers.remove(place);
+        let mut calls = Calls::default();
+        let others = self.count().awake() > 0;
+        if self.step_down_from(&mut sleepers, place) && others {
+            calls.to_monitor = self.call_to_monitor(&mut sleepers);
+        }
+        let search = if searching { SEARCHING } else { 0 };
+        self.word.fetch_add(AWAKE + search, Ordering::SeqCst);
+        (calls, searching)
     }
+}
+
+/// A worker at `place` takes a call, if there is one: it is awake, and counts as searching. It
+/// calls another worker for the rest.
+fn take_call(sleepers: &mut Sleepers, place: Place) -> Option<Calls> {
+    let has_more = sleepers.take_call(place)?;
+    Some(Calls {
+        to_work: has_more.then_some(place),
+        to_monitor: None,
+    })
 }

@@ -12,7 +12,6 @@ use std::ptr::{self, NonNull};
 
 use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
-use super::mutant::{Mutant, active};
 use blitz_io_core::BiasedLock;
 
 /// See the head of this file. The unsafe functions are for the owner, which is one thread at
@@ -79,7 +78,7 @@ impl<T> LifoSlot<T> {
         let item = self.lock.try_lock_remote(|| {
             let item = self.item.load(Ordering::Acquire);
             // An empty slot may be filled at any time, and is not ours to write.
-            if !item.is_null() || active(Mutant::ReclaimsEmptySlot) {
+            if !item.is_null() {
                 self.item.store(ptr::null_mut(), Ordering::Relaxed);
             }
             item

@@ -7,7 +7,8 @@
 //! | `run_batch.rs` | the tasks that a worker has claimed |
 //! | `tuning.rs` | how many of them, and how often the inject queue goes first |
 //! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
-//! | `core.rs` | the state of a worker, whichever thread runs it |
+//! | `sleepers.rs` | where they sleep, and which were called |
+//! | `worker_core.rs` | the state of a worker, whichever thread runs it |
 //! | `shared.rs` | the state that all threads share |
 //! | `worker.rs` | a thread with a core: the next task, the end of a poll, where a ready task goes |
 //! | `monitor.rs` | whether another worker is stalled |
@@ -21,15 +22,12 @@
 )]
 
 #[cfg(not(loom))]
-mod core;
-#[cfg(not(loom))]
 mod hand_over;
 pub mod idle;
 pub mod inbox;
 pub mod lifo_slot;
 #[cfg(not(loom))]
 mod monitor;
-pub mod mutant;
 #[cfg(not(loom))]
 mod pinned;
 pub mod queue;
@@ -40,10 +38,13 @@ pub mod run_batch;
 mod search;
 #[cfg(not(loom))]
 mod shared;
+mod sleepers;
 #[cfg(not(loom))]
 mod tuning;
 #[cfg(not(loom))]
 mod worker;
+#[cfg(not(loom))]
+mod worker_core;
 
 #[cfg(not(loom))]
 pub(crate) use hand_over::{hand_over, number_here, timer_expected};

@@ -101,7 +101,7 @@ impl Monitor {
         // A monitor that has just been called may come when the others sleep again.
         let stays = seen.next.is_none() || seen.polled.is_some_and(polled);
         if !shared.idle.is_monitor(place, stays) {
-            if !shared.idle.is_monitored() {
+            if !shared.idle.count().is_monitored() {
                 (seen.next, seen.polled) = (None, None);
             }
             return None;
@@ -109,7 +109,7 @@ impl Monitor {
         if seen.next.is_none() {
             seen.remember(shared);
             seen.schedule(shared, FIRST, false);
-        } else if seen.dozes && !shared.idle.is_dozing() {
+        } else if seen.dozes && !shared.idle.count().is_dozing() {
             // It was called, because there is something to see.
             seen.schedule(shared, FIRST, false);
         }
@@ -188,7 +188,7 @@ impl Seen {
         let is_attended = (0..shared.drivers.len()).all(attended);
         is_quiet &= is_attended;
         self.remember(shared);
-        let all_asleep = shared.idle.awake() == 0;
+        let all_asleep = shared.idle.count().awake() == 0;
         let dozes = is_quiet && !all_asleep && self.pause >= LAST && shared.idle.doze(place);
         let most = match (dozes, all_asleep) {
             _ if !is_attended => UNATTENDED,

@@ -18,19 +18,19 @@
 //! owner leaves only when all its pinned tasks have ended.
 
 use std::ptr;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use blitz_io_core::coop::{self, Budget};
-use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
-use super::core::Core;
 use super::idle::Place;
 use super::inbox::{self, Sleeps};
 use super::shared::Shared;
 use super::worker::Worker;
-use crate::core::{Header, Id, Notified, Ran, Schedule};
+use super::worker_core::Core;
 use crate::driver::Word;
 use crate::scheduler::reference::{Reference, Scheduler};
+use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 
 /// The inbox of a thread that is, or was, a worker.
 pub(super) struct Inbox {
@@ -57,24 +57,19 @@ impl Inbox {
 }
 
 /// The scheduler of a pinned task.
+#[derive(Clone)]
 pub(crate) struct Pinned {
     scheduler: Reference<Shared>,
-    /// Counts as a reference. Null before the first poll.
-    inbox: AtomicPtr<Inbox>,
+    /// The inbox of the thread of the first poll.
+    inbox: OnceLock<Arc<Inbox>>,
 }
 
 impl Pinned {
     pub(in crate::scheduler) fn new(scheduler: Reference<Shared>) -> Self {
         Self {
             scheduler,
-            inbox: AtomicPtr::new(ptr::null_mut()),
+            inbox: OnceLock::new(),
         }
-    }
-
-    #[inline]
-    fn inbox(&self) -> Option<&Inbox> {
-        // SAFETY: it was made of a counted reference, which is given up when this is dropped.
-        unsafe { self.inbox.load(Ordering::Acquire).as_ref() }
     }
 
     /// This thread's worker, if it is the owner.
@@ -85,36 +80,12 @@ impl Pinned {
     }
 }
 
-impl Clone for Pinned {
-    fn clone(&self) -> Self {
-        let inbox = self.inbox.load(Ordering::Acquire);
-        if !inbox.is_null() {
-            // SAFETY: it is an `Arc`'s, and counted as long as this is not dropped.
-            unsafe { Arc::increment_strong_count(inbox) };
-        }
-        Self {
-            scheduler: self.scheduler,
-            inbox: AtomicPtr::new(inbox),
-        }
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        let inbox = self.inbox.load(Ordering::Acquire);
-        if !inbox.is_null() {
-            // SAFETY: `pin` or `clone` has counted a reference for this.
-            unsafe { Arc::decrement_strong_count(inbox) };
-        }
-    }
-}
-
 impl Schedule for Pinned {
     const PINS: bool = true;
 
     #[inline]
     fn schedule(&self, task: Notified) {
-        let Some(inbox) = self.inbox() else {
+        let Some(inbox) = self.inbox.get() else {
             return self.scheduler.schedule(task);
         };
         match self.owner_here(inbox) {
@@ -125,7 +96,7 @@ impl Schedule for Pinned {
 
     #[inline]
     fn release(&self, task: &Header) {
-        if let Some(inbox) = self.inbox() {
+        if let Some(inbox) = self.inbox.get() {
             inbox.tasks.count(-1);
         }
         self.scheduler.release(task);
@@ -134,7 +105,7 @@ impl Schedule for Pinned {
     /// The owner has a reference to the inbox, and is a worker of the scheduler.
     #[inline]
     fn outlives_call(&self) -> bool {
-        match self.inbox() {
+        match self.inbox.get() {
             Some(inbox) => self.owner_here(inbox).is_some(),
             None => self.scheduler.outlives_call(),
         }
@@ -151,13 +122,11 @@ impl Schedule for Pinned {
     /// A pinned token comes from the owner's inbox, so it is always run by the owner.
     #[inline]
     fn pin(&self) -> bool {
-        if self.inbox.load(Ordering::Relaxed).is_null() {
-            if let Some(worker) = self.scheduler.worker_here() {
-                let inbox = worker.inbox();
-                inbox.tasks.count(1);
-                let counted = Arc::into_raw(inbox.clone()).cast_mut();
-                self.inbox.store(counted, Ordering::Release);
-            }
+        if let (None, Some(worker)) = (self.inbox.get(), self.scheduler.worker_here()) {
+            self.inbox.get_or_init(|| {
+                worker.inbox().tasks.count(1);
+                worker.inbox().clone()
+            });
         }
         true
     }
@@ -288,10 +257,10 @@ impl Worker {
                 debug_assert!(matches!(ran, Ran::Done | Ran::Idle));
                 coop::set(Budget::UNCONSTRAINED);
                 then();
-            } else if !inbox.tasks.tell_place(Some(Sleeps::Apart)) {
-                inbox.apart.park(None);
-                inbox.tasks.tell_place(None);
             } else {
+                if !inbox.tasks.tell_place(Some(Sleeps::Apart)) {
+                    inbox.apart.park(None);
+                }
                 inbox.tasks.tell_place(None);
             }
         }

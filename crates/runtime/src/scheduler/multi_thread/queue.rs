@@ -38,8 +38,6 @@ use std::ptr::{self, NonNull};
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use super::mutant::{Mutant, active};
-
 /// How many tasks wait in a worker's own queue at most.
 pub const CAPACITY: usize = 256;
 
@@ -125,12 +123,7 @@ impl<T, const N: usize> Ring<T, N> {
         }
         let tail = self.tail.load(Ordering::Relaxed);
         self.place(tail).store(item.as_ptr(), Ordering::Relaxed);
-        let publish = if active(Mutant::PushesQuietly) {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
-        self.tail.store(tail.wrapping_add(1), publish);
+        self.tail.store(tail.wrapping_add(1), Ordering::Release);
         Ok(())
     }
 
@@ -141,15 +134,10 @@ impl<T, const N: usize> Ring<T, N> {
     /// The caller is the ring's owner.
     #[inline]
     pub unsafe fn room(&self) -> usize {
-        let most = if active(Mutant::PushesIntoFullRing) {
-            N + 1
-        } else {
-            N
-        };
         // The thread that moved the head has read the places before it.
         let head = self.head.load(Ordering::Acquire);
         let used = self.tail.load(Ordering::Relaxed).wrapping_sub(head);
-        most.saturating_sub(used)
+        N.saturating_sub(used)
     }
 
     /// Takes the first.
@@ -175,10 +163,6 @@ impl<T, const N: usize> Ring<T, N> {
     #[inline]
     fn advance(&self, head: usize, count: usize) -> Result<(), usize> {
         let next = head.wrapping_add(count);
-        if active(Mutant::TakesWithoutComparing) {
-            self.head.store(next, Ordering::Release);
-            return Ok(());
-        }
         self.head
             .compare_exchange(head, next, Ordering::AcqRel, Ordering::Acquire)
             .map(drop)

@@ -17,16 +17,16 @@ use std::time::{Duration, Instant};
 use blitz_io_core::coop::{self, Budget};
 use blitz_io_futex::atomic::Ordering;
 
-use super::core::Core;
 use super::search;
 use super::shared::Shared;
 use super::worker::Worker;
+use super::worker_core::Core;
 use crate::common::Common;
-use crate::core::{Notified, Ran};
 use crate::enter;
 use crate::metrics::Stopwatch;
 use crate::pool::Spawner;
 use crate::scheduler::Handle;
+use crate::task::raw::{Notified, Ran};
 
 /// How often the last worker looks whether the last task has ended.
 const LOOK: Duration = Duration::from_millis(1);

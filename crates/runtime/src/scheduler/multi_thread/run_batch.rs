@@ -19,7 +19,6 @@ use std::ptr::NonNull;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use super::mutant::{Mutant, active};
 use super::queue::Ring;
 use blitz_io_core::BiasedLock;
 use blitz_io_core::Watched;
@@ -141,9 +140,7 @@ impl<T> RunBatch<T> {
                 // SAFETY: these are claimed, and the lock is held.
                 self.items.with(|items| unsafe { *items })
             })?;
-            if !active(Mutant::ReclaimsWithoutTaking) {
-                self.len.store(0, Ordering::Release);
-            }
+            self.len.store(0, Ordering::Release);
             Some((items, len))
         });
         let Some((items, len)) = reclaimed.flatten() else {

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::EventSpin;
 
-use super::core::Core;
 use super::idle::{Calls, Place, Sleeper};
 use super::worker::Worker;
+use super::worker_core::Core;
 use crate::context;
-use crate::core::{Header, Notified};
 use crate::hooks;
 use crate::metrics::Stopwatch;
+use crate::task::raw::{Header, Notified};
 
 /// Shorter parks should have been spins.
 const BRIEF: Duration = Duration::from_micros(100);
@@ -187,11 +187,11 @@ impl Sleeper for Worker {
         core.counters.about_to_park();
         self.parking.set(true);
         let deadline = deadline(self, place);
-        let woken = match place {
+        let may_be_called = match place {
             Place::Parked(_) => {
                 core.word.park(deadline);
                 self.turn_timers();
-                false
+                true
             }
             Place::Driver(driver) => {
                 let reports = self.shared.drivers.wait(driver, deadline);
@@ -203,7 +203,7 @@ impl Sleeper for Worker {
         };
         core.counters.unparked();
         self.parking.set(false);
-        woken
+        may_be_called
     }
 
     fn sees_stalled(&self, place: Place) -> bool {

@@ -8,16 +8,16 @@ use blitz_io_core::Lock;
 use blitz_io_core::awake::{self, Registered};
 use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::core::Core;
 use super::idle::{Calls, Idle, Place};
 use super::monitor::{self, Monitor};
+use super::worker_core::Core;
 use crate::common::Common;
-use crate::core::{Header, Notified};
 use crate::driver::{Drivers, Reports};
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::Base;
+use crate::task::raw::{Header, Notified};
 
 /// See the head of this file.
 pub(crate) struct Shared {
@@ -72,8 +72,7 @@ impl Shared {
     #[inline]
     pub(super) fn poll_driver(&self, driver: usize) {
         let reports = self.drivers.poll(driver);
-        // Where there is no timer, a wake-up also tells one that waits of an earlier deadline.
-        if reports.woken && (self.idle.passes_on() || self.idle.is_attended(driver)) {
+        if reports.woken && self.idle.passes_on(driver) {
             self.drivers.wake(driver);
         }
         self.take_expiry(driver, reports);

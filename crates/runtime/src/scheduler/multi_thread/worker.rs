@@ -26,24 +26,19 @@ use std::sync::Arc;
 
 use blitz_io_core::coop::{self, Budget};
 
-use super::core::Core;
 use super::idle::Calls;
 use super::pinned::Inbox;
 use super::queue::CAPACITY;
 use super::run_batch;
 use super::shared::Shared;
-use crate::context::{self, WorkerGuard};
-use crate::core::{Header, Notified, Ran};
+use super::worker_core::Core;
+use crate::context::{self, Current, Flavor, WorkerGuard};
 use crate::metrics::Counters;
 use crate::scheduler::reference::{Base, Scheduler};
+use crate::task::raw::{Header, Notified, Ran};
 
 /// How often in a row the LIFO slot goes before the ring.
 const MOST_FROM_LIFO_SLOT: u32 = 3;
-
-thread_local! {
-    /// The multi-thread scheduler's worker that this thread is.
-    static HERE: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-}
 
 /// See the head of this file.
 pub(crate) struct Worker {
@@ -76,19 +71,6 @@ pub(crate) struct Worker {
     pub(super) inbox: OnceCell<Arc<Inbox>>,
 }
 
-/// A thread is a worker until this is dropped.
-#[must_use]
-pub(super) struct Here {
-    before: *const Worker,
-    _context: WorkerGuard,
-}
-
-impl Drop for Here {
-    fn drop(&mut self) {
-        HERE.set(self.before);
-    }
-}
-
 impl Worker {
     /// A worker that has the core at `index`.
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
@@ -113,16 +95,16 @@ impl Worker {
 
     /// This thread is the worker until the guard is dropped. The worker must stay where it is
     /// so long.
-    pub(super) fn enter(&self) -> Here {
-        let address = Arc::as_ptr(&self.shared).cast();
-        let worker = ptr::from_ref(self);
-        Here {
-            before: HERE.replace(worker),
-            _context: context::with(|context| context.set_worker(address, worker.cast())),
-        }
+    pub(super) fn enter(&self) -> WorkerGuard {
+        let scheduler = Current {
+            flavor: Flavor::MultiThread,
+            shared: Arc::as_ptr(&self.shared).cast(),
+        };
+        let worker = ptr::from_ref(self).cast();
+        context::with(|context| context.set_worker(scheduler, worker))
     }
 
-    /// The worker that this thread is.
+    /// The worker that this thread is, of any multi-thread scheduler.
     ///
     /// # Safety
     ///
@@ -130,13 +112,10 @@ impl Worker {
     /// reference.
     #[inline]
     pub(super) unsafe fn here<'a>() -> Option<&'a Self> {
-        // SAFETY: `enter` set it, and its guard resets it before the worker is dropped.
-        unsafe { HERE.get().as_ref() }
-    }
-
-    /// Whether it is one of the scheduler at `address`.
-    pub(super) fn is_of(&self, address: *const ()) -> bool {
-        ptr::eq(Arc::as_ptr(&self.shared).cast(), address)
+        let worker = context::with(|context| context.worker_as(Flavor::MultiThread));
+        // SAFETY: `enter` set it, with this flavor, and its guard resets it before the worker is
+        // dropped.
+        unsafe { worker.cast::<Self>().as_ref() }
     }
 
     #[inline(always)]
@@ -469,11 +448,19 @@ impl Worker {
         }
     }
 
+    /// Unparks those that were called.
+    #[inline]
+    pub(super) fn unpark_called(&self, calls: Calls) {
+        if calls != Calls::default() {
+            self.unpark_others(calls);
+        }
+    }
+
     /// Unparks those that were called. A worker whose park wakes a task may call itself: then
     /// this thread is up, and sees it when the park returns. But if this thread has given its
     /// core away, another one is the worker, and may be asleep.
-    #[inline]
-    pub(super) fn unpark_called(&self, calls: Calls) {
+    #[cold]
+    fn unpark_others(&self, calls: Calls) {
         let others = if self.has_core.get() {
             calls.without(self.index)
         } else {

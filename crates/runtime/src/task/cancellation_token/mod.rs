@@ -3,7 +3,6 @@
 //! `tree.rs` says how tokens are linked, and why no waiter is forgotten.
 
 mod guard;
-pub mod mutant;
 mod tree;
 mod wait;
 

@@ -59,8 +59,6 @@ use std::sync::Arc;
 use blitz_io_core::{ListLock, Panics, WaitQueue, Watched};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use super::mutant::{Mutant, active};
-
 /// The node, or an ancestor, has been cancelled.
 const CANCELLED: u32 = 1;
 /// A waiter has been in the node's queue.
@@ -155,7 +153,7 @@ impl Handle {
         };
         let child = Self::of(IN_FAMILY, shared);
         let linked = family.locked(|| {
-            let cancelled = parent.is_cancelled() && !active(Mutant::LinksBlindly);
+            let cancelled = parent.is_cancelled();
             if !cancelled {
                 // SAFETY: we hold the lock; both are alive; the child is new.
                 unsafe { parent.adopt(child.node()) };
@@ -174,13 +172,9 @@ impl Handle {
         if node.is_cancelled() {
             return;
         }
-        let seen = node.state.load(Ordering::Relaxed);
-        let mut before = node.state.fetch_or(CANCELLED, Ordering::AcqRel);
+        let before = node.state.fetch_or(CANCELLED, Ordering::AcqRel);
         if before & CANCELLED != 0 {
             return;
-        }
-        if active(Mutant::LooksForFamilyFirst) {
-            before = before & !IN_FAMILY | seen & IN_FAMILY;
         }
         let mut below = ToWake(ptr::null());
         if before & IN_FAMILY != 0 {
@@ -234,10 +228,10 @@ impl Node {
     /// queue.
     pub(super) fn announce_waiter(&self) -> bool {
         let mut state = self.state.load(Ordering::Acquire);
-        if state & WAITING == 0 && !active(Mutant::WaitsSilently) {
+        if state & WAITING == 0 {
             state = self.state.fetch_or(WAITING, Ordering::AcqRel);
         }
-        state & CANCELLED == 0 || active(Mutant::WaitsBlindly)
+        state & CANCELLED == 0
     }
 
     fn wake_all(&self, panics: &mut Panics) {
@@ -328,11 +322,7 @@ impl Node {
         // SAFETY: the caller holds the lock; a linked node is alive; each `&mut Place`
         // ends with its statement.
         unsafe {
-            let parent = if active(Mutant::LeavesChildrenBehind) {
-                None
-            } else {
-                self.place().parent.as_ref()
-            };
+            let parent = self.place().parent.as_ref();
             self.detach();
             while let Some(child) = self.place().first_child.as_ref() {
                 child.detach();

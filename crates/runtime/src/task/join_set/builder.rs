@@ -6,8 +6,8 @@ use std::io;
 
 use super::super::{self as task, LocalSet};
 use super::JoinSet;
-use crate::core::AbortHandle;
 use crate::runtime::Handle;
+use crate::task::raw::AbortHandle;
 
 /// Starts a task that is a member of a set and has a name in its `tracing` span.
 ///

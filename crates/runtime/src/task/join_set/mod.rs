@@ -7,10 +7,6 @@
 #[cfg(all(feature = "tracing", not(loom)))]
 mod builder;
 #[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
-#[cfg(not(loom))]
 pub(super) mod ready;
 #[cfg(loom)]
 pub mod ready;

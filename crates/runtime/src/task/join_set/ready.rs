@@ -42,8 +42,6 @@ use std::task::{RawWakerVTable, Waker};
 use blitz_io_core::Watched;
 use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
-use super::mutant::{Mutant, active};
-
 /// Nothing is ready, and there is no waiter.
 const EMPTY: *mut Link = ptr::null_mut();
 /// The bit of *waiting*; the bits above are the number of the wait.
@@ -157,15 +155,9 @@ impl Ready {
             };
             // SAFETY: the caller promises that the link is alive and in no list.
             unsafe { (*link).set_next(next) };
-            let order = if active(Mutant::PushesRelaxed) {
-                Ordering::Relaxed
-            } else {
-                Ordering::AcqRel
-            };
-            let pushed = self.exchange(head, link.cast_mut(), order);
+            let pushed = self.exchange(head, link.cast_mut(), Ordering::AcqRel);
             match (pushed, waker) {
                 (Err(now), _) => head = now,
-                (Ok(()), Some(_)) if active(Mutant::PushesSilently) => return Pushed::Done,
                 // SAFETY: it is of the wait that has been ended by the exchange, and
                 // so it is the caller's.
                 (Ok(()), Some(words)) => return Pushed::Wake(unsafe { waker_of(words) }),
@@ -227,17 +219,7 @@ impl Ready {
         self.waker_data.store(words.0, Ordering::Relaxed);
         self.waker_vtable
             .store(words.1.cast::<()>().cast_mut(), Ordering::Relaxed);
-        let waiting = if active(Mutant::WaitsLookTheSame) {
-            WAITING
-        } else {
-            waits | WAITING
-        };
-        let waiting = ptr::without_provenance_mut(waiting);
-        if active(Mutant::WaitsBlindly) {
-            self.head.store(waiting, Ordering::Release);
-            std::mem::forget(waker);
-            return true;
-        }
+        let waiting = ptr::without_provenance_mut(waits | WAITING);
         let waits = self.exchange(EMPTY, waiting, Ordering::AcqRel).is_ok();
         if waits {
             // It is in the words now.

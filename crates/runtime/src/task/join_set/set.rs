@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use blitz_io_core::coop;
 
 use super::slots::Slots;
-use crate::core::{AbortHandle, Id, JoinError, JoinHandle};
 use crate::runtime::Handle;
 use crate::task::LocalSet;
+use crate::task::raw::{AbortHandle, Id, JoinError, JoinHandle};
 
 /// Tasks with outputs of one type, awaited in the order in which they end.
 ///

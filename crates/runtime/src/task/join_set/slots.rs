@@ -25,7 +25,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::ready::{Link, Pushed, Ready};
-use crate::core::{AbortHandle, JoinHandle};
+use crate::task::raw::{AbortHandle, JoinHandle};
 
 /// How many slots the first chunk has, and at most the largest.
 const FIRST: usize = 4;

@@ -12,8 +12,8 @@ use blitz_io_core::ThreadId;
 
 use super::Local;
 use crate::context;
-use crate::core::JoinHandle;
 use crate::scheduler::with_current;
+use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_local_on;
 use crate::trace::{SpawnMeta, spawn_meta};
 

@@ -38,9 +38,9 @@ use blitz_io_core::coop;
 use self::current::Enter;
 use self::queues::Shared;
 use crate::config::UnhandledPanic;
-use crate::core::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::enter;
 use crate::runtime::{self, Runtime};
+use crate::task::raw::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 #[cfg(feature = "tracing")]

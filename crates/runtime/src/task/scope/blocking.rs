@@ -11,9 +11,9 @@ use blitz_io_sync::thread::Mutex;
 use super::super::{TaskTracker, block_in_place};
 use super::handle::{Abort, ScopedJoinHandle};
 use super::{Unclaimed, member::Member};
-use crate::core::{AbortHandle, Id};
 use crate::enter::block_for_a_moment;
 use crate::runtime::Handle;
+use crate::task::raw::{AbortHandle, Id};
 
 /// Starts children of a [`scope_blocking`].
 ///

@@ -11,7 +11,7 @@ use blitz_io_channel::oneshot::Receiver;
 
 use super::children::Child;
 use super::member::{Failure, Outcome};
-use crate::core::{AbortHandle, Id, JoinError};
+use crate::task::raw::{AbortHandle, Id, JoinError};
 
 /// The right to the result of a child of a [`scope`](super::scope) or a
 /// [`scope_blocking`](super::scope_blocking). Dropping it does not stop the child.

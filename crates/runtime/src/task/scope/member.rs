@@ -10,7 +10,7 @@ use blitz_io_channel::oneshot::{self, Receiver, Sender};
 use pin_project_lite::pin_project;
 
 use super::Unclaimed;
-use crate::core::{Id, JoinError};
+use crate::task::raw::{Id, JoinError};
 
 /// The result of a child.
 pub(super) type Outcome<T> = Result<T, Failure>;

@@ -55,7 +55,7 @@ use std::task::Poll;
 use blitz_io_sync::thread::Mutex;
 
 use super::join_set::ready::Ready;
-use crate::core::Id;
+use crate::task::raw::Id;
 use children::{Child, Children};
 use handle::Abort;
 use member::Member;

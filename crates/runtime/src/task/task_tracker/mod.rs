@@ -6,10 +6,6 @@
 //! wake-up: `Notify` counts its calls, and a wait knows the count from when it was made.
 
 #[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
-#[cfg(not(loom))]
 mod spawn;
 
 use std::fmt;
@@ -21,8 +17,6 @@ use std::task::{Context, Poll};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 use blitz_io_sync::task::{Notified, Notify};
 use pin_project_lite::pin_project;
-
-use mutant::{Mutant, active};
 
 /// The flag of a closed tracker.
 const CLOSED: usize = 1;
@@ -99,13 +93,7 @@ impl Inner {
 
     #[inline]
     fn end_task(&self) {
-        let order = if active(Mutant::EndsRelaxed) {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
-        let last = self.state.fetch_sub(TASK, order) == TASK | CLOSED;
-        if last && !active(Mutant::EndsSilently) {
+        if self.state.fetch_sub(TASK, Ordering::Release) == TASK | CLOSED {
             self.notify();
         }
     }
@@ -170,7 +158,7 @@ impl TaskTracker {
     #[inline]
     pub fn close(&self) -> bool {
         let before = self.inner.state.fetch_or(CLOSED, Ordering::AcqRel);
-        if before == 0 && !active(Mutant::ClosesSilently) {
+        if before == 0 {
             self.inner.notify();
         }
         before & CLOSED == 0

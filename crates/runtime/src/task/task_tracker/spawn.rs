@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use super::TaskTracker;
-use crate::core::JoinHandle;
 use crate::runtime::Handle;
+use crate::task::raw::JoinHandle;
 use crate::task::{self, LocalSet};
 
 impl TaskTracker {

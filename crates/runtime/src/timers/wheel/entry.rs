@@ -9,7 +9,6 @@ use std::task::Waker;
 use blitz_io_core::Watched;
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::mutant::{Mutant, active};
 use super::slots::{Links, Slots};
 
 /// In no wheel, and nothing has happened.
@@ -82,16 +81,8 @@ impl Entry {
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// The tick at which it is due, for the holder of the lock.
-    #[inline]
-    pub(super) fn when(&self) -> u64 {
-        if active(Mutant::FiresPutOff) {
-            return self.placed.get();
-        }
-        self.when.load(Ordering::Relaxed)
-    }
-
-    /// The tick at which its owner wants it to be due.
+    /// The tick at which its owner wants it to be due. For the owner, and the holder of the
+    /// lock.
     #[inline]
     pub(super) fn wanted(&self) -> u64 {
         self.when.load(Ordering::Relaxed)
@@ -142,22 +133,14 @@ impl Entry {
     pub(super) unsafe fn finish(slots: &Slots, entry: *const Self, state: u32) -> Option<Waker> {
         // SAFETY: it is alive until the state says so, and stays where it is.
         let this = unsafe { &*entry };
-        if active(Mutant::FiresFirst) {
-            this.state.store(state, Ordering::Release);
-        }
         // SAFETY: it is linked, and the caller holds the lock.
         unsafe { slots.remove(this) };
         // SAFETY: a thread that changes the waker holds the lock. The waker is read out
         // once for each time that it was written: once the state says that it has been
         // taken, the owner overwrites it without dropping it.
         let waker = unsafe { ptr::read(this.waker.get()) };
-        let order = if active(Mutant::RelaxedFire) {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
         // The last access. The owner need not take the lock after it has seen this store.
-        this.state.store(state, order);
+        this.state.store(state, Ordering::Release);
         ManuallyDrop::into_inner(waker)
     }
 

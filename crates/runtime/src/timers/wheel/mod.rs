@@ -86,7 +86,6 @@
 //! that is one of the same runtime (of the same epoch).
 
 mod entry;
-pub mod mutant;
 mod slots;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -99,7 +98,6 @@ use blitz_io_core::{ListLock, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
 use self::entry::{ENDED, Entry, FIRED};
-use self::mutant::{Mutant, active};
 use self::slots::Slots;
 pub use self::timer::Timer;
 
@@ -195,14 +193,9 @@ impl Wheel {
     pub fn next_tick(&self) -> Option<u64> {
         let next = self.lock.locked(|| {
             let next = self.find_next();
-            if !active(Mutant::PromisesLate) {
-                self.promised.set(next);
-            }
+            self.promised.set(next);
             next
         });
-        if active(Mutant::PromisesLate) {
-            self.lock.locked(|| self.promised.set(next));
-        }
         (next != u64::MAX).then_some(next)
     }
 
@@ -241,10 +234,7 @@ impl Wheel {
                     if entry.is_null() {
                         // The thread may be another than the worker, which then keeps its
                         // former promise for nothing.
-                        let next = self.find_next();
-                        if !active(Mutant::KeepsOldPromise) {
-                            self.promised.set(next);
-                        }
+                        self.promised.set(self.find_next());
                         return true;
                     }
                     finished += 1;
@@ -276,7 +266,7 @@ impl Wheel {
         if when < self.earliest() {
             self.earliest.store(when, Ordering::Relaxed);
         }
-        if is_own || when >= self.promised.get() || active(Mutant::ForgetsUnpark) {
+        if is_own || when >= self.promised.get() {
             return false;
         }
         // It is unparked once, and asks again before it sleeps.
@@ -298,9 +288,7 @@ impl Wheel {
     /// tasks are woken.
     pub fn shut(&self) {
         let unpark = self.lock.locked(|| {
-            if !active(Mutant::LeavesWheelOpen) {
-                self.epoch.store(CLOSED, Ordering::Relaxed);
-            }
+            self.epoch.store(CLOSED, Ordering::Relaxed);
             // SAFETY: `unpark` is only used under the lock, which this thread holds.
             unsafe { (*self.unpark.get()).take() }
         });

@@ -251,7 +251,7 @@ impl Slots {
             }
             let entry = next.ring.first();
             // SAFETY: a linked entry is alive.
-            let when = unsafe { (*entry).when() };
+            let when = unsafe { (*entry).wanted() };
             if when <= next.at {
                 return entry;
             }
@@ -293,7 +293,7 @@ impl Slots {
                 return;
             }
             // SAFETY: a linked entry is alive.
-            let when = unsafe { (*entry).when() };
+            let when = unsafe { (*entry).wanted() };
             // SAFETY: a linked entry is alive, and we hold the lock.
             unsafe { self.remove(&*entry) };
             // SAFETY: it has just left its ring.

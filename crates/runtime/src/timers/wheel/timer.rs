@@ -6,7 +6,6 @@ use std::ptr;
 use std::task::{Poll, Waker};
 
 use super::entry::{ENDED, Entry, FIRED, IDLE, LINKED, SEEN};
-use super::mutant::{Mutant, active};
 use super::{CLOSED, Wheel};
 
 /// The runtime that a timer belongs to has ended.
@@ -90,9 +89,7 @@ impl Timer {
     /// Whether it fired for an earlier tick while its owner postponed it.
     #[inline]
     pub fn is_overtaken(&self) -> bool {
-        self.entry.state() == FIRED
-            && self.entry.placed() < self.entry.wanted()
-            && !active(Mutant::IgnoresOvertaking)
+        self.entry.state() == FIRED && self.entry.placed() < self.entry.wanted()
     }
 
     /// Whether its runtime has ended.
@@ -152,7 +149,7 @@ impl Timer {
         let mut new = Some(waker.clone());
         let mut old = None;
         let is_linked = self.wheel.get().lock.locked(|| {
-            let is_linked = self.entry.state() == LINKED || active(Mutant::ChangesWakerBlindly);
+            let is_linked = self.entry.state() == LINKED;
             if is_linked {
                 // SAFETY: we are the owner and hold the lock, and it is linked.
                 old = unsafe { self.entry.replace_waker(new.take()) };
@@ -330,11 +327,7 @@ impl Timer {
 
     #[inline]
     fn cancel_linked(&self) {
-        let waker = if active(Mutant::CancelsBlindly) {
-            self.take_out()
-        } else {
-            self.wheel.get().lock.locked(|| self.take_out())
-        };
+        let waker = self.wheel.get().lock.locked(|| self.take_out());
         drop(waker);
     }
 

@@ -1,0 +1,461 @@
+//! The core of the thread that runs the tasks: their queue, and the loop.
+//!
+//! The queue is first in, first out. When it is empty, a round is over: the future of
+//! `block_on` gets its turn, and then those that yielded in this round make up the next
+//! one. If there is nothing at all, the thread sleeps until the next timer or an unpark.
+//!
+//! Long rounds must delay nothing. So after `event_interval` polls at the latest, the
+//! future of `block_on` and the timers get their turn, and tasks that have yielded join
+//! the queue. After `global_queue_interval` polls, tasks join that other threads have
+//! made ready.
+
+use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::ThreadId;
+
+use blitz_io_core::{EventSpin, coop};
+use blitz_io_futex::atomic::Ordering;
+
+use super::shared::Shared;
+use crate::config::UnhandledPanic;
+use crate::context;
+use crate::hooks;
+use crate::metrics::{Counters, Stopwatch};
+use crate::task::raw::{Header, Notified, Ran};
+
+/// How many polls lie between two looks at the inject queue, if the user has not said.
+const GLOBAL_QUEUE_INTERVAL: u32 = 31;
+
+const INITIAL_CAPACITY: usize = 64;
+
+type Queue = VecDeque<NonNull<Header>>;
+
+/// See the head of this file. Only the thread that has its turn uses it, and other
+/// threads get it only as a whole, so that it needs no atomics.
+pub(in crate::scheduler) struct Core {
+    /// One of them is the queue, and the other one has those that have yielded, for the
+    /// next round. Then they change places.
+    queues: [UnsafeCell<Queue>; 2],
+    /// Which one is the queue.
+    which: Cell<bool>,
+    /// This thread has woken the future of `block_on`.
+    main_woken: Cell<bool>,
+    /// How many polls there were, and looks for something to poll.
+    tick: Cell<u32>,
+    /// `tick` when timers had their turn.
+    timers_at: Cell<u32>,
+    /// `tick` when the inject queue is to be looked at next.
+    inject_at: Cell<u32>,
+    /// The user wants to know of each poll.
+    observes_polls: bool,
+    /// The value of [`coop::forced_yields`] when they were counted last.
+    forced_yields: Cell<u64>,
+    /// The thread that had the last turn.
+    thread: Cell<Option<ThreadId>>,
+    event_interval: u32,
+    global_queue_interval: u32,
+    /// A task has panicked, and the runtime ends for it.
+    doomed: Cell<bool>,
+}
+
+// SAFETY: tokens may be sent.
+unsafe impl Send for Core {}
+
+/// A task panicked, and the runtime is to end for it.
+pub(super) struct Doomed;
+
+impl Core {
+    pub(super) fn new(shared: &Shared) -> Self {
+        let config = &shared.base.common.config;
+        Self {
+            queues: [INITIAL_CAPACITY, 0].map(|n| UnsafeCell::new(VecDeque::with_capacity(n))),
+            which: Cell::new(false),
+            main_woken: Cell::new(false),
+            tick: Cell::new(0),
+            timers_at: Cell::new(0),
+            inject_at: Cell::new(1),
+            observes_polls: shared.base.common.observes_polls() || shared.counters.watches_polls(),
+            forced_yields: Cell::new(0),
+            thread: Cell::new(None),
+            event_interval: config.event_interval,
+            global_queue_interval: config
+                .global_queue_interval
+                .unwrap_or(GLOBAL_QUEUE_INTERVAL),
+            doomed: Cell::new(false),
+        }
+    }
+
+    /// Puts a task at the end of the queue.
+    #[inline]
+    fn push(&self, task: Notified) {
+        self.with_queue(|queue| queue.push_back(task.into_raw()));
+    }
+
+    /// A task was made ready on this thread.
+    #[inline]
+    pub(super) fn schedule(&self, task: Notified, counters: &Counters) {
+        self.push(task);
+        counters.scheduled_here.add(1);
+        self.count_queued(counters);
+    }
+
+    /// Says how many tasks wait.
+    #[inline]
+    fn count_queued(&self, counters: &Counters) {
+        let here = self.with_queue(|queue| queue.len());
+        let yielded = self.with_yielded(|yielded| yielded.len());
+        counters.queued.set((here + yielded) as u64);
+    }
+
+    /// Counts how often this thread has made tasks yield.
+    fn count_forced_yields(&self, counters: &Counters) {
+        let now = coop::forced_yields();
+        let more = now - self.forced_yields.replace(now);
+        counters.forced_yields.add(more);
+    }
+
+    /// Wakes the future of `block_on`.
+    #[inline]
+    pub(super) fn wake_main(&self) {
+        self.main_woken.set(true);
+    }
+
+    #[inline]
+    fn with_queue<R>(&self, with: impl FnOnce(&mut Queue) -> R) -> R {
+        let queue = &self.queues[usize::from(self.which.get())];
+        // SAFETY: only this thread has the core, and the closures of this file call
+        // nothing that could come here again for the same queue.
+        with(unsafe { &mut *queue.get() })
+    }
+
+    /// Puts a task at the end of the next round.
+    #[inline]
+    fn put_off(&self, task: Notified) {
+        self.with_yielded(|yielded| yielded.push_back(task.into_raw()));
+    }
+
+    #[inline]
+    fn with_yielded<R>(&self, with: impl FnOnce(&mut Queue) -> R) -> R {
+        let yielded = &self.queues[usize::from(!self.which.get())];
+        // SAFETY: only this thread has the core, and the closures of this file call
+        // nothing that could come here again for the same queue.
+        with(unsafe { &mut *yielded.get() })
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Notified> {
+        let task = self.with_queue(VecDeque::pop_front)?;
+        // SAFETY: `push` and `drain_into` put tokens in, and each is taken out once.
+        Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// Queues the tasks that other threads have made ready.
+    #[inline]
+    fn take_injected(&self, shared: &Shared) {
+        if !shared.inject.is_empty() {
+            self.with_queue(|queue| shared.inject.drain_into(queue));
+        }
+    }
+
+    /// The next task, if there is one. Those that have yielded follow when the future of
+    /// `block_on` has had its turn, if it wants one.
+    #[inline]
+    fn next(&self, shared: &Shared) -> Option<Notified> {
+        let tick = self.tick.get().wrapping_add(1);
+        self.tick.set(tick);
+        if tick == self.inject_at.get() {
+            self.take_injected(shared);
+            self.inject_at
+                .set(tick.wrapping_add(self.global_queue_interval));
+        }
+        match self.pop() {
+            Some(task) => Some(task),
+            None => self.next_but_queued(shared),
+        }
+    }
+
+    fn next_but_queued(&self, shared: &Shared) -> Option<Notified> {
+        self.take_injected(shared);
+        let queued = self.pop();
+        if queued.is_some() || self.main_is_woken(shared) {
+            return queued;
+        }
+        self.resume();
+        self.pop()
+    }
+
+    #[inline]
+    fn main_is_woken(&self, shared: &Shared) -> bool {
+        self.main_woken.get() || shared.main_woken.load(Ordering::Acquire)
+    }
+
+    /// Runs tasks until `future` is ready.
+    pub(super) fn block_on<F: Future>(
+        &self,
+        shared: &Arc<Shared>,
+        mut future: Pin<&mut F>,
+    ) -> Result<F::Output, Doomed> {
+        let waker = main_waker(shared);
+        let mut context = Context::from_waker(&waker);
+        let mut poll = || coop::budget(|| future.as_mut().poll(&mut context));
+        // The core may have been another thread's before. Yields that this thread has
+        // counted until now are not the core's.
+        self.forced_yields.set(coop::forced_yields());
+        if let Poll::Ready(output) = poll() {
+            // Nothing that is worth a look at the clock.
+            return Ok(output);
+        }
+        let busy = Cell::new(Stopwatch::start());
+        loop {
+            let is_time = self.run_some(shared)?;
+            // Not after each poll, which it would make a tenth slower.
+            self.count_queued(&shared.counters);
+            if is_time {
+                self.poll_driver(shared);
+                self.count_work(shared, &busy);
+                // The queue may never be empty: those that have yielded wait long enough.
+                self.resume();
+            } else if self.has_work(shared) {
+                self.begin_round(shared);
+            } else {
+                self.count_work(shared, &busy);
+                self.sleep(shared);
+                busy.set(Stopwatch::start());
+            }
+            if self.take_main_woken(shared) {
+                if let Poll::Ready(output) = poll() {
+                    self.count_work(shared, &busy);
+                    return Ok(output);
+                }
+            }
+        }
+    }
+
+    /// Counts the time and the forced yields since the stopwatch was started.
+    fn count_work(&self, shared: &Shared, busy: &Cell<Stopwatch>) {
+        shared.counters.busy(busy);
+        self.count_forced_yields(&shared.counters);
+    }
+
+    /// Whether the future of `block_on` has been woken since the last time.
+    #[inline]
+    fn take_main_woken(&self, shared: &Shared) -> bool {
+        let here = self.main_woken.replace(false);
+        let elsewhere = shared.main_woken.load(Ordering::Relaxed)
+            // A read-modify-write, to see all that the last waker has done.
+            && shared.main_woken.swap(false, Ordering::AcqRel);
+        here | elsewhere
+    }
+
+    /// Runs tasks until it is time for other things. `false` when there are none left.
+    fn run_some(&self, shared: &Shared) -> Result<bool, Doomed> {
+        for _ in 0..self.event_interval {
+            if self.doomed.get() {
+                return Err(Doomed);
+            }
+            match self.next(shared) {
+                Some(task) => self.run(shared, task),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn run(&self, shared: &Shared, task: Notified) {
+        let ran = if self.observes_polls {
+            coop::budget(|| shared.base.run_observed(task, 0, &shared.counters, || true))
+        } else {
+            coop::budget(|| task.run())
+        };
+        shared.counters.polls.add(1);
+        match ran {
+            Ran::Done | Ran::Idle => {}
+            Ran::Again(task) | Ran::Here(task) => self.push(task),
+            Ran::Yielded(task) => self.put_off(task),
+        }
+    }
+
+    /// Whether there is something to do before the thread may sleep.
+    fn has_work(&self, shared: &Shared) -> bool {
+        self.main_is_woken(shared)
+            || self.with_queue(|queue| !queue.is_empty())
+            || self.with_yielded(|yielded| !yielded.is_empty())
+            || !shared.inject.is_empty()
+    }
+
+    /// Those that have yielded make up the queue.
+    #[inline]
+    fn begin_round(&self, shared: &Shared) {
+        self.resume();
+        if self.tick.get().wrapping_sub(self.timers_at.get()) >= self.event_interval {
+            self.poll_driver(shared);
+        }
+    }
+
+    /// Those that have yielded make up the queue, or join it.
+    #[inline]
+    fn resume(&self) {
+        if self.with_queue(|queue| queue.is_empty()) {
+            self.which.set(!self.which.get());
+        } else {
+            self.with_queue(|queue| self.with_yielded(|yielded| queue.append(yielded)));
+        }
+    }
+
+    /// The core is this thread's from now on.
+    pub(super) fn is_run_by(&self, thread: ThreadId, shared: &Shared) {
+        if self.thread.replace(Some(thread)) != Some(thread) {
+            shared.counters.is_run_by(thread);
+            self.take_set_aside(shared);
+        }
+    }
+
+    /// Queues the tasks that wait for the thread that they are pinned to: another thread has
+    /// its turn now, or all tasks are to end.
+    fn take_set_aside(&self, shared: &Shared) {
+        for task in std::mem::take(&mut *shared.set_aside.lock()) {
+            // SAFETY: tokens are put in, and each is taken out once.
+            self.push(unsafe { Notified::from_raw(task) });
+        }
+    }
+
+    /// Wakes those whose events have happened, and those whose time has come.
+    #[inline]
+    fn poll_driver(&self, shared: &Shared) {
+        shared.driver.poll();
+        self.turn_timers(shared);
+    }
+
+    /// Wakes those whose time has come.
+    #[inline]
+    fn turn_timers(&self, shared: &Shared) {
+        self.timers_at.set(self.tick.get());
+        if let Some(wheels) = &shared.base.common.time {
+            wheels.turn_if_due(0);
+        }
+    }
+
+    /// Sleeps until the next timer or until there is something to do.
+    #[cold]
+    fn sleep(&self, shared: &Shared) {
+        let hooks = &shared.base.common.hooks;
+        hooks::call(hooks.on_thread_park.as_ref());
+        // The hook may have made something ready.
+        if self.has_work(shared) {
+            self.poll_driver(shared);
+        } else {
+            self.park(shared);
+        }
+        hooks::call(hooks.on_thread_unpark.as_ref());
+    }
+
+    fn park(&self, shared: &Shared) {
+        shared.counters.about_to_park();
+        if self.jump_to_next_timer(shared) {
+            self.poll_driver(shared);
+        } else {
+            self.wait(shared);
+            self.turn_timers(shared);
+        }
+        shared.counters.unparked();
+    }
+
+    /// Where the clock is paused, no time passes by sleeping: it is moved to the next
+    /// timer, if there is one.
+    fn jump_to_next_timer(&self, shared: &Shared) -> bool {
+        let common = &shared.base.common;
+        if !common.clock.moves_when_idle() {
+            return false;
+        }
+        // An event that has happened goes before any timer.
+        shared.driver.poll();
+        let wheels = common.time.as_ref();
+        self.has_work(shared) || wheels.is_some_and(|wheels| wheels.auto_advance(0))
+    }
+
+    fn wait(&self, shared: &Shared) {
+        // The system's events are seen only by a park.
+        if !shared.driver.has_sources() {
+            let mut spin = EventSpin::new();
+            while spin.turn() {
+                if self.has_work(shared) {
+                    return;
+                }
+            }
+        }
+        let wheels = shared.base.common.time.as_ref();
+        let deadline = wheels.and_then(|wheels| wheels.next_deadline(0));
+        // A thread that made something ready since the last look has left a token here.
+        shared.driver.park(deadline);
+    }
+
+    /// A task panicked. If the runtime is to end for it, so it does.
+    #[cold]
+    pub(super) fn unhandled_panic(&self, shared: &Shared) {
+        match shared.base.common.config.unhandled_panic {
+            UnhandledPanic::Ignore => {}
+            UnhandledPanic::ShutdownRuntime => {
+                self.doomed.set(true);
+                self.cancel_all(shared);
+            }
+        }
+    }
+
+    fn cancel_all(&self, shared: &Shared) {
+        // SAFETY: this thread has the core, and with it the list.
+        unsafe { shared.base.owned.close_own(0) };
+        shared.base.owned.close_and_cancel_all();
+    }
+
+    /// Ends all tasks.
+    pub(super) fn shut_down(&self, shared: &Shared) {
+        self.cancel_all(shared);
+        self.take_set_aside(shared);
+        loop {
+            self.resume();
+            while let Some(task) = self.next(shared) {
+                // Each is cancelled, so none comes back.
+                let ran = task.run();
+                debug_assert!(matches!(ran, Ran::Done));
+            }
+            self.count_queued(&shared.counters);
+            if shared.base.owned.is_empty() {
+                return;
+            }
+            // Another thread has a token of ours, and is about to bring it.
+            shared.driver.park(None);
+        }
+    }
+}
+
+/// The waker of the future that `block_on` was given. It counts references to the scheduler,
+/// but this one, which each poll gets, does not.
+fn main_waker(shared: &Arc<Shared>) -> ManuallyDrop<Waker> {
+    // SAFETY: the pointer is an `Arc`'s. The caller's takes the place of this one, as the waker
+    // is not dropped.
+    let borrowed = unsafe { Arc::from_raw(Arc::as_ptr(shared)) };
+    ManuallyDrop::new(Waker::from(borrowed))
+}
+
+impl Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let core = context::with(|context| context.worker_for(Arc::as_ptr(self).cast()));
+        // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
+        // stays where it is as long as it is in the context.
+        match unsafe { core.cast::<Core>().as_ref() } {
+            Some(core) => core.wake_main(),
+            None => self.wake_main(),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Where workers sleep, which were called, and which is the monitor: the part of `idle.rs` that is
+//! under its lock.
+
+/// A sleeper, or the place where some sleep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The worker with this number, which is parked.
+    Parked(usize),
+    /// Any of the workers that wait in the driver with this number.
+    Driver(usize),
+}
+
+/// The workers that wait in one driver. As many threads wait there as the two counts say.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    /// How many wait and were not called.
+    waiting: usize,
+    /// How many calls no worker has taken.
+    called: usize,
+    /// The one thread that waits there has pinned tasks, so no other may join it.
+    is_exclusive: bool,
+}
+
+impl Waiting {
+    /// Whether a worker that goes to sleep should come here first.
+    fn is_empty(&self, exclusive: bool) -> bool {
+        self.waiting == 0 && !self.is_exclusive && !(exclusive && self.called > 0)
+    }
+}
+
+/// See the head of this file.
+pub(super) struct Sleepers {
+    /// The parked workers that were not called. The last one has been asleep the shortest. A
+    /// parked monitor is the first.
+    parked: Vec<usize>,
+    drivers: Box<[Waiting]>,
+    /// How many workers may wait in one driver.
+    most_waiting: usize,
+    /// Workers wait in drivers.
+    pub(super) uses_drivers: bool,
+    pub(super) monitor: Option<Place>,
+}
+
+impl Sleepers {
+    /// No worker sleeps.
+    pub(super) fn new(workers: usize, drivers: usize, most_waiting: usize) -> Self {
+        Self {
+            parked: Vec::with_capacity(workers),
+            drivers: vec![Waiting::default(); drivers].into(),
+            most_waiting,
+            uses_drivers: false,
+            monitor: None,
+        }
+    }
+
+    /// Where the worker `index` goes to sleep, whose driver is `own`.
+    pub(super) fn place(&self, index: usize, own: usize, exclusive: bool) -> Place {
+        let is_empty = |&driver: &usize| self.drivers[driver].is_empty(exclusive);
+        let may_join = !exclusive && !self.drivers[own].is_exclusive;
+        let count = self.drivers.len();
+        let mut others = (own..own + count).map(|driver| driver % count);
+        if !self.uses_drivers {
+            Place::Parked(index)
+        } else if let Some(driver) = others.find(is_empty) {
+            Place::Driver(driver)
+        } else if may_join && self.drivers[own].waiting < self.most_waiting {
+            Place::Driver(own)
+        } else {
+            Place::Parked(index)
+        }
+    }
+
+    /// A worker goes to sleep at `place`.
+    pub(super) fn add(&mut self, place: Place, exclusive: bool, is_monitor: bool) {
+        match place {
+            Place::Parked(index) if is_monitor => self.parked.insert(0, index),
+            Place::Parked(index) => self.parked.push(index),
+            Place::Driver(driver) => {
+                self.drivers[driver].waiting += 1;
+                self.drivers[driver].is_exclusive = exclusive;
+            }
+        }
+        if is_monitor {
+            self.monitor = Some(place);
+        }
+    }
+
+    /// Whether a worker sleeps at `place` that was not called.
+    pub(super) fn has(&self, place: Place) -> bool {
+        match place {
+            Place::Parked(index) => self.parked.contains(&index),
+            Place::Driver(driver) => self.drivers[driver].waiting > 0,
+        }
+    }
+
+    /// A worker at `place`, which was not called, gets up.
+    pub(super) fn remove(&mut self, place: Place) {
+        match place {
+            Place::Parked(index) => self.parked.retain(|&other| other != index),
+            Place::Driver(driver) => {
+                self.drivers[driver].waiting -= 1;
+                self.drivers[driver].is_exclusive = false;
+            }
+        }
+    }
+
+    /// Calls a worker that waits; if there is none, the parked worker that has been asleep the
+    /// shortest; a parked monitor last.
+    pub(super) fn call(&mut self) -> Option<Place> {
+        if let Some(driver) = self.fullest() {
+            self.drivers[driver].waiting -= 1;
+            self.drivers[driver].called += 1;
+            return Some(Place::Driver(driver));
+        }
+        self.parked.pop().map(Place::Parked)
+    }
+
+    /// A worker at `place` takes a call. Returns whether there are more; `None` if there is none.
+    pub(super) fn take_call(&mut self, place: Place) -> Option<bool> {
+        let Place::Driver(driver) = place else {
+            return (!self.has(place)).then_some(false);
+        };
+        let driver = &mut self.drivers[driver];
+        driver.called = driver.called.checked_sub(1)?;
+        driver.is_exclusive = false;
+        Some(driver.called > 0)
+    }
+
+    /// Whether any thread waits in this driver, also if it was called.
+    pub(super) fn has_threads(&self, driver: usize) -> bool {
+        self.drivers[driver].waiting + self.drivers[driver].called > 0
+    }
+
+    /// Where the next monitor is: the parked worker that has been asleep the longest, or else the
+    /// workers that wait in a driver.
+    pub(super) fn next_monitor(&self) -> Option<Place> {
+        let parked = self.parked.first().copied().map(Place::Parked);
+        parked.or_else(|| self.fullest().map(Place::Driver))
+    }
+
+    /// The driver in which most workers wait, if any do.
+    fn fullest(&self) -> Option<usize> {
+        let count = |&driver: &usize| self.drivers[driver].waiting;
+        let fullest = (0..self.drivers.len()).max_by_key(count)?;
+        (self.drivers[fullest].waiting > 0).then_some(fullest)
+    }
+
+    /// How many drivers there are.
+    #[cfg(any(feature = "io", loom))]
+    pub(super) fn drivers(&self) -> usize {
+        self.drivers.len()
+    }
+}

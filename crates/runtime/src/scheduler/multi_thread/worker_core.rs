@@ -1,0 +1,139 @@
+//! A worker's core: the state of the thread that is the worker, and the part that other threads
+//! see of it.
+//!
+//! A thread acquires the core by setting [`taken`](Core::try_acquire), and releases it when a
+//! task is about to block the thread (`hand_over.rs`); then another thread acquires it, with
+//! all that is queued there. Setting and clearing publish the core from
+//! one thread to the next.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::time::{Duration, Instant};
+
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
+
+use super::lifo_slot::LifoSlot;
+use super::queue::Ring;
+use super::run_batch::RunBatch;
+use super::tuning::Tuning;
+use crate::common::Common;
+use crate::driver::Word;
+use crate::metrics::{Counters, Stopwatch};
+use crate::task::raw::Header;
+
+/// See the head of this file.
+#[repr(align(128))]
+pub(super) struct Core {
+    pub(super) local: Local,
+    pub(super) lifo_slot: LifoSlot<Header>,
+    pub(super) batch: RunBatch<Header>,
+    taken: AtomicBool,
+    pub(super) ring: Ring<Header>,
+    pub(super) counters: Counters,
+    /// Where its thread parks.
+    pub(super) word: Word,
+}
+
+/// What only the thread that has the core may use.
+pub(super) struct Local {
+    /// A task that yielded while no other was queued.
+    pub(super) yielded: Cell<Option<NonNull<Header>>>,
+    /// How many tasks may begin until the next checkpoint, besides those claimed.
+    pub(super) until_checkpoint: Cell<u32>,
+    pub(super) tuning: Tuning,
+    /// The time since the last park or count.
+    pub(super) busy: Cell<Stopwatch>,
+    /// The worker counts as searching.
+    pub(super) searching: Cell<bool>,
+    /// It searches because others are stalled, so it may reclaim what they have claimed.
+    pub(super) reclaims: Cell<bool>,
+    /// For each other worker, what this one saw of it when it found no task.
+    pub(super) progress: Box<[Progress]>,
+    /// The last park was so short that spinning would have been better.
+    pub(super) parked_briefly: Cell<bool>,
+}
+
+/// How many polls a worker had made, and since when that is so.
+pub(super) struct Progress {
+    polls: Cell<u64>,
+    since: Cell<Instant>,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self {
+            polls: Cell::new(u64::MAX),
+            since: Cell::new(Instant::now()),
+        }
+    }
+
+    /// For how long the worker of `core` has made no poll, as far as this one has seen.
+    pub(super) fn stands_for(&self, core: &Core) -> Duration {
+        let now = Instant::now();
+        let polls = core.counters.polls.get();
+        if self.polls.replace(polls) != polls {
+            self.since.set(now);
+        }
+        now - self.since.get()
+    }
+}
+
+// SAFETY: `local` is used only by the thread that has the core, and `try_acquire` and
+// `release` order those threads. What is in it may be sent.
+unsafe impl Send for Core {}
+// SAFETY: as above. The rest may be shared anyway.
+unsafe impl Sync for Core {}
+
+impl Core {
+    pub(super) fn new(common: &Common) -> Self {
+        let config = &common.config;
+        let tuning = Tuning::new(config.event_interval, config.global_queue_interval);
+        Self {
+            local: Local {
+                yielded: Cell::new(None),
+                until_checkpoint: Cell::new(tuning.span()),
+                tuning,
+                busy: Cell::new(Stopwatch::start()),
+                searching: Cell::new(false),
+                reclaims: Cell::new(false),
+                progress: (0..config.worker_threads)
+                    .map(|_| Progress::new())
+                    .collect(),
+                parked_briefly: Cell::new(true),
+            },
+            lifo_slot: LifoSlot::new(),
+            batch: RunBatch::new(),
+            taken: AtomicBool::new(false),
+            ring: Ring::new(),
+            counters: Counters::new(config),
+            word: Word::new(),
+        }
+    }
+
+    /// Makes the core this thread's, unless it is another's.
+    pub(super) fn try_acquire(&self) -> bool {
+        !self.taken.swap(true, Ordering::AcqRel)
+    }
+
+    /// Lets another thread have the core.
+    pub(super) fn release(&self) {
+        self.taken.store(false, Ordering::Release);
+    }
+
+    /// Whether there is a task that others may take, if need be from a stalled worker.
+    #[inline]
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.ring.is_empty() || self.has_claimed()
+    }
+
+    /// Whether there is a task that others take only from a stalled worker.
+    #[inline]
+    pub(super) fn has_claimed(&self) -> bool {
+        !self.lifo_slot.is_empty() || !self.batch.is_empty()
+    }
+
+    /// How many such tasks there are.
+    pub(super) fn queue_depth(&self) -> usize {
+        self.ring.len() + self.batch.len() + usize::from(!self.lifo_slot.is_empty())
+    }
+}
