@@ -1,3 +1,5 @@
+//! The first program: a task, a channel, and the end of both.
+
 use blitz_io::sync::mpsc;
 
 #[blitz_io::main]
