@@ -2,7 +2,7 @@
 
 - a code block of the language `dot` by the picture that Graphviz draws of it,
 - `<!-- tabs: GROUP -->`, `<!-- tab: NAME -->`, `<!-- /tabs -->` by elements of which
-  theme/book.js makes tabs; the choice is kept for each group,
+  assets/tabs.js makes tabs; the choice is kept for each group,
 - `<!-- benchmarks -->` by the published figures as JSON (see benchmarks.py),
 - `<!-- tables -->` by docs/benchmarks.md.
 """
