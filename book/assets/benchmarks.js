@@ -4,7 +4,7 @@
     const source = document.getElementById("benchmark-rows");
     if (!source) return;
     const rows = JSON.parse(source.textContent);
-    const place = document.getElementById("benchmarks");
+    const place = document.getElementById("benchmark-page");
 
     const element = (name, attributes, ...children) => {
         const made = document.createElement(name);

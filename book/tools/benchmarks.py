@@ -5,7 +5,7 @@ import re
 
 # The rows are in the page itself, so that it works without a server.
 PAGE = """<script type="application/json" id="benchmark-rows">DATA</script>
-<div id="benchmarks"></div>
+<div id="benchmark-page"></div>
 <noscript><p>This page needs JavaScript. <a href="tables.html">The tables</a> do not.</p></noscript>
 """
 
@@ -66,7 +66,7 @@ def servers(text):
                 ratio, low, high = 1 / ratio, 1 / high, 1 / low
             yield {
                 "tier": "Servers, " + metric,
-                "row": f"{cell[2].strip()} ({cell[1]})",
+                "row": f"{cell[2].strip()}: {metric} ({cell[1]})",
                 "load": "none",
                 "ours": value[4],
                 "peer": "tokio",

@@ -69,27 +69,27 @@ def tabs(page):
 
 def benchmarks(page):
     page.goto(url("benchmarks/index.html"))
-    rows = page.locator("#benchmarks tbody tr")
-    status = page.locator("#benchmarks [role=status]")
+    rows = page.locator("#benchmark-page tbody tr")
+    status = page.locator("#benchmark-page [role=status]")
     everything = rows.count()
     assert everything > 100
-    ratios = [float(text.split("×")[0]) for text in page.locator("#benchmarks tbody td:nth-child(4)").all_inner_texts()]
+    ratios = [float(text.split("×")[0]) for text in page.locator("#benchmark-page tbody td:nth-child(4)").all_inner_texts()]
     assert ratios == sorted(ratios) and ratios[0] < 1, "the losses come first"
-    page.locator("#benchmarks select[name=tier]").select_option("4: Threads")
-    page.locator("#benchmarks select[name=load]").select_option("none")
-    page.locator("#benchmarks select[name=peer]").select_option("std")
+    page.locator("#benchmark-page select[name=tier]").select_option("4: Threads")
+    page.locator("#benchmark-page select[name=load]").select_option("none")
+    page.locator("#benchmark-page select[name=peer]").select_option("std")
     assert 0 < rows.count() < everything
     expect(status).to_contain_text(f"{rows.count()} of {everything} rows")
-    assert all(text.endswith(", std") for text in page.locator("#benchmarks tbody td:nth-child(3)").all_inner_texts())
+    assert all(text.endswith(", std") for text in page.locator("#benchmark-page tbody td:nth-child(3)").all_inner_texts())
     page.get_by_role("button", name="What").click()
-    names = page.locator("#benchmarks tbody td:nth-child(1)").all_inner_texts()
+    names = page.locator("#benchmark-page tbody td:nth-child(1)").all_inner_texts()
     assert names == sorted(names, key=str.lower), names
     page.get_by_role("button", name="What").click()
-    assert page.locator("#benchmarks tbody td:nth-child(1)").first.inner_text() == names[-1]
+    assert page.locator("#benchmark-page tbody td:nth-child(1)").first.inner_text() == names[-1]
     page.reload()  # the address has the selection
-    expect(page.locator("#benchmarks select[name=peer]")).to_have_value("std")
-    page.locator("#benchmarks input[name=text]").fill("mutex contended")
-    assert all("utex contended" in name for name in page.locator("#benchmarks tbody td:nth-child(1)").all_inner_texts())
+    expect(page.locator("#benchmark-page select[name=peer]")).to_have_value("std")
+    page.locator("#benchmark-page input[name=text]").fill("mutex contended")
+    assert all("utex contended" in name for name in page.locator("#benchmark-page tbody td:nth-child(1)").all_inner_texts())
 
 
 def main():
