@@ -96,7 +96,7 @@ def main():
     problems = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"]
+            executable_path=os.environ.get("CHROMIUM", "chromium"), args=["--no-sandbox"]
         )
         context = browser.new_context(viewport={"width": 1200, "height": 900})
         page = context.new_page()
