@@ -15,10 +15,11 @@ SITE = "https://blitz-io.github.io/blitz-io/"
 
 def chapters():
     """Returns (part, title, path) of each chapter, in order."""
-    part = ""
+    part = "Start"
     with open(os.path.join(HERE, "..", "src", "SUMMARY.md"), encoding="utf-8") as file:
         for line in file:
-            if heading := re.match(r"# (.*)", line):
+            heading = re.match(r"# (.*)", line)
+            if heading and heading[1] != "Summary":
                 part = heading[1]
             if link := re.search(r"\[(.+)\]\((.+\.md)\)", line):
                 yield part, link[1], link[2]
@@ -36,9 +37,11 @@ def main():
              " messages between processes on one futex core, for Rust, C, C++ and Zig."], None
     for part, title, path in chapters():
         page = re.sub(r"(^|/)(README|index)\.md$", r"\1index.html", path).replace(".md", ".html")
+        if not os.path.exists(os.path.join(out, page)):
+            sys.exit(f"{page}: listed, but not built")
         pages.append(page)
         if part != last:
-            index += ["", f"## {part or 'Start'}", ""]
+            index += ["", f"## {part}", ""]
             last = part
         index.append(f"- [{title}]({SITE}{page})")
     with open(os.path.join(out, "llms.txt"), "w", encoding="utf-8") as file:
