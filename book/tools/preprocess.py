@@ -25,6 +25,10 @@ def picture(source):
         'edge [fontname="sans-serif", fontsize=10, arrowsize=0.7];'
     )
     source = source.replace("{", "{" + style, 1)
+    # Graphviz puts the labels of edges close to the lines.
+    source = re.sub(
+        r'(->[^;\n]*label=")([^"]*)"', lambda m: m[1] + " " + m[2].replace("\\n", " \\n ") + ' "', source
+    )
     svg = subprocess.run(["dot", "-Tsvg"], input=source, text=True, capture_output=True, check=True).stdout
     svg = svg[svg.index("<svg") :]
     caption = re.search(r"^//\s*(.*)", source, re.M)
