@@ -3,6 +3,7 @@
 import glob
 import os
 import pathlib
+import shutil
 import sys
 
 from playwright.sync_api import expect, sync_playwright
@@ -96,7 +97,7 @@ def main():
     problems = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "chromium"), args=["--no-sandbox"]
+            executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"), args=["--no-sandbox"]
         )
         context = browser.new_context(viewport={"width": 1200, "height": 900})
         page = context.new_page()
