@@ -1,4 +1,4 @@
-//! One program per library, end to end over loopback; see docs/ecosystem.md.
+//! One program per library, end to end over loopback; see book/src/moving/ecosystem.md.
 
 mod support;
 

@@ -2,7 +2,7 @@
 //!
 //! The functions are for programs in C, and in languages that call C. Their comments are copied
 //! to `include/blitz.h` by cbindgen, so they are written for C. The library is called `blitz`.
-//! How to build and use it: `docs/c.md` in the repository. Programs in Rust use the crate
+//! How to build and use it: `book/src/guides/c.md` in the repository. Programs in Rust use the crate
 //! `blitz-io` itself.
 //!
 //! # How this crate is built

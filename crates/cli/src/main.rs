@@ -6,6 +6,7 @@ mod command_lines;
 mod completions;
 mod doctor;
 mod exit;
+mod greeting;
 mod ipc;
 mod line;
 mod migrate;
@@ -57,6 +58,9 @@ enum Command {
 
 fn main() -> ExitCode {
     completions::answer();
+    if let Some(code) = greeting::greet() {
+        return code;
+    }
     let command = match parse() {
         Ok(cli) => cli.command,
         Err(code) => return code,

@@ -1,7 +1,7 @@
 //! A work-stealing runtime for tasks, under Tokio's names.
 //!
 //! [`runtime`] starts one, [`task`] has what runs on it, [`time`] waits for the clock,
-//! and [`sync`] cancels. The repository's `docs/runtime.md` describes the scheduler and
+//! and [`sync`] cancels. The repository's `book/src/how/runtime.md` describes the scheduler and
 //! its costs.
 //!
 //! ```

@@ -2,6 +2,7 @@
 //!
 //! `cargo test` builds the examples before it runs this.
 
+mod book;
 mod chat;
 mod chat_server;
 mod counter;

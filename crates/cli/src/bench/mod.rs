@@ -28,7 +28,7 @@ use load::Load;
 
 const EXAMPLES: &str = "\
 Examples:
-  blitz bench --quick                      a look, in minutes
+  blitz bench --quick                      a look, in two minutes
   blitz bench --filter '^mutex_contended'  some scenarios
   blitz bench --tier 5 --peers tokio       one tier, against one peer
   blitz bench --json > before.json         keep a run …
@@ -75,10 +75,14 @@ pub struct Arguments {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     peers: Vec<String>,
 
-    /// Run smaller iterations, with a quarter of the operations: for an impression, not a
-    /// measurement.
+    /// Run smaller iterations, with a quarter of the operations, and one row of each kind, unless
+    /// --tier or --filter choose rows: for an impression, not a measurement.
     #[arg(long)]
     quick: bool,
+
+    /// With --quick: run all rows, in some six minutes.
+    #[arg(long, requires = "quick")]
+    all: bool,
 
     // The help has the defaults, because they depend on another option.
     #[arg(long, value_name = "N", help = iterations(), value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]

@@ -32,6 +32,10 @@ pub fn select(arguments: &Arguments) -> Result<Vec<Scenario>, Exit> {
     if !arguments.tier.is_empty() {
         chosen.retain(|scenario| arguments.tier.contains(&scenario.tier));
     }
+    let rows_are_chosen = arguments.filter.is_some() || !arguments.tier.is_empty();
+    if arguments.quick && !arguments.all && !rows_are_chosen {
+        keep_one_of_each_kind(&mut chosen);
+    }
     if chosen.is_empty() {
         return Err(nothing_left(arguments, &tiers));
     }
@@ -46,6 +50,23 @@ fn regex(pattern: &str) -> Result<Regex, Exit> {
             "Characters such as ( [ * + have a meaning there; put a backslash before one that is meant literally.",
         )
     })
+}
+
+/// Keeps the first scenario of each kind. Scenarios of one kind differ only in numbers, such as
+/// threads, workers and capacities.
+fn keep_one_of_each_kind(scenarios: &mut Vec<Scenario>) {
+    let mut kinds = BTreeSet::new();
+    scenarios.retain(|scenario| kinds.insert((scenario.tier, kind(&scenario.id))));
+}
+
+/// Returns the parts of a scenario's name that have no digit: `mutex_contended_8_short` is of the
+/// kind `mutex_contended_short`.
+fn kind(id: &str) -> String {
+    let words = id.split('_');
+    let named: Vec<&str> = words
+        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+        .collect();
+    named.join("_")
 }
 
 /// Removes the other peers, and the scenarios that have no peer left.

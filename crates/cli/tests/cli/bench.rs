@@ -19,6 +19,39 @@ fn tiny(more: &[&'static str]) -> Vec<&'static str> {
 }
 
 #[test]
+fn a_quick_run_has_one_row_of_each_kind() {
+    let rows = |arguments: &[&str]| {
+        let listed = expect(0, arguments).out;
+        let rows = listed.lines().filter_map(|line| line.strip_prefix("  "));
+        rows.filter_map(|row| row.split_whitespace().next().map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    let quick = rows(&["bench", "--list", "--quick"]);
+    let all = rows(&["bench", "--list", "--quick", "--all"]);
+    assert_eq!(all, rows(&["bench", "--list"]));
+    assert!(
+        quick.len() * 3 < all.len() * 2,
+        "{} of {}",
+        quick.len(),
+        all.len()
+    );
+    assert!(quick.iter().all(|row| all.contains(row)));
+    // Kinds, not numbers: one count of threads is enough, and each length of section has its row.
+    let contended: Vec<_> = quick
+        .iter()
+        .filter(|row| row.starts_with("mutex_contended"))
+        .collect();
+    assert_eq!(
+        contended,
+        ["mutex_contended_2_short", "mutex_contended_2_1us"]
+    );
+    // A choice of rows is taken as it is.
+    let chosen = ["bench", "--list", "--quick", "--filter", "^mutex_contended"];
+    assert!(rows(&chosen).len() > 2);
+    expect(2, &["bench", "--list", "--all"]);
+}
+
+#[test]
 fn a_run_prints_a_table() {
     let ran = expect(0, &TINY);
     for word in ["mutex_uncontended", "blitz-io", "ratio", "winner", "won"] {

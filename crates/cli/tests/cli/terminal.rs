@@ -193,6 +193,27 @@ fn tables_and_lists_fit() {
 }
 
 #[test]
+fn no_arguments_are_greeted_on_a_terminal_only() {
+    let mut session = Session::start(&[]);
+    while session.read() {}
+    let text = String::from_utf8_lossy(&session.shown).into_owned();
+    let offered = text
+        .lines()
+        .filter(|line| line.starts_with("  blitz "))
+        .count();
+    assert_eq!(offered, 5, "{text}");
+    for line in text.lines() {
+        assert!(line.trim_end().len() <= usize::from(COLUMNS), "{line:?}");
+    }
+    let (code, _) = session.end();
+    assert_eq!(code, Some(0));
+    // A script that forgot the command gets an error.
+    let forgotten = blitz(&[]).output().unwrap();
+    assert_eq!(forgotten.status.code(), Some(2));
+    assert!(forgotten.stdout.is_empty());
+}
+
+#[test]
 fn ctrl_c_clears_the_bar() {
     let mut session = Session::start(&[
         "bench",

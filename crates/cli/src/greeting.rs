@@ -1,0 +1,30 @@
+//! The greeting of `blitz` without arguments, on a terminal.
+
+use std::io::{IsTerminal, stdout};
+use std::process::ExitCode;
+
+use crate::exit::Exit;
+use crate::output;
+
+/// The lines are short enough for a terminal of 60 columns.
+const GREETING: &str = "\
+blitz-io: what waits in a program, fast.
+
+  blitz doctor           what this machine offers
+  blitz bench --quick    blitz-io beside the best others
+  blitz migrate --check  what it could replace here
+  blitz pipe --help      compress on all processors
+  blitz ipc ls           shared memory of processes
+
+blitz COMMAND --help has examples, blitz --help the rest.
+";
+
+/// Greets if there are no arguments and standard output is a terminal. A script that forgot the
+/// command still gets an error.
+pub fn greet() -> Option<ExitCode> {
+    if std::env::args_os().len() > 1 || !stdout().is_terminal() {
+        return None;
+    }
+    let printed = output::print(GREETING).map(|()| Exit::Done);
+    Some(printed.unwrap_or_else(Exit::report).into())
+}

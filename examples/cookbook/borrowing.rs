@@ -1,0 +1,23 @@
+//! Tasks that borrow from the function that starts them, and end before it goes on.
+
+use blitz_io::task;
+
+#[blitz_io::main]
+async fn main() {
+    let words = ["one".to_owned(), "three".to_owned(), "five".to_owned()];
+    let mut lengths = vec![0; words.len()];
+
+    // No `Arc`, no `clone`: the scope ends after all its children. They run concurrently in
+    // this task; `scope_blocking` runs children in parallel and blocks its thread.
+    task::scope(|scope| {
+        for (word, length) in words.iter().zip(&mut lengths) {
+            scope.spawn(async move {
+                task::yield_now().await;
+                *length = word.len();
+            });
+        }
+        async {}
+    })
+    .await;
+    assert_eq!(lengths, [3, 5, 4]);
+}
