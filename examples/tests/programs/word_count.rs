@@ -35,7 +35,7 @@ fn counts_and_shows_a_table() {
 /// The same count, done in the simplest way, over the real texts of this repository.
 #[test]
 fn a_parallel_count_is_right() {
-    let docs = repository().join("docs");
+    let docs = repository().join("book/src");
     let mut expected = HashMap::<String, u64>::new();
     let mut files = 0;
     let mut todo = vec![docs.clone()];
