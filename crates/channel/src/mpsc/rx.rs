@@ -200,14 +200,14 @@ impl<T> Rx<T> {
     /// Waits until the next slot, which a sender has claimed, is filled. The sender runs no code
     /// of the user's in between, but the system may have preempted it.
     fn wait_for_fill(&self) {
-        let mut looks = 0;
-        while !self.cursor.is_filled() {
-            if looks < LOOKS {
-                looks += 1;
-                hint::spin_loop();
-            } else {
-                yield_now();
+        for _ in 0..LOOKS {
+            if self.cursor.is_filled() {
+                return;
             }
+            hint::spin_loop();
+        }
+        while !self.cursor.is_filled() {
+            yield_now();
         }
     }
 
