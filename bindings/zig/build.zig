@@ -26,7 +26,7 @@ pub fn build(b: *std.Build) void {
     test_step.dependOn(&b.addRunArtifact(tests).step);
 
     const docs = b.addInstallDirectory(.{
-        .source_dir = tests.getEmittedDocs(),
+        .source_dir = b.addObject(.{ .name = "blitz_io", .root_module = module }).getEmittedDocs(),
         .install_dir = .prefix,
         .install_subdir = "docs",
     });

@@ -626,6 +626,7 @@ pub extern fn blitz_parker_park(parker: *blitz_parker) c_int;
 pub extern fn blitz_parker_park_until(parker: *blitz_parker, deadline_ns: u64) c_int;
 pub extern fn blitz_parker_try_park(parker: *blitz_parker) c_int;
 pub extern fn blitz_parker_unpark(parker: *blitz_parker) c_int;
+pub extern fn blitz_parker_unpark_all(parker: *blitz_parker) c_int;
 pub extern fn blitz_pipeline_run(
     pipeline: *const blitz_pipeline,
     result: ?*blitz_pipeline_result,
