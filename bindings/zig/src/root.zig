@@ -18,13 +18,21 @@
 pub const c = @import("c.zig");
 pub const channel = @import("channel.zig");
 pub const errors = @import("errors.zig");
+pub const fs = @import("fs.zig");
 pub const futex = @import("futex.zig");
+pub const ipc = @import("ipc.zig");
+pub const net = @import("net.zig");
+pub const pipeline = @import("pipeline.zig");
+pub const process = @import("process.zig");
 pub const select = @import("select.zig");
 pub const task = @import("task.zig");
 
 pub const Deadline = @import("deadline.zig").Deadline;
 pub const Error = errors.Error;
 pub const lastError = errors.lastError;
+
+pub const Signal = @import("signal.zig").Signal;
+pub const waitForDescriptor = @import("descriptor.zig").waitForDescriptor;
 
 pub const Barrier = @import("barrier.zig").Barrier;
 pub const Condition = @import("condition.zig").Condition;
@@ -42,6 +50,9 @@ pub const Channel = channel.Channel;
 pub const MpmcChannel = channel.MpmcChannel;
 pub const Oneshot = channel.Oneshot;
 pub const Watch = channel.Watch;
+
+pub const Pool = @import("pool.zig").Pool;
+pub const parallelFor = @import("pool.zig").parallelFor;
 
 pub const JoinHandle = task.JoinHandle;
 pub const Runtime = @import("runtime.zig").Runtime;
