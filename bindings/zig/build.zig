@@ -25,6 +25,13 @@ pub fn build(b: *std.Build) void {
     const tests = b.addTest(.{ .root_module = module, .filters = filters });
     test_step.dependOn(&b.addRunArtifact(tests).step);
 
+    const examples_step = b.step("examples", "Run the examples");
+    for (examples) |name| {
+        const example = b.addExecutable(.{ .name = name, .root_module = program(b, module, "examples", name) });
+        b.installArtifact(example);
+        examples_step.dependOn(&b.addRunArtifact(example).step);
+    }
+
     const docs = b.addInstallDirectory(.{
         .source_dir = b.addObject(.{ .name = "blitz_io", .root_module = module }).getEmittedDocs(),
         .install_dir = .prefix,
@@ -33,10 +40,23 @@ pub fn build(b: *std.Build) void {
     b.step("docs", "Write the documentation to zig-out/docs").dependOn(&docs.step);
 
     const fmt = b.addFmt(.{
-        .paths = b.pathList(&.{ "build.zig", "build.zig.zon", "src" }),
+        .paths = b.pathList(&.{ "build.zig", "build.zig.zon", "src", "examples" }),
         .check = true,
     });
     b.step("fmt", "Check the format of the sources").dependOn(&fmt.step);
+}
+
+/// The programs in `examples`.
+const examples = [_][]const u8{ "chat", "echo", "parallel_sum", "two_processes" };
+
+/// Returns the module of a program that uses the package.
+fn program(b: *std.Build, module: *std.Build.Module, folder: []const u8, name: []const u8) *std.Build.Module {
+    return b.createModule(.{
+        .root_source_file = b.path(b.fmt("{s}/{s}.zig", .{ folder, name })),
+        .target = module.resolved_target,
+        .optimize = module.optimize,
+        .imports = &.{.{ .name = "blitz_io", .module = module }},
+    });
 }
 
 /// Links the C library to a module, from the place that the options choose.

@@ -23,6 +23,7 @@ pub const futex = @import("futex.zig");
 pub const ipc = @import("ipc.zig");
 pub const net = @import("net.zig");
 pub const pipeline = @import("pipeline.zig");
+pub const pool = @import("pool.zig");
 pub const process = @import("process.zig");
 pub const select = @import("select.zig");
 pub const task = @import("task.zig");
@@ -51,8 +52,8 @@ pub const MpmcChannel = channel.MpmcChannel;
 pub const Oneshot = channel.Oneshot;
 pub const Watch = channel.Watch;
 
-pub const Pool = @import("pool.zig").Pool;
-pub const parallelFor = @import("pool.zig").parallelFor;
+pub const Pool = pool.Pool;
+pub const parallelFor = pool.parallelFor;
 
 pub const JoinHandle = task.JoinHandle;
 pub const Runtime = @import("runtime.zig").Runtime;
