@@ -32,6 +32,8 @@ pub fn build(b: *std.Build) void {
         examples_step.dependOn(&b.addRunArtifact(example).step);
     }
 
+    addBenchmarks(b, module);
+
     const docs = b.addInstallDirectory(.{
         .source_dir = b.addObject(.{ .name = "blitz_io", .root_module = module }).getEmittedDocs(),
         .install_dir = .prefix,
@@ -40,10 +42,53 @@ pub fn build(b: *std.Build) void {
     b.step("docs", "Write the documentation to zig-out/docs").dependOn(&docs.step);
 
     const fmt = b.addFmt(.{
-        .paths = b.pathList(&.{ "build.zig", "build.zig.zon", "src", "examples" }),
+        .paths = b.pathList(&.{ "build.zig", "build.zig.zon", "src", "examples", "bench" }),
         .check = true,
     });
     b.step("fmt", "Check the format of the sources").dependOn(&fmt.step);
+}
+
+/// Adds the steps `bench` and `compare`. Both measure an optimised program, whatever `-Doptimize=` says.
+fn addBenchmarks(b: *std.Build, module: *std.Build.Module) void {
+    const fast = b.createModule(.{
+        .root_source_file = module.root_source_file,
+        .target = module.resolved_target,
+        .optimize = .fast,
+        .link_libc = true,
+    });
+    linkTo(fast, module);
+    const root = program(b, fast, "bench", "main");
+    const exe = b.addExecutable(.{ .name = "bench", .root_module = root });
+
+    const bench = b.addRunArtifact(exe);
+    bench.addPassthruArgs();
+    bench.has_side_effects = true;
+    b.step("bench", "Measure tiers 1 to 3; options after --, such as --json").dependOn(&bench.step);
+
+    // The Rust benchmark measures Tokio, and our own rows in Rust, at the same counts.
+    const rust_program = b.option([]const u8, "rust-bench", "A compiled `blitz` of the Rust benchmark (default: cargo runs it)");
+    const rust = if (rust_program) |path|
+        b.addSystemCommand(&.{path})
+    else
+        b.addSystemCommand(&.{ "cargo", "run", "-q", "--locked", "--release", "--package", "blitz-io-cli", "--" });
+    rust.addArgs(&.{ "bench", "--tier", "1", "--tier", "2", "--tier", "3", "--peers", "tokio", "--json" });
+    if (b.option(bool, "quick", "compare: few iterations of the Rust benchmark") orelse false) rust.addArg("--quick");
+    rust.setCwd(b.path("."));
+    rust.has_side_effects = true;
+    const compare = b.addRunArtifact(exe);
+    compare.addArg("--compare");
+    compare.addFileArg(rust.captureStdOut(.{}));
+    compare.addPassthruArgs();
+    compare.has_side_effects = true;
+    b.step("compare", "Measure tiers 1 to 3 side by side with Tokio").dependOn(&compare.step);
+}
+
+/// Links what `module` links to another module.
+fn linkTo(other: *std.Build.Module, module: *std.Build.Module) void {
+    const arena = module.owner.graph.arena;
+    other.link_objects.appendSlice(arena, module.link_objects.items) catch @panic("OOM");
+    other.lib_paths.appendSlice(arena, module.lib_paths.items) catch @panic("OOM");
+    other.rpaths.appendSlice(arena, module.rpaths.items) catch @panic("OOM");
 }
 
 /// The programs in `examples`.
