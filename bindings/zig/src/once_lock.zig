@@ -16,6 +16,8 @@ const errors = @import("errors.zig");
 pub fn OnceLock(comptime T: type) type {
     return struct {
         raw: c.blitz_once = .{},
+        /// Stored with release ordering after the value, so that `get` needs no call.
+        is_set: std.atomic.Value(bool) = .init(false),
         value: T = undefined,
 
         const Self = @This();
@@ -25,7 +27,12 @@ pub fn OnceLock(comptime T: type) type {
 
         /// Returns the value, or null if it has not been set. Does not wait.
         pub fn get(once: *Self) ?*T {
-            return if (c.blitz_once_is_done(&once.raw)) &once.value else null;
+            return if (once.is_set.load(.acquire)) &once.value else null;
+        }
+
+        fn store(once: *Self, value: T) void {
+            once.value = value;
+            once.is_set.store(true, .release);
         }
 
         /// Sets the value. If another caller is setting it, waits for that, and returns
@@ -45,7 +52,7 @@ pub fn OnceLock(comptime T: type) type {
 
                 fn run(argument: ?*anyopaque) callconv(.c) void {
                     const call: *@This() = @ptrCast(@alignCast(argument.?));
-                    call.once.value = @call(.auto, make, call.args);
+                    call.once.store(@call(.auto, make, call.args));
                 }
             };
             if (once.get()) |value| return value;
@@ -61,7 +68,7 @@ pub fn OnceLock(comptime T: type) type {
 
             fn run(argument: ?*anyopaque) callconv(.c) void {
                 const call: *Set = @ptrCast(@alignCast(argument.?));
-                call.once.value = call.value;
+                call.once.store(call.value);
                 call.did_run = true;
             }
         };

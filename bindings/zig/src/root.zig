@@ -25,7 +25,7 @@ pub const net = @import("net.zig");
 pub const pipeline = @import("pipeline.zig");
 pub const pool = @import("pool.zig");
 pub const process = @import("process.zig");
-pub const select = @import("select.zig");
+pub const selection = @import("select.zig");
 pub const task = @import("task.zig");
 
 pub const Deadline = @import("deadline.zig").Deadline;
@@ -54,6 +54,11 @@ pub const Watch = channel.Watch;
 
 pub const Pool = pool.Pool;
 pub const parallelFor = pool.parallelFor;
+
+pub const receive = selection.receive;
+pub const select = selection.select;
+pub const send = selection.send;
+pub const trySelect = selection.trySelect;
 
 pub const JoinHandle = task.JoinHandle;
 pub const Runtime = @import("runtime.zig").Runtime;
