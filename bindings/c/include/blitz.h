@@ -1462,6 +1462,11 @@ int blitz_parker_try_park(struct blitz_parker *parker);
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `parker` is NULL.
 int blitz_parker_unpark(struct blitz_parker *parker);
 
+// Wakes all threads and fibers that wait, and hands over no token. Does not wait.
+//
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `parker` is NULL.
+int blitz_parker_unpark_all(struct blitz_parker *parker);
+
 // Runs a pipeline to its end: items from `source` go through the stages in parallel, and to `sink`
 // in their order. Suspends the calling fiber while other threads run it, or works in the calling
 // thread. The callbacks run in threads of the library and, if the caller is no fiber, in the calling

@@ -80,3 +80,14 @@ pub extern "C" fn blitz_parker_unpark(parker: *mut blitz_parker) -> c_int {
         Ok(())
     })
 }
+
+/// Wakes all threads and fibers that wait, and hands over no token. Does not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `parker` is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_parker_unpark_all(parker: *mut blitz_parker) -> c_int {
+    entry(|| {
+        blitz_parker::of(parker)?.notify_waiters();
+        Ok(())
+    })
+}

@@ -359,6 +359,32 @@ static void parker_keeps_one_token(void) {
     finish(&worker);
 }
 
+struct parked {
+    blitz_parker parker;
+    atomic_int woken;
+};
+
+static void *park_once(void *argument) {
+    struct parked *parked = argument;
+    OK(blitz_parker_park(&parked->parker));
+    atomic_fetch_add(&parked->woken, 1);
+    return NULL;
+}
+
+static void parker_wakes_all(void) {
+    struct parked parked = {.parker = BLITZ_PARKER_INIT};
+    struct worker workers[WORKERS];
+    for (int i = 0; i < WORKERS; i++) start(&workers[i], park_once, &parked);
+    // A worker that is not yet asleep is not woken.
+    while (atomic_load(&parked.woken) < WORKERS) {
+        OK(blitz_parker_unpark_all(&parked.parker));
+        blitz_yield();
+    }
+    for (int i = 0; i < WORKERS; i++) finish(&workers[i]);
+    EXPECT(BLITZ_EAGAIN, blitz_parker_try_park(&parked.parker));
+    EXPECT(BLITZ_EINVAL, blitz_parker_unpark_all(NULL));
+}
+
 static void *sleep_body(void *argument) {
     (void)argument;
     uint64_t begin = blitz_now_ns();
@@ -389,6 +415,7 @@ int main(void) {
         {"manual_event_lets_all_go", manual_event_lets_all_go},
         {"once_runs_once", once_runs_once},
         {"parker_keeps_one_token", parker_keeps_one_token},
+        {"parker_wakes_all", parker_wakes_all},
         {"sleeps", sleeps},
     };
     return RUN_TESTS(tests);

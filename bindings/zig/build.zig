@@ -1,0 +1,159 @@
+//! Builds the package: the module `blitz_io`, its tests, examples, benchmark and documentation.
+//!
+//! The module needs the C library of blitz-io. It comes from one of three places:
+//!
+//! 1. `-Dlib-dir=DIR`: a folder with `libblitz.a` (or `libblitz.so`, with `-Dlinkage=dynamic`).
+//! 2. A checkout of blitz-io around this package: `cargo` builds it, as `-Dcargo-profile=` says.
+//! 3. Otherwise the system's library, found by pkg-config.
+
+const std = @import("std");
+
+pub fn build(b: *std.Build) void {
+    const target = b.standardTargetOptions(.{});
+    const optimize = b.standardOptimizeOption(.{});
+    const filters = b.option([]const []const u8, "test-filter", "Run the tests whose name contains this") orelse &.{};
+
+    const module = b.addModule("blitz_io", .{
+        .root_source_file = b.path("src/root.zig"),
+        .target = target,
+        .optimize = optimize,
+        .link_libc = true,
+    });
+    linkLibrary(b, module);
+
+    const test_step = b.step("test", "Run the tests");
+    const tests = b.addTest(.{ .root_module = module, .filters = filters });
+    test_step.dependOn(&b.addRunArtifact(tests).step);
+
+    const examples_step = b.step("examples", "Run the examples");
+    for (examples) |name| {
+        const example = b.addExecutable(.{ .name = name, .root_module = program(b, module, "examples", name) });
+        b.installArtifact(example);
+        examples_step.dependOn(&b.addRunArtifact(example).step);
+    }
+
+    addBenchmarks(b, module);
+
+    const docs = b.addInstallDirectory(.{
+        .source_dir = b.addObject(.{ .name = "blitz_io", .root_module = module }).getEmittedDocs(),
+        .install_dir = .prefix,
+        .install_subdir = "docs",
+    });
+    b.step("docs", "Write the documentation to zig-out/docs").dependOn(&docs.step);
+
+    const fmt = b.addFmt(.{
+        .paths = b.pathList(&.{ "build.zig", "build.zig.zon", "src", "examples", "bench" }),
+        .check = true,
+    });
+    b.step("fmt", "Check the format of the sources").dependOn(&fmt.step);
+}
+
+/// Adds the steps `bench` and `compare`. Both measure an optimised program, whatever `-Doptimize=` says.
+fn addBenchmarks(b: *std.Build, module: *std.Build.Module) void {
+    const fast = b.createModule(.{
+        .root_source_file = module.root_source_file,
+        .target = module.resolved_target,
+        .optimize = .fast,
+        .link_libc = true,
+    });
+    linkTo(fast, module);
+    const root = program(b, fast, "bench", "main");
+    const exe = b.addExecutable(.{ .name = "bench", .root_module = root });
+
+    const bench = b.addRunArtifact(exe);
+    bench.addPassthruArgs();
+    bench.has_side_effects = true;
+    b.step("bench", "Measure tiers 1 to 3; options after --, such as --json").dependOn(&bench.step);
+
+    // The Rust benchmark measures Tokio, and our own rows in Rust, at the same counts.
+    const rust_program = b.option([]const u8, "rust-bench", "A compiled `blitz` of the Rust benchmark (default: cargo runs it)");
+    const rust = if (rust_program) |path|
+        b.addSystemCommand(&.{path})
+    else
+        b.addSystemCommand(&.{ "cargo", "run", "-q", "--locked", "--release", "--package", "blitz-io-cli", "--" });
+    rust.addArgs(&.{ "bench", "--tier", "1", "--tier", "2", "--tier", "3", "--peers", "tokio", "--json" });
+    if (b.option(bool, "quick", "compare: few iterations of the Rust benchmark") orelse false) rust.addArg("--quick");
+    rust.setCwd(b.path("."));
+    rust.has_side_effects = true;
+    const compare = b.addRunArtifact(exe);
+    compare.addArg("--compare");
+    compare.addFileArg(rust.captureStdOut(.{}));
+    compare.addPassthruArgs();
+    compare.has_side_effects = true;
+    b.step("compare", "Measure tiers 1 to 3 side by side with Tokio").dependOn(&compare.step);
+}
+
+/// Links what `module` links to another module.
+fn linkTo(other: *std.Build.Module, module: *std.Build.Module) void {
+    const arena = module.owner.graph.arena;
+    other.link_objects.appendSlice(arena, module.link_objects.items) catch @panic("OOM");
+    other.lib_paths.appendSlice(arena, module.lib_paths.items) catch @panic("OOM");
+    other.rpaths.appendSlice(arena, module.rpaths.items) catch @panic("OOM");
+}
+
+/// The programs in `examples`.
+const examples = [_][]const u8{ "chat", "echo", "parallel_sum", "two_processes" };
+
+/// Returns the module of a program that uses the package.
+fn program(b: *std.Build, module: *std.Build.Module, folder: []const u8, name: []const u8) *std.Build.Module {
+    return b.createModule(.{
+        .root_source_file = b.path(b.fmt("{s}/{s}.zig", .{ folder, name })),
+        .target = module.resolved_target,
+        .optimize = module.optimize,
+        .imports = &.{.{ .name = "blitz_io", .module = module }},
+    });
+}
+
+/// Links the C library to a module, from the place that the options choose.
+fn linkLibrary(b: *std.Build, module: *std.Build.Module) void {
+    const linkage = b.option(std.builtin.LinkMode, "linkage", "How the C library is linked (default: static)") orelse .static;
+    const lib_dir = b.option(std.Build.LazyPath, "lib-dir", "The folder of libblitz.a or libblitz.so");
+    const profile = b.option([]const u8, "cargo-profile", "The cargo profile of the C library (default: release)") orelse "release";
+
+    if (lib_dir) |dir| {
+        module.addLibraryPath(dir);
+        if (linkage == .dynamic) module.addRPath(dir);
+        module.linkSystemLibrary("blitz", .{
+            .use_pkg_config = .no,
+            .preferred_link_mode = linkage,
+            .search_strategy = .no_fallback,
+        });
+    } else if (isCheckout(b)) {
+        module.addObjectFile(buildWithCargo(b, profile));
+    } else {
+        module.linkSystemLibrary("blitz", .{ .use_pkg_config = .force, .preferred_link_mode = linkage });
+    }
+    // The library unwinds its own panics, up to the entry that catches them.
+    module.linkSystemLibrary("unwind", .{ .use_pkg_config = .no });
+}
+
+/// Whether the sources of the C library lie beside this package.
+fn isCheckout(b: *std.Build) bool {
+    const manifest = b.root.joinString(b.allocator, "../c/Cargo.toml") catch @panic("OOM");
+    std.Io.Dir.cwd().access(b.graph.io, manifest, .{}) catch return false;
+    return true;
+}
+
+/// Builds the static C library with cargo, and returns where it is.
+///
+/// cargo knows best what has changed, so it runs each time. The library is then copied to a path
+/// that is named after its content, so that nothing is linked again if it is the same.
+fn buildWithCargo(b: *std.Build, profile: []const u8) std.Build.LazyPath {
+    const copy = b.addWriteFiles();
+    const folder = if (std.mem.eql(u8, profile, "dev")) "debug" else profile;
+    const library = b.path(b.fmt("../../target/zig/{s}/libblitz.a", .{folder}));
+    const copied = copy.addCopyFile(library, "libblitz.a");
+
+    if (b.findProgram(.{ .names = &.{"cargo"} })) |cargo| {
+        const run = b.addSystemCommand(&.{ cargo, "rustc", "--locked", "--package", "blitz-io-c" });
+        run.addArgs(&.{ "--crate-type", "staticlib", "--profile", profile, "--target-dir" });
+        run.addDirectoryArg(b.path("../../target/zig"));
+        run.setCwd(b.path("../.."));
+        run.has_side_effects = true;
+        copy.step.dependOn(&run.step);
+    } else {
+        const fail = b.addFail("cargo is missing: install Rust (https://rustup.rs), or name a folder with libblitz.a by -Dlib-dir=");
+        copy.step.dependOn(&fail.step);
+    }
+    return copied;
+}
