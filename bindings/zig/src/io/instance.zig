@@ -50,6 +50,18 @@ pub const Instance = struct {
         };
     }
 
+    /// An instance that exists from the beginning, on the runtime of the process, and is not freed.
+    pub const static: Instance = .{
+        .gpa = std.heap.smp_allocator,
+        .runtime = null,
+        .stack_size = (Options{}).stack_size,
+        .standard = standard: {
+            var standard: Io.Threaded = .init_single_threaded;
+            standard.allocator = std.heap.smp_allocator;
+            break :standard standard;
+        },
+    };
+
     /// Frees the instance. All futures, groups and batches must have been awaited or cancelled.
     pub fn deinit(instance: *Instance) void {
         instance.standard.deinit();
