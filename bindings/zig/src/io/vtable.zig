@@ -58,6 +58,9 @@ const never_wait = [_][]const u8{
 pub const vtable: Io.VTable = make: {
     @setEvalBranchQuota(100_000);
     var made: Io.VTable = undefined;
+    for (@typeInfo(@TypeOf(own)).@"struct".field_names ++ never_wait) |name| {
+        if (!@hasField(Io.VTable, name)) @compileError("std.Io has no entry " ++ name);
+    }
     for (@typeInfo(Io.VTable).@"struct".field_names) |name| {
         @field(made, name) = if (@hasField(@TypeOf(own), name))
             @field(own, name)
