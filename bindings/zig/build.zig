@@ -24,6 +24,10 @@ pub fn build(b: *std.Build) void {
     const test_step = b.step("test", "Run the tests");
     const tests = b.addTest(.{ .root_module = module, .filters = filters });
     test_step.dependOn(&b.addRunArtifact(tests).step);
+    for ([_][2][]const u8{ .{ "tests", "io" }, .{ "examples", "http" } }) |file| {
+        const io_tests = b.addTest(.{ .name = file[1], .root_module = program(b, module, file[0], file[1]), .filters = filters });
+        test_step.dependOn(&b.addRunArtifact(io_tests).step);
+    }
 
     const examples_step = b.step("examples", "Run the examples");
     for (examples) |name| {
@@ -92,7 +96,7 @@ fn linkTo(other: *std.Build.Module, module: *std.Build.Module) void {
 }
 
 /// The programs in `examples`.
-const examples = [_][]const u8{ "chat", "echo", "parallel_sum", "two_processes" };
+const examples = [_][]const u8{ "chat", "echo", "http", "parallel_sum", "std_io", "two_processes" };
 
 /// Returns the module of a program that uses the package.
 fn program(b: *std.Build, module: *std.Build.Module, folder: []const u8, name: []const u8) *std.Build.Module {

@@ -1731,6 +1731,16 @@ bool blitz_is_fiber(void);
 // Does not wait.
 uint64_t blitz_fiber_id(void);
 
+// Returns the pointer that the calling fiber has last given to `blitz_fiber_set_local`; NULL in a
+// fiber that has given none, and in a thread. Does not wait.
+void *blitz_fiber_local(void);
+
+// Keeps a pointer for the calling fiber, which `blitz_fiber_local` returns. The library does not
+// use what it points to. Does not wait.
+//
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread.
+int blitz_fiber_set_local(void *pointer);
+
 // Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread. Does
 // not wait.
 bool blitz_fiber_is_cancelled(void);

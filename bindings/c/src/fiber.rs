@@ -15,9 +15,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Poll, Waker};
 
@@ -39,6 +40,8 @@ pub(crate) struct Fiber {
     waker: OnceLock<Waker>,
     /// Closed when the fiber has ended.
     ended: Semaphore,
+    /// A pointer of the caller's. Only the fiber itself uses it.
+    pub(crate) local: AtomicPtr<c_void>,
     /// The text for `blitz_last_error`. Only the fiber itself uses it.
     pub(crate) last_error: Mutex<CString>,
 }
@@ -53,6 +56,7 @@ impl Fiber {
             masked: AtomicU32::new(0),
             waker: OnceLock::new(),
             ended: Semaphore::const_new(0),
+            local: AtomicPtr::new(ptr::null_mut()),
             last_error: Mutex::default(),
         })
     }

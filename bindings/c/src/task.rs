@@ -1,7 +1,9 @@
 //! Fibers, and functions that block, as tasks of a runtime.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use blitz_io::task::JoinHandle;
 
@@ -211,6 +213,28 @@ pub extern "C" fn blitz_is_fiber() -> bool {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_id() -> u64 {
     fiber::number().unwrap_or(0)
+}
+
+/// Returns the pointer that the calling fiber has last given to `blitz_fiber_set_local`; NULL in a
+/// fiber that has given none, and in a thread. Does not wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_fiber_local() -> *mut c_void {
+    entry_or(ptr::null_mut(), || {
+        fiber::current().map_or(ptr::null_mut(), |fiber| fiber.local.load(Ordering::Relaxed))
+    })
+}
+
+/// Keeps a pointer for the calling fiber, which `blitz_fiber_local` returns. The library does not
+/// use what it points to. Does not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_fiber_set_local(pointer: *mut c_void) -> c_int {
+    entry(|| {
+        let fiber = fiber::current().ok_or(BLITZ_EINVAL)?;
+        fiber.local.store(pointer, Ordering::Relaxed);
+        Ok(())
+    })
 }
 
 /// Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread. Does

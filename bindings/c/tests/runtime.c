@@ -81,6 +81,27 @@ static void a_cancelled_fiber_stops_waiting(void) {
     EXPECT(BLITZ_EINVAL, blitz_fiber_mask_cancel(true));
 }
 
+static void *keep_a_pointer(void *argument) {
+    CHECK(blitz_fiber_local() == NULL);
+    OK(blitz_fiber_set_local(argument));
+    // Other fibers of this thread run meanwhile, and have pointers of their own.
+    for (int i = 0; i < 10; i++) OK(blitz_yield());
+    return blitz_fiber_local();
+}
+
+static void each_fiber_keeps_a_pointer(void) {
+    blitz_task *tasks[20];
+    int values[20];
+    void *result;
+    for (int i = 0; i < 20; i++) OK(blitz_spawn(NULL, NULL, keep_a_pointer, &values[i], &tasks[i]));
+    for (int i = 0; i < 20; i++) {
+        OK(blitz_task_join(tasks[i], BLITZ_NEVER, &result));
+        CHECK(result == &values[i]);
+    }
+    CHECK(blitz_fiber_local() == NULL);
+    EXPECT(BLITZ_EINVAL, blitz_fiber_set_local(values));
+}
+
 static atomic_int ended;
 
 static void *count_the_end(void *argument) {
@@ -253,6 +274,7 @@ int main(void) {
         {"fibers_return_results", fibers_return_results},
         {"fibers_start_fibers", fibers_start_fibers},
         {"a_cancelled_fiber_stops_waiting", a_cancelled_fiber_stops_waiting},
+        {"each_fiber_keeps_a_pointer", each_fiber_keeps_a_pointer},
         {"a_shutdown_ends_all_fibers", a_shutdown_ends_all_fibers},
         {"a_runtime_is_not_shut_down_inside", a_runtime_is_not_shut_down_inside},
         {"blocking_functions_run", blocking_functions_run},

@@ -704,6 +704,8 @@ pub extern fn blitz_task_cancel(task: *blitz_task) c_int;
 pub extern fn blitz_task_is_done(task: *blitz_task) bool;
 pub extern fn blitz_is_fiber() bool;
 pub extern fn blitz_fiber_id() u64;
+pub extern fn blitz_fiber_local() ?*anyopaque;
+pub extern fn blitz_fiber_set_local(pointer: ?*anyopaque) c_int;
 pub extern fn blitz_fiber_is_cancelled() bool;
 pub extern fn blitz_fiber_mask_cancel(begins: bool) c_int;
 pub extern fn blitz_yield() c_int;

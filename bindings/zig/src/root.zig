@@ -36,6 +36,7 @@ pub const Signal = @import("signal.zig").Signal;
 pub const waitForDescriptor = @import("descriptor.zig").waitForDescriptor;
 
 pub const Barrier = @import("barrier.zig").Barrier;
+pub const Io = @import("io/instance.zig").Instance;
 pub const Condition = @import("condition.zig").Condition;
 pub const Event = @import("event.zig").Event;
 pub const Latch = @import("latch.zig").Latch;

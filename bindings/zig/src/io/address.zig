@@ -1,0 +1,8 @@
+//! Addresses of the system.
+
+const std = @import("std");
+const Threaded = std.Io.Threaded;
+
+pub const Storage = @typeInfo(@typeInfo(@TypeOf(Threaded.addressFromPosix)).@"fn".param_types[0].?).pointer.child;
+pub const fromSystem = Threaded.addressFromPosix;
+pub const toSystem = Threaded.addressToPosix;
