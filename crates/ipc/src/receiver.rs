@@ -282,6 +282,19 @@ impl Receiver {
         self.settings().kind
     }
 
+    /// Returns a random number that tells this segment from earlier and later ones with the
+    /// same name.
+    pub fn segment_id(&self) -> u64 {
+        self.ring.endpoint.segment.id()
+    }
+
+    /// Returns how many places without a message this receiver of a route or channel has
+    /// passed: their senders gave up or died. Positions that it misses for another reason
+    /// were overwritten.
+    pub fn skipped(&self) -> u64 {
+        self.ring.skipped()
+    }
+
     fn settings(&self) -> &Settings {
         &self.ring.endpoint.segment.settings
     }
