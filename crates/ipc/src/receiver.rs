@@ -288,6 +288,12 @@ impl Receiver {
         self.ring.endpoint.segment.id()
     }
 
+    /// Returns the position at which this receiver of a route or channel goes on: see
+    /// [`Message::position`].
+    pub fn next_position(&self) -> u64 {
+        self.ring.next_position()
+    }
+
     /// Returns how many places without a message this receiver of a route or channel has
     /// passed: their senders gave up or died. Positions that it misses for another reason
     /// were overwritten.

@@ -291,6 +291,10 @@ impl RingReceiver {
             .map_or((0, false), |held| (held.position, held.imported))
     }
 
+    pub(crate) fn next_position(&self) -> u64 {
+        self.cursor
+    }
+
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }
