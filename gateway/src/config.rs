@@ -126,7 +126,7 @@ impl Limits {
 }
 
 /// How messages find their receivers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// See [`blitz_io::ipc::Route`].
@@ -138,6 +138,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Returns the settings of a segment of this kind.
+    pub fn builder(self) -> blitz_io::ipc::Builder {
+        match self {
+            Self::Route => blitz_io::ipc::Route::builder(),
+            Self::Channel => blitz_io::ipc::Channel::builder(),
+            Self::Queue => blitz_io::ipc::Queue::builder(),
+        }
+    }
+
     /// Returns its name, as in the file and in keys.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,5 +4,14 @@
 //! `docs/beyond-one-machine.md`.
 
 pub mod config;
+mod export;
+pub mod gateway;
+mod import;
+pub mod inbox;
+pub mod keys;
+mod queue;
+mod record;
 pub mod sequence;
+mod shared;
+pub mod window;
 pub mod wire;
