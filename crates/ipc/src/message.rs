@@ -30,6 +30,11 @@ impl<'a> Message<'a> {
         self.receiver.held_position().0
     }
 
+    /// Returns what [`Receiver::skipped`](crate::Receiver::skipped) would return.
+    pub fn skipped(&self) -> u64 {
+        self.receiver.skipped()
+    }
+
     /// Returns whether the message came from another machine: see
     /// [`Loan::send_imported`](crate::Loan::send_imported).
     pub fn is_imported(&self) -> bool {
