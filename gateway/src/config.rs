@@ -401,9 +401,19 @@ fn fault<T>(setting: impl Into<String>, reason: impl Into<String>) -> Result<T, 
     })
 }
 
+/// Returns whether a host or a segment can have this name.
+pub fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(allowed)
+}
+
 fn check_name(setting: &str, name: &str, pattern: bool) -> Result<(), Error> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c) || (pattern && c == '*');
-    if name.is_empty() || name.len() > 200 || name.starts_with('.') || !name.chars().all(allowed) {
+    let plain = if pattern {
+        name.replace('*', "x")
+    } else {
+        name.to_owned()
+    };
+    if !is_name(&plain) {
         return fault(
             setting,
             format!(

@@ -4,6 +4,7 @@
 //! window is full, so the ring becomes full and the local senders wait. With `drop` it never
 //! stops.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,7 +17,7 @@ use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 
 use crate::config::Policy;
-use crate::keys::Name;
+use crate::keys::{self, Name};
 use crate::shared::{Direction, RETRY, Shared, TICK, is_due, random};
 use crate::window::Window;
 use crate::wire::{Ack, Frame, Head, Item, Piece, Writer, origin, parse};
@@ -56,12 +57,9 @@ async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), Stri
         .session
         .declare_subscriber(name.ack(&shared.host, "*"))
         .callback(move |sample| {
-            let host = sample
-                .key_expr()
-                .as_str()
-                .rsplit('/')
-                .next()
-                .unwrap_or_default();
+            let Some(host) = keys::importer(sample.key_expr().as_str()) else {
+                return;
+            };
             if let Ok(Frame::Ack(ack)) = parse(&sample.payload().to_bytes()) {
                 _ = acks.try_send((host.to_owned(), ack));
             }
@@ -119,6 +117,8 @@ struct Exporter<'a> {
     name: &'a Name,
     publisher: Publisher<'a>,
     window: Window<ZBytes>,
+    /// The file with the hosts of the receivers, so that the next run waits for them.
+    receivers: PathBuf,
     ids: Head,
     batch: Option<Batch>,
     /// The ordinal and the position after the last message.
@@ -158,11 +158,21 @@ impl<'a> Exporter<'a> {
         let limits = &shared.limits;
         let keeps = policy == Policy::Block;
         shared.row(Direction::Export, name, "", |row| row.error.clear());
+        let mut window = Window::new(run, position, keeps, limits.window_bytes, limits.hosts);
+        let receivers = shared.state.join(name.file("receivers"));
+        // Without the file, or if it is not whole, no receiver is waited for before it answers.
+        for host in std::fs::read_to_string(&receivers)
+            .unwrap_or_default()
+            .lines()
+        {
+            window.expect(host, Instant::now());
+        }
         Self {
             shared,
             name,
             publisher,
-            window: Window::new(run, position, keeps, limits.window_bytes, limits.hosts),
+            window,
+            receivers,
             ids: Head {
                 origin: origin(&shared.host),
                 epoch: receiver.segment_id(),
@@ -309,10 +319,25 @@ impl<'a> Exporter<'a> {
         if host == self.shared.host {
             return;
         }
+        let known = self.window.remotes().len();
         if self.window.acknowledged(host, ack, Instant::now()) {
             self.beat();
         }
+        if self.window.remotes().len() != known {
+            self.note_receivers();
+        }
         self.resend();
+    }
+
+    fn note_receivers(&self) {
+        let hosts: String = self
+            .window
+            .remotes()
+            .keys()
+            .map(|host| format!("{host}\n"))
+            .collect();
+        // Without the file the next run begins with those that answer.
+        _ = std::fs::write(&self.receivers, hosts);
     }
 
     fn resend(&mut self) {
@@ -323,11 +348,14 @@ impl<'a> Exporter<'a> {
     }
 
     fn tick(&mut self) {
-        for host in self
+        let lost = self
             .window
-            .expire(Instant::now(), self.shared.limits.lost_after())
-        {
-            self.shared.remove_row(Direction::Export, self.name, &host);
+            .expire(Instant::now(), self.shared.limits.lost_after());
+        for host in &lost {
+            self.shared.remove_row(Direction::Export, self.name, host);
+        }
+        if !lost.is_empty() {
+            self.note_receivers();
         }
         self.resend();
         if is_due(&mut self.beat, TICK) {

@@ -71,12 +71,7 @@ async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Result
     let mut sender = builder
         .sender(&name.name)
         .map_err(|error| error.to_string())?;
-    let file = format!(
-        "{}-{}-{}-{host}.record",
-        name.kind.name(),
-        name.name,
-        name.max_len
-    );
+    let file = name.file(&format!("{host}.record"));
     let record = Record::open(&shared.state.join(file))
         .map_err(|error| format!("cannot open the record: {error}"))?;
     let known = record.recover(&sender).await;

@@ -9,7 +9,7 @@
 //! | `ack` | exporter, importer | importer | exporter |
 //! | `job` | importer, exporter | exporter | importer |
 
-use crate::config::Kind;
+use crate::config::{Kind, is_name};
 
 /// What is carried: the segments of one name and layout on all hosts.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -26,6 +26,16 @@ impl Name {
     fn prefix(&self) -> String {
         format!(
             "blitz/1/{}/{}/{}",
+            self.kind.name(),
+            self.name,
+            self.max_len
+        )
+    }
+
+    /// The name of a file of the gateway about this name.
+    pub fn file(&self, ending: &str) -> String {
+        format!(
+            "{}-{}-{}.{ending}",
             self.kind.name(),
             self.name,
             self.max_len
@@ -77,7 +87,8 @@ pub fn parse(key: &str) -> Option<(Name, &str)> {
         _ => return None,
     }
     let exporter = parts.next()?;
-    parts.next().is_none().then_some((
+    let is_whole = parts.next().is_none() && is_name(&name) && is_name(exporter);
+    is_whole.then_some((
         Name {
             kind,
             name,
@@ -85,4 +96,9 @@ pub fn parse(key: &str) -> Option<(Name, &str)> {
         },
         exporter,
     ))
+}
+
+/// Returns the importer of an answer.
+pub fn importer(key: &str) -> Option<&str> {
+    key.rsplit('/').next().filter(|host| is_name(host))
 }

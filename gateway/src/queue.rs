@@ -23,7 +23,7 @@ use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
 use crate::import::Source;
-use crate::keys::Name;
+use crate::keys::{self, Name};
 use crate::shared::{Direction, RETRY, Row, Shared, TICK, is_due, random};
 use crate::wire::{Credit, Done, Frame, Head, Job, JobId, Writer, origin, parse};
 
@@ -199,12 +199,9 @@ async fn exporting(shared: &Shared, name: &Name) -> Result<(), String> {
         .session
         .declare_subscriber(name.ack(&shared.host, "*"))
         .callback(move |sample| {
-            let host = sample
-                .key_expr()
-                .as_str()
-                .rsplit('/')
-                .next()
-                .unwrap_or_default();
+            let Some(host) = keys::importer(sample.key_expr().as_str()) else {
+                return;
+            };
             if let Ok(frame) = parse(&sample.payload().to_bytes()) {
                 of_callback.heard(host, &frame, hosts);
             }

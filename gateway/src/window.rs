@@ -41,6 +41,21 @@ pub struct Remote {
     asks: bool,
 }
 
+impl Remote {
+    fn new(expected: u64, now: Instant) -> Self {
+        Self {
+            expected,
+            received: 0,
+            missing: 0,
+            heard: now,
+            progressed: now,
+            resent: now,
+            synchronised: false,
+            asks: false,
+        }
+    }
+}
+
 /// The window: see the head of the file.
 pub struct Window<F> {
     run: u64,
@@ -108,6 +123,16 @@ impl<F: Clone> Window<F> {
         }
     }
 
+    /// Waits for a receiver that an earlier run of the gateway has known.
+    pub fn expect(&mut self, host: &str, now: Instant) {
+        if self.remotes.len() < self.hosts {
+            let base = self.base().0;
+            self.remotes
+                .entry(host.to_owned())
+                .or_insert_with(|| Remote::new(base, now));
+        }
+    }
+
     /// Notes what a receiver has. Returns whether it needs to hear the state of the sender.
     pub fn acknowledged(&mut self, host: &str, ack: &Ack, now: Instant) -> bool {
         if !self.remotes.contains_key(host) && self.remotes.len() >= self.hosts {
@@ -117,16 +142,7 @@ impl<F: Clone> Window<F> {
         let remote = self
             .remotes
             .entry(host.to_owned())
-            .or_insert_with(|| Remote {
-                expected: base,
-                received: 0,
-                missing: 0,
-                heard: now,
-                progressed: now,
-                resent: now,
-                synchronised: false,
-                asks: false,
-            });
+            .or_insert_with(|| Remote::new(base, now));
         remote.heard = now;
         (remote.received, remote.missing) = (ack.received, ack.missing);
         if ack.run != self.run {
@@ -135,14 +151,16 @@ impl<F: Clone> Window<F> {
             remote.synchronised = false;
             return true;
         }
+        // What was sent before it was there has not arrived.
+        let is_first = !remote.synchronised;
         // A hostile receiver may name anything.
         let expected = ack.expected.clamp(base, next);
-        if expected > remote.expected || !remote.synchronised {
+        if expected > remote.expected || is_first {
             remote.progressed = now;
         }
         remote.synchronised = true;
         remote.expected = remote.expected.max(expected);
-        remote.asks = ack.resend && ack.expected < next;
+        remote.asks = (ack.resend || is_first) && ack.expected < next;
         self.trim();
         false
     }

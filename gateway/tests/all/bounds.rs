@@ -105,6 +105,24 @@ fn a_window_waits_for_the_slowest_that_is_alive() {
 }
 
 #[test]
+fn a_window_waits_for_the_receivers_of_an_earlier_run() {
+    let now = Instant::now();
+    let mut window = Window::new(9, 50, true, 1000, 2);
+    window.expect("one", now);
+    fill(&mut window);
+    assert!(!window.has_room() && window.due(now + Duration::from_secs(1)).is_empty());
+    // It hears of the new run, and gets what was sent before.
+    assert!(window.acknowledged("one", &ack(8, 700), now));
+    assert!(!window.acknowledged("one", &ack(9, 0), now));
+    assert_eq!(window.due(now + Duration::from_secs(1)).len(), 10);
+    assert_eq!(
+        window.expire(now + Duration::from_secs(9), Duration::from_secs(9)),
+        ["one"]
+    );
+    assert!(window.has_room());
+}
+
+#[test]
 fn a_window_without_receivers_or_with_drop_keeps_nothing() {
     let mut window = Window::new(9, 0, true, 1000, 2);
     fill(&mut window);

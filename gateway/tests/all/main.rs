@@ -2,5 +2,6 @@
 
 mod bounds;
 mod config;
+mod keys;
 mod sequence;
 mod wire;
