@@ -358,6 +358,10 @@ pub enum RecvError {
     Disconnected,
     /// This many messages were dropped because the ring was full.
     Lagged(u64),
+    /// This many messages of a sender on another machine did not arrive: a sender has
+    /// reported it with [`Loan::send_gap`](crate::Loan::send_gap). Each receiver sees the
+    /// report once, in its place among the messages.
+    Gap(u64),
     /// The buffer is too short for the message, which can be received again.
     TooShort {
         /// The message's length in bytes.
@@ -386,6 +390,7 @@ impl fmt::Display for RecvError {
             Self::TimedOut => f.write_str("there was no message until the deadline"),
             Self::Disconnected => f.write_str("there is no message and no sender"),
             Self::Lagged(count) => write!(f, "{count} messages were dropped before"),
+            Self::Gap(count) => write!(f, "{count} messages from another machine are missing"),
             Self::TooShort { len } => write!(f, "the message has {len} bytes: more than fit"),
             Self::WrongLength { len, expected } => {
                 write!(

@@ -123,6 +123,8 @@ mod kind;
 mod kinds;
 #[cfg(not(loom))]
 mod loan;
+#[cfg(not(loom))]
+mod mark;
 mod memory;
 #[cfg(not(loom))]
 mod message;
@@ -195,6 +197,8 @@ pub use plain_of_others::Zerocopy;
 pub use primitive::PrimitiveBuilder;
 #[cfg(not(loom))]
 pub use receiver::Receiver;
+#[cfg(not(loom))]
+pub use ring::MessageState;
 #[cfg(not(loom))]
 pub use semaphore::{Permit, Semaphore};
 #[cfg(not(loom))]

@@ -2,6 +2,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use crate::error::SendError;
+use crate::mark::Mark;
+use crate::ring::Delivery;
 use crate::ring_sender::RingSender;
 
 /// The place of a message that is being written, from [`Sender::loan`](crate::Sender::loan).
@@ -35,15 +37,72 @@ impl<'a> Loan<'a> {
     /// # Errors
     ///
     /// [`SendError::Forked`] and [`SendError::Corrupt`].
-    pub fn send(mut self) -> Result<(), SendError> {
+    pub fn send(self) -> Result<(), SendError> {
+        let word = self.len as u64;
+        self.publish(word)
+    }
+
+    /// Sends the written bytes as a message from another machine:
+    /// [`Message::is_imported`](crate::Message::is_imported) is true for it, so that a
+    /// program that carries messages between machines does not send it back.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    pub fn send_imported(self) -> Result<(), SendError> {
+        let word = Mark::Imported(self.len as u64).word();
+        self.publish(word)
+    }
+
+    /// Reports, in place of a message, that `count` messages of another machine are missing
+    /// here. Each receiver gets [`RecvError::Gap`](crate::RecvError::Gap) once.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::{RecvError, Route};
+    /// # let name = &format!("gap-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "prices";
+    /// # "#;
+    /// let (mut receiver, mut gateway) = (Route::receiver(name)?, Route::sender(name)?);
+    /// gateway.loan(0)?.send_gap(3)?;
+    /// gateway.send(b"the fifth")?;
+    /// assert_eq!(receiver.recv().unwrap_err(), RecvError::Gap(3));
+    /// assert_eq!(*receiver.recv()?, *b"the fifth");
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    ///
+    /// # Panics
+    ///
+    /// Panics in a queue, where each message goes to one receiver only, and if `count` is
+    /// 2^62 or more.
+    pub fn send_gap(self, count: u64) -> Result<(), SendError> {
+        let kind = self.sender.endpoint.segment.settings.kind;
+        assert!(kind.delivery() == Delivery::Every, "a queue has no gaps");
+        assert!(count < Mark::LIMIT, "a gap of {count} messages");
+        self.publish(Mark::Gap(count).word())
+    }
+
+    /// Returns the position that the message will have: see
+    /// [`Message::position`](crate::Message::position).
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn publish(mut self, word: u64) -> Result<(), SendError> {
         self.sent = true;
         if self.sender.endpoint.is_forked() {
-            Err(SendError::Forked)
-        } else if self.in_place {
-            self.sender.publish(self.position, self.len)
-        } else {
-            self.sender.publish_buffer(self.position, self.len)
+            return Err(SendError::Forked);
         }
+        if !self.in_place {
+            self.sender.write_buffer(self.position, self.len);
+        }
+        self.sender.publish_word(self.position, word)
     }
 
     /// Shortens the message to its first `len` bytes.

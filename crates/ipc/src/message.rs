@@ -22,6 +22,24 @@ impl<'a> Message<'a> {
     pub(crate) fn new(receiver: &'a mut RingReceiver) -> Self {
         Self { receiver }
     }
+
+    /// Returns the message's position: each message, and each place whose sender gave up or
+    /// died, counts from 0 in this segment. Together with
+    /// [`segment_id`](crate::Receiver::segment_id) it identifies the message for ever.
+    pub fn position(&self) -> u64 {
+        self.receiver.held_position().0
+    }
+
+    /// Returns what [`Receiver::skipped`](crate::Receiver::skipped) would return.
+    pub fn skipped(&self) -> u64 {
+        self.receiver.skipped()
+    }
+
+    /// Returns whether the message came from another machine: see
+    /// [`Loan::send_imported`](crate::Loan::send_imported).
+    pub fn is_imported(&self) -> bool {
+        self.receiver.held_position().1
+    }
 }
 
 impl Deref for Message<'_> {

@@ -294,6 +294,25 @@ impl Receiver {
         self.settings().kind
     }
 
+    /// Returns a random number that tells this segment from earlier and later ones with the
+    /// same name.
+    pub fn segment_id(&self) -> u64 {
+        self.ring.endpoint.segment.id()
+    }
+
+    /// Returns the position at which this receiver of a route or channel goes on: see
+    /// [`Message::position`].
+    pub fn next_position(&self) -> u64 {
+        self.ring.next_position()
+    }
+
+    /// Returns how many places without a message this receiver of a route or channel has
+    /// passed: their senders gave up or died. Positions that it misses for another reason
+    /// were overwritten.
+    pub fn skipped(&self) -> u64 {
+        self.ring.skipped()
+    }
+
     fn settings(&self) -> &Settings {
         &self.ring.endpoint.segment.settings
     }

@@ -9,6 +9,7 @@ use blitz_io_futex::atomic::Ordering;
 use crate::endpoint::{Endpoint, Senders};
 use crate::error::RecvError;
 use crate::kind::WhenFull;
+use crate::mark::Mark;
 use crate::ring::{Awaited, Corrupt, Cursor, Delivery, Look, Take};
 use crate::wait::{Settled, Waiter};
 
@@ -23,6 +24,8 @@ pub(crate) struct RingReceiver {
     searched: u64,
     /// Route and channel: no sender waits for this receiver.
     observes: bool,
+    /// How many positions without a message the cursor has passed.
+    skipped: u64,
     /// The message that was received and not released.
     held: Option<Held>,
     /// The copy of a message that may be overwritten.
@@ -37,6 +40,8 @@ struct Held {
     len: usize,
     /// Whether it is in the receiver's buffer.
     copied: bool,
+    /// Whether it came from another machine.
+    imported: bool,
 }
 
 impl Waiter for RingReceiver {
@@ -108,6 +113,7 @@ impl RingReceiver {
             safe,
             searched: 0,
             observes,
+            skipped: 0,
             held: None,
             buffer: Vec::new(),
             senders,
@@ -146,7 +152,10 @@ impl RingReceiver {
                     }
                     self.held = None;
                 }
-                Look::Skip => self.move_on(),
+                Look::Skip => {
+                    self.skipped += 1;
+                    self.move_on();
+                }
                 Look::Empty | Look::Claimed => return Ok(None),
                 Look::Overwritten if self.may_be_overwritten() => self.skip_overwritten()?,
                 Look::Overwritten | Look::Corrupt => return Err(self.endpoint.found_corrupt()),
@@ -197,19 +206,42 @@ impl RingReceiver {
         let length = ring.memory.length(ring.index(position));
         let len = length.load(Ordering::Relaxed);
         if len > self.endpoint.segment.settings.max_len as u64 {
-            // It was read from a place that is being overwritten right now, or a hostile
-            // participant wrote it.
-            if self.may_be_overwritten() && !ring.is_still_ready(position) {
-                return self.hold_nothing(position);
-            }
-            return Err(self.endpoint.found_corrupt());
+            return self.hold_marked(position, len);
         }
         self.held = Some(Held {
             position,
             len: len as usize,
             copied: false,
+            imported: false,
         });
         Ok(())
+    }
+
+    /// Holds a message from another machine, or reports a gap: see `mark.rs`.
+    #[cold]
+    fn hold_marked(&mut self, position: u64, word: u64) -> Result<(), RecvError> {
+        let ring = &self.endpoint.segment.ring;
+        if self.may_be_overwritten() && !ring.is_still_ready(position) {
+            return self.hold_nothing(position);
+        }
+        let max_len = self.endpoint.segment.settings.max_len;
+        match Mark::of(word) {
+            Mark::Imported(len) if len <= max_len as u64 => {
+                self.held = Some(Held {
+                    position,
+                    len: len as usize,
+                    copied: false,
+                    imported: true,
+                });
+                Ok(())
+            }
+            Mark::Gap(count) if self.delivery() == Delivery::Every => {
+                self.move_on();
+                Err(RecvError::Gap(count))
+            }
+            // A hostile participant wrote it.
+            _ => Err(self.endpoint.found_corrupt()),
+        }
     }
 
     /// Holds a message that will be found overwritten when it is copied.
@@ -219,6 +251,7 @@ impl RingReceiver {
             position,
             len: 0,
             copied: false,
+            imported: false,
         });
         Ok(())
     }
@@ -250,6 +283,20 @@ impl RingReceiver {
         // The cursor or the stamp keeps away every sender that keeps the protocol; the
         // documentation of `Message` warns about others.
         unsafe { std::slice::from_raw_parts(bytes.as_ptr(), held.len) }
+    }
+
+    /// Returns the position of the held message, and whether it is from another machine.
+    pub(crate) fn held_position(&self) -> (u64, bool) {
+        self.held
+            .map_or((0, false), |held| (held.position, held.imported))
+    }
+
+    pub(crate) fn next_position(&self) -> u64 {
+        self.cursor
+    }
+
+    pub(crate) fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Ends the use of the held message.

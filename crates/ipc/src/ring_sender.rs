@@ -164,12 +164,11 @@ impl RingSender {
         self.publish(position, message.len())
     }
 
-    /// Sends the first `len` bytes of a loan that was written into the buffer.
-    pub(crate) fn publish_buffer(&mut self, position: u64, len: usize) -> Result<(), SendError> {
+    /// Copies the first `len` bytes of a loan that was written into the buffer.
+    pub(crate) fn write_buffer(&mut self, position: u64, len: usize) {
         let ring = &self.endpoint.segment.ring;
         let index = ring.index(position);
         ring.memory.write(index, &self.buffer[..len], false);
-        self.publish(position, len)
     }
 
     pub(crate) fn buffer(&self) -> &[u8] {
@@ -183,10 +182,17 @@ impl RingSender {
     /// Makes the claimed message visible.
     #[inline]
     pub(crate) fn publish(&mut self, position: u64, len: usize) -> Result<(), SendError> {
+        self.publish_word(position, len as u64)
+    }
+
+    /// Makes the claimed message visible, with this word in place of its length: see
+    /// `mark.rs`.
+    #[inline]
+    pub(crate) fn publish_word(&mut self, position: u64, word: u64) -> Result<(), SendError> {
         self.claimed = None;
         let ring = &self.endpoint.segment.ring;
         let length = ring.memory.length(ring.index(position));
-        length.store(len as u64, Ordering::Relaxed);
+        length.store(word, Ordering::Relaxed);
         let published = ring.publish(self.endpoint.me, position);
         self.endpoint.checked::<_, SendError>(published)?;
         self.endpoint.segment.notify_published(position);

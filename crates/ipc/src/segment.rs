@@ -155,6 +155,11 @@ impl Segment {
         Ok(segment)
     }
 
+    /// Returns the random number of this segment.
+    pub(crate) fn id(&self) -> u64 {
+        self.ring.memory.header(header::ID).load(Ordering::Relaxed)
+    }
+
     /// Maps a segment that is complete. See [`map`](Self::map) for `mapped`.
     pub(crate) fn map_existing(
         file: SegmentFile,

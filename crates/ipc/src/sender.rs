@@ -9,6 +9,7 @@ use crate::endpoint::Endpoint;
 use crate::error::SendError;
 use crate::kind::Kind;
 use crate::loan::Loan;
+use crate::ring::MessageState;
 use crate::ring_sender::RingSender;
 use crate::settings::Settings;
 use crate::wait::Wait;
@@ -261,6 +262,35 @@ impl Sender {
     /// Returns how messages find their receivers.
     pub fn kind(&self) -> Kind {
         self.settings().kind
+    }
+
+    /// Returns a random number that tells this segment from earlier and later ones with the
+    /// same name.
+    pub fn segment_id(&self) -> u64 {
+        self.ring.endpoint.segment.id()
+    }
+
+    /// Returns the state of the message at `position`, of any sender.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::{MessageState, Queue};
+    /// # let name = &format!("state-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "jobs";
+    /// # "#;
+    /// let (mut sender, mut worker) = (Queue::sender(name)?, Queue::receiver(name)?);
+    /// sender.send(b"sweep")?;
+    /// let job = worker.recv()?;
+    /// let position = job.position();
+    /// assert_eq!(sender.message_state(position), MessageState::Sent);
+    /// drop(job);
+    /// assert_eq!(sender.message_state(position), MessageState::Consumed);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn message_state(&self, position: u64) -> MessageState {
+        self.ring.endpoint.segment.ring.state(position)
     }
 
     fn settings(&self) -> &Settings {

@@ -1,5 +1,8 @@
 //! The settings that are fixed when a segment is made, and their form in the header.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
 use crate::error::Error;
 use crate::kind::{Kind, WhenFull};
 use crate::memory::{ENTRY_LEN, Layout, Memory, header};
@@ -19,7 +22,7 @@ pub(crate) struct Settings {
 /// "blitzipc", as a word.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"blitzipc");
 /// The version of the layout and of the protocol.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 impl Settings {
     pub(crate) fn participants(&self) -> usize {
@@ -83,6 +86,7 @@ impl Settings {
         memory.header(header::VERSION).store(VERSION, Relaxed);
         memory.header(header::LAYOUT).store(self.hash(), Relaxed);
         memory.header(header::SIZE).store(size as u64, Relaxed);
+        memory.header(header::ID).store(random(), Relaxed);
         memory.header(header::READY).store(1, Release);
     }
 
@@ -148,4 +152,9 @@ impl Settings {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             })
     }
+}
+
+/// Returns a random number that is not 0, to tell a segment from earlier ones of its name.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish().max(1)
 }

@@ -32,6 +32,7 @@ pub(crate) mod header {
     pub(crate) const SENDERS: usize = 80;
     pub(crate) const RECEIVERS: usize = 88;
     pub(crate) const SENDERS_SEEN: usize = 96;
+    pub(crate) const ID: usize = 104;
     /// How long a file must be to hold the words above.
     pub(crate) const LEN: usize = 1024;
 }

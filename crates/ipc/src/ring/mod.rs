@@ -94,6 +94,8 @@ mod broadcast;
 mod exclusive;
 mod send;
 mod stamp;
+#[cfg(not(loom))]
+mod state;
 mod take;
 mod wake;
 
@@ -107,6 +109,8 @@ pub(crate) use broadcast::Look;
 pub(crate) use exclusive::Exclusive;
 pub(crate) use send::Claim;
 pub(crate) use stamp::{MAX_PARTICIPANTS, Phase, Stamp};
+#[cfg(not(loom))]
+pub use state::MessageState;
 pub(crate) use take::Take;
 pub(crate) use wake::Awaited;
 

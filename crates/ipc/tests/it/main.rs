@@ -7,6 +7,7 @@ mod common;
 
 mod awaiting;
 mod basics;
+mod carried;
 mod crash;
 mod fork;
 mod hostile;

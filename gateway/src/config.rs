@@ -1,0 +1,457 @@
+//! The configuration: one TOML file. Nothing that it does not name leaves the host or enters it.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// The configuration that `--print-default` prints.
+pub const DEFAULT: &str = include_str!("default.toml");
+
+/// One host's configuration.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The name of this host, which no other gateway has.
+    pub host: String,
+    /// Where the gateway keeps its records, its lock and its socket. By default `gateway` in the
+    /// directory of segments.
+    pub state: Option<PathBuf>,
+    /// The directory of segments. By default the user's: see
+    /// [`Builder::directory`](blitz_io::ipc::Builder::directory).
+    pub directory: Option<PathBuf>,
+    /// How gateways find and reach each other.
+    #[serde(default)]
+    pub network: Network,
+    /// Bounds of memory and time.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What leaves this host.
+    #[serde(default, rename = "export")]
+    pub exports: Vec<Export>,
+    /// What enters this host.
+    #[serde(default, rename = "import")]
+    pub imports: Vec<Import>,
+}
+
+/// How gateways find and reach each other.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Network {
+    /// `peer` (the default), `client` (of a router) or `router`.
+    pub mode: Mode,
+    /// Addresses to listen on, such as `tls/0.0.0.0:7447`.
+    pub listen: Vec<String>,
+    /// Addresses of other gateways or routers.
+    pub connect: Vec<String>,
+    /// Whether to find others by multicast.
+    pub discovery: bool,
+    /// Certificates for the addresses that begin with `tls` or `quic`.
+    pub tls: Option<Tls>,
+}
+
+/// The part of a host in the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// It reaches others directly.
+    #[default]
+    Peer,
+    /// It reaches others through the router that it connects to.
+    Client,
+    /// It passes on what others send.
+    Router,
+}
+
+impl Mode {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Peer => "peer",
+            Self::Client => "client",
+            Self::Router => "router",
+        }
+    }
+}
+
+/// Files in PEM format. Both sides show a certificate that the authority has signed.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tls {
+    /// The certificate of the authority.
+    pub authority: PathBuf,
+    /// This host's certificate.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// Bounds of memory and time.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Limits {
+    /// Bytes that an export with the policy `block` keeps until they are acknowledged. One
+    /// message is always allowed.
+    pub window_bytes: usize,
+    /// Bytes that arrive for one name from one host and wait to be delivered.
+    pub inbox_bytes: usize,
+    /// After this time without a sign of life, a sender no longer waits for a remote receiver.
+    #[serde(rename = "lost-after-ms")]
+    pub lost_after_ms: u64,
+    /// How many names, and how many remote hosts of each, the gateway serves.
+    pub names: usize,
+    /// See `names`.
+    pub hosts: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            window_bytes: 4 << 20,
+            inbox_bytes: 16 << 20,
+            lost_after_ms: 30_000,
+            names: 256,
+            hosts: 64,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns `lost-after-ms` as a duration.
+    pub fn lost_after(&self) -> Duration {
+        Duration::from_millis(self.lost_after_ms)
+    }
+}
+
+/// How messages find their receivers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// See [`blitz_io::ipc::Route`].
+    Route,
+    /// See [`blitz_io::ipc::Channel`].
+    Channel,
+    /// See [`blitz_io::ipc::Queue`].
+    Queue,
+}
+
+impl Kind {
+    /// Returns the settings of a segment of this kind.
+    pub fn builder(self) -> blitz_io::ipc::Builder {
+        match self {
+            Self::Route => blitz_io::ipc::Route::builder(),
+            Self::Channel => blitz_io::ipc::Channel::builder(),
+            Self::Queue => blitz_io::ipc::Queue::builder(),
+        }
+    }
+
+    /// Returns its name, as in the file and in keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Route => "route",
+            Self::Channel => "channel",
+            Self::Queue => "queue",
+        }
+    }
+}
+
+/// What a sender does when remote receivers are slow.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// It waits for the slowest.
+    #[default]
+    Block,
+    /// It never waits; what does not arrive is reported as a gap.
+    Drop,
+}
+
+/// A name, or a pattern of names, that leaves this host.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Export {
+    /// The kind.
+    pub kind: Kind,
+    /// The name; `*` stands for any characters.
+    pub name: String,
+    /// The policy. A queue has none: it never drops.
+    pub policy: Option<Policy>,
+}
+
+/// A name, or a pattern of names, that enters this host.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Import {
+    /// The kind.
+    pub kind: Kind,
+    /// The name; `*` stands for any characters.
+    pub name: String,
+    /// The hosts from which it may come. By default all.
+    pub from: Option<Vec<String>>,
+    /// How many messages the local segment holds, if the gateway makes it.
+    pub capacity: Option<usize>,
+    /// In a queue: whether each item begins with its identity of 24 bytes, so that a consumer
+    /// can drop a repeat.
+    #[serde(default)]
+    pub identity: bool,
+}
+
+impl Import {
+    /// Returns whether messages of this host are allowed.
+    pub fn allows(&self, host: &str) -> bool {
+        self.from
+            .as_ref()
+            .is_none_or(|hosts| hosts.iter().any(|allowed| allowed == host))
+    }
+}
+
+/// Why a file is not a configuration.
+#[derive(Debug)]
+pub enum Error {
+    /// It cannot be read.
+    Read(PathBuf, std::io::Error),
+    /// It is not TOML, or has a setting that does not exist or is of another type.
+    Syntax(toml::de::Error),
+    /// A setting has a value that it cannot have.
+    Value {
+        /// The setting.
+        setting: String,
+        /// What is wrong with it, and how to correct it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Syntax(error) => error.fmt(f),
+            Self::Value { setting, reason } => write!(f, "{setting}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Config {
+    /// Reads and checks the file at `path`, and that the files which it names can be read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] names the setting and how to correct it.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Error::Read(path.to_owned(), error))?;
+        let config = Self::parse(&text)?;
+        if let Some(tls) = &config.network.tls {
+            for file in [&tls.authority, &tls.certificate, &tls.key] {
+                std::fs::File::open(file).map_err(|error| Error::Read(file.clone(), error))?;
+            }
+        }
+        Ok(config)
+    }
+
+    /// Parses and checks a configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let config: Self = toml::from_str(text).map_err(Error::Syntax)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        check_name("host", &self.host, false)?;
+        self.network.check()?;
+        let limits = [
+            ("window-bytes", self.limits.window_bytes, 64 << 10),
+            (
+                "inbox-bytes",
+                self.limits.inbox_bytes,
+                2 * self.limits.window_bytes,
+            ),
+            ("lost-after-ms", self.limits.lost_after_ms as usize, 1000),
+            ("names", self.limits.names, 1),
+            ("hosts", self.limits.hosts, 1),
+        ];
+        for (setting, value, least) in limits {
+            if value < least {
+                return fault(
+                    format!("limits.{setting}"),
+                    format!("must be at least {least}"),
+                );
+            }
+        }
+        let mut seen = HashSet::new();
+        for (number, export) in self.exports.iter().enumerate() {
+            let setting = |name| format!("export[{number}].{name}");
+            check_name(&setting("name"), &export.name, true)?;
+            if export.kind == Kind::Queue && export.policy.is_some() {
+                return fault(
+                    setting("policy"),
+                    "a queue has none: it never drops an item; leave it out",
+                );
+            }
+            if !seen.insert((true, export.kind, &export.name)) {
+                return fault(
+                    setting("name"),
+                    format!("{} is exported twice", export.name),
+                );
+            }
+        }
+        for (number, import) in self.imports.iter().enumerate() {
+            let setting = |name| format!("import[{number}].{name}");
+            check_name(&setting("name"), &import.name, true)?;
+            if !seen.insert((false, import.kind, &import.name)) {
+                return fault(
+                    setting("name"),
+                    format!("{} is imported twice", import.name),
+                );
+            }
+            if import.identity && import.kind != Kind::Queue {
+                return fault(
+                    setting("identity"),
+                    "only items of a queue have one; leave it out",
+                );
+            }
+            for host in import.from.iter().flatten() {
+                check_name(&setting("from"), host, false)?;
+            }
+            if import.from.as_ref().is_some_and(Vec::is_empty) {
+                return fault(setting("from"), "names no host; leave it out to allow all");
+            }
+            let both = |export: &&Export| {
+                export.kind == import.kind && overlaps(&export.name, &import.name)
+            };
+            if let Some(export) = self
+                .exports
+                .iter()
+                .find(both)
+                .filter(|_| import.kind != Kind::Channel)
+            {
+                return fault(
+                    setting("name"),
+                    format!(
+                        "{} is imported, and {} exported: only a channel can be both, since a route has one \
+                         sender, and an item of a queue would go back and forth",
+                        import.name, export.name
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the directory for records, lock and socket.
+    pub fn state_directory(&self) -> Option<PathBuf> {
+        self.state.clone().or_else(|| {
+            self.directory
+                .as_ref()
+                .map(|directory| directory.join("gateway"))
+        })
+    }
+}
+
+impl Network {
+    fn check(&self) -> Result<(), Error> {
+        if self.listen.is_empty() && self.connect.is_empty() && !self.discovery {
+            return fault(
+                "network",
+                "has no address in listen or connect, and discovery is off: nothing can be reached",
+            );
+        }
+        for (setting, addresses) in [("listen", &self.listen), ("connect", &self.connect)] {
+            for address in addresses {
+                let setting = format!("network.{setting}");
+                let Some((protocol, rest)) = address.split_once('/') else {
+                    return fault(
+                        setting,
+                        format!("{address:?} is no address; write, for example, tcp/10.0.0.1:7447"),
+                    );
+                };
+                if !["tcp", "tls", "quic", "unixsock-stream"].contains(&protocol) || rest.is_empty()
+                {
+                    return fault(
+                        setting,
+                        format!(
+                            "{address:?} must begin with tcp/, tls/, quic/ or unixsock-stream/"
+                        ),
+                    );
+                }
+                if ["tls", "quic"].contains(&protocol) && self.tls.is_none() {
+                    return fault(
+                        "network.tls",
+                        format!("is missing, and {address} needs certificates"),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fault<T>(setting: impl Into<String>, reason: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Value {
+        setting: setting.into(),
+        reason: reason.into(),
+    })
+}
+
+/// Returns whether a host or a segment can have this name.
+pub fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(allowed)
+}
+
+fn check_name(setting: &str, name: &str, pattern: bool) -> Result<(), Error> {
+    let plain = if pattern {
+        name.replace('*', "x")
+    } else {
+        name.to_owned()
+    };
+    if !is_name(&plain) {
+        return fault(
+            setting,
+            format!(
+                "{name:?} must have 1 to 200 letters, digits, '-', '_' and '.', and begin with no '.'"
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Returns whether `name` matches `pattern`, in which `*` stands for any characters.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut in_name) = (0, 0);
+    // Where to go on after the last `*` if the rest does not match.
+    let mut back = None;
+    while in_name < name.len() {
+        if pattern.get(at) == Some(&b'*') {
+            back = Some((at + 1, in_name));
+            at += 1;
+        } else if pattern.get(at) == Some(&name[in_name]) {
+            at += 1;
+            in_name += 1;
+        } else if let Some((after_star, from)) = back {
+            back = Some((after_star, from + 1));
+            (at, in_name) = (after_star, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|&c| c == b'*')
+}
+
+/// Returns whether a name may match both patterns. It may return `true` where none does.
+fn overlaps(one: &str, other: &str) -> bool {
+    match (one.split_once('*'), other.split_once('*')) {
+        (None, _) => matches(other, one),
+        (_, None) => matches(one, other),
+        (Some((one, _)), Some((other, _))) => one.starts_with(other) || other.starts_with(one),
+    }
+}

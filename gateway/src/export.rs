@@ -1,0 +1,380 @@
+//! Sends the messages of one local route or channel to all hosts that import it.
+//!
+//! The task is a receiver of the segment. With the policy `block` it stops to receive while its
+//! window is full, so the ring becomes full and the local senders wait. With `drop` it never
+//! stops.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use blitz_io::ipc::{Error, Message, Receiver, RecvError};
+use blitz_io::sync::{CancellationToken, mpsc};
+use blitz_io::{select, time};
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::CongestionControl;
+
+use crate::config::Policy;
+use crate::keys::{self, Name};
+use crate::shared::{Direction, RETRY, Shared, TICK, is_due, random};
+use crate::window::Window;
+use crate::wire::{Ack, Frame, Head, Item, Piece, Writer, origin, parse};
+
+/// A frame of several messages is no longer than this, unless one message is.
+const BATCH: usize = 32 << 10;
+/// Longer messages are sent in pieces of this length.
+const PIECE: usize = 128 << 10;
+/// Acknowledgements that wait for the task. They are cumulative: one that finds no room is
+/// followed by another.
+const ACKS: usize = 1024;
+
+/// Exports until it is cancelled.
+pub async fn run(shared: Arc<Shared>, name: Name, policy: Policy, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        let result = select! {
+            result = export(&shared, &name, policy) => result,
+            () = stop.cancelled() => break,
+        };
+        if let Err(error) = result {
+            shared.row(Direction::Export, &name, "", |row| row.error = error);
+            time::sleep(RETRY).await;
+        }
+    }
+    shared.remove_row(Direction::Export, &name, "");
+}
+
+async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), String> {
+    let builder = shared.builder(name).with_history(true).must_exist(true);
+    let mut receiver = match builder.receiver(&name.name) {
+        // It has gone; the scan starts this task again when it is back.
+        Err(Error::NotFound { .. }) => std::future::pending().await,
+        other => other.map_err(|error| error.to_string())?,
+    };
+    let (acks, mut incoming) = mpsc::channel(ACKS);
+    let _subscriber = shared
+        .session
+        .declare_subscriber(name.ack(&shared.host, "*"))
+        .callback(move |sample| {
+            let Some(host) = keys::importer(sample.key_expr().as_str()) else {
+                return;
+            };
+            if let Ok(Frame::Ack(ack)) = parse(&sample.payload().to_bytes()) {
+                _ = acks.try_send((host.to_owned(), ack));
+            }
+        })
+        .await
+        .map_err(|error| error.to_string())?;
+    let publisher = shared
+        .session
+        .declare_publisher(name.data(&shared.host))
+        .congestion_control(match policy {
+            Policy::Block => CongestionControl::Block,
+            Policy::Drop => CongestionControl::Drop,
+        })
+        .express(true)
+        .await
+        .map_err(|error| error.to_string())?;
+    let mut exporter = Exporter::new(shared, name, policy, &receiver, publisher);
+    exporter.beat();
+    let mut tick = time::interval(TICK);
+    let mut next = Next::More;
+    loop {
+        let receives = exporter.window.has_room() && next != Next::Over;
+        select! {
+            biased;
+            Some((host, ack)) = incoming.recv() => {
+                exporter.acknowledged(&host, &ack);
+                continue;
+            }
+            _ = tick.tick() => {
+                next = Next::More;
+                exporter.tick();
+                continue;
+            }
+            result = receiver.recv_async(), if receives => next = exporter.take(result)?,
+        }
+        while next == Next::More && exporter.wants_more() {
+            next = exporter.take(receiver.try_recv())?;
+        }
+        exporter.flush();
+    }
+}
+
+/// What a receiver of the segment is to do next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    More,
+    /// Wait for a message.
+    Wait,
+    /// Wait for a sender.
+    Over,
+}
+
+struct Exporter<'a> {
+    shared: &'a Shared,
+    name: &'a Name,
+    publisher: Publisher<'a>,
+    window: Window<ZBytes>,
+    /// The file with the hosts of the receivers, so that the next run waits for them.
+    receivers: PathBuf,
+    ids: Head,
+    batch: Option<Batch>,
+    /// The ordinal and the position after the last message.
+    next: (u64, u64),
+    /// Positions since then that have no message of a local sender, but an imported one.
+    foreign: u64,
+    /// See [`Receiver::skipped`], at the last message.
+    skipped: u64,
+    sent: Sent,
+    beat: Instant,
+}
+
+/// The batch that is being filled, with the ordinal and position before its first message.
+struct Batch {
+    writer: Writer,
+    first: (u64, u64),
+}
+
+/// Counters of a run.
+#[derive(Default)]
+struct Sent {
+    messages: u64,
+    bytes: u64,
+    lost: u64,
+    repeats: u64,
+}
+
+impl<'a> Exporter<'a> {
+    fn new(
+        shared: &'a Shared,
+        name: &'a Name,
+        policy: Policy,
+        receiver: &Receiver,
+        publisher: Publisher<'a>,
+    ) -> Self {
+        let (run, position) = (random(), receiver.next_position());
+        let limits = &shared.limits;
+        let keeps = policy == Policy::Block;
+        shared.row(Direction::Export, name, "", |row| row.error.clear());
+        let mut window = Window::new(run, position, keeps, limits.window_bytes, limits.hosts);
+        let receivers = shared.state.join(name.file("receivers"));
+        // Without the file, or if it is not whole, no receiver is waited for before it answers.
+        for host in std::fs::read_to_string(&receivers)
+            .unwrap_or_default()
+            .lines()
+        {
+            window.expect(host, Instant::now());
+        }
+        Self {
+            shared,
+            name,
+            publisher,
+            window,
+            receivers,
+            ids: Head {
+                origin: origin(&shared.host),
+                epoch: receiver.segment_id(),
+                run,
+                ..Head::default()
+            },
+            batch: None,
+            next: (0, position),
+            foreign: 0,
+            skipped: receiver.skipped(),
+            sent: Sent::default(),
+            beat: Instant::now(),
+        }
+    }
+
+    /// Takes what the receiver of the segment has returned.
+    fn take(&mut self, result: Result<Message<'_>, RecvError>) -> Result<Next, String> {
+        match result {
+            Ok(message) if message.is_imported() => self.foreign += 1,
+            Ok(message) => self.add(&message),
+            // The report of a gap, from another host.
+            Err(RecvError::Gap(_)) => self.foreign += 1,
+            // The next message tells by its position how many were lost.
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Empty) => return Ok(Next::Wait),
+            Err(RecvError::Disconnected) => return Ok(Next::Over),
+            Err(error) => return Err(error.to_string()),
+        }
+        Ok(Next::More)
+    }
+
+    /// Whether there is a batch with room.
+    fn wants_more(&self) -> bool {
+        self.batch
+            .as_ref()
+            .is_some_and(|batch| batch.writer.len() < BATCH)
+    }
+
+    fn add(&mut self, message: &Message<'_>) {
+        let first = self.next;
+        let position = message.position();
+        let distance = position.saturating_sub(first.1);
+        let skip = (message.skipped() - self.skipped + self.foreign).min(distance);
+        let lost = distance - skip;
+        // A ring has at most 2^30 places, so both fit unless a run lasts that long without a
+        // message; then the rest counts as neither, and the receiver sees it by the position.
+        let (skip, lost) = (
+            u32::try_from(skip).unwrap_or(u32::MAX),
+            u32::try_from(lost).unwrap_or(u32::MAX),
+        );
+        if self
+            .batch
+            .as_ref()
+            .is_some_and(|batch| batch.writer.len() + message.len() > BATCH)
+        {
+            self.flush();
+        }
+        self.skipped = message.skipped();
+        self.foreign = 0;
+        self.sent.messages += 1;
+        self.sent.bytes += message.len() as u64;
+        self.sent.lost += u64::from(lost);
+        let next = (first.0 + u64::from(lost) + 1, position + 1);
+        if message.len() > PIECE {
+            self.flush();
+            self.next = next;
+            self.send_pieces(first, skip, lost, message);
+            return;
+        }
+        let head = self.head(first);
+        let batch = self.batch.get_or_insert_with(|| Batch {
+            writer: Writer::batch(&head, Writer::item_len(message.len())),
+            first,
+        });
+        batch.writer.item(Item {
+            skip,
+            lost,
+            bytes: message,
+        });
+        self.next = next;
+    }
+
+    fn send_pieces(&mut self, first: (u64, u64), skip: u32, lost: u32, message: &[u8]) {
+        let total = message.len() as u64;
+        let head = self.head(first);
+        for (number, bytes) in message.chunks(PIECE).enumerate() {
+            let offset = (number * PIECE) as u64;
+            let frame = Writer::piece(
+                &head,
+                &Piece {
+                    skip,
+                    lost,
+                    total,
+                    offset,
+                    bytes,
+                },
+            );
+            self.send(first, frame);
+        }
+    }
+
+    /// Sends the batch.
+    fn flush(&mut self) {
+        if let Some(batch) = self.batch.take() {
+            self.send(batch.first, batch.writer.finish());
+        }
+    }
+
+    /// Sends a frame of the messages from `first` to the last one, and keeps it in the window.
+    fn send(&mut self, first: (u64, u64), frame: Vec<u8>) {
+        let len = frame.len();
+        let frame = ZBytes::from(frame);
+        self.window.push(first, self.next, frame.clone(), len);
+        self.publish(frame);
+    }
+
+    /// With the policy `block` this waits while the network is slow. The runtime gives the other
+    /// tasks of a thread that waits to another one.
+    fn publish(&self, frame: ZBytes) {
+        // A session that was closed ends the gateway; what was not sent is in the window.
+        _ = self.publisher.put(frame).wait();
+    }
+
+    /// Returns the head of a frame that begins with this ordinal and position.
+    fn head(&self, first: (u64, u64)) -> Head {
+        let base = self.window.base();
+        Head {
+            base: base.0,
+            base_position: base.1,
+            ordinal: first.0,
+            position: first.1,
+            ..self.ids
+        }
+    }
+
+    /// Tells all receivers how far this is.
+    fn beat(&mut self) {
+        self.beat = Instant::now();
+        let head = self.head(self.window.next());
+        self.publish(Writer::batch(&head, 0).finish().into());
+    }
+
+    fn acknowledged(&mut self, host: &str, ack: &Ack) {
+        if host == self.shared.host {
+            return;
+        }
+        let known = self.window.remotes().len();
+        if self.window.acknowledged(host, ack, Instant::now()) {
+            self.beat();
+        }
+        if self.window.remotes().len() != known {
+            self.note_receivers();
+        }
+        self.resend();
+    }
+
+    fn note_receivers(&self) {
+        let hosts: String = self
+            .window
+            .remotes()
+            .keys()
+            .map(|host| format!("{host}\n"))
+            .collect();
+        // Without the file the next run begins with those that answer.
+        _ = std::fs::write(&self.receivers, hosts);
+    }
+
+    fn resend(&mut self) {
+        for frame in self.window.due(Instant::now()) {
+            self.sent.repeats += 1;
+            self.publish(frame);
+        }
+    }
+
+    fn tick(&mut self) {
+        let lost = self
+            .window
+            .expire(Instant::now(), self.shared.limits.lost_after());
+        for host in &lost {
+            self.shared.remove_row(Direction::Export, self.name, host);
+        }
+        if !lost.is_empty() {
+            self.note_receivers();
+        }
+        self.resend();
+        if is_due(&mut self.beat, TICK) {
+            self.beat();
+        }
+        let (name, next, sent) = (self.name, self.window.next().0, &self.sent);
+        self.shared.row(Direction::Export, name, "", |row| {
+            (row.messages, row.bytes, row.gaps, row.repeats) =
+                (sent.messages, sent.bytes, sent.lost, sent.repeats);
+            row.lag = self.window.bytes() as u64;
+        });
+        for (host, remote) in self.window.remotes() {
+            self.shared.row(Direction::Export, name, host, |row| {
+                (row.messages, row.gaps, row.lag) = (
+                    remote.received,
+                    remote.missing,
+                    next.saturating_sub(remote.expected),
+                );
+            });
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! One gateway: its session, its tasks, and its configuration, which can be replaced.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use blitz_io::ipc::{self, SegmentInfo};
+use blitz_io::sync::{CancellationToken, mpsc};
+use blitz_io::time;
+use zenoh::Session;
+use zenoh::pubsub::Subscriber;
+
+use crate::config::{Config, Export, Import, Kind, Network, matches};
+use crate::export;
+use crate::import::{self, Source};
+use crate::inbox::Inbox;
+use crate::keys::{self, Name};
+use crate::queue;
+use crate::shared::Shared;
+
+/// How often the gateway looks for segments that it exports.
+const SCAN: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Why a gateway does not start.
+#[derive(Debug)]
+pub struct Error(String);
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A running gateway. Dropping it ends its tasks.
+pub struct Gateway {
+    shared: Arc<Shared>,
+    config: Config,
+    exports: HashMap<Name, Exported>,
+    imports: HashMap<Import, Imported>,
+    sources: Arc<Sources>,
+    _lock: File,
+}
+
+struct Exported {
+    rule: Export,
+    stop: CancellationToken,
+    /// Since when no other process takes part.
+    alone: Option<Instant>,
+}
+
+struct Imported {
+    stop: CancellationToken,
+    _subscribers: Vec<Subscriber<()>>,
+}
+
+/// The inboxes of what is being imported, and the way to start more.
+struct Sources {
+    limit: usize,
+    inbox_bytes: usize,
+    inboxes: Mutex<HashMap<(Name, String), Arc<Inbox>>>,
+    start: mpsc::Sender<(Source, CancellationToken)>,
+}
+
+impl Sources {
+    /// Adds a frame. Called by the engine, so it never waits for anything but this short lock.
+    fn deliver(
+        &self,
+        rule: &Import,
+        stop: &CancellationToken,
+        name: Name,
+        host: &str,
+        frame: &[u8],
+    ) {
+        let mut inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (name, host.to_owned());
+        if let Some(inbox) = inboxes.get(&key) {
+            inbox.push(frame);
+        } else if inboxes.len() < self.limit && !stop.is_cancelled() {
+            let inbox = Arc::new(Inbox::new(self.inbox_bytes));
+            inbox.push(frame);
+            let (name, host) = key.clone();
+            let source = Source {
+                name,
+                host,
+                rule: rule.clone(),
+                inbox: inbox.clone(),
+            };
+            // If there is no room, the next frame tries again.
+            if self.start.try_send((source, stop.clone())).is_ok() {
+                inboxes.insert(key, inbox);
+            }
+        }
+    }
+
+    fn remove(&self, source: &Source) {
+        let mut inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
+        inboxes.remove(&(source.name.clone(), source.host.clone()));
+    }
+}
+
+impl Gateway {
+    /// Starts a gateway, in a runtime with several workers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if another gateway uses the same directory of records, or the engine cannot
+    /// start with this configuration.
+    pub async fn start(config: Config) -> Result<Self, Error> {
+        let state = match config.state_directory() {
+            Some(state) => state,
+            None => user_directory()?.join("gateway"),
+        };
+        let lock = lock(&state)?;
+        let session = open(&config.network).await?;
+        let shared = Arc::new(Shared::new(session, &config, state));
+        let (start, mut starts) = mpsc::channel::<(Source, CancellationToken)>(64);
+        let sources = Arc::new(Sources {
+            limit: config.limits.names.saturating_mul(config.limits.hosts),
+            inbox_bytes: config.limits.inbox_bytes,
+            inboxes: Mutex::default(),
+            start,
+        });
+        let (of_task, shared_of_task) = (Arc::downgrade(&sources), shared.clone());
+        blitz_io::spawn(async move {
+            while let Some((source, stop)) = starts.recv().await {
+                let (sources, shared) = (of_task.clone(), shared_of_task.clone());
+                blitz_io::spawn(async move {
+                    match source.name.kind {
+                        Kind::Queue => queue::import(&shared, &source, &stop).await,
+                        _ => import::run(&shared, &source, &stop).await,
+                    }
+                    if let Some(sources) = sources.upgrade() {
+                        sources.remove(&source);
+                    }
+                });
+            }
+        });
+        let nothing = Config {
+            exports: Vec::new(),
+            imports: Vec::new(),
+            ..config.clone()
+        };
+        let mut gateway = Self {
+            shared,
+            config: nothing,
+            exports: HashMap::new(),
+            imports: HashMap::new(),
+            sources,
+            _lock: lock,
+        };
+        gateway.reload(config).await?;
+        Ok(gateway)
+    }
+
+    /// Returns what `blitz-gateway status` prints.
+    pub fn status(&self) -> String {
+        self.shared.status()
+    }
+
+    /// Returns the socket of `blitz-gateway status`.
+    pub fn socket(&self) -> PathBuf {
+        socket(&self.shared.state)
+    }
+
+    /// Replaces the exports and imports. Those that have not changed go on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if anything else has changed, which needs a restart; then nothing is replaced.
+    pub async fn reload(&mut self, config: Config) -> Result<(), Error> {
+        let fixed = Config {
+            exports: config.exports.clone(),
+            imports: config.imports.clone(),
+            ..self.config.clone()
+        };
+        if fixed != config {
+            return Err(Error(
+                "only exports and imports can change without a restart".to_owned(),
+            ));
+        }
+        self.exports.retain(|_, exported| {
+            let stays = config.exports.contains(&exported.rule);
+            if !stays {
+                exported.stop.cancel();
+            }
+            stays
+        });
+        self.imports.retain(|rule, imported| {
+            let stays = config.imports.contains(rule);
+            if !stays {
+                imported.stop.cancel();
+            }
+            stays
+        });
+        for rule in &config.imports {
+            if !self.imports.contains_key(rule) {
+                let imported = self.subscribe(rule).await?;
+                self.imports.insert(rule.clone(), imported);
+            }
+        }
+        self.config = config;
+        Ok(())
+    }
+
+    async fn subscribe(&self, rule: &Import) -> Result<Imported, Error> {
+        let stop = CancellationToken::new();
+        let mut subscribers = Vec::new();
+        for key in keys::of_import(rule.kind, &rule.name, &self.shared.host) {
+            let (sources, rule, stop, own) = (
+                self.sources.clone(),
+                rule.clone(),
+                stop.clone(),
+                self.shared.host.clone(),
+            );
+            let subscriber = self
+                .shared
+                .session
+                .declare_subscriber(key)
+                .callback(move |sample| {
+                    let Some((name, host)) = keys::parse(sample.key_expr().as_str()) else {
+                        return;
+                    };
+                    if host != own && matches(&rule.name, &name.name) && rule.allows(host) {
+                        sources.deliver(&rule, &stop, name, host, &sample.payload().to_bytes());
+                    }
+                });
+            subscribers.push(
+                subscriber
+                    .await
+                    .map_err(|error| Error(format!("cannot subscribe: {error}")))?,
+            );
+        }
+        Ok(Imported {
+            stop,
+            _subscribers: subscribers,
+        })
+    }
+
+    /// Looks for segments to export, again and again. Cancelled without harm.
+    pub async fn scan(&mut self) {
+        loop {
+            if let Ok(segments) = self.segments() {
+                self.export(&segments);
+            }
+            time::sleep(SCAN).await;
+        }
+    }
+
+    fn segments(&self) -> Result<Vec<SegmentInfo>, ipc::Error> {
+        match &self.config.directory {
+            Some(directory) => ipc::list_in(directory),
+            None => ipc::list(),
+        }
+    }
+
+    fn export(&mut self, segments: &[SegmentInfo]) {
+        let now = Instant::now();
+        for segment in segments {
+            let Some(kind) = kind_of(segment) else {
+                continue;
+            };
+            let used = segment
+                .participants
+                .iter()
+                .any(|one| one.alive && one.pid != std::process::id());
+            let name = Name {
+                kind,
+                name: segment.name.clone(),
+                max_len: segment.max_len,
+            };
+            if let Some(exported) = self.exports.get_mut(&name) {
+                exported.alone = if used {
+                    None
+                } else {
+                    exported.alone.or(Some(now))
+                };
+                continue;
+            }
+            let rule = self
+                .config
+                .exports
+                .iter()
+                .find(|rule| rule.kind == kind && matches(&rule.name, &name.name));
+            if let Some(rule) =
+                rule.filter(|_| used && self.exports.len() < self.config.limits.names)
+            {
+                let (rule, stop) = (rule.clone(), CancellationToken::new());
+                let (shared, of_task, policy) = (
+                    self.shared.clone(),
+                    stop.clone(),
+                    rule.policy.unwrap_or_default(),
+                );
+                let exports = name.clone();
+                blitz_io::spawn(async move {
+                    match exports.kind {
+                        Kind::Queue => queue::export(shared, exports, of_task).await,
+                        _ => export::run(shared, exports, policy, of_task).await,
+                    }
+                });
+                self.exports.insert(
+                    name,
+                    Exported {
+                        rule,
+                        stop,
+                        alone: None,
+                    },
+                );
+            }
+        }
+        // The gateway alone must not keep a segment for ever.
+        let patience = self.config.limits.lost_after();
+        self.exports.retain(|name, exported| {
+            let there = segments
+                .iter()
+                .any(|segment| segment.name == name.name && segment.max_len == name.max_len);
+            let stays = there
+                && exported
+                    .alone
+                    .is_none_or(|since| now.duration_since(since) < patience);
+            if !stays {
+                exported.stop.cancel();
+            }
+            stays
+        });
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.exports
+            .values()
+            .for_each(|exported| exported.stop.cancel());
+        self.imports
+            .values()
+            .for_each(|imported| imported.stop.cancel());
+    }
+}
+
+fn kind_of(segment: &SegmentInfo) -> Option<Kind> {
+    match segment.kind {
+        ipc::Kind::Route => Some(Kind::Route),
+        ipc::Kind::Channel => Some(Kind::Channel),
+        ipc::Kind::Queue => Some(Kind::Queue),
+        _ => None,
+    }
+}
+
+/// Returns the socket of `blitz-gateway status` in the directory of records.
+pub fn socket(state: &Path) -> PathBuf {
+    state.join("status.socket")
+}
+
+/// Returns the user's directory of segments, which is where the library makes its own.
+///
+/// # Errors
+///
+/// [`Error`] if the library does not tell.
+pub fn user_directory() -> Result<PathBuf, Error> {
+    // A segment that nobody else knows tells where it is.
+    let name = format!("gateway-probe-{}", std::process::id());
+    let probe = ipc::Route::builder()
+        .capacity(1)
+        .max_len(1)
+        .receiver(&name)
+        .map_err(|error| Error(error.to_string()))?;
+    let segments = ipc::list().map_err(|error| Error(error.to_string()))?;
+    let found = segments.into_iter().find(|segment| segment.name == name);
+    drop(probe);
+    found
+        .and_then(|segment| segment.path.parent().map(Path::to_owned))
+        .ok_or_else(|| Error("the directory of segments is not known; set `directory`".to_owned()))
+}
+
+/// Makes the directory, for this user only, and locks it.
+fn lock(state: &Path) -> Result<File, Error> {
+    let failed = |error: std::io::Error| Error(format!("cannot use {}: {error}", state.display()));
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(state)
+        .map_err(failed)?;
+    let file = File::create(state.join("lock")).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(Error(format!(
+            "another gateway uses {}; one program per host and user carries all names",
+            state.display()
+        ))),
+        Err(std::fs::TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+            Ok(file)
+        }
+        Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+async fn open(network: &Network) -> Result<Session, Error> {
+    let config = engine(network)
+        .map_err(|error| Error(format!("the engine refuses its configuration: {error}")))?;
+    zenoh::open(config)
+        .await
+        .map_err(|error| Error(format!("the engine does not start: {error}")))
+}
+
+/// Returns the engine's configuration. Nothing in it is left to the engine's defaults that would
+/// open an address or find other hosts.
+pub fn engine(network: &Network) -> zenoh::Result<zenoh::Config> {
+    let mut config = zenoh::Config::default();
+    let list = |addresses: &[String]| format!("{addresses:?}");
+    let path = |path: &Path| format!("{:?}", path.to_string_lossy());
+    let mut settings = vec![
+        ("mode", format!("{:?}", network.mode.name())),
+        ("listen/endpoints", list(&network.listen)),
+        ("connect/endpoints", list(&network.connect)),
+        ("connect/timeout_ms", "-1".to_owned()),
+        ("connect/exit_on_failure", "false".to_owned()),
+        (
+            "connect/retry",
+            "{period_init_ms: 200, period_max_ms: 2000, period_increase_factor: 2}".to_owned(),
+        ),
+        ("scouting/multicast/enabled", network.discovery.to_string()),
+        ("scouting/gossip/enabled", network.discovery.to_string()),
+        ("transport/link/tx/queue/size/data", "16".to_owned()),
+        (
+            "transport/link/tx/queue/congestion_control/block/wait_before_close",
+            "2000000".to_owned(),
+        ),
+    ];
+    if let Some(tls) = &network.tls {
+        settings.extend([
+            (
+                "transport/link/tls/root_ca_certificate",
+                path(&tls.authority),
+            ),
+            (
+                "transport/link/tls/listen_certificate",
+                path(&tls.certificate),
+            ),
+            ("transport/link/tls/listen_private_key", path(&tls.key)),
+            (
+                "transport/link/tls/connect_certificate",
+                path(&tls.certificate),
+            ),
+            ("transport/link/tls/connect_private_key", path(&tls.key)),
+            ("transport/link/tls/enable_mtls", "true".to_owned()),
+        ]);
+    }
+    for (key, value) in settings {
+        config
+            .insert_json5(key, &value)
+            .map_err(|error| format!("{key}: {error}"))?;
+    }
+    Ok(config)
+}

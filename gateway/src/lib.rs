@@ -1,0 +1,17 @@
+//! Carries routes, channels and queues of [`blitz_io::ipc`] between machines, over Zenoh.
+//!
+//! The program is `blitz-gateway`; this is its library. What it guarantees is described in
+//! `docs/beyond-one-machine.md`.
+
+pub mod config;
+mod export;
+pub mod gateway;
+mod import;
+pub mod inbox;
+pub mod keys;
+mod queue;
+mod record;
+pub mod sequence;
+mod shared;
+pub mod window;
+pub mod wire;

@@ -1,0 +1,124 @@
+//! What an importing gateway has delivered, so that it goes on there after it was killed.
+//!
+//! One file of 64 bytes for each name and remote host, on a file system in memory: the system
+//! keeps what was written when the process dies.
+//!
+//! **Delivering a message, step by step.** (1) Claim a place of the local ring: its position is
+//! known now. (2) Write the record: that position, and the remote position before and after this
+//! message. (3) Write and publish the message.
+//!
+//! A gateway that was killed before (2) has left the record of the message before. After (2), the
+//! ring tells whether (3) has happened: if so the record's `after` holds, else `before`. A place
+//! that was used again says nothing; then local senders of a channel have sent a whole ring since
+//! and the message counts as delivered. In a route this cannot happen, as its only sender is the
+//! gateway.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use blitz_io::ipc::{MessageState, Sender};
+
+use crate::sequence::Known;
+use crate::wire::fnv;
+
+/// The content of the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Entry {
+    /// The number of the local segment.
+    pub segment: u64,
+    /// The number of the remote segment.
+    pub epoch: u64,
+    /// The next remote position if the message at `ring` was not published.
+    pub before: u64,
+    /// The same if it was.
+    pub after: u64,
+    /// The position in the local segment.
+    pub ring: u64,
+}
+
+const LEN: usize = 64;
+const SUM: usize = LEN - 8;
+
+/// An open record.
+pub struct Record(File);
+
+impl Record {
+    /// Opens the file, and makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map(Self)
+    }
+
+    /// Replaces the content.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error.
+    pub fn store(&self, entry: &Entry) -> io::Result<()> {
+        let mut bytes = [0; LEN];
+        let words = [
+            entry.segment,
+            entry.epoch,
+            entry.before,
+            entry.after,
+            entry.ring,
+        ];
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        let sum = fnv(&bytes[..SUM]);
+        bytes[SUM..].copy_from_slice(&sum.to_le_bytes());
+        self.0.write_all_at(&bytes, 0)
+    }
+
+    /// Reads the content. Returns `None` if there is none, or not a whole one.
+    pub fn load(&self) -> Option<Entry> {
+        let mut bytes = [0; LEN];
+        self.0.read_exact_at(&mut bytes, 0).ok()?;
+        let word = |index: usize| {
+            u64::from_le_bytes(bytes[index * 8..][..8].try_into().unwrap_or_default())
+        };
+        (word(7) == fnv(&bytes[..SUM])).then(|| Entry {
+            segment: word(0),
+            epoch: word(1),
+            before: word(2),
+            after: word(3),
+            ring: word(4),
+        })
+    }
+
+    /// Returns where to go on, if the local segment is still the one of the record.
+    pub async fn recover(&self, sender: &Sender) -> Option<Known> {
+        let entry = self
+            .load()
+            .filter(|entry| entry.segment == sender.segment_id())?;
+        loop {
+            let position = match sender.message_state(entry.ring) {
+                MessageState::Absent | MessageState::Ahead => entry.before,
+                // The dead gateway's claim, which another participant is about to undo.
+                MessageState::Claimed => {
+                    blitz_io::time::sleep(Duration::from_millis(10)).await;
+                    continue;
+                }
+                _ => entry.after,
+            };
+            return Some(Known {
+                epoch: entry.epoch,
+                position,
+            });
+        }
+    }
+}

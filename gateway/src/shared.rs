@@ -1,0 +1,168 @@
+//! What all tasks of a gateway use: the session, the configuration and the counters.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use zenoh::Session;
+
+use crate::config::{Config, Limits};
+use crate::keys::Name;
+
+/// How often a task tells the other side how far it is, and looks for what is due.
+pub const TICK: Duration = Duration::from_millis(100);
+/// How long a task waits before it tries again what has failed.
+pub const RETRY: Duration = Duration::from_millis(500);
+
+/// Whether messages leave or enter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Direction {
+    /// They leave.
+    Export,
+    /// They enter.
+    Import,
+}
+
+/// One line of `blitz-gateway status`.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Messages that were sent or delivered.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Messages that were reported as missing.
+    pub gaps: u64,
+    /// Messages or frames that came again.
+    pub repeats: u64,
+    /// Frames that were not used: malformed ones, and those for which there was no room.
+    pub refused: u64,
+    /// Messages that the slowest receiver has not acknowledged, or bytes that wait.
+    pub lag: u64,
+    /// What stands in the way.
+    pub error: String,
+}
+
+/// See the head of the file.
+pub struct Shared {
+    /// The engine.
+    pub session: Session,
+    /// The name of this host.
+    pub host: String,
+    /// The directory of segments, if it is not the user's.
+    pub directory: Option<PathBuf>,
+    /// The directory of records.
+    pub state: PathBuf,
+    /// See [`Limits`].
+    pub limits: Limits,
+    rows: Mutex<BTreeMap<(Direction, Name, String), Row>>,
+}
+
+impl Shared {
+    /// Collects what does not change while the gateway runs.
+    pub fn new(session: Session, config: &Config, state: PathBuf) -> Self {
+        Self {
+            session,
+            host: config.host.clone(),
+            directory: config.directory.clone(),
+            state,
+            limits: config.limits.clone(),
+            rows: Mutex::default(),
+        }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, BTreeMap<(Direction, Name, String), Row>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the line of what is carried to or from `host`.
+    pub fn row(
+        &self,
+        direction: Direction,
+        name: &Name,
+        host: &str,
+        change: impl FnOnce(&mut Row),
+    ) {
+        change(
+            self.rows()
+                .entry((direction, name.clone(), host.to_owned()))
+                .or_default(),
+        );
+    }
+
+    /// Removes a line.
+    pub fn remove_row(&self, direction: Direction, name: &Name, host: &str) {
+        self.rows()
+            .remove(&(direction, name.clone(), host.to_owned()));
+    }
+
+    /// Returns all lines as a table.
+    pub fn status(&self) -> String {
+        let mut text = format!(
+            "host {}, zenoh {}\n{:<7} {:<8} {:<24} {:>8} {:<16} {:>12} {:>14} {:>8} {:>8} {:>8} {:>8}  {}\n",
+            self.host,
+            self.session.zid(),
+            "way",
+            "kind",
+            "name",
+            "max-len",
+            "host",
+            "messages",
+            "bytes",
+            "gaps",
+            "repeats",
+            "refused",
+            "lag",
+            "state"
+        );
+        for ((direction, name, host), row) in self.rows().iter() {
+            let way = match direction {
+                Direction::Export => "export",
+                Direction::Import => "import",
+            };
+            let state = if row.error.is_empty() {
+                "ok"
+            } else {
+                &row.error
+            };
+            text += &format!(
+                "{way:<7} {:<8} {:<24} {:>8} {host:<16} {:>12} {:>14} {:>8} {:>8} {:>8} {:>8}  {state}\n",
+                name.kind.name(),
+                name.name,
+                name.max_len,
+                row.messages,
+                row.bytes,
+                row.gaps,
+                row.repeats,
+                row.refused,
+                row.lag
+            );
+        }
+        text
+    }
+
+    /// Returns the builder of a segment in the gateway's directory.
+    pub fn builder(&self, name: &Name) -> blitz_io::ipc::Builder {
+        let builder = name.kind.builder().max_len(name.max_len);
+        match &self.directory {
+            Some(directory) => builder.directory(directory),
+            None => builder,
+        }
+    }
+}
+
+/// Returns a random number that is not 0.
+pub fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish().max(1)
+}
+
+/// Returns whether `every` has passed since `last`, and notes the time if so.
+pub fn is_due(last: &mut Instant, every: Duration) -> bool {
+    let now = Instant::now();
+    let due = now.duration_since(*last) >= every;
+    if due {
+        *last = now;
+    }
+    due
+}

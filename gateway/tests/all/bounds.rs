@@ -1,0 +1,139 @@
+//! Memory is bounded, whatever the other side does.
+
+use std::time::{Duration, Instant};
+
+use blitz_io_gateway::inbox::Inbox;
+use blitz_io_gateway::window::Window;
+use blitz_io_gateway::wire::Ack;
+
+#[test]
+fn an_inbox_takes_no_more_than_its_bytes() {
+    let inbox = Inbox::new(10_000);
+    for _ in 0..1000 {
+        inbox.push(&[7; 100]);
+        // Frames without bytes cost something too.
+        inbox.push(&[]);
+    }
+    let (bytes, dropped) = inbox.state();
+    assert!(bytes <= 10_000 && dropped > 1900, "{bytes} {dropped}");
+    assert_eq!(inbox.pop().unwrap(), [7; 100]);
+    inbox.push(&[8; 100]);
+    while inbox.pop().is_some() {}
+    assert_eq!(inbox.state(), (0, dropped));
+}
+
+fn ack(run: u64, expected: u64) -> Ack {
+    Ack {
+        run,
+        expected,
+        ..Ack::default()
+    }
+}
+
+/// Sends frames of one message of 100 bytes each while there is room.
+fn fill(window: &mut Window<u64>) {
+    while window.has_room() {
+        let (ordinal, position) = window.next();
+        window.push(
+            (ordinal, position),
+            (ordinal + 1, position + 1),
+            ordinal,
+            100,
+        );
+        assert!(window.bytes() < 1100);
+        if ordinal > 10_000 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_window_waits_for_the_slowest_that_is_alive() {
+    let start = Instant::now();
+    let at = |millis| start + Duration::from_millis(millis);
+    let mut window = Window::new(9, 50, true, 1000, 2);
+    // It needs to hear where the sender is.
+    assert!(window.acknowledged("slow", &ack(0, 0), at(0)));
+    assert!(!window.acknowledged("slow", &ack(9, 0), at(0)));
+    assert!(!window.acknowledged("fast", &ack(9, 0), at(0)));
+    // There are two already.
+    assert!(!window.acknowledged("third", &ack(0, 0), at(0)));
+    assert_eq!(window.remotes().len(), 2);
+    fill(&mut window);
+    assert_eq!(
+        (window.bytes(), window.base(), window.next()),
+        (1000, (0, 50), (10, 60))
+    );
+    window.acknowledged("fast", &ack(9, 10), at(1));
+    assert!(!window.has_room());
+    window.acknowledged("slow", &ack(9, 4), at(2));
+    assert_eq!((window.bytes(), window.base()), (600, (4, 54)));
+    // An acknowledgement does not go back, and not beyond what was sent.
+    window.acknowledged("slow", &ack(9, 1), at(3));
+    window.acknowledged("fast", &ack(9, 1 << 59), at(3));
+    assert_eq!(
+        (window.bytes(), window.remotes()["fast"].expected),
+        (600, 10)
+    );
+    // The slow one asks; soon after, only progress or time helps.
+    window.acknowledged(
+        "slow",
+        &Ack {
+            resend: true,
+            ..ack(9, 5)
+        },
+        at(4),
+    );
+    assert_eq!(window.due(at(60)), [5, 6, 7, 8, 9]);
+    window.acknowledged(
+        "slow",
+        &Ack {
+            resend: true,
+            ..ack(9, 5)
+        },
+        at(61),
+    );
+    assert!(window.due(at(62)).is_empty());
+    assert_eq!(window.due(at(600)), [5, 6, 7, 8, 9]);
+    // It gives no sign of life any more.
+    window.acknowledged("fast", &ack(9, 10), at(2000));
+    assert_eq!(
+        window.expire(at(2000), Duration::from_millis(1000)),
+        ["slow"]
+    );
+    assert_eq!((window.bytes(), window.base()), (0, (10, 60)));
+}
+
+#[test]
+fn a_window_waits_for_the_receivers_of_an_earlier_run() {
+    let now = Instant::now();
+    let mut window = Window::new(9, 50, true, 1000, 2);
+    window.expect("one", now);
+    fill(&mut window);
+    assert!(!window.has_room() && window.due(now + Duration::from_secs(1)).is_empty());
+    // It hears of the new run, and gets what was sent before.
+    assert!(window.acknowledged("one", &ack(8, 700), now));
+    assert!(!window.acknowledged("one", &ack(9, 0), now));
+    assert_eq!(window.due(now + Duration::from_secs(1)).len(), 10);
+    assert_eq!(
+        window.expire(now + Duration::from_secs(9), Duration::from_secs(9)),
+        ["one"]
+    );
+    assert!(window.has_room());
+}
+
+#[test]
+fn a_window_without_receivers_or_with_drop_keeps_nothing() {
+    let mut window = Window::new(9, 0, true, 1000, 2);
+    fill(&mut window);
+    assert_eq!((window.bytes(), window.base()), (0, window.next()));
+    let mut window = Window::new(9, 0, false, 1000, 2);
+    window.acknowledged("one", &ack(9, 0), Instant::now());
+    fill(&mut window);
+    assert_eq!((window.bytes(), window.base()), (0, window.next()));
+    assert!(
+        window
+            .due(Instant::now() + Duration::from_secs(5))
+            .is_empty()
+    );
+}

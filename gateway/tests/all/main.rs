@@ -1,0 +1,7 @@
+//! The tests of this crate, in one program.
+
+mod bounds;
+mod config;
+mod keys;
+mod sequence;
+mod wire;

@@ -1,0 +1,196 @@
+//! A host: a directory of segments, and a gateway.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use blitz_io::ipc::{Builder, Receiver, RecvError, Route, Sender};
+
+const GATEWAY: &str = env!("CARGO_BIN_EXE_blitz-gateway");
+pub const MAX_LEN: usize = 1008;
+
+pub struct Host {
+    pub name: &'static str,
+    place: tempfile::TempDir,
+    config: PathBuf,
+    gateway: Option<Child>,
+}
+
+/// Returns a port that no other process uses now.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+impl Host {
+    /// Starts a gateway that listens on `listen` and connects to `connect`.
+    pub fn start(name: &'static str, listen: &[String], connect: &[String], rules: &str) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let config = place.path().join("gateway.toml");
+        let mut host = Self {
+            name,
+            place,
+            config,
+            gateway: None,
+        };
+        host.configure(listen, connect, rules);
+        host.start_gateway();
+        host
+    }
+
+    pub fn configure(&self, listen: &[String], connect: &[String], rules: &str) {
+        let text = format!(
+            "host = {:?}\ndirectory = {:?}\n[network]\nlisten = {listen:?}\nconnect = {connect:?}\n{rules}",
+            self.name,
+            self.place.path()
+        );
+        fs::write(&self.config, text).unwrap();
+    }
+
+    pub fn start_gateway(&mut self) {
+        let mut command = Command::new(GATEWAY);
+        let mut child = command
+            .arg("run")
+            .arg(&self.config)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        // It says this when it runs.
+        let first = lines.next().unwrap().unwrap();
+        assert!(first.contains("running"), "{first}");
+        thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .for_each(|line| eprintln!("{line}"))
+        });
+        self.gateway = Some(child);
+    }
+
+    /// As if by `kill -9`.
+    pub fn kill_gateway(&mut self) {
+        let mut child = self.gateway.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    pub fn signal(&self, signal: &str) {
+        let pid = self.gateway.as_ref().unwrap().id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+
+    pub fn status(&self) -> String {
+        let output = Command::new(GATEWAY)
+            .arg("status")
+            .arg(&self.config)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Waits until a line of the status has all of these words.
+    pub fn until_status(&self, words: &[&str]) {
+        let has_all = |line: &str| {
+            words
+                .iter()
+                .all(|word| line.split_whitespace().any(|found| found == *word))
+        };
+        while !self.status().lines().any(has_all) {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn builder(&self, builder: Builder) -> Builder {
+        builder.directory(self.place.path()).max_len(MAX_LEN)
+    }
+
+    pub fn route_sender(&self, name: &str) -> Sender {
+        self.builder(Route::builder()).sender(name).unwrap()
+    }
+
+    pub fn route_receiver(&self, name: &str) -> Receiver {
+        self.builder(Route::builder()).receiver(name).unwrap()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.gateway.take() {
+            _ = child.kill();
+            _ = child.wait();
+        }
+        if thread::panicking() {
+            eprintln!("{}", self.status());
+        }
+    }
+}
+
+pub fn tcp(port: u16) -> Vec<String> {
+    vec![format!("tcp/127.0.0.1:{port}")]
+}
+
+/// The message with this number: 8 bytes, and more that follow from them.
+pub fn message(number: u64) -> Vec<u8> {
+    let len = 8 + (number * 37 % 300) as usize;
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.extend((8..len).map(|at| (number as usize * 31 + at * 7) as u8));
+    bytes
+}
+
+pub fn number_of(bytes: &[u8]) -> u64 {
+    let number = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+    assert_eq!(bytes, message(number), "a changed message");
+    number
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Receipt {
+    pub received: u64,
+    pub missing: u64,
+}
+
+/// Receives until every message up to `sent` has come or is in a gap: each in its place.
+pub fn count(
+    mut receiver: Receiver,
+    sent: u64,
+    progress: Arc<std::sync::atomic::AtomicU64>,
+) -> JoinHandle<Receipt> {
+    thread::spawn(move || {
+        let mut receipt = Receipt {
+            received: 0,
+            missing: 0,
+        };
+        while receipt.received + receipt.missing < sent {
+            match receiver.recv() {
+                Ok(message) => {
+                    assert_eq!(number_of(&message), receipt.received + receipt.missing);
+                    receipt.received += 1;
+                }
+                Err(RecvError::Gap(count)) => receipt.missing += count,
+                // The gateway is dead, and comes back.
+                Err(RecvError::Disconnected) => thread::sleep(Duration::from_millis(1)),
+                Err(error) => panic!("{error}"),
+            }
+            progress.store(
+                receipt.received + receipt.missing,
+                std::sync::atomic::Ordering::Relaxed,
+            );
+        }
+        assert_eq!(receipt.received + receipt.missing, sent);
+        receipt
+    })
+}

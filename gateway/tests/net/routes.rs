@@ -1,0 +1,267 @@
+//! Routes and channels.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use blitz_io::ipc::{Channel, RecvError, Route};
+
+use crate::host::{Host, Receipt, count, free_port, message, number_of, tcp};
+use crate::proxy::Proxy;
+
+fn export(kind: &str, policy: &str) -> String {
+    format!("[[export]]\nkind = '{kind}'\nname = 'r*'\npolicy = '{policy}'\n")
+}
+
+fn import(kind: &str) -> String {
+    format!("[[import]]\nkind = '{kind}'\nname = 'r*'\n")
+}
+
+/// A sending host, a receiving one, and the connection between them.
+fn two_hosts(exports: &str, imports: &str) -> (Host, Host, Proxy) {
+    let port = free_port();
+    let proxy = Proxy::new(port);
+    let one = Host::start("one", &tcp(port), &[], exports);
+    let two = Host::start("two", &[], &tcp(proxy.port), imports);
+    (one, two, proxy)
+}
+
+#[test]
+fn every_message_arrives_with_the_policy_block() {
+    let (one, two, _proxy) = two_hosts(&export("route", "block"), &import("route"));
+    let receivers = [two.route_receiver("r"), two.route_receiver("r")];
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r", "two"]);
+    let sent = 50_000;
+    let counted = receivers.map(|receiver| count(receiver, sent, Arc::default()));
+    for number in 0..sent {
+        sender.send(&message(number)).unwrap();
+    }
+    for receipt in counted {
+        assert_eq!(
+            receipt.join().unwrap(),
+            Receipt {
+                received: sent,
+                missing: 0
+            }
+        );
+    }
+}
+
+#[test]
+fn gaps_are_counted_with_the_policy_drop() {
+    let (one, two, _proxy) = two_hosts(&export("route", "drop"), &import("route"));
+    let receiver = two.route_receiver("r");
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r", "two"]);
+    let sent = 100_000;
+    let counted = count(receiver, sent, Arc::default());
+    for number in 0..sent {
+        sender.send(&message(number)).unwrap();
+    }
+    let receipt = counted.join().unwrap();
+    assert!(receipt.received > 0, "{receipt:?}");
+    // Both ends have counted the same.
+    let (received, missing) = (receipt.received.to_string(), receipt.missing.to_string());
+    one.until_status(&["export", "two", &received, &missing]);
+    two.until_status(&["import", "one", &received, &missing]);
+}
+
+/// Either gateway is killed again and again while messages flow.
+fn kills(policy: &str, rounds: u64) {
+    let (mut one, mut two, _proxy) = two_hosts(&export("route", policy), &import("route"));
+    let receiver = two.route_receiver("r");
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r", "two"]);
+    let per_round = 3000;
+    let sent = per_round * (rounds + 1);
+    let (progress, is_sent) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let counted = count(receiver, sent, progress.clone());
+    let sending = is_sent.clone();
+    let sends = thread::spawn(move || {
+        for number in 0..sent {
+            sender.send(&message(number)).unwrap();
+            sending.store(number + 1, Ordering::Relaxed);
+            if number % 50 == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        // Dropped only when the test ends: the segment's messages are the sender's to keep.
+        sender
+    });
+    for round in 0..rounds {
+        let at = round * per_round + round * 761 % per_round;
+        while is_sent.load(Ordering::Relaxed) < at {
+            thread::sleep(Duration::from_micros(200));
+        }
+        let host = if round % 2 == 0 { &mut one } else { &mut two };
+        host.kill_gateway();
+        host.start_gateway();
+    }
+    let _sender = sends.join().unwrap();
+    let receipt = counted.join().unwrap();
+    assert!(receipt.received > sent / 10, "{receipt:?}");
+    eprintln!("{policy}: {receipt:?} of {sent}");
+}
+
+#[test]
+fn killed_gateways_lose_nothing_in_silence_with_block() {
+    kills("block", 20);
+}
+
+#[test]
+fn killed_gateways_lose_nothing_in_silence_with_drop() {
+    kills("drop", 20);
+}
+
+#[test]
+fn a_partition_delays_and_loses_nothing_with_block() {
+    let (one, two, proxy) = two_hosts(&export("route", "block"), &import("route"));
+    let receiver = two.route_receiver("r");
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r", "two"]);
+    let sent = 30_000;
+    let progress = Arc::new(AtomicU64::new(0));
+    let counted = count(receiver, sent, progress.clone());
+    let sends = thread::spawn(move || {
+        for number in 0..sent {
+            sender.send(&message(number)).unwrap();
+        }
+        sender
+    });
+    while progress.load(Ordering::Relaxed) < 2000 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    proxy.set_cut(true);
+    // Longer than the engine waits before it closes a connection that does not move.
+    thread::sleep(Duration::from_secs(5));
+    proxy.set_cut(false);
+    let _sender = sends.join().unwrap();
+    assert_eq!(
+        counted.join().unwrap(),
+        Receipt {
+            received: sent,
+            missing: 0
+        }
+    );
+}
+
+#[test]
+fn a_host_that_joins_late_begins_with_what_comes_then() {
+    let port = free_port();
+    let one = Host::start("one", &tcp(port), &[], &export("route", "block"));
+    let two = Host::start("two", &[], &tcp(port), &import("route"));
+    let receiver = two.route_receiver("r");
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r", "two"]);
+    let counted = count(receiver, 4000, Arc::default());
+    for number in 0..2000 {
+        sender.send(&message(number)).unwrap();
+    }
+    one.until_status(&["export", "r", "two", "2000"]);
+    let three = Host::start("three", &[], &tcp(port), &import("route"));
+    let mut late = three.route_receiver("r");
+    one.until_status(&["export", "r", "three"]);
+    for number in 2000..4000 {
+        sender.send(&message(number)).unwrap();
+    }
+    for number in 2000..4000 {
+        assert_eq!(number_of(&late.recv().unwrap()), number);
+    }
+    assert_eq!(
+        counted.join().unwrap(),
+        Receipt {
+            received: 4000,
+            missing: 0
+        }
+    );
+}
+
+#[test]
+fn messages_of_many_pieces_arrive_whole() {
+    let (one, two, _proxy) = two_hosts(&export("route", "block"), &import("route"));
+    let large = |host: &Host| host.builder(Route::builder()).max_len(16 << 20).capacity(2);
+    let mut receiver = large(&two).receiver("r").unwrap();
+    let mut sender = large(&one).sender("r").unwrap();
+    one.until_status(&["export", "r", "two"]);
+    let bytes = |round: usize, len: usize| {
+        (0..len)
+            .map(|at| (at * 31 + at / 251 + round) as u8)
+            .collect::<Vec<u8>>()
+    };
+    let lens = [16 << 20, 5, (128 << 10) + 1, 128 << 10, 0, 3 << 20];
+    let sends = thread::spawn(move || {
+        for (round, len) in lens.into_iter().enumerate() {
+            sender.send(&bytes(round, len)).unwrap();
+        }
+        sender
+    });
+    for (round, len) in lens.into_iter().enumerate() {
+        assert!(
+            *receiver.recv().unwrap() == bytes(round, len),
+            "message {round}"
+        );
+    }
+    drop(sends.join().unwrap());
+}
+
+#[test]
+fn a_channel_goes_both_ways_and_not_in_circles() {
+    let rules = export("channel", "block") + &import("channel");
+    let (one, two, _proxy) = two_hosts(&rules, &rules);
+    let open = |host: &Host| {
+        let builder = host.builder(Channel::builder());
+        (builder.receiver("r").unwrap(), builder.sender("r").unwrap())
+    };
+    let ends = [open(&one), open(&two)];
+    one.until_status(&["export", "r", "two"]);
+    two.until_status(&["export", "r", "one"]);
+    one.until_status(&["import", "r", "two"]);
+    two.until_status(&["import", "r", "one"]);
+    let each = 2000_u64;
+    let threads = ends
+        .into_iter()
+        .enumerate()
+        .map(|(host, (mut receiver, mut sender))| {
+            let sends = thread::spawn(move || {
+                for number in 0..each {
+                    sender.send(&message(number * 2 + host as u64)).unwrap();
+                }
+                sender
+            });
+            thread::spawn(move || {
+                // In the order of each sender.
+                let mut next = [0, 1];
+                for _ in 0..2 * each {
+                    let number = number_of(&receiver.recv().unwrap());
+                    assert_eq!(number, next[(number % 2) as usize]);
+                    next[(number % 2) as usize] += 2;
+                }
+                // What comes back would come now.
+                thread::sleep(Duration::from_millis(300));
+                assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+                drop(sends.join().unwrap());
+            })
+        });
+    for thread in threads.collect::<Vec<_>>() {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn a_reload_adds_and_removes() {
+    let (one, two, proxy) = two_hosts(&export("route", "block"), "");
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r"]);
+    sender.send(b"nobody").unwrap();
+    two.configure(&[], &tcp(proxy.port), &import("route"));
+    let mut receiver = two.route_receiver("r");
+    two.signal("-HUP");
+    one.until_status(&["export", "r", "two"]);
+    sender.send(&message(1)).unwrap();
+    assert_eq!(number_of(&receiver.recv().unwrap()), 1);
+    two.configure(&[], &tcp(proxy.port), "");
+    two.signal("-HUP");
+    assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
+}
