@@ -24,7 +24,7 @@ TEST(Spawn, ReturnsResults) {
     EXPECT_EQ(&reference, &target);
     EXPECT_TRUE(blitz::spawn(blitz::fiber_options{64 * 1024, "named"}, blitz_is_fiber).join());
     EXPECT_FALSE(blitz::spawn_blocking(blitz_is_fiber).join());
-    EXPECT_THROW(blitz::spawn(blitz::fiber_options{1, nullptr}, [] {}), blitz::error);
+    EXPECT_THROW((void)blitz::spawn(blitz::fiber_options{1, nullptr}, [] {}), blitz::error);
 }
 
 TEST(Spawn, RethrowsExceptionsAtTheJoin) {
@@ -115,7 +115,7 @@ TEST(Runtime, ATaskThatDoesNotBeginDestroysItsFunction) {
             handles.push_back(runtime.spawn_blocking([shared] { return *shared; }));
         }
         runtime.shutdown();
-        EXPECT_THROW(runtime.spawn([shared] { return *shared; }), blitz::error);
+        EXPECT_THROW((void)runtime.spawn([shared] { return *shared; }), blitz::error);
     }
     EXPECT_EQ(shared.use_count(), 1);
     for (auto& handle : handles) {

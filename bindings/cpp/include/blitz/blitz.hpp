@@ -26,7 +26,10 @@
 #include <blitz/shared_mutex.hpp>
 #include <blitz/spawn.hpp>
 #include <blitz/stream.hpp>
+#include <blitz/task.hpp>
 #include <blitz/this_fiber.hpp>
 #include <blitz/udp.hpp>
+#include <blitz/when_all.hpp>
+#include <blitz/when_any.hpp>
 
 #endif
