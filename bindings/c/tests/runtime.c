@@ -169,6 +169,7 @@ static void drop_owned(void *argument) {
 // An argument goes to its function or is dropped, and nothing is left when the runtime is freed.
 static void owned_arguments_are_used_or_dropped(void) {
     enum { EACH = 50 };
+    ran = dropped = 0;
     blitz_runtime_settings settings = {.workers = 1, .blocking_threads = 1};
     blitz_runtime *runtime;
     OK(blitz_runtime_new(&settings, &runtime));
