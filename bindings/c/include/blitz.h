@@ -532,6 +532,9 @@ typedef struct blitz_fiber_settings {
 // The function of a fiber, or one that blocks. Its result goes to `blitz_task_join`.
 typedef void *(*blitz_task_function)(void *argument);
 
+// Frees the argument of a function that does not run.
+typedef void (*blitz_drop)(void *argument);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1376,6 +1379,17 @@ void blitz_ipc_sender_free(struct blitz_ipc_sender *sender);
 // other call may use it, now or later. Does not wait.
 void blitz_ipc_receiver_free(struct blitz_ipc_receiver *receiver);
 
+// Counts the senders and the receivers of the segment `name` that are alive, those of this process
+// too. `settings` has the kind and the directory. Each count may be NULL, and may be another one by
+// now. Reads the whole directory. Does not wait.
+//
+// Returns `BLITZ_OK`, also with two zeros if there is no such segment; `BLITZ_EINVAL` for a NULL
+// name or settings, or an unknown kind; `BLITZ_EUNSUPPORTED`; or an error of the system.
+int blitz_ipc_participants(const char *name,
+                           const struct blitz_ipc_settings *settings,
+                           size_t *senders,
+                           size_t *receivers);
+
 // Removes the segments of this user in whose processes none is alive, and writes how many to
 // `count`; it may be NULL. Does not wait.
 //
@@ -1689,6 +1703,18 @@ int blitz_spawn(struct blitz_runtime *runtime,
                 void *argument,
                 struct blitz_task **task);
 
+// Starts a fiber as `blitz_spawn` does, and takes the argument over: `drop(argument)` is called
+// instead of the function if the fiber never begins, because this returns an error or the runtime
+// ends before. That may be in any thread, during this call or later.
+//
+// Returns what `blitz_spawn` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+int blitz_spawn_owned(struct blitz_runtime *runtime,
+                      const struct blitz_fiber_settings *settings,
+                      blitz_task_function function,
+                      blitz_drop drop,
+                      void *argument,
+                      struct blitz_task **task);
+
 // Runs `function(argument)` in a thread that may block, of the runtime's pool for that. `runtime`
 // may be NULL as for `blitz_spawn`. The function is not a fiber: its waits block the thread.
 //
@@ -1699,6 +1725,17 @@ int blitz_spawn_blocking(struct blitz_runtime *runtime,
                          blitz_task_function function,
                          void *argument,
                          struct blitz_task **task);
+
+// Runs a function as `blitz_spawn_blocking` does, and takes the argument over:
+// `drop(argument)` is called instead of the function if that never begins, because this returns
+// an error or the runtime ends before. That may be in any thread, during this call or later.
+//
+// Returns what `blitz_spawn_blocking` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+int blitz_spawn_blocking_owned(struct blitz_runtime *runtime,
+                               blitz_task_function function,
+                               blitz_drop drop,
+                               void *argument,
+                               struct blitz_task **task);
 
 // Waits until a task has ended, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`), and frees it. Suspends the calling fiber, or blocks the calling thread. What the

@@ -6,14 +6,14 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use blitz_io::ipc::{
     self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, Sender, WhenFull,
 };
 
-use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, take, text};
+use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, take, text};
 use crate::error::{
     BLITZ_EBUSY, BLITZ_ECLOSED, BLITZ_ECORRUPT, BLITZ_EEMPTY, BLITZ_EFORKED, BLITZ_EFULL,
     BLITZ_EINVAL, BLITZ_ELAGGED, BLITZ_EMISMATCH, BLITZ_ESIZE, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED,
@@ -620,6 +620,49 @@ pub extern "C" fn blitz_ipc_sender_free(sender: *mut blitz_ipc_sender) {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_receiver_free(receiver: *mut blitz_ipc_receiver) {
     entry_or((), || drop(take(receiver)));
+}
+
+/// Counts the senders and the receivers of the segment `name` that are alive, those of this process
+/// too. `settings` has the kind and the directory. Each count may be NULL, and may be another one by
+/// now. Reads the whole directory. Does not wait.
+///
+/// Returns `BLITZ_OK`, also with two zeros if there is no such segment; `BLITZ_EINVAL` for a NULL
+/// name or settings, or an unknown kind; `BLITZ_EUNSUPPORTED`; or an error of the system.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_ipc_participants(
+    name: *const c_char,
+    settings: *const blitz_ipc_settings,
+    senders: *mut usize,
+    receivers: *mut usize,
+) -> c_int {
+    entry(|| {
+        let name = text(name)?;
+        let settings = arg(settings)?;
+        let kind = match settings.kind {
+            BLITZ_IPC_ROUTE => ipc::Kind::Route,
+            BLITZ_IPC_CHANNEL => ipc::Kind::Channel,
+            BLITZ_IPC_QUEUE => ipc::Kind::Queue,
+            _ => return Err(BLITZ_EINVAL),
+        };
+        let segments = if settings.directory.is_null() {
+            ipc::list()
+        } else {
+            ipc::list_in(Path::new(os_text(settings.directory)?))
+        }
+        .map_err(|error| of_error(&error))?;
+        let segment = segments
+            .iter()
+            .find(|segment| segment.kind == kind && segment.name == name);
+        let count = |sends| {
+            segment.map_or(0, |segment| {
+                let alive = segment.participants.iter().filter(|one| one.alive);
+                alive.filter(|one| one.sends == sends).count()
+            })
+        };
+        put_if_wanted(senders, count(true));
+        put_if_wanted(receivers, count(false));
+        Ok(())
+    })
 }
 
 /// Removes the segments of this user in whose processes none is alive, and writes how many to

@@ -26,6 +26,37 @@ pub const BLITZ_STACK_MAX: usize = 1 << 30;
 /// The function of a fiber, or one that blocks. Its result goes to `blitz_task_join`.
 pub type blitz_task_function = Option<extern "C" fn(argument: *mut c_void) -> *mut c_void>;
 
+/// Frees the argument of a function that does not run.
+pub type blitz_drop = Option<extern "C" fn(argument: *mut c_void)>;
+
+/// The argument of a task's function, until the function takes it.
+struct Argument {
+    value: Foreign<c_void>,
+    drop: blitz_drop,
+}
+
+impl Argument {
+    fn new(value: *mut c_void, drop: blitz_drop) -> Self {
+        Self {
+            value: Foreign::new(value),
+            drop,
+        }
+    }
+
+    fn take(mut self) -> *mut c_void {
+        self.drop = None;
+        self.value.get()
+    }
+}
+
+impl Drop for Argument {
+    fn drop(&mut self) {
+        if let Some(drop) = self.drop {
+            drop(self.value.get());
+        }
+    }
+}
+
 /// A fiber, or a function that blocks, until it was joined or detached. Any thread or fiber may use
 /// it; a second join at the same time returns `BLITZ_EBUSY`.
 pub struct blitz_task {
@@ -65,6 +96,48 @@ pub extern "C" fn blitz_spawn(
     argument: *mut c_void,
     task: *mut *mut blitz_task,
 ) -> c_int {
+    start_fiber(
+        runtime,
+        settings,
+        function,
+        Argument::new(argument, None),
+        task,
+    )
+}
+
+/// Starts a fiber as `blitz_spawn` does, and takes the argument over: `drop(argument)` is called
+/// instead of the function if the fiber never begins, because this returns an error or the runtime
+/// ends before. That may be in any thread, during this call or later.
+///
+/// Returns what `blitz_spawn` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_spawn_owned(
+    runtime: *mut blitz_runtime,
+    settings: *const blitz_fiber_settings,
+    function: blitz_task_function,
+    drop: blitz_drop,
+    argument: *mut c_void,
+    task: *mut *mut blitz_task,
+) -> c_int {
+    if drop.is_none() {
+        return BLITZ_EINVAL;
+    }
+    start_fiber(
+        runtime,
+        settings,
+        function,
+        Argument::new(argument, drop),
+        task,
+    )
+}
+
+fn start_fiber(
+    runtime: *mut blitz_runtime,
+    settings: *const blitz_fiber_settings,
+    function: blitz_task_function,
+    argument: Argument,
+    task: *mut *mut blitz_task,
+) -> c_int {
     entry(|| {
         let function = function.ok_or(BLITZ_EINVAL)?;
         let mut builder = blitz_io::fiber::Builder::new();
@@ -86,9 +159,8 @@ pub extern "C" fn blitz_spawn(
         if !group.add(&fiber) {
             return Err(record(BLITZ_ECLOSED, "the runtime shuts down"));
         }
-        let argument = Foreign::new(argument);
         let runs = fiber.clone();
-        let body = move || runs.run(|| Foreign::new(function(argument.get())));
+        let body = move || runs.run(|| Foreign::new(function(argument.take())));
         let started = builder.spawn_on(body, &group.handle);
         let joined = started.map_err(|error| of_io(&error))?;
         finish(task, joined, Some(fiber), group.process)
@@ -108,12 +180,39 @@ pub extern "C" fn blitz_spawn_blocking(
     argument: *mut c_void,
     task: *mut *mut blitz_task,
 ) -> c_int {
+    start_blocking(runtime, function, Argument::new(argument, None), task)
+}
+
+/// Runs a function as `blitz_spawn_blocking` does, and takes the argument over:
+/// `drop(argument)` is called instead of the function if that never begins, because this returns
+/// an error or the runtime ends before. That may be in any thread, during this call or later.
+///
+/// Returns what `blitz_spawn_blocking` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_spawn_blocking_owned(
+    runtime: *mut blitz_runtime,
+    function: blitz_task_function,
+    drop: blitz_drop,
+    argument: *mut c_void,
+    task: *mut *mut blitz_task,
+) -> c_int {
+    if drop.is_none() {
+        return BLITZ_EINVAL;
+    }
+    start_blocking(runtime, function, Argument::new(argument, drop), task)
+}
+
+fn start_blocking(
+    runtime: *mut blitz_runtime,
+    function: blitz_task_function,
+    argument: Argument,
+    task: *mut *mut blitz_task,
+) -> c_int {
     entry(|| {
         let function = function.ok_or(BLITZ_EINVAL)?;
         let group = group_of(runtime)?;
         in_process(group.process)?;
-        let argument = Foreign::new(argument);
-        let body = move || Foreign::new(function(argument.get()));
+        let body = move || Foreign::new(function(argument.take()));
         finish(task, group.handle.spawn_blocking(body), None, group.process)
     })
 }

@@ -54,6 +54,32 @@ static void every_receiver_gets_all(void) {
     }
 }
 
+static void participants_are_counted(void) {
+    for (uint32_t kind = BLITZ_IPC_ROUTE; kind <= BLITZ_IPC_QUEUE; kind++) {
+        blitz_ipc_settings settings = settings_of(kind);
+        blitz_ipc_receiver *receivers[3];
+        blitz_ipc_sender *sender;
+        size_t senders = 9, count = 9;
+        new_name();
+        OK(blitz_ipc_participants(name, &settings, &senders, &count));
+        CHECK(senders == 0 && count == 0);
+        for (int i = 0; i < 3; i++) OK(blitz_ipc_receiver_open(name, &settings, &receivers[i]));
+        OK(blitz_ipc_participants(name, &settings, &senders, &count));
+        CHECK(senders == 0 && count == 3);
+        OK(blitz_ipc_sender_open(name, &settings, &sender));
+        blitz_ipc_receiver_free(receivers[0]);
+        OK(blitz_ipc_participants(name, &settings, &senders, &count));
+        CHECK(senders == 1 && count == 2);
+        OK(blitz_ipc_participants(name, &settings, NULL, NULL));
+        settings.kind = 7;
+        EXPECT(BLITZ_EINVAL, blitz_ipc_participants(name, &settings, NULL, NULL));
+        EXPECT(BLITZ_EINVAL, blitz_ipc_participants(NULL, &settings, NULL, NULL));
+        EXPECT(BLITZ_EINVAL, blitz_ipc_participants(name, NULL, NULL, NULL));
+        blitz_ipc_sender_free(sender);
+        for (int i = 1; i < 3; i++) blitz_ipc_receiver_free(receivers[i]);
+    }
+}
+
 static void *loan_body(void *argument) {
     (void)argument;
     blitz_ipc_settings settings = settings_of(BLITZ_IPC_QUEUE);
@@ -219,6 +245,7 @@ static void a_killed_process_is_noticed(void) {
 int main(void) {
     static const struct test tests[] = {
         {"every_receiver_gets_all", every_receiver_gets_all},
+        {"participants_are_counted", participants_are_counted},
         {"loans_and_messages_in_place", loans_and_messages_in_place},
         {"the_doorbell_rings", the_doorbell_rings},
         {"bad_settings", bad_settings},

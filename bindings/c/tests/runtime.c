@@ -174,6 +174,45 @@ static void blocking_functions_run(void) {
     finish(&worker);
 }
 
+static _Atomic int ran, dropped;
+
+static void *run_owned(void *argument) {
+    CHECK(argument == &ran);
+    ran++;
+    return NULL;
+}
+
+static void drop_owned(void *argument) {
+    CHECK(argument == &ran);
+    dropped++;
+}
+
+// An argument goes to its function or is dropped, and nothing is left when the runtime is freed.
+static void owned_arguments_are_used_or_dropped(void) {
+    enum { EACH = 50 };
+    ran = dropped = 0;
+    blitz_runtime_settings settings = {.workers = 1, .blocking_threads = 1};
+    blitz_runtime *runtime;
+    OK(blitz_runtime_new(&settings, &runtime));
+    for (int i = 0; i < EACH; i++) {
+        OK(blitz_spawn_owned(runtime, NULL, run_owned, drop_owned, &ran, NULL));
+        OK(blitz_spawn_blocking_owned(runtime, run_owned, drop_owned, &ran, NULL));
+    }
+    blitz_runtime_free(runtime);
+    CHECK(ran + dropped == 2 * EACH);
+
+    int before = dropped;
+    EXPECT(BLITZ_EINVAL, blitz_spawn_owned(NULL, NULL, NULL, drop_owned, &ran, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_spawn_blocking_owned(NULL, NULL, drop_owned, &ran, NULL));
+    OK(blitz_runtime_new(&settings, &runtime));
+    OK(blitz_runtime_shutdown(runtime, BLITZ_NEVER));
+    EXPECT(BLITZ_ECLOSED, blitz_spawn_owned(runtime, NULL, run_owned, drop_owned, &ran, NULL));
+    CHECK(dropped == before + 3);
+    blitz_runtime_free(runtime);
+    EXPECT(BLITZ_EINVAL, blitz_spawn_owned(NULL, NULL, run_owned, NULL, &ran, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_spawn_blocking_owned(NULL, run_owned, NULL, &ran, NULL));
+}
+
 static void *deep(void *argument) {
     volatile char page[4096];
     page[0] = 1;
@@ -278,6 +317,7 @@ int main(void) {
         {"a_shutdown_ends_all_fibers", a_shutdown_ends_all_fibers},
         {"a_runtime_is_not_shut_down_inside", a_runtime_is_not_shut_down_inside},
         {"blocking_functions_run", blocking_functions_run},
+        {"owned_arguments_are_used_or_dropped", owned_arguments_are_used_or_dropped},
         {"stacks_have_their_size", stacks_have_their_size},
         {"many_fibers", many_fibers},
         {"errors_belong_to_their_fiber", errors_belong_to_their_fiber},

@@ -1,0 +1,35 @@
+// All of blitz-io for C++17 and later.
+#ifndef BLITZ_BLITZ_HPP
+#define BLITZ_BLITZ_HPP
+
+#include <blitz.h>
+
+#include <blitz/address.hpp>
+#include <blitz/barrier.hpp>
+#include <blitz/channel.hpp>
+#include <blitz/condition_variable.hpp>
+#include <blitz/condition_variable_any.hpp>
+#include <blitz/error.hpp>
+#include <blitz/event.hpp>
+#include <blitz/file.hpp>
+#include <blitz/ipc.hpp>
+#include <blitz/join_handle.hpp>
+#include <blitz/latch.hpp>
+#include <blitz/listener.hpp>
+#include <blitz/mutex.hpp>
+#include <blitz/parallel_for.hpp>
+#include <blitz/parallel_invoke.hpp>
+#include <blitz/parallel_reduce.hpp>
+#include <blitz/pool.hpp>
+#include <blitz/runtime.hpp>
+#include <blitz/semaphore.hpp>
+#include <blitz/shared_mutex.hpp>
+#include <blitz/spawn.hpp>
+#include <blitz/stream.hpp>
+#include <blitz/task.hpp>
+#include <blitz/this_fiber.hpp>
+#include <blitz/udp.hpp>
+#include <blitz/when_all.hpp>
+#include <blitz/when_any.hpp>
+
+#endif

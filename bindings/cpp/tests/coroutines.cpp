@@ -1,0 +1,204 @@
+// Coroutines: tasks, what they await, and cancellation.
+#include <gtest/gtest.h>
+
+#include <blitz/blitz.hpp>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+blitz::task<int> twice(int value) { co_return 2 * value; }
+
+blitz::task<int> sum_to(int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++) sum += co_await twice(i);
+    co_return sum;
+}
+
+blitz::task<> fails() {
+    co_await blitz::this_fiber::async_sleep_for(1ms);
+    throw std::out_of_range("far");
+}
+
+TEST(Task, ReturnsAndThrows) {
+    EXPECT_EQ(blitz::sync_wait(sum_to(1000)), 999000);
+    EXPECT_EQ(blitz::spawn(sum_to(10)).join(), 90);
+    EXPECT_THROW(blitz::sync_wait(fails()), std::out_of_range);
+    { const auto never_begun = fails(); }
+}
+
+TEST(Task, AwaitsLocksAndChannels) {
+    blitz::mutex mutex;
+    blitz::shared_mutex shared;
+    blitz::binary_semaphore semaphore(1);
+    blitz::latch latch(2);
+    blitz::barrier<> barrier(2);
+    blitz::event event;
+    auto [tx, rx] = blitz::channel<std::string>(1);
+    const auto side = [&](bool first) -> blitz::task<std::string> {
+        co_await mutex.async_lock();
+        mutex.unlock();
+        co_await shared.async_lock();
+        shared.unlock();
+        co_await shared.async_lock_shared();
+        shared.unlock_shared();
+        co_await semaphore.async_acquire();
+        semaphore.release();
+        latch.count_down();
+        co_await latch.async_wait();
+        co_await barrier.async_arrive_and_wait();
+        if (first) {
+            event.set();
+            for (int i = 0; i < 10; i++) {
+                std::string text = std::to_string(i);
+                EXPECT_EQ(co_await tx.async_send(std::move(text)), blitz::status::ok);
+            }
+            tx.close();
+            co_return std::string();
+        }
+        co_await event.async_wait();
+        std::string all;
+        while (auto text = co_await rx.async_recv()) all += *text;
+        co_return all;
+    };
+    auto one = blitz::spawn(side(true));
+    auto other = blitz::spawn(side(false));
+    EXPECT_EQ(one.join(), "");
+    EXPECT_EQ(other.join(), "0123456789");
+}
+
+TEST(Task, AwaitsSocketsAndTasks) {
+    auto listener = blitz::listen_tcp("127.0.0.1:0");
+    const auto serve = [&]() -> blitz::task<> {
+        auto stream = co_await listener.async_accept();
+        char buffer[5];
+        co_await stream.async_read_exact(buffer, 5);
+        co_await stream.async_write_all(buffer, 5);
+    };
+    const auto talk = [&]() -> blitz::task<std::string> {
+        auto server = blitz::spawn(serve());
+        auto stream = blitz::connect_tcp(listener.local_address());
+        co_await stream.async_write_all("hello");
+        char buffer[5];
+        co_await stream.async_read_exact(buffer, 5);
+        co_await server.async_join();
+        co_return std::string(buffer, 5);
+    };
+    EXPECT_EQ(blitz::sync_wait(talk()), "hello");
+}
+
+// A coroutine of another library: it runs where it is resumed, and must not block.
+struct detached {
+    struct promise_type {
+        detached get_return_object() { return {}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() { std::terminate(); }
+    };
+};
+
+TEST(Awaitable, WorksInCoroutinesOfOthers) {
+    blitz::event go;
+    blitz::event ended;
+    const auto waits = [&]() -> detached {
+        co_await go.async_wait();
+        EXPECT_EQ(co_await twice(21), 42);
+        ended.set();
+    };
+    waits();
+    // It is suspended, and this thread goes on.
+    EXPECT_FALSE(ended.try_wait());
+    go.set();
+    ended.wait();
+}
+
+// An awaitable object of another library: it resumes the coroutine in a thread of its own.
+struct other_thread {
+    std::thread* thread;
+    [[nodiscard]] bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> coroutine) const {
+        *thread = std::thread([coroutine] { coroutine.resume(); });
+    }
+    void await_resume() const {}
+};
+
+TEST(Task, AwaitsObjectsOfOthers) {
+    std::thread thread;
+    const auto inner = [&]() -> blitz::task<int> {
+        co_await other_thread{&thread};
+        // No fiber runs this now, and it waits all the same.
+        co_await blitz::this_fiber::async_sleep_for(1ms);
+        co_return 5;
+    };
+    const auto outer = [&]() -> blitz::task<int> { co_return 1 + co_await inner(); };
+    EXPECT_EQ(blitz::sync_wait(outer()), 6);
+    thread.join();
+}
+
+blitz::task<int> after(std::chrono::milliseconds time, int value) {
+    co_await blitz::this_fiber::async_sleep_for(time);
+    co_return value;
+}
+
+template <class... Tasks>
+auto list(Tasks... tasks) {
+    std::vector<std::common_type_t<Tasks...>> all;
+    (all.push_back(std::move(tasks)), ...);
+    return all;
+}
+
+TEST(WhenAll, HasAllResultsOrTheException) {
+    const auto results = blitz::sync_wait(blitz::when_all(list(after(3ms, 1), after(1ms, 2))));
+    EXPECT_EQ(results, (std::vector<int>{1, 2}));
+    // The one that would sleep for ever is cancelled.
+    const auto sleeps = []() -> blitz::task<> { co_await blitz::this_fiber::async_sleep_for(10000h); };
+    EXPECT_THROW(blitz::sync_wait(blitz::when_all(list(fails(), sleeps()))), std::out_of_range);
+}
+
+TEST(WhenAny, HasTheFirstAndCancelsTheOthers) {
+    const auto [index, value] =
+        blitz::sync_wait(blitz::when_any(list(after(std::chrono::hours(10000), 1), after(1ms, 2))));
+    EXPECT_EQ(index, 1U);
+    EXPECT_EQ(value, 2);
+    EXPECT_THROW(blitz::sync_wait(blitz::when_any(list(fails()))), std::out_of_range);
+    EXPECT_THROW(blitz::sync_wait(blitz::when_any(std::vector<blitz::task<>>())), blitz::error);
+}
+
+TEST(Stop, CancelsTasks) {
+    std::stop_source source;
+    auto coroutine = blitz::spawn(source.get_token(), after(std::chrono::hours(10000), 1));
+    auto function = blitz::spawn(source.get_token(), [](const std::stop_token& stop) {
+        EXPECT_THROW(blitz::this_fiber::sleep_for(10000h), blitz::canceled);
+        return stop.stop_requested();
+    });
+    EXPECT_FALSE(function.wait_for(1ms));
+    source.request_stop();
+    EXPECT_THROW(coroutine.join(), blitz::canceled);
+    EXPECT_TRUE(function.join());
+    // Too late, and before the begin.
+    auto late = blitz::spawn(source.get_token(), [] { blitz::this_fiber::sleep_for(10000h); });
+    EXPECT_THROW(late.join(), blitz::canceled);
+}
+
+TEST(Stop, EndsWaitsForConditions) {
+    blitz::mutex mutex;
+    blitz::condition_variable_any changed;
+    std::stop_source source;
+    auto fiber = blitz::spawn([&] {
+        std::unique_lock lock(mutex);
+        return changed.wait(lock, source.get_token(), [] { return false; });
+    });
+    source.request_stop();
+    EXPECT_FALSE(fiber.join());
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, source.get_token(), 1ms, [] { return true; }));
+    EXPECT_FALSE(changed.wait_for(lock, std::stop_token(), 1ms, [] { return false; }));
+}
+
+}  // namespace
