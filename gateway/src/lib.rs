@@ -1,7 +1,7 @@
 //! Carries routes, channels and queues of [`blitz_io::ipc`] between machines, over Zenoh.
 //!
 //! The program is `blitz-gateway`; this is its library. What it guarantees is described in
-//! `docs/beyond-one-machine.md`.
+//! `book/src/guides/beyond-one-machine.md`.
 
 pub mod config;
 mod export;
