@@ -200,10 +200,9 @@ impl<T> Rx<T> {
     /// Waits until the next slot, which a sender has claimed, is filled. The sender runs no code
     /// of the user's in between, but the system may have preempted it.
     fn wait_for_fill(&self) {
-        for _ in 0..LOOKS {
-            if self.cursor.is_filled() {
-                return;
-            }
+        let mut looks = LOOKS;
+        while looks != 0 && !self.cursor.is_filled() {
+            looks -= 1;
             hint::spin_loop();
         }
         while !self.cursor.is_filled() {

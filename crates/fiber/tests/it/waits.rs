@@ -197,6 +197,33 @@ fn files() {
     });
 }
 
+/// The worker of the fiber parks, as the other one waits for events. It submits the operation on the
+/// way, which may complete at once.
+#[test]
+fn an_operation_that_completes_while_the_worker_goes_to_sleep() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..100 {
+        let path = folder.path().join(round.to_string());
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let fiber = fiber::spawn(move || {
+                fiber::block_on(async {
+                    let mut file = fs::File::create_new(&path).await.unwrap();
+                    for _ in 0..10 {
+                        file.write_all(b"blitz").await.unwrap();
+                        file.sync_all().await.unwrap();
+                    }
+                });
+            });
+            fiber.await.unwrap();
+        });
+    }
+}
+
 #[test]
 fn the_pool_and_blocking_work() {
     runtime().block_on(async {

@@ -62,7 +62,8 @@
 //! # No task waits while every worker sleeps
 //!
 //! *In a worker's own queue*: only the worker puts tasks there (thieves bring them into
-//! their own), and it never goes to sleep before its queue is empty. So while all sleep, all
+//! their own), and it never blocks before its queue is empty. It looks once more after it has
+//! given operations to the kernel on its way to sleep, because some of them complete at once. So while all sleep, all
 //! these queues are empty.
 //!
 //! *In the inject queue*:
@@ -416,7 +417,8 @@ pub trait Sleeper {
 
     /// Blocks the thread until it is unparked, until an event, a wake-up or a timer if it
     /// waits in a driver, or, if it is the monitor, until it is time to look. Returns whether
-    /// it may have been called: it was parked, or has taken a wake-up of the driver.
+    /// it may have been called: it was parked, or has taken a wake-up of the driver. If a task of
+    /// its own queues becomes ready before it blocks, it does not block.
     fn sleep(&self, place: Place) -> bool;
 
     /// Whether it is the monitor and sees that another worker is stalled.

@@ -189,7 +189,10 @@ impl Sleeper for Worker {
         let deadline = deadline(self, place);
         let may_be_called = match place {
             Place::Parked(_) => {
-                core.word.park(deadline);
+                // The flush may have completed an operation that a task of this worker waits for.
+                if !Sleeper::has_tasks(self) {
+                    core.word.park(deadline);
+                }
                 self.turn_timers();
                 true
             }
