@@ -189,7 +189,11 @@ impl Sleeper for Worker {
         let deadline = deadline(self, place);
         let may_be_called = match place {
             Place::Parked(_) => {
-                core.word.park(deadline);
+                // `deadline` submits queued operations. One that ends at once makes its task ready
+                // here, and calls no worker, as this one is about to look.
+                if !Sleeper::has_tasks(self) {
+                    core.word.park(deadline);
+                }
                 self.turn_timers();
                 true
             }
