@@ -155,3 +155,18 @@ test File {
         try testing.together(flavour, 1, Shared.work, .{&shared});
     }
 }
+
+test "a write that ends at once wakes its fiber, also if its worker is about to sleep" {
+    const write = struct {
+        fn write(path: [:0]const u8) !void {
+            var file = try File.create(path);
+            defer file.deinit();
+            try file.writeAll("hello");
+        }
+    }.write;
+    var folder = std.testing.tmpDir(.{});
+    defer folder.cleanup();
+    var buffer: [256]u8 = undefined;
+    const path = try std.fmt.bufPrintSentinel(&buffer, ".zig-cache/tmp/{s}/file", .{folder.sub_path}, 0);
+    for (0..50) |_| try testing.together(.fibers, 1, write, .{path});
+}
