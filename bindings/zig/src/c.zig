@@ -286,6 +286,7 @@ pub const blitz_fiber_settings = extern struct {
 
 /// The function of a fiber, or one that blocks.
 pub const blitz_task_function = *const fn (argument: ?*anyopaque) callconv(.c) ?*anyopaque;
+pub const blitz_drop = *const fn (argument: ?*anyopaque) callconv(.c) void;
 
 pub extern fn blitz_strerror(number: c_int) [*:0]const u8;
 pub extern fn blitz_error_name(number: c_int) [*:0]const u8;
@@ -537,6 +538,12 @@ pub extern fn blitz_stream_addresses(
 ) c_int;
 pub extern fn blitz_stream_fd(stream: *blitz_stream) c_int;
 pub extern fn blitz_stream_free(stream: *blitz_stream) void;
+pub extern fn blitz_ipc_participants(
+    name: [*:0]const u8,
+    settings: *const blitz_ipc_settings,
+    senders: ?*usize,
+    receivers: ?*usize,
+) c_int;
 pub extern fn blitz_ipc_sender_open(
     name: [*:0]const u8,
     settings: *const blitz_ipc_settings,
@@ -692,9 +699,24 @@ pub extern fn blitz_spawn(
     argument: ?*anyopaque,
     task: ?**blitz_task,
 ) c_int;
+pub extern fn blitz_spawn_owned(
+    runtime: ?*blitz_runtime,
+    settings: ?*const blitz_fiber_settings,
+    function: blitz_task_function,
+    drop: blitz_drop,
+    argument: ?*anyopaque,
+    task: ?**blitz_task,
+) c_int;
 pub extern fn blitz_spawn_blocking(
     runtime: ?*blitz_runtime,
     function: blitz_task_function,
+    argument: ?*anyopaque,
+    task: ?**blitz_task,
+) c_int;
+pub extern fn blitz_spawn_blocking_owned(
+    runtime: ?*blitz_runtime,
+    function: blitz_task_function,
+    drop: blitz_drop,
     argument: ?*anyopaque,
     task: ?**blitz_task,
 ) c_int;
