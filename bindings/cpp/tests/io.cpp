@@ -111,7 +111,7 @@ TEST(File, ReadsWhatWasWritten) {
         EXPECT_EQ(file.seek(0, blitz::seek_from::end), 3U);
         file.sync();
         try {
-            blitz::file(path, open_mode::write | open_mode::create_new);
+            const blitz::file again(path, open_mode::write | open_mode::create_new);
             ADD_FAILURE();
         } catch (const std::system_error& error) {
             EXPECT_EQ(error.code(), std::errc::file_exists);

@@ -22,7 +22,7 @@ TEST(Spawn, ReturnsResults) {
     int target = 0;
     int& reference = blitz::spawn([&target]() -> int& { return target; }).join();
     EXPECT_EQ(&reference, &target);
-    EXPECT_TRUE(blitz::spawn(blitz::fiber_options{64 * 1024, "named"}, blitz_is_fiber).join());
+    EXPECT_TRUE(blitz::spawn(blitz::fiber_options{std::size_t{64} * 1024, "named"}, blitz_is_fiber).join());
     EXPECT_FALSE(blitz::spawn_blocking(blitz_is_fiber).join());
     EXPECT_THROW((void)blitz::spawn(blitz::fiber_options{1, nullptr}, [] {}), blitz::error);
 }
