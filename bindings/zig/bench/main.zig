@@ -77,7 +77,7 @@ pub fn main(init: std.process.Init) !u8 {
         try rows.append(arena, try scenario.measure(row, cx, options.settings));
     }
     var buffer: [4096]u8 = undefined;
-    var stdout: std.Io.File.Writer = .init(.stdout(), init.io, &buffer);
+    var stdout: std.Io.File.Writer = .initStreaming(.stdout(), init.io, &buffer);
     const writer = &stdout.interface;
     if (options.json) {
         try writeJson(writer, rows.items, options.settings, rust);

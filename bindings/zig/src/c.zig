@@ -286,6 +286,7 @@ pub const blitz_fiber_settings = extern struct {
 
 /// The function of a fiber, or one that blocks.
 pub const blitz_task_function = *const fn (argument: ?*anyopaque) callconv(.c) ?*anyopaque;
+/// Frees the argument of a function that never begins.
 pub const blitz_drop = *const fn (argument: ?*anyopaque) callconv(.c) void;
 
 pub extern fn blitz_strerror(number: c_int) [*:0]const u8;
@@ -617,6 +618,12 @@ pub extern fn blitz_ipc_try_send_or_arm(
 pub extern fn blitz_ipc_max_len(sender: *blitz_ipc_sender) usize;
 pub extern fn blitz_ipc_sender_free(sender: *blitz_ipc_sender) void;
 pub extern fn blitz_ipc_receiver_free(receiver: *blitz_ipc_receiver) void;
+pub extern fn blitz_ipc_participants(
+    name: [*:0]const u8,
+    settings: *const blitz_ipc_settings,
+    senders: ?*usize,
+    receivers: ?*usize,
+) c_int;
 pub extern fn blitz_ipc_clean(count: ?*usize) c_int;
 pub extern fn blitz_latch_count_down(latch: *blitz_latch, n: u32) c_int;
 pub extern fn blitz_latch_wait(latch: *blitz_latch) c_int;

@@ -230,6 +230,19 @@ pub const Receiver = struct {
     }
 };
 
+/// How many senders and receivers of a segment are alive.
+pub const Participants = struct { senders: usize, receivers: usize };
+
+/// Counts the participants of the segment `name` that are alive, those of this process too. Of the
+/// options it needs the kind and the directory. Without such a segment both counts are 0.
+pub fn participants(name: [:0]const u8, options: Options) Error!Participants {
+    const settings = options.raw();
+    var counts: Participants = undefined;
+    const result = c.blitz_ipc_participants(name, &settings, &counts.senders, &counts.receivers);
+    try errors.check(Error, result);
+    return counts;
+}
+
 /// Removes the segments of this user none of whose processes is alive, and returns how many.
 pub fn clean() Error!usize {
     var count: usize = undefined;
@@ -255,6 +268,7 @@ test "a route carries messages, in place and copied" {
     try std.testing.expectError(error.Full, Sender.open(segment, options));
     try std.testing.expectError(error.SettingsMismatch, Receiver.open(segment, .{ .max_len = 512 }));
     try std.testing.expect(sender.maxLen() >= 64);
+    try std.testing.expectEqual(Participants{ .senders = 1, .receivers = 1 }, try participants(segment, options));
 
     var buffer: [64]u8 = undefined;
     try std.testing.expectError(error.Empty, receiver.tryRecv(&buffer));

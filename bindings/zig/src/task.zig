@@ -89,8 +89,6 @@ pub fn JoinHandle(comptime T: type) type {
 
         /// Lets the task go on without a handle. Its result is dropped.
         pub fn detach(handle: *Self) void {
-            // A task that has ended and still has its reference did not run, and will not.
-            if (handle.hasEnded() and handle.box.references.load(.acquire) == 2) handle.box.release();
             c.blitz_task_detach(handle.raw);
             handle.box.release();
             handle.* = undefined;
@@ -158,6 +156,12 @@ fn Box(comptime function: anytype) type {
             box.outcome.release();
             return null;
         }
+
+        /// Called instead of `run` if the task never begins.
+        fn drop(argument: ?*anyopaque) callconv(.c) void {
+            const box: *Self = @ptrCast(@alignCast(argument.?));
+            box.outcome.release();
+        }
     };
 }
 
@@ -170,13 +174,15 @@ pub fn start(
     args: std.meta.ArgsTuple(@TypeOf(function)),
 ) SpawnError!JoinHandle(ReturnType(function)) {
     const box = try Box(function).init(gpa, args);
-    errdefer gpa.destroy(box);
+    errdefer box.outcome.release();
     var raw: *c.blitz_task = undefined;
     const settings: c.blitz_fiber_settings = .{
         .stack_size = options.stack_size,
         .name = if (options.name) |name| name.ptr else null,
     };
-    try errors.check(errors.Error, c.blitz_spawn(runtime, &settings, Box(function).run, box, &raw));
+    const Task = Box(function);
+    const result = c.blitz_spawn_owned(runtime, &settings, Task.run, Task.drop, box, &raw);
+    try errors.check(errors.Error, result);
     return .{ .raw = raw, .box = &box.outcome };
 }
 
@@ -188,9 +194,11 @@ pub fn startBlocking(
     args: std.meta.ArgsTuple(@TypeOf(function)),
 ) SpawnError!JoinHandle(ReturnType(function)) {
     const box = try Box(function).init(gpa, args);
-    errdefer gpa.destroy(box);
+    errdefer box.outcome.release();
     var raw: *c.blitz_task = undefined;
-    try errors.check(errors.Error, c.blitz_spawn_blocking(runtime, Box(function).run, box, &raw));
+    const Task = Box(function);
+    const result = c.blitz_spawn_blocking_owned(runtime, Task.run, Task.drop, box, &raw);
+    try errors.check(errors.Error, result);
     return .{ .raw = raw, .box = &box.outcome };
 }
 
