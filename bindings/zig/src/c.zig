@@ -539,12 +539,6 @@ pub extern fn blitz_stream_addresses(
 ) c_int;
 pub extern fn blitz_stream_fd(stream: *blitz_stream) c_int;
 pub extern fn blitz_stream_free(stream: *blitz_stream) void;
-pub extern fn blitz_ipc_participants(
-    name: [*:0]const u8,
-    settings: *const blitz_ipc_settings,
-    senders: ?*usize,
-    receivers: ?*usize,
-) c_int;
 pub extern fn blitz_ipc_sender_open(
     name: [*:0]const u8,
     settings: *const blitz_ipc_settings,
