@@ -22,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::EventSpin;
+use blitz_io_core::{EventSpin, generation};
 #[cfg(all(feature = "async", unix))]
 use blitz_io_driver::AsyncFd;
 use blitz_io_futex::atomic::Ordering;
@@ -92,7 +92,7 @@ impl Endpoint {
                     return Ok(Self {
                         segment,
                         me,
-                        generation: sys::fork_generation(),
+                        generation: generation(),
                         corrupt: false,
                         policy: WaitPolicy::new(),
                         #[cfg(unix)]
@@ -112,7 +112,7 @@ impl Endpoint {
     /// Whether this process is a fork of the process that joined.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
-        self.generation != sys::fork_generation()
+        self.generation != generation()
     }
 
     /// Notes that the segment was overwritten.

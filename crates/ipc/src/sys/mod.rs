@@ -29,8 +29,8 @@ pub(crate) mod socket;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use system::is_sealed;
 pub(crate) use system::{
-    Mapping, SegmentFile, check_directory, coarse_time, fork_generation, other_directories,
-    process, remove, supported, user, user_directory,
+    Mapping, SegmentFile, check_directory, coarse_time, other_directories, process, remove,
+    supported, user, user_directory,
 };
 #[cfg(unix)]
 pub(crate) use system::{PollSet, Wakeups, remove_wakeups, wake};

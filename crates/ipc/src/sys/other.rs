@@ -82,11 +82,6 @@ impl Mapping {
     pub(crate) fn populate(&self) {}
 }
 
-/// Forks are not tracked where there are no segments.
-pub(crate) fn fork_generation() -> u32 {
-    0
-}
-
 pub(crate) fn coarse_time() -> std::time::Duration {
     std::time::Duration::ZERO
 }

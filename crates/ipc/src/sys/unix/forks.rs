@@ -1,6 +1,6 @@
 //! A child that was forked inherits descriptors, and would keep its parent's locks alive.
-//! So each fork closes them in the child (`pthread_atfork`) and advances a generation; a
-//! participant whose generation is not that of the process refuses to work.
+//! So each fork closes them in the child (`pthread_atfork`) and advances the generation of
+//! `blitz-io-core`; a participant whose generation is not that of the process refuses to work.
 //!
 //! **Memory.** A mapping refers to the open file description from which it was made, and a
 //! child inherits it. So no description is mapped that has locks, or will have any:
@@ -17,6 +17,8 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::thread;
+
+use blitz_io_core::generation;
 
 /// How often a file is opened again, or a fork is waited for. A fork could wait for a lock
 /// that the caller holds, so the wait has an end.
@@ -53,7 +55,7 @@ impl OwnFile {
         Self {
             entry: INHERITED.register(file.as_raw_fd()),
             file: Some(file),
-            generation: fork_generation(),
+            generation: generation(),
         }
     }
 
@@ -65,7 +67,7 @@ impl OwnFile {
 impl Drop for OwnFile {
     fn drop(&mut self) {
         let file = self.file.take();
-        if self.generation != fork_generation() {
+        if self.generation != generation() {
             // The fork closed it; the number may belong to another file by now.
             _ = file.map(IntoRawFd::into_raw_fd);
             return;
@@ -160,16 +162,9 @@ impl Table {
 }
 
 static INHERITED: Table = Table::new();
-static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// How many forks this process has begun, and how many of them have ended.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 static ENDED: AtomicU32 = AtomicU32::new(0);
-
-/// Returns how many forks lie between the process that loaded this library and this one.
-#[inline]
-pub(crate) fn fork_generation() -> u32 {
-    GENERATION.load(Ordering::Relaxed)
-}
 
 fn watch_forks() {
     static ONCE: Once = Once::new();
@@ -183,7 +178,6 @@ fn watch_forks() {
     }
 
     extern "C" fn in_child() {
-        GENERATION.fetch_add(1, Ordering::Relaxed);
         // Forks of other threads go on in the parent only.
         ENDED.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
         // SAFETY: each was inherited, and the values that own it do not use it in this
@@ -191,6 +185,7 @@ fn watch_forks() {
         INHERITED.drain(|fd| _ = unsafe { libc::close(fd) });
     }
 
+    blitz_io_core::watch_forks();
     ONCE.call_once(|| {
         // SAFETY: the handlers use nothing but atomics and `close`, which a child of a
         // threaded process may use.

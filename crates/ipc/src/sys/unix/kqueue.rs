@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
-use super::fork_generation;
+use blitz_io_core::generation;
 
 /// The descriptor: see the head of the file.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl PollSet {
         }
         let set = Self {
             queue: ManuallyDrop::new(queue),
-            generation: fork_generation(),
+            generation: generation(),
         };
         let other = other.as_raw_fd() as usize;
         let flags = libc::EV_ADD | libc::EV_CLEAR | libc::EV_RECEIPT;
@@ -128,7 +128,7 @@ impl AsFd for PollSet {
 
 impl Drop for PollSet {
     fn drop(&mut self) {
-        if self.generation == fork_generation() {
+        if self.generation == generation() {
             // SAFETY: it is not used any more.
             unsafe { ManuallyDrop::drop(&mut self.queue) };
         }

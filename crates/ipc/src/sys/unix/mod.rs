@@ -47,7 +47,6 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use self::forks::OwnFile;
-pub(crate) use self::forks::fork_generation;
 use self::locks::Locks;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use self::platform::is_sealed;
