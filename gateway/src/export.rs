@@ -5,11 +5,10 @@
 //! stops.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 use blitz_io::ipc::{Error, Message, Receiver, RecvError};
-use blitz_io::sync::{CancellationToken, mpsc};
+use blitz_io::sync::mpsc;
 use blitz_io::{select, time};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
@@ -18,7 +17,7 @@ use zenoh::qos::CongestionControl;
 
 use crate::config::Policy;
 use crate::keys::{self, Name};
-use crate::shared::{Direction, RETRY, Shared, TICK, is_due, random};
+use crate::shared::{Direction, Shared, TICK, is_due, random};
 use crate::window::Window;
 use crate::wire::{Ack, Frame, Head, Item, Piece, Writer, origin, parse};
 
@@ -30,22 +29,8 @@ const PIECE: usize = 128 << 10;
 /// followed by another.
 const ACKS: usize = 1024;
 
-/// Exports until it is cancelled.
-pub async fn run(shared: Arc<Shared>, name: Name, policy: Policy, stop: CancellationToken) {
-    while !stop.is_cancelled() {
-        let result = select! {
-            result = export(&shared, &name, policy) => result,
-            () = stop.cancelled() => break,
-        };
-        if let Err(error) = result {
-            shared.row(Direction::Export, &name, "", |row| row.error = error);
-            time::sleep(RETRY).await;
-        }
-    }
-    shared.remove_row(Direction::Export, &name, "");
-}
-
-async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), String> {
+/// Exports a route or channel until something fails.
+pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), String> {
     let builder = shared.builder(name).with_history(true).must_exist(true);
     let mut receiver = match builder.receiver(&name.name) {
         // It has gone; the scan starts this task again when it is back.

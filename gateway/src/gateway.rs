@@ -14,12 +14,11 @@ use blitz_io::time;
 use zenoh::Session;
 use zenoh::pubsub::Subscriber;
 
+use crate::attempts;
 use crate::config::{Config, Export, Import, Kind, Network, matches};
-use crate::export;
-use crate::import::{self, Source};
+use crate::import::Source;
 use crate::inbox::Inbox;
 use crate::keys::{self, Name};
-use crate::queue;
 use crate::shared::Shared;
 
 /// How often the gateway looks for segments that it exports.
@@ -131,10 +130,7 @@ impl Gateway {
             while let Some((source, stop)) = starts.recv().await {
                 let (sources, shared) = (of_task.clone(), shared_of_task.clone());
                 blitz_io::spawn(async move {
-                    match source.name.kind {
-                        Kind::Queue => queue::import(&shared, &source, &stop).await,
-                        _ => import::run(&shared, &source, &stop).await,
-                    }
+                    attempts::import(&shared, &source, &stop).await;
                     if let Some(sources) = sources.upgrade() {
                         sources.remove(&source);
                     }
@@ -298,10 +294,7 @@ impl Gateway {
                 );
                 let exports = name.clone();
                 blitz_io::spawn(async move {
-                    match exports.kind {
-                        Kind::Queue => queue::export(shared, exports, of_task).await,
-                        _ => export::run(shared, exports, policy, of_task).await,
-                    }
+                    attempts::export(&shared, &exports, policy, &of_task).await;
                 });
                 self.exports.insert(
                     name,

@@ -7,18 +7,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use blitz_io::ipc::{Loan, SendError, Sender};
+use blitz_io::select;
 use blitz_io::time::{self, Interval};
-use blitz_io::{select, sync::CancellationToken};
 use zenoh::Wait;
 use zenoh::pubsub::Publisher;
-use zenoh::qos::CongestionControl;
 
 use crate::config::Import;
 use crate::inbox::Inbox;
 use crate::keys::Name;
 use crate::record::{Entry, Record};
 use crate::sequence::{Known, Tracker, Verdict};
-use crate::shared::{Direction, RETRY, Row, Shared, TICK, is_due};
+use crate::shared::{Direction, Row, Shared, TICK, is_due};
 use crate::wire::{Ack, Frame, Head, Items, Piece, Writer, origin, parse};
 
 /// An acknowledgement is sent after so many bytes, or when the inbox is empty.
@@ -36,28 +35,9 @@ pub struct Source {
     pub inbox: Arc<Inbox>,
 }
 
-/// Imports until the host gives no sign of life any more.
-pub async fn run(shared: &Shared, source: &Source, stop: &CancellationToken) {
-    let mut heard = Instant::now();
-    while !stop.is_cancelled() && heard.elapsed() < shared.limits.lost_after() {
-        let result = select! {
-            result = import(shared, source, &mut heard) => result,
-            () = stop.cancelled() => break,
-        };
-        let Err(error) = result else { break };
-        shared.row(Direction::Import, &source.name, &source.host, |row| {
-            row.error = error
-        });
-        // Frames that wait for another attempt are old by then.
-        while source.inbox.pop().is_some() {
-            heard = Instant::now();
-        }
-        time::sleep(RETRY).await;
-    }
-    shared.remove_row(Direction::Import, &source.name, &source.host);
-}
-
-async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Result<(), String> {
+/// Imports into a route or channel until the host is lost or something fails. Notes when it heard
+/// from the host.
+pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Result<(), String> {
     let Source {
         name,
         host,
@@ -75,13 +55,7 @@ async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Result
     let record = Record::open(&shared.state.join(file))
         .map_err(|error| format!("cannot open the record: {error}"))?;
     let known = record.recover(&sender).await;
-    let publisher = shared
-        .session
-        .declare_publisher(name.ack(host, &shared.host))
-        .congestion_control(CongestionControl::Drop)
-        .express(true)
-        .await
-        .map_err(|error| error.to_string())?;
+    let publisher = shared.acknowledgements(name, host).await?;
     let mut row = Row::default();
     shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
     let mut importer = Importer {

@@ -3,6 +3,7 @@
 //! The program is `blitz-gateway`; this is its library. What it guarantees is described in
 //! `book/src/guides/beyond-one-machine.md`.
 
+mod attempts;
 pub mod config;
 mod export;
 pub mod gateway;

@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use blitz_io::ipc::{Error, MessageState, Receiver, RecvError, SendError, Sender};
-use blitz_io::sync::{CancellationToken, Notify, mpsc};
+use blitz_io::sync::{Notify, mpsc};
 use blitz_io::{select, time};
 use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
 use crate::import::Source;
 use crate::keys::{self, Name};
-use crate::shared::{Direction, RETRY, Row, Shared, TICK, is_due, random};
+use crate::shared::{Direction, Row, Shared, TICK, is_due, random};
 use crate::wire::{Credit, Done, Frame, Head, Job, JobId, Writer, origin, parse};
 
 /// How many items one importer holds at a time, and how many this exporter does.
@@ -35,21 +35,6 @@ const AGAIN: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(1);
 /// How many items that are done an importer remembers, to answer repeats.
 const REMEMBERED: usize = 4096;
-
-/// Exports until it is cancelled.
-pub async fn export(shared: Arc<Shared>, name: Name, stop: CancellationToken) {
-    while !stop.is_cancelled() {
-        let result = select! {
-            result = exporting(&shared, &name) => result,
-            () = stop.cancelled() => break,
-        };
-        if let Err(error) = result {
-            shared.row(Direction::Export, &name, "", |row| row.error = error);
-            time::sleep(RETRY).await;
-        }
-    }
-    shared.remove_row(Direction::Export, &name, "");
-}
 
 /// The importers of one queue, and the items that they hold.
 #[derive(Default)]
@@ -181,7 +166,8 @@ enum Held {
     Lost,
 }
 
-async fn exporting(shared: &Shared, name: &Name) -> Result<(), String> {
+/// Exports a queue until something fails.
+pub async fn export(shared: &Shared, name: &Name) -> Result<(), String> {
     let builder = shared.builder(name).must_exist(true);
     let mut receivers = Vec::new();
     for _ in 0..IN_FLIGHT {
@@ -311,26 +297,6 @@ async fn until<T>(importers: &Importers, mut look: impl FnMut() -> Option<T>) ->
     }
 }
 
-/// Imports until the host gives no sign of life any more.
-pub async fn import(shared: &Shared, source: &Source, stop: &CancellationToken) {
-    let mut heard = Instant::now();
-    while !stop.is_cancelled() && heard.elapsed() < shared.limits.lost_after() {
-        let result = select! {
-            result = importing(shared, source, &mut heard) => result,
-            () = stop.cancelled() => break,
-        };
-        let Err(error) = result else { break };
-        shared.row(Direction::Import, &source.name, &source.host, |row| {
-            row.error = error
-        });
-        while source.inbox.pop().is_some() {
-            heard = Instant::now();
-        }
-        time::sleep(RETRY).await;
-    }
-    shared.remove_row(Direction::Import, &source.name, &source.host);
-}
-
 /// The items that an importer has.
 #[derive(Default)]
 struct Items {
@@ -369,7 +335,8 @@ impl Items {
     }
 }
 
-async fn importing(shared: &Shared, source: &Source, heard: &mut Instant) -> Result<(), String> {
+/// Imports into a queue until the host is lost or something fails. Notes when it heard from the host.
+pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Result<(), String> {
     let Source {
         name,
         host,
@@ -384,13 +351,7 @@ async fn importing(shared: &Shared, source: &Source, heard: &mut Instant) -> Res
     let mut sender = builder
         .sender(&name.name)
         .map_err(|error| error.to_string())?;
-    let publisher = shared
-        .session
-        .declare_publisher(name.ack(host, &shared.host))
-        .congestion_control(CongestionControl::Drop)
-        .express(true)
-        .await
-        .map_err(|error| error.to_string())?;
+    let publisher = shared.acknowledgements(name, host).await?;
     let (run, own) = (random(), origin(host));
     let (mut items, mut row) = (Items::default(), Row::default());
     shared.row(Direction::Import, name, host, |shown| *shown = row.clone());

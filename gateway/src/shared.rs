@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use zenoh::Session;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::CongestionControl;
 
 use crate::config::{Config, Limits};
 use crate::keys::Name;
@@ -139,6 +141,20 @@ impl Shared {
             );
         }
         text
+    }
+
+    /// Declares the publisher of what an importer tells the exporter `host`.
+    pub async fn acknowledgements(
+        &self,
+        name: &Name,
+        host: &str,
+    ) -> Result<Publisher<'static>, String> {
+        self.session
+            .declare_publisher(name.ack(host, &self.host))
+            .congestion_control(CongestionControl::Drop)
+            .express(true)
+            .await
+            .map_err(|error| error.to_string())
     }
 
     /// Returns the builder of a segment in the gateway's directory.

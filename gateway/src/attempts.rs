@@ -1,0 +1,61 @@
+//! Exports and imports, which begin again after a failure.
+
+use std::time::Instant;
+
+use blitz_io::sync::CancellationToken;
+use blitz_io::{select, time};
+
+use crate::config::{Kind, Policy};
+use crate::export;
+use crate::import::{self, Source};
+use crate::keys::Name;
+use crate::queue;
+use crate::shared::{Direction, RETRY, Shared};
+
+/// Exports until it is cancelled. `policy` is that of a route or channel.
+pub async fn export(shared: &Shared, name: &Name, policy: Policy, stop: &CancellationToken) {
+    while !stop.is_cancelled() {
+        let attempt = async {
+            match name.kind {
+                Kind::Queue => queue::export(shared, name).await,
+                _ => export::export(shared, name, policy).await,
+            }
+        };
+        let result = select! {
+            result = attempt => result,
+            () = stop.cancelled() => break,
+        };
+        if let Err(error) = result {
+            shared.row(Direction::Export, name, "", |row| row.error = error);
+            time::sleep(RETRY).await;
+        }
+    }
+    shared.remove_row(Direction::Export, name, "");
+}
+
+/// Imports until the host gives no sign of life any more.
+pub async fn import(shared: &Shared, source: &Source, stop: &CancellationToken) {
+    let mut heard = Instant::now();
+    while !stop.is_cancelled() && heard.elapsed() < shared.limits.lost_after() {
+        let attempt = async {
+            match source.name.kind {
+                Kind::Queue => queue::import(shared, source, &mut heard).await,
+                _ => import::import(shared, source, &mut heard).await,
+            }
+        };
+        let result = select! {
+            result = attempt => result,
+            () = stop.cancelled() => break,
+        };
+        let Err(error) = result else { break };
+        shared.row(Direction::Import, &source.name, &source.host, |row| {
+            row.error = error
+        });
+        // Frames that wait for another attempt are old by then.
+        while source.inbox.pop().is_some() {
+            heard = Instant::now();
+        }
+        time::sleep(RETRY).await;
+    }
+    shared.remove_row(Direction::Import, &source.name, &source.host);
+}
