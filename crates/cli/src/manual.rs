@@ -39,7 +39,11 @@ mod tests {
         for command in Cli::command().get_subcommands() {
             let name = format!("blitz-{}", command.get_name());
             let shown = !command.is_hide_set();
-            assert_eq!(folder.path().join(format!("{name}.1")).exists(), shown, "{name}");
+            assert_eq!(
+                folder.path().join(format!("{name}.1")).exists(),
+                shown,
+                "{name}"
+            );
             assert_eq!(page.contains(&name.replace('-', "\\-")), shown, "{name}");
         }
     }
