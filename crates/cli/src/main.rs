@@ -9,6 +9,7 @@ mod exit;
 mod greeting;
 mod ipc;
 mod line;
+mod manual;
 mod migrate;
 mod output;
 mod pipe;
@@ -51,6 +52,9 @@ enum Command {
     Migrate(migrate::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
+    /// Writes the man pages into a folder.
+    #[command(hide = true)]
+    Manual(manual::Arguments),
     /// Keeps a processor busy, for `bench --hog`.
     #[command(name = bench::load::COMMAND, hide = true)]
     Hog(bench::load::Arguments),
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),
     };
     ended.unwrap_or_else(Exit::report).into()

@@ -6,16 +6,19 @@ use super::receiver::Receiver;
 use crate::macros::opaque_debug;
 
 /// Iterator returned by [`Receiver::iter`].
+#[must_use = "iterators do nothing unless they are consumed"]
 pub struct Iter<'a, T> {
     pub(super) receiver: &'a Receiver<T>,
 }
 
 /// Iterator returned by [`Receiver::try_iter`].
+#[must_use = "iterators do nothing unless they are consumed"]
 pub struct TryIter<'a, T> {
     pub(super) receiver: &'a Receiver<T>,
 }
 
 /// A receiver as an iterator; the thread waits for each value.
+#[must_use = "iterators do nothing unless they are consumed"]
 pub struct IntoIter<T> {
     pub(super) receiver: Receiver<T>,
 }
