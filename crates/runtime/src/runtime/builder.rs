@@ -71,7 +71,7 @@ macro_rules! hooks {
 
 impl Builder {
     /// Creates a builder for a runtime whose tasks run on the thread that calls
-    /// [`Runtime::block_on`].
+    /// [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -411,7 +411,7 @@ impl Builder {
     /// A thread of its own calls it, so it is called also when all workers are stalled. It looks
     /// eight times in `after`, and at least four times in a second. The function must not panic,
     /// and should not block: it is not called for other workers meanwhile. It is not called for the
-    /// future of [`Runtime::block_on`].
+    /// future of [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// A poll counts with all that happens in it:
     ///
