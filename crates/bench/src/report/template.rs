@@ -1,4 +1,4 @@
-//! Templates: files say what a report looks like, code says which figures stand in it.
+//! Templates: a file holds the layout of a report, code computes its figures.
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
