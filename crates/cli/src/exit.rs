@@ -20,7 +20,7 @@ pub enum Exit {
     Failed(String),
     /// The arguments are wrong. Code 2.
     Usage(String),
-    /// Ctrl-C. Code 130, which is what a shell reports for SIGINT.
+    /// Ctrl-C. Code 130, as a shell reports SIGINT.
     Interrupted,
 }
 
