@@ -629,6 +629,8 @@ impl Builder {
             Kind::CurrentThread => 1,
             Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
         };
+        #[cfg(all(unix, feature = "inspect", not(loom)))]
+        blitz_io_inspect::serve_if_asked();
         launch::launch(self)
     }
 }

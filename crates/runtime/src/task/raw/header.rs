@@ -128,6 +128,12 @@ impl Header {
         self.id
     }
 
+    /// Whether a thread runs the task, and whether it has a token.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(crate) fn inspect(&self) -> (bool, bool) {
+        self.state.load().runs_and_is_notified()
+    }
+
     /// Whether there is a future, an output or a panic in the task's memory.
     ///
     /// # Safety

@@ -459,6 +459,12 @@ impl Snapshot {
         self.0 & COMPLETE != 0
     }
 
+    /// Whether a thread runs the task, and whether it has a token.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(super) fn runs_and_is_notified(self) -> (bool, bool) {
+        (self.0 & RUNNING != 0, self.0 & NOTIFIED != 0)
+    }
+
     /// The join handle's waker is in its place.
     #[inline]
     pub(super) fn has_join_waker(self) -> bool {

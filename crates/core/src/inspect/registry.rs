@@ -1,0 +1,251 @@
+//! All records of the process: slots in chunks that are never freed.
+//!
+//! A thread takes a free slot from its own list, else from the list of all threads, else from a new
+//! chunk. The reader walks the chunks, and takes no lock that a thread may hold while it waits or
+//! runs code of the user's.
+
+use std::cell::RefCell;
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::block::{Block, Facts};
+use super::slot::Slot;
+use super::{Kind, Waiter};
+
+const SLOTS: usize = 64;
+/// A thread keeps at most this many free slots.
+const KEPT: usize = 64;
+
+/// One place for a record.
+pub(super) struct Place {
+    pub(super) slot: Slot<Value>,
+    /// For a task: when its poll began, or 0; and the thread that polls it.
+    pub(super) poll_since: AtomicU64,
+    pub(super) thread: AtomicU64,
+}
+
+struct Chunk {
+    places: [Place; SLOTS],
+    next: *const Chunk,
+}
+
+static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(ptr::null_mut());
+static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+/// Serialises readers; see `slot.rs`.
+static READER: Mutex<()> = Mutex::new(());
+static THREADS: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
+
+/// What a slot holds.
+#[derive(Clone, Copy)]
+pub(super) struct Value {
+    pub(super) kind: Kind,
+    pub(super) waiter: Waiter,
+    pub(super) thread: Waiter,
+    pub(super) block: Option<(&'static Block, u32)>,
+    pub(super) number: u64,
+    pub(super) location: Option<&'static Location<'static>>,
+    pub(super) since: u64,
+    pub(super) is_timed: bool,
+    pub(super) blocks_thread: bool,
+    pub(super) task: Option<TaskFacts>,
+}
+
+/// A task, as its record knows it.
+#[derive(Clone, Copy)]
+pub struct TaskFacts {
+    /// The task's header, or null before its first poll.
+    pub header: *const (),
+    /// Reads the state of a task.
+    ///
+    /// # Safety
+    ///
+    /// It is called with `header` while the record is set.
+    pub state: unsafe fn(*const ()) -> TaskState,
+    /// The first bytes of its name.
+    pub name: [u8; 32],
+}
+
+// SAFETY: the pointer is used only by `state`, which any thread may call.
+unsafe impl Send for Value {}
+
+/// What a task is about to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskState {
+    /// It waits for a wake-up.
+    Idle,
+    /// It was woken and is queued.
+    Scheduled,
+    /// A thread polls it.
+    Running,
+}
+
+/// A copy of one record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The kind.
+    pub kind: Kind,
+    /// The thread or task that waits.
+    pub waiter: Waiter,
+    /// The thread that made the record.
+    pub thread: Waiter,
+    /// The object, if the wait is for one that still exists.
+    pub object: Option<Facts>,
+    /// The awaited task, for [`Kind::Join`].
+    pub number: u64,
+    /// Where the program waits.
+    pub location: Option<&'static Location<'static>>,
+    /// Milliseconds of the monotonic clock.
+    pub since: u64,
+    /// The wait ends at a deadline at the latest.
+    pub is_timed: bool,
+    /// The thread sleeps; otherwise a future is pending.
+    pub blocks_thread: bool,
+    /// For [`Kind::Task`].
+    pub task: Option<TaskRecord>,
+}
+
+/// A copy of a task's part of its record.
+#[derive(Clone, Debug)]
+pub struct TaskRecord {
+    /// What the task does.
+    pub state: TaskState,
+    /// Its name, or an empty string.
+    pub name: String,
+    /// When its current poll began, or 0.
+    pub poll_since: u64,
+    /// The number of the thread that polls it, or polled it last.
+    pub thread: u64,
+}
+
+/// The free slots of one thread.
+struct Kept(RefCell<Vec<&'static Place>>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        free.append(self.0.get_mut());
+    }
+}
+
+thread_local! {
+    static KEPT_HERE: Kept = const { Kept(RefCell::new(Vec::new())) };
+}
+
+/// Takes a free place.
+#[inline]
+pub(super) fn take() -> &'static Place {
+    let kept = KEPT_HERE.try_with(|kept| kept.0.borrow_mut().pop());
+    kept.ok().flatten().unwrap_or_else(take_shared)
+}
+
+#[cold]
+fn take_shared() -> &'static Place {
+    let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(place) = free.pop() {
+        return place;
+    }
+    let chunk: &'static Chunk = Box::leak(Box::new(Chunk {
+        places: [const {
+            Place {
+                slot: Slot::new(),
+                poll_since: AtomicU64::new(0),
+                thread: AtomicU64::new(0),
+            }
+        }; SLOTS],
+        // Chunks are added under the lock of `FREE`.
+        next: CHUNKS.load(Ordering::Relaxed),
+    }));
+    CHUNKS.store(ptr::from_ref(chunk).cast_mut(), Ordering::Release);
+    free.extend(&chunk.places[1..]);
+    &chunk.places[0]
+}
+
+/// Returns a place, which has no record.
+#[inline]
+pub(super) fn put_back(place: &'static Place) {
+    let kept = KEPT_HERE.try_with(|kept| {
+        let mut kept = kept.0.borrow_mut();
+        let fits = kept.len() < KEPT;
+        if fits {
+            kept.push(place);
+        }
+        fits
+    });
+    if kept != Ok(true) {
+        FREE.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(place);
+    }
+}
+
+/// Keeps the name of the current thread for reports.
+pub(super) fn name_thread(number: u64) {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or_default().to_owned();
+    THREADS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push((number, name));
+}
+
+/// Copies all records, and the names of threads. Does not wait for a thread that waits.
+#[must_use]
+pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
+    let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut records = Vec::new();
+    let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
+    // SAFETY: chunks are never freed.
+    while let Some(here) = unsafe { chunk.as_ref() } {
+        for place in &here.places {
+            // The copy allocates nothing, and runs no code of the user's.
+            let copied = place.slot.read(|value| {
+                // SAFETY: the record is set while `read` runs this.
+                let state = value.task.map(|task| unsafe { (task.state)(task.header) });
+                (*value, state)
+            });
+            if let Some((value, state)) = copied {
+                records.push(record(place, &value, state));
+            }
+        }
+        chunk = here.next;
+    }
+    let threads = THREADS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    (records, threads)
+}
+
+fn record(place: &Place, value: &Value, state: Option<TaskState>) -> Record {
+    let object = value.block.and_then(|(block, generation)| {
+        let facts = block.facts();
+        (block.generation() == generation).then_some(facts)
+    });
+    let task = value.task.zip(state).map(|(task, state)| {
+        let length = task
+            .name
+            .iter()
+            .position(|&byte| byte == 0)
+            .unwrap_or(task.name.len());
+        TaskRecord {
+            state,
+            name: String::from_utf8_lossy(&task.name[..length]).into_owned(),
+            poll_since: place.poll_since.load(Ordering::Relaxed),
+            thread: place.thread.load(Ordering::Relaxed),
+        }
+    });
+    Record {
+        kind: value.kind,
+        waiter: value.waiter,
+        thread: value.thread,
+        object,
+        number: value.number,
+        location: value.location,
+        since: value.since,
+        is_timed: value.is_timed,
+        blocks_thread: value.blocks_thread,
+        task,
+    }
+}
