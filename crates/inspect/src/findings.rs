@@ -326,7 +326,9 @@ fn ender_of<'a>(
 ) -> Option<(&'a Wait, Waiter)> {
     let enders = enders(snapshot, wait);
     let mut known = enders.waiters().iter().copied();
-    known.find(|waiter| stuck.contains_key(waiter)).map(|next| (wait, next))
+    known
+        .find(|waiter| stuck.contains_key(waiter))
+        .map(|next| (wait, next))
 }
 
 fn of_cycle(

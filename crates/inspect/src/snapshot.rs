@@ -124,6 +124,8 @@ impl Snapshot {
             (wait.waiter, wait.since_ms, object, wait.task)
         };
         let same = |other: &&Wait| key(other) == key(wait) && other.kind == wait.kind;
-        self.waits.iter().any(|other| same(&other) && other.location == wait.location)
+        self.waits
+            .iter()
+            .any(|other| same(&other) && other.location == wait.location)
     }
 }

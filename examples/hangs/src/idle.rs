@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io::sync::{Mutex, RwLock, Semaphore, oneshot};
+use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
 use blitz_io::{thread, time};
 
 use crate::spawn;
@@ -19,12 +19,16 @@ pub async fn sleep() {
 pub async fn lock_with_timeout() {
     let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
     let (c, d) = (a.clone(), b.clone());
+    let both = Arc::new(Barrier::new(2));
+    let other = both.clone();
     let one = spawn("one", async move {
         let _a = a.lock().await;
+        both.wait().await;
         _ = time::timeout(LONG, b.lock()).await;
     });
     let two = spawn("two", async move {
         let _d = d.lock().await;
+        other.wait().await;
         _ = time::timeout(LONG, c.lock()).await;
     });
     _ = (one.await, two.await);

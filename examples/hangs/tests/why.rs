@@ -10,7 +10,8 @@ struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        self.0.kill().expect("it runs");
+        // It may have ended, which its test reports.
+        _ = self.0.kill();
         self.0.wait().expect("it is our child");
     }
 }
@@ -28,8 +29,13 @@ impl Program {
     }
 
     /// Asks until the answer has come to this state.
-    fn until(&self, is_there: impl Fn(&Answer) -> bool) -> Answer {
+    fn until(&mut self, is_there: impl Fn(&Answer) -> bool) -> Answer {
         loop {
+            assert_eq!(
+                self.0.try_wait().expect("it is our child"),
+                None,
+                "the program ended"
+            );
             match ask(self.0.id(), "blitz-io-hangs") {
                 Ok(answer) if is_there(&answer) => return answer,
                 _ => std::thread::yield_now(),
@@ -40,7 +46,7 @@ impl Program {
 
 /// Waits for a finding, whose certainty, kind and number of waiters must be these.
 fn finds(program: &str, certainty: Certainty, kind: &str, waiters: usize) -> (Answer, Finding) {
-    let program = Program::start(program);
+    let mut program = Program::start(program);
     let answer = program.until(|answer| answer.findings.iter().any(|f| f.kind == kind));
     let finding = answer
         .findings
@@ -123,7 +129,7 @@ fn futurelock() {
 
 #[test]
 fn a_guard_over_an_endless_await_has_its_holder() {
-    let program = Program::start("guard_over_await");
+    let mut program = Program::start("guard_over_await");
     let wait = |answer: &Answer| {
         let mut waits = answer.snapshot.waits.iter();
         let is_it = |wait: &&blitz_io_inspect::Wait| wait.kind == "Mutex" && !wait.is_timed;
@@ -213,7 +219,7 @@ fn blocked_worker() {
 
 /// Nothing certain is said of this program, once it has waits or tasks, and again later.
 fn is_fine(program: &str) {
-    let program = Program::start(program);
+    let mut program = Program::start(program);
     program.until(|answer| !answer.snapshot.waits.is_empty() || !answer.snapshot.tasks.is_empty());
     for _ in 0..3 {
         let answer = program.until(|_| true);

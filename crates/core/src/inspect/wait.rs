@@ -206,7 +206,13 @@ impl Blocking {
     #[must_use]
     pub fn new(kind: Kind, object: &Object, caller: Caller, is_timed: bool) -> Self {
         let block = object.block();
-        Self(INTENT.replace(Some(Intent { kind, block, caller, is_timed, since: now() })))
+        Self(INTENT.replace(Some(Intent {
+            kind,
+            block,
+            caller,
+            is_timed,
+            since: now(),
+        })))
     }
 }
 

@@ -179,7 +179,7 @@ impl Semaphore {
             if !self.take_in_budget(1) {
                 self.permits.wait(1, Kind::Semaphore, caller).await?;
             }
-            Ok(SemaphorePermit::new(self, 1))
+            Ok(self.permit(1))
         }
     }
 
@@ -220,7 +220,7 @@ impl Semaphore {
                     .wait(n as usize, Kind::Semaphore, caller)
                     .await?;
             }
-            Ok(SemaphorePermit::new(self, n as usize))
+            Ok(self.permit(n as usize))
         }
     }
 
@@ -241,7 +241,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_take(1)?;
-        Ok(SemaphorePermit::new(self, 1))
+        Ok(self.permit(1))
     }
 
     /// Takes `n` permits at once, if there are as many and no task or thread waits.
@@ -265,7 +265,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(SemaphorePermit::new(self, n as usize))
+        Ok(self.permit(n as usize))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, for a thread, which is blocked until then.
@@ -290,7 +290,7 @@ impl Semaphore {
     /// ```
     pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_blocking(1)?;
-        Ok(SemaphorePermit::new(self, 1))
+        Ok(self.permit(1))
     }
 
     /// Acquires as [`acquire_many`](Semaphore::acquire_many) does, for a thread, which is blocked
@@ -315,7 +315,7 @@ impl Semaphore {
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_blocking(n as usize)?;
-        Ok(SemaphorePermit::new(self, n as usize))
+        Ok(self.permit(n as usize))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, with a permit that keeps the semaphore
@@ -350,7 +350,7 @@ impl Semaphore {
             if !self.take_in_budget(1) {
                 self.permits.wait(1, Kind::Semaphore, caller).await?;
             }
-            Ok(OwnedSemaphorePermit::new(self, 1))
+            Ok(self.owned_permit(1))
         }
     }
 
@@ -393,7 +393,7 @@ impl Semaphore {
                     .wait(n as usize, Kind::Semaphore, caller)
                     .await?;
             }
-            Ok(OwnedSemaphorePermit::new(self, n as usize))
+            Ok(self.owned_permit(n as usize))
         }
     }
 
@@ -416,7 +416,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_take(1)?;
-        Ok(OwnedSemaphorePermit::new(self, 1))
+        Ok(self.owned_permit(1))
     }
 
     /// Tries as [`try_acquire_many`](Semaphore::try_acquire_many) does, with permits that keep the
@@ -446,7 +446,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(self.owned_permit(n as usize))
     }
 
     /// Acquires as [`acquire_owned`](Semaphore::acquire_owned) does, for a thread, which is blocked
@@ -466,7 +466,7 @@ impl Semaphore {
     /// ```
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.take_blocking(1)?;
-        Ok(OwnedSemaphorePermit::new(self, 1))
+        Ok(self.owned_permit(1))
     }
 
     /// Acquires as [`acquire_many_owned`](Semaphore::acquire_many_owned) does, for a thread, which
@@ -495,7 +495,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.take_blocking(n as usize)?;
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(self.owned_permit(n as usize))
     }
 
     /// Ends all waiting, now and in future, with an error. Permits that are out
@@ -556,6 +556,20 @@ impl Semaphore {
                 .permits
                 .wait_blocking(n, Kind::Semaphore, Caller::here()),
         }
+    }
+
+    /// The guard of permits that have been taken.
+    #[inline]
+    fn permit(&self, n: usize) -> SemaphorePermit<'_> {
+        self.permits.object.acquired_movable();
+        SemaphorePermit::new(self, n)
+    }
+
+    /// The same with a guard that keeps the semaphore alive.
+    #[inline]
+    fn owned_permit(self: Arc<Self>, n: usize) -> OwnedSemaphorePermit {
+        self.permits.object.acquired_movable();
+        OwnedSemaphorePermit::new(self, n)
     }
 
     /// Returns the permits of a guard.
