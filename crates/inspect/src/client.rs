@@ -1,7 +1,7 @@
 //! Asks a process for its waits, through its socket in the user's runtime directory.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::findings::Finding;
 use crate::snapshot::Snapshot;
 
-/// How long a process may take to answer.
-const LIMIT: Duration = Duration::from_secs(5);
+/// How long each side waits for the other one.
+pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
 /// What a process answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,6 +84,7 @@ pub(crate) fn path(pid: u32, name: &str) -> io::Result<PathBuf> {
 pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
     let mut stream = UnixStream::connect(path(pid, name)?)?;
     stream.set_read_timeout(Some(LIMIT))?;
+    stream.write_all(b"?")?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
     Ok(serde_json::from_str(&text)?)

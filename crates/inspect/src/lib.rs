@@ -10,6 +10,7 @@
 //! [`serve`] answers the same from outside, to `blitz why`.
 
 mod findings;
+mod graph;
 mod names;
 mod report;
 mod snapshot;
@@ -24,6 +25,7 @@ mod server;
 mod watchdog;
 
 pub use blitz_io_core::inspect::Named;
+
 pub use findings::{Certainty, Finding, findings};
 pub use report::{dot, report};
 pub use snapshot::{Object, Snapshot, Task, TaskState, Thread, Wait, Waiter};

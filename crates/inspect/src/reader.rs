@@ -1,5 +1,6 @@
 //! Copies the records of this process into a [`Snapshot`].
 
+use std::collections::HashMap;
 use std::panic::Location;
 use std::thread;
 use std::time::Duration;
@@ -33,7 +34,13 @@ pub fn snapshot() -> Snapshot {
         .into_iter()
         .map(|(id, name)| Thread { id, name })
         .collect();
+    let tasks = records.iter().filter_map(|record| {
+        let task = record.task.as_ref()?;
+        Some((record.waiter, task.header))
+    });
+    let headers: HashMap<records::Waiter, usize> = tasks.collect();
     for record in records {
+        let is_direct = headers.get(&record.waiter) == Some(&record.waker);
         let location = record.location.map(place).unwrap_or_default();
         if let Some(task) = record.task {
             let since = (task.poll_since != 0).then(|| now.saturating_sub(task.poll_since));
@@ -48,10 +55,13 @@ pub fn snapshot() -> Snapshot {
                 },
                 thread: task.thread,
                 poll_ms: since,
+                wakers: task.wakers,
+                polls: task.polls,
             });
             continue;
         }
         snapshot.waits.push(Wait {
+            id: record.id,
             waiter: waiter(record.waiter),
             thread: record.thread.number(),
             kind: record.kind.name().into(),
@@ -62,6 +72,7 @@ pub fn snapshot() -> Snapshot {
             waiting_ms: now.saturating_sub(record.since),
             is_timed: record.is_timed,
             blocks_thread: record.blocks_thread,
+            is_direct,
         });
     }
     snapshot

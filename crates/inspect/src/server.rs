@@ -2,15 +2,14 @@
 //! while it waits. So it answers while every worker is blocked.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Once;
 use std::thread;
-use std::time::Duration;
 
-use crate::client::{Answer, path};
+use crate::client::{Answer, LIMIT, path};
 use crate::reader::judged;
 
 /// Opens this process's socket and answers on it until the process ends. Further calls do nothing.
@@ -63,7 +62,12 @@ fn answer(mut stream: UnixStream) -> io::Result<()> {
     if peer(&stream)? != unsafe { libc::geteuid() } {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    stream.set_write_timeout(Some(Duration::from_secs(5)))?;
+    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_write_timeout(Some(LIMIT))?;
+    // `list` only connects.
+    if stream.read(&mut [0])? == 0 {
+        return Ok(());
+    }
     let (snapshot, findings) = judged();
     let text = serde_json::to_vec(&Answer { snapshot, findings })?;
     stream.write_all(&text)

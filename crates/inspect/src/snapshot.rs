@@ -49,6 +49,10 @@ pub struct Task {
     pub thread: u64,
     /// How long its current poll has taken, in milliseconds.
     pub poll_ms: Option<u64>,
+    /// How many wakers the task has, and handles that can abort it.
+    pub wakers: usize,
+    /// Changes when a poll begins.
+    pub polls: u64,
 }
 
 /// What a task does.
@@ -66,6 +70,8 @@ pub enum TaskState {
 /// One wait. A task may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
+    /// Tells this wait from others of the process.
+    pub id: u64,
     /// The thread or task that waits.
     pub waiter: Waiter,
     /// The thread that waits, or that polled the future first.
@@ -86,6 +92,9 @@ pub struct Wait {
     pub is_timed: bool,
     /// The thread sleeps; otherwise a future is pending.
     pub blocks_thread: bool,
+    /// The future has the task's own waker, and not one of a combinator such as
+    /// `FuturesUnordered`.
+    pub is_direct: bool,
 }
 
 /// An object that is waited for.
@@ -114,18 +123,5 @@ impl Snapshot {
     #[must_use]
     pub fn task(&self, id: u64) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id == id)
-    }
-
-    /// Returns whether the wait is also part of `other`: the same wait has lasted in between.
-    #[must_use]
-    pub(crate) fn has_same(&self, wait: &Wait) -> bool {
-        let key = |wait: &Wait| {
-            let object = wait.object.as_ref().map(|object| object.id);
-            (wait.waiter, wait.since_ms, object, wait.task)
-        };
-        let same = |other: &&Wait| key(other) == key(wait) && other.kind == wait.kind;
-        self.waits
-            .iter()
-            .any(|other| same(&other) && other.location == wait.location)
     }
 }

@@ -110,6 +110,12 @@ impl Object {
         self.block().holder.store(holder, Ordering::Relaxed);
     }
 
+    /// The current task or thread has the object, and keeps only some of the waiters out.
+    #[inline]
+    pub fn acquired_beside_readers(&self) {
+        self.acquired_movable();
+    }
+
     /// The object is about to be released.
     #[inline]
     pub fn released(&self) {

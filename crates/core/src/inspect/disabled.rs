@@ -1,5 +1,7 @@
 //! The same names without the feature `inspect`: empty types that do nothing.
 
+use std::task::Waker;
+
 use super::Kind;
 
 /// See `block.rs`.
@@ -21,6 +23,10 @@ impl Object {
     /// Does nothing.
     #[inline(always)]
     pub fn acquired_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_beside_readers(&self) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -86,11 +92,11 @@ impl Wait {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin(&mut self, _object: &Object) {}
+    pub fn begin(&mut self, _object: &Object, _waker: &Waker) {}
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin_with(&mut self, _number: u64) {}
+    pub fn begin_with(&mut self, _number: u64, _waker: &Waker) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -116,3 +122,15 @@ pub struct Sleeping;
 pub fn sleeping() -> Sleeping {
     Sleeping
 }
+
+/// A field of these types changes no other type's size, alignment or need of a destructor.
+const _: () = {
+    use std::mem::{align_of, needs_drop, size_of};
+
+    macro_rules! is_nothing {
+        ($($name:ty)*) => {
+            $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
+        };
+    }
+    is_nothing!(Object Caller Wait Blocking Sleeping);
+};

@@ -24,6 +24,8 @@ pub(super) struct Place {
     /// For a task: when its poll began, or 0; and the thread that polls it.
     pub(super) poll_since: AtomicU64,
     pub(super) thread: AtomicU64,
+    /// How many polls of tasks have begun that had this place.
+    pub(super) polls: AtomicU64,
 }
 
 struct Chunk {
@@ -40,11 +42,15 @@ static THREADS: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
 /// What a slot holds.
 #[derive(Clone, Copy)]
 pub(super) struct Value {
+    /// The same wait has the same number, also if its thread sleeps several times.
+    pub(super) id: u64,
     pub(super) kind: Kind,
     pub(super) waiter: Waiter,
     pub(super) thread: Waiter,
     pub(super) block: Option<(&'static Block, u32)>,
     pub(super) number: u64,
+    /// The address in the waker that the future has kept, or 0.
+    pub(super) waker: usize,
     pub(super) location: Option<&'static Location<'static>>,
     pub(super) since: u64,
     pub(super) is_timed: bool,
@@ -55,14 +61,15 @@ pub(super) struct Value {
 /// A task, as its record knows it.
 #[derive(Clone, Copy)]
 pub struct TaskFacts {
-    /// The task's header, or null before its first poll.
+    /// The task's header, which its wakers point to, or null before its first poll.
     pub header: *const (),
-    /// Reads the state of a task.
+    /// Reads the state of a task, and how many references it has beside its own and its join
+    /// handle's: its wakers, and handles that can abort it.
     ///
     /// # Safety
     ///
     /// It is called with `header` while the record is set.
-    pub state: unsafe fn(*const ()) -> TaskState,
+    pub state: unsafe fn(*const ()) -> (TaskState, usize),
     /// The first bytes of its name.
     pub name: [u8; 32],
 }
@@ -84,6 +91,10 @@ pub enum TaskState {
 /// A copy of one record.
 #[derive(Clone, Debug)]
 pub struct Record {
+    /// Tells this wait from others of the process.
+    pub id: u64,
+    /// The address in the waker that the future has kept, or 0.
+    pub waker: usize,
     /// The kind.
     pub kind: Kind,
     /// The thread or task that waits.
@@ -111,6 +122,12 @@ pub struct Record {
 pub struct TaskRecord {
     /// What the task does.
     pub state: TaskState,
+    /// The address in its wakers, or 0 before its first poll.
+    pub header: usize,
+    /// How many references it has beside its own and its join handle's.
+    pub wakers: usize,
+    /// Changes when a poll begins.
+    pub polls: u64,
     /// Its name, or an empty string.
     pub name: String,
     /// When its current poll began, or 0.
@@ -152,6 +169,7 @@ fn take_shared() -> &'static Place {
                 slot: Slot::new(),
                 poll_since: AtomicU64::new(0),
                 thread: AtomicU64::new(0),
+                polls: AtomicU64::new(0),
             }
         }; SLOTS],
         // Chunks are added under the lock of `FREE`.
@@ -201,12 +219,18 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
         for place in &here.places {
             // The copy allocates nothing, and runs no code of the user's.
             let copied = place.slot.read(|value| {
+                let polls = place.polls.load(Ordering::Acquire);
                 // SAFETY: the record is set while `read` runs this.
                 let state = value.task.map(|task| unsafe { (task.state)(task.header) });
-                (*value, state)
+                (*value, state, polls)
             });
-            if let Some((value, state)) = copied {
-                records.push(record(place, &value, state));
+            if let Some((value, mut state, polls)) = copied {
+                if let Some((state, _)) = &mut state {
+                    if place.polls.load(Ordering::Acquire) != polls {
+                        *state = TaskState::Running;
+                    }
+                }
+                records.push(record(place, &value, state, polls));
             }
         }
         chunk = here.next;
@@ -218,12 +242,12 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     (records, threads)
 }
 
-fn record(place: &Place, value: &Value, state: Option<TaskState>) -> Record {
+fn record(place: &Place, value: &Value, state: Option<(TaskState, usize)>, polls: u64) -> Record {
     let object = value.block.and_then(|(block, generation)| {
         let facts = block.facts();
         (block.generation() == generation).then_some(facts)
     });
-    let task = value.task.zip(state).map(|(task, state)| {
+    let task = value.task.zip(state).map(|(task, (state, wakers))| {
         let length = task
             .name
             .iter()
@@ -231,12 +255,17 @@ fn record(place: &Place, value: &Value, state: Option<TaskState>) -> Record {
             .unwrap_or(task.name.len());
         TaskRecord {
             state,
+            header: task.header.addr(),
+            wakers,
+            polls,
             name: String::from_utf8_lossy(&task.name[..length]).into_owned(),
             poll_since: place.poll_since.load(Ordering::Relaxed),
             thread: place.thread.load(Ordering::Relaxed),
         }
     });
     Record {
+        id: value.id,
+        waker: value.waker,
         kind: value.kind,
         waiter: value.waiter,
         thread: value.thread,

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::Ordering;
+use std::task::Waker;
 
 use super::block::Object;
 use super::registry::{self, Place, TaskFacts, Value};
@@ -59,6 +60,7 @@ pub fn now() -> u64 {
 pub struct Wait {
     place: Option<&'static Place>,
     waiter: u64,
+    waker: usize,
     kind: Kind,
     caller: Caller,
 }
@@ -75,19 +77,22 @@ impl Wait {
         Self {
             place: None,
             waiter: 0,
+            waker: 0,
             kind,
             caller,
         }
     }
 
-    /// The future waits for the object, in the task or thread that polls it.
+    /// The future waits for the object, in the task or thread that polls it, and has kept one clone
+    /// of `waker`.
     #[inline]
-    pub fn begin(&mut self, object: &Object) {
-        if self.is_new() {
+    pub fn begin(&mut self, object: &Object, waker: &Waker) {
+        if self.is_new(waker) {
             let block = object.block();
             let generation = block.generation();
             self.set(Value {
                 block: Some((block, generation)),
+                waker: waker.data().addr(),
                 ..Value::of(self.kind, self.caller)
             });
         }
@@ -95,10 +100,11 @@ impl Wait {
 
     /// The same for an object that is only a number: a task, or none.
     #[inline]
-    pub fn begin_with(&mut self, number: u64) {
-        if self.is_new() {
+    pub fn begin_with(&mut self, number: u64, waker: &Waker) {
+        if self.is_new(waker) {
             self.set(Value {
                 number,
+                waker: waker.data().addr(),
                 ..Value::of(self.kind, self.caller)
             });
         }
@@ -118,10 +124,12 @@ impl Wait {
     #[inline]
     pub fn poll_begins(&self) {
         if let Some(place) = self.place {
-            place
-                .thread
-                .store(Waiter::thread().number(), Ordering::Relaxed);
+            let thread = Waiter::thread().number();
+            place.thread.store(thread, Ordering::Relaxed);
             place.poll_since.store(now(), Ordering::Relaxed);
+            // One thread at a time polls the task.
+            let polls = place.polls.load(Ordering::Relaxed) + 1;
+            place.polls.store(polls, Ordering::Release);
         }
     }
 
@@ -133,10 +141,13 @@ impl Wait {
         }
     }
 
-    /// Whether there is no record, or it is that of another task, which polled the future before.
+    /// Whether there is no record, or it is that of another task or waker, which polled the future
+    /// before.
     #[inline]
-    fn is_new(&self) -> bool {
-        self.place.is_none() || self.waiter != Waiter::current().word()
+    fn is_new(&self, waker: &Waker) -> bool {
+        self.place.is_none()
+            || self.waker != waker.data().addr()
+            || self.waiter != Waiter::current().word()
     }
 
     fn set(&mut self, value: Value) {
@@ -144,6 +155,7 @@ impl Wait {
         let place = registry::take();
         place.poll_since.store(0, Ordering::Relaxed);
         self.waiter = value.waiter.word();
+        self.waker = value.waker;
         // SAFETY: a taken place has no record, and is ours.
         unsafe { place.slot.set(value) };
         self.place = Some(place);
@@ -170,7 +182,9 @@ impl Drop for Wait {
 impl Value {
     fn of(kind: Kind, caller: Caller) -> Self {
         Self {
+            id: next_id(),
             kind,
+            waker: 0,
             waiter: Waiter::current(),
             thread: Waiter::thread(),
             block: None,
@@ -186,10 +200,25 @@ impl Value {
 
 thread_local! {
     static INTENT: Cell<Option<Intent>> = const { Cell::new(None) };
+    static LAST_ID: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Returns a number that tells this wait from others.
+#[inline]
+fn next_id() -> u64 {
+    LAST_ID.with(|last| {
+        let id = match last.get() {
+            0 => Waiter::thread().number() << 40,
+            id => id,
+        };
+        last.set(id.wrapping_add(1));
+        id
+    })
 }
 
 #[derive(Clone, Copy)]
 struct Intent {
+    id: u64,
     kind: Kind,
     block: &'static super::Block,
     caller: Caller,
@@ -206,13 +235,15 @@ impl Blocking {
     #[must_use]
     pub fn new(kind: Kind, object: &Object, caller: Caller, is_timed: bool) -> Self {
         let block = object.block();
-        Self(INTENT.replace(Some(Intent {
+        let intent = Intent {
+            id: next_id(),
             kind,
             block,
             caller,
             is_timed,
             since: now(),
-        })))
+        };
+        Self(INTENT.replace(Some(intent)))
     }
 }
 
@@ -234,6 +265,7 @@ pub fn sleeping() -> Sleeping {
     let mut wait = Wait::new(Kind::Task, Caller::UNKNOWN);
     if let Some(intent) = INTENT.get() {
         wait.set(Value {
+            id: intent.id,
             block: Some((intent.block, intent.block.generation())),
             is_timed: intent.is_timed,
             since: intent.since,

@@ -47,23 +47,16 @@ pub(crate) fn inspected<F>(future: F, id: Id, meta: SpawnMeta<'_>) -> Inspected<
     }
 }
 
-unsafe fn not_polled(_: *const ()) -> TaskState {
-    TaskState::Scheduled
+unsafe fn not_polled(_: *const ()) -> (TaskState, usize) {
+    (TaskState::Scheduled, 0)
 }
 
 /// # Safety
 ///
 /// The pointer is to the header of a task that exists.
-unsafe fn state(header: *const ()) -> TaskState {
-    // SAFETY: as the caller promises.
-    let state = unsafe { &*header.cast::<Header>() }.inspect();
-    if state.0 {
-        TaskState::Running
-    } else if state.1 {
-        TaskState::Scheduled
-    } else {
-        TaskState::Idle
-    }
+unsafe fn state(header: *const ()) -> (TaskState, usize) {
+    // SAFETY: as this function's caller promises.
+    unsafe { &*header.cast::<Header>() }.inspect()
 }
 
 impl<F: Future> Future for Inspected<F> {

@@ -202,7 +202,7 @@ impl Sleep {
         let this = self.project();
         let polled = this.timer.poll(cx.waker(), current::own_wheel);
         let Poll::Ready(result) = polled else {
-            this.record.begin_with(0);
+            this.record.begin_with(0, cx.waker());
             return Poll::Pending;
         };
         this.record.end();

@@ -200,11 +200,11 @@ unsafe impl RawRwLockTimed for RawRwLock {
 unsafe impl RawRwLockUpgrade for RawRwLock {
     fn lock_upgradable(&self) {
         self.0.lock_upgradable(None);
-        self.1.acquired();
+        self.1.acquired_beside_readers();
     }
 
     fn try_lock_upgradable(&self) -> bool {
-        self.held_if(self.0.try_lock_upgradable())
+        self.upgradable_if(self.0.try_lock_upgradable())
     }
 
     unsafe fn unlock_upgradable(&self) {
@@ -214,10 +214,11 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
 
     unsafe fn upgrade(&self) {
         self.0.upgrade(None);
+        self.1.acquired();
     }
 
     unsafe fn try_upgrade(&self) -> bool {
-        self.0.try_upgrade()
+        self.held_if(self.0.try_upgrade())
     }
 }
 
@@ -237,6 +238,7 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     }
 
     unsafe fn downgrade_to_upgradable(&self) {
+        self.1.acquired_beside_readers();
         self.0.downgrade_to_upgradable();
     }
 }
@@ -244,19 +246,19 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
 // SAFETY: as for `RawRwLockUpgrade`.
 unsafe impl RawRwLockUpgradeTimed for RawRwLock {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
-        self.held_if(self.0.lock_upgradable(deadline::after(timeout)))
+        self.upgradable_if(self.0.lock_upgradable(deadline::after(timeout)))
     }
 
     fn try_lock_upgradable_until(&self, deadline: Instant) -> bool {
-        self.held_if(self.0.lock_upgradable(Some(deadline)))
+        self.upgradable_if(self.0.lock_upgradable(Some(deadline)))
     }
 
     unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
-        self.0.upgrade(deadline::after(timeout))
+        self.held_if(self.0.upgrade(deadline::after(timeout)))
     }
 
     unsafe fn try_upgrade_until(&self, deadline: Instant) -> bool {
-        self.0.upgrade(Some(deadline))
+        self.held_if(self.0.upgrade(Some(deadline)))
     }
 }
 
@@ -265,6 +267,15 @@ impl RawRwLock {
     fn read_if(&self, entered: bool) -> bool {
         if entered {
             self.1.acquired_shared();
+        }
+        entered
+    }
+
+    /// The holder keeps writers out, but not readers, which may wait for a writer that gives up.
+    #[inline]
+    fn upgradable_if(&self, entered: bool) -> bool {
+        if entered {
+            self.1.acquired_beside_readers();
         }
         entered
     }

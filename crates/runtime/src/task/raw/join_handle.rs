@@ -278,7 +278,8 @@ impl<T> Future for JoinHandle<T> {
         let this = self.get_mut();
         coop::poll_with(context, |context| {
             if !this.register(context.waker()) {
-                this.record.begin_with(this.header().id().as_u64());
+                let id = this.header().id().as_u64();
+                this.record.begin_with(id, context.waker());
                 return Poll::Pending;
             }
             this.record.end();

@@ -82,6 +82,8 @@
 
 #[cfg(loom)]
 use blitz_io_core::Watched;
+#[cfg(all(feature = "inspect", not(loom)))]
+use blitz_io_core::inspect::TaskState;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 /// A token is queued, or will be when the poll that runs now has ended.
@@ -459,10 +461,17 @@ impl Snapshot {
         self.0 & COMPLETE != 0
     }
 
-    /// Whether a thread runs the task, and whether it has a token.
+    /// What a task that is not complete does, and how many references it has beside its own and its
+    /// join handle's: its wakers, and handles that can abort it.
     #[cfg(all(feature = "inspect", not(loom)))]
-    pub(super) fn runs_and_is_notified(self) -> (bool, bool) {
-        (self.0 & RUNNING != 0, self.0 & NOTIFIED != 0)
+    pub(super) fn inspect(self) -> (TaskState, usize) {
+        let state = match self.0 & (RUNNING | NOTIFIED) {
+            0 => TaskState::Idle,
+            NOTIFIED => TaskState::Scheduled,
+            _ => TaskState::Running,
+        };
+        let own = 1 + usize::from(self.0 & JOIN_INTEREST != 0);
+        (state, (self.0 / REF_ONE).saturating_sub(own))
     }
 
     /// The join handle's waker is in its place.

@@ -99,7 +99,7 @@ impl Future for Acquire<'_> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let Poll::Ready(result) = this.poll_permits(context) else {
-            this.record.begin(&this.permits.object);
+            this.record.begin(&this.permits.object, context.waker());
             return Poll::Pending;
         };
         this.record.end();
