@@ -1,6 +1,10 @@
 //! `blitz ps` and `blitz why`: what a process waits for.
 
-use std::io;
+mod picture;
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +25,12 @@ pub struct Arguments {
     /// Prints the graph in the language of Graphviz
     #[arg(long)]
     dot: bool,
+    /// Also writes the graph as a picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Also writes a page with the graph and the report
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Prints the report again every second
     #[arg(long)]
     watch: bool,
@@ -39,6 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let (pid, name) = choose(arguments.process.as_deref())?;
     loop {
         let answer = ask(pid, &name).map_err(|error| failed(pid, &error))?;
+        write_files(arguments, &name, &answer)?;
         show(arguments, &answer)?;
         if !arguments.watch {
             let is_certain =
@@ -55,11 +66,31 @@ fn show(arguments: &Arguments, answer: &Answer) -> Result<(), Exit> {
         let text = serde_json::to_string_pretty(answer);
         text.map_err(|error| Exit::Failed(error.to_string()))? + "\n"
     } else if arguments.dot {
-        dot(&answer.snapshot)
+        dot(&answer.snapshot, &answer.findings)
     } else {
         report(&answer.snapshot, &answer.findings)
     };
-    output::print(&text)
+    // A terminal shows one report at a time, a file all of them.
+    let clear = arguments.watch && io::stdout().is_terminal();
+    output::print(&format!(
+        "{}{text}",
+        if clear { "\x1b[H\x1b[2J" } else { "" }
+    ))
+}
+
+fn write_files(arguments: &Arguments, name: &str, answer: &Answer) -> Result<(), Exit> {
+    let write = |path: &Path, text: Result<String, String>| {
+        let written = text.and_then(|text| fs::write(path, text).map_err(|e| e.to_string()));
+        let failed = |error| Exit::Failed(format!("cannot write {}: {error}", path.display()));
+        written.map_err(failed)
+    };
+    if let Some(path) = &arguments.svg {
+        write(path, picture::svg(answer))?;
+    }
+    if let Some(path) = &arguments.html {
+        write(path, picture::html(name, answer))?;
+    }
+    Ok(())
 }
 
 fn processes() -> Result<Vec<(u32, String)>, Exit> {

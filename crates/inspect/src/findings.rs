@@ -163,29 +163,51 @@ fn chains(
     certainty: Certainty,
     found: &mut Vec<Finding>,
 ) {
-    let mut seen: BTreeSet<Waiter> = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for &start in stuck {
-        let mut path: Vec<(Waiter, &Wait)> = Vec::new();
-        let mut here = start;
-        let cycle = loop {
-            if let Some(at) = path.iter().position(|&(waiter, _)| waiter == here) {
-                break Some(path.split_off(at));
-            }
-            if seen.contains(&here) {
-                break None;
-            }
-            let Some((wait, next)) = next_of(graph, stuck, here) else {
-                break None;
-            };
-            path.push((here, wait));
-            here = next;
-        };
-        seen.extend(path.iter().map(|&(waiter, _)| waiter));
-        if let Some(cycle) = cycle {
-            seen.extend(cycle.iter().map(|&(waiter, _)| waiter));
-            found.push(of_cycle(graph, &cycle, certainty));
-        }
+        found.extend(
+            cycle_from(graph, stuck, start, &mut seen)
+                .map(|cycle| of_cycle(graph, &cycle, certainty)),
+        );
     }
+}
+
+/// Follows the enders to a cycle without waiters that have been `seen`.
+fn cycle_from<'a>(
+    graph: &Graph<'a>,
+    stuck: &BTreeSet<Waiter>,
+    start: Waiter,
+    seen: &mut BTreeSet<Waiter>,
+) -> Option<Vec<(Waiter, &'a Wait)>> {
+    let mut path: Vec<(Waiter, &Wait)> = Vec::new();
+    let mut here = start;
+    let cycle = loop {
+        if let Some(at) = path.iter().position(|&(waiter, _)| waiter == here) {
+            break Some(at);
+        }
+        if seen.contains(&here) {
+            break None;
+        }
+        let Some((wait, next)) = next_of(graph, stuck, here) else {
+            break None;
+        };
+        path.push((here, wait));
+        here = next;
+    };
+    seen.extend(path.iter().map(|&(waiter, _)| waiter));
+    cycle.map(|at| path.split_off(at))
+}
+
+/// The certain finding that keeps a waiter from ever going on, if there is one.
+#[cfg(feature = "records")]
+pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -> Option<Finding> {
+    let (earlier, later) = (Graph::new(earlier), Graph::new(later));
+    let stuck = stuck(&earlier, &later, true);
+    if !stuck.contains(&waiter) {
+        return None;
+    }
+    let cycle = cycle_from(&later, &stuck, waiter, &mut BTreeSet::new())?;
+    Some(of_cycle(&later, &cycle, Certainty::Certain))
 }
 
 /// A wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
@@ -287,7 +309,8 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
 
 fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
     let snapshot = graph.snapshot;
-    for task in &snapshot.tasks {
+    // A thread that drives a future of its own keeps no other task waiting.
+    for task in snapshot.tasks.iter().filter(|task| !task.is_root) {
         let Some(time) = task.poll_ms.filter(|&time| time >= LONG_POLL) else {
             continue;
         };

@@ -163,7 +163,7 @@ impl<'a> Graph<'a> {
             return true;
         }
         let Waiter::Task(id) = waiter else {
-            // The futures of a thread's `block_on` have wakers that are not counted.
+            // The wakers of a future that another library drives are not counted.
             return !certain;
         };
         let Some(task) = self.task(id) else {

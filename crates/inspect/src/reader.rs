@@ -47,6 +47,7 @@ pub fn snapshot() -> Snapshot {
             snapshot.tasks.push(Task {
                 id: record.waiter.number(),
                 name: task.name,
+                is_root: task.is_root,
                 location,
                 state: match task.state {
                     records::TaskState::Idle => TaskState::Idle,
@@ -66,7 +67,8 @@ pub fn snapshot() -> Snapshot {
             thread: record.thread.number(),
             kind: record.kind.name().into(),
             object: record.object.map(object),
-            task: (record.kind == records::Kind::Join).then_some(record.number),
+            task: matches!(record.kind, records::Kind::Join | records::Kind::BlockOn)
+                .then_some(record.number),
             location,
             since_ms: record.since,
             waiting_ms: now.saturating_sub(record.since),

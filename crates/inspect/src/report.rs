@@ -1,10 +1,10 @@
-//! The report for people, within 60 columns where names allow it, and the graph for Graphviz.
+//! The report for people, within 60 columns where names allow it.
 
 use std::fmt::Write;
 
 use crate::findings::{Certainty, Finding};
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Snapshot, Wait, Waiter};
+use crate::snapshot::{Snapshot, Wait};
 
 const COLUMNS: usize = 60;
 
@@ -111,38 +111,4 @@ fn wrap(text: &mut String, indent: &str, line: &str) {
         width += length;
     }
     text.push('\n');
-}
-
-/// Writes the graph of waits in the language of Graphviz.
-///
-/// # Examples
-///
-/// ```
-/// assert!(blitz_io_inspect::dot(&Default::default()).starts_with("digraph"));
-/// ```
-#[must_use]
-pub fn dot(snapshot: &Snapshot) -> String {
-    let mut text = String::from("digraph waits {\n");
-    let node = |waiter: Waiter| of_waiter(snapshot, waiter).replace('"', "'");
-    for wait in &snapshot.waits {
-        let target = of_target(snapshot, wait).replace('"', "'");
-        let at = wait.location.replace('"', "'");
-        _ = writeln!(
-            text,
-            "  \"{}\" -> \"{target}\" [label=\"{at}\"];",
-            node(wait.waiter)
-        );
-        let object = wait.object.clone().unwrap_or_default();
-        let ends = wait
-            .task
-            .map(Waiter::Task)
-            .into_iter()
-            .chain(object.holder)
-            .chain(object.readers);
-        for waiter in ends {
-            _ = writeln!(text, "  \"{target}\" -> \"{}\";", node(waiter));
-        }
-    }
-    text.push_str("}\n");
-    text
 }

@@ -43,6 +43,8 @@ pub struct Task {
     pub name: String,
     /// Where it was spawned.
     pub location: String,
+    /// It is not a task, but a future that a thread drives, such as that of `block_on`.
+    pub is_root: bool,
     /// What it does.
     pub state: TaskState,
     /// The thread that polls it, or polled it last.
@@ -80,7 +82,7 @@ pub struct Wait {
     pub kind: String,
     /// The object.
     pub object: Option<Object>,
-    /// The task that is awaited, for a `JoinHandle`.
+    /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
     pub task: Option<u64>,
     /// Where the program waits, or an empty string.
     pub location: String,
@@ -116,6 +118,17 @@ pub struct Object {
     pub sender: Option<Waiter>,
     /// The last one to receive from it.
     pub receiver: Option<Waiter>,
+}
+
+impl Waiter {
+    /// Returns the number, if it is a task.
+    #[must_use]
+    pub const fn task(self) -> Option<u64> {
+        match self {
+            Self::Task(id) => Some(id),
+            Self::Thread(_) => None,
+        }
+    }
 }
 
 impl Snapshot {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::findings::{Certainty, Finding, findings};
 use crate::reader::snapshot;
+use crate::snapshot::{Snapshot, Waiter};
 
 /// A thread that judges the waits of this process once an interval, until this is dropped.
 ///
@@ -32,19 +33,29 @@ impl Watchdog {
     /// If the system has no thread.
     #[must_use = "a dropped watchdog ends"]
     pub fn new(interval: Duration, mut report: impl FnMut(&Finding) + Send + 'static) -> Self {
+        let mut known: Vec<Vec<Waiter>> = Vec::new();
+        Self::with_judge(interval, move |earlier, later| {
+            for finding in findings(earlier, later) {
+                let is_certain = finding.certainty == Certainty::Certain;
+                if is_certain && !known.contains(&finding.waiters) {
+                    report(&finding);
+                    known.push(finding.waiters);
+                }
+            }
+        })
+    }
+
+    /// Starts the thread, which gives `judge` two successive snapshots each time.
+    pub(crate) fn with_judge(
+        interval: Duration,
+        mut judge: impl FnMut(&Snapshot, &Snapshot) + Send + 'static,
+    ) -> Self {
         let (end, ended) = channel::<()>();
         let body = move || {
             let mut earlier = snapshot();
-            let mut known: Vec<Vec<crate::Waiter>> = Vec::new();
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 let later = snapshot();
-                for finding in findings(&earlier, &later) {
-                    if finding.certainty == Certainty::Certain && !known.contains(&finding.waiters)
-                    {
-                        report(&finding);
-                        known.push(finding.waiters);
-                    }
-                }
+                judge(&earlier, &later);
                 earlier = later;
             }
         };

@@ -12,6 +12,7 @@ fn task(id: u64, wakers: usize) -> Task {
         id,
         name: format!("t{id}"),
         location: "main.rs:1".into(),
+        is_root: false,
         state: TaskState::Idle,
         thread: 1,
         poll_ms: None,

@@ -67,7 +67,7 @@ impl Waiter {
 fn first_time() -> Waiter {
     let this = Waiter::thread();
     CURRENT.set(this.0);
-    super::registry::name_thread(this.number());
+    super::threads::name_thread(this.number());
     this
 }
 

@@ -40,5 +40,6 @@ kinds! {
     MpmcReceive "mpmc::Receiver",
     OneshotReceive "oneshot::Receiver",
     Join "JoinHandle",
+    BlockOn "block_on",
     Sleep "Sleep",
 }

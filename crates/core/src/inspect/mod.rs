@@ -21,8 +21,12 @@ mod current;
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod registry;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod root;
 #[cfg(any(feature = "inspect", loom))]
 mod slot;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod threads;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod wait;
 
@@ -37,6 +41,7 @@ pub use {
     block::{Block, Facts, Object},
     current::{Entered, Waiter, enter},
     registry::{Record, TaskFacts, TaskRecord, TaskState, read},
+    root::Root,
     wait::{Blocking, Caller, Sleeping, Wait, now, sleeping},
 };
 

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::block::{Block, Facts};
 use super::slot::Slot;
-use super::{Kind, Waiter};
+use super::{Kind, Waiter, threads};
 
 const SLOTS: usize = 64;
 /// A thread keeps at most this many free slots.
@@ -37,7 +37,6 @@ static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(ptr::null_mut());
 static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
 /// Serialises readers; see `slot.rs`.
 static READER: Mutex<()> = Mutex::new(());
-static THREADS: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
 
 /// What a slot holds.
 #[derive(Clone, Copy)]
@@ -72,6 +71,8 @@ pub struct TaskFacts {
     pub state: unsafe fn(*const ()) -> (TaskState, usize),
     /// The first bytes of its name.
     pub name: [u8; 32],
+    /// It is not a task, but a future that a thread drives.
+    pub is_root: bool,
 }
 
 // SAFETY: the pointer is used only by `state`, which any thread may call.
@@ -122,6 +123,8 @@ pub struct Record {
 pub struct TaskRecord {
     /// What the task does.
     pub state: TaskState,
+    /// It is not a task, but a future that a thread drives.
+    pub is_root: bool,
     /// The address in its wakers, or 0 before its first poll.
     pub header: usize,
     /// How many references it has beside its own and its join handle's.
@@ -198,16 +201,6 @@ pub(super) fn put_back(place: &'static Place) {
     }
 }
 
-/// Keeps the name of the current thread for reports.
-pub(super) fn name_thread(number: u64) {
-    let thread = std::thread::current();
-    let name = thread.name().unwrap_or_default().to_owned();
-    THREADS
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push((number, name));
-}
-
 /// Copies all records, and the names of threads. Does not wait for a thread that waits.
 #[must_use]
 pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
@@ -235,11 +228,7 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
         }
         chunk = here.next;
     }
-    let threads = THREADS
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
-    (records, threads)
+    (records, threads::names())
 }
 
 fn record(place: &Place, value: &Value, state: Option<(TaskState, usize)>, polls: u64) -> Record {
@@ -256,6 +245,7 @@ fn record(place: &Place, value: &Value, state: Option<(TaskState, usize)>, polls
         TaskRecord {
             state,
             header: task.header.addr(),
+            is_root: task.is_root,
             wakers,
             polls,
             name: String::from_utf8_lossy(&task.name[..length]).into_owned(),

@@ -110,6 +110,16 @@ impl Wait {
         }
     }
 
+    /// The current task or thread drives the root with this number, and nothing else until that is
+    /// ready.
+    pub(super) fn begin_block_on(&mut self, root: u64) {
+        self.set(Value {
+            number: root,
+            blocks_thread: true,
+            ..Value::of(self.kind, self.caller)
+        });
+    }
+
     /// The record of a task. The task removes it before its header is freed.
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
         let waiter = Waiter::task(id);

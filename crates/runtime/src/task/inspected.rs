@@ -36,6 +36,7 @@ pub(crate) fn inspected<F>(future: F, id: Id, meta: SpawnMeta<'_>) -> Inspected<
         header: ptr::null(),
         state: not_polled,
         name,
+        is_root: false,
     };
     record.begin_task(id.as_u64(), facts);
     Inspected {
@@ -72,6 +73,7 @@ impl<F: Future> Future for Inspected<F> {
                 header,
                 state,
                 name: *this.name,
+                is_root: false,
             };
             this.record.begin_task(this.id.as_u64(), facts);
         }
