@@ -138,3 +138,44 @@ pub fn thread_holder_sleeps() {
         std::thread::sleep(LONG);
     });
 }
+
+/// A task waits for its own lock, or for a future of another library.
+pub async fn foreign_future() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("selects", async move {
+        let _guard = lock.lock().await;
+        blitz_io::select! {
+            _ = lock.lock() => {}
+            () = foreign() => {}
+        }
+    })
+    .await;
+}
+
+/// Ends when a thread that has no record wakes it.
+async fn foreign() {
+    let mut thread = None;
+    std::future::poll_fn(|cx| {
+        if thread.is_none() {
+            let waker = cx.waker().clone();
+            thread = Some(std::thread::spawn(move || {
+                std::thread::sleep(LONG);
+                waker.wake();
+            }));
+        }
+        std::task::Poll::<()>::Pending
+    })
+    .await;
+}
+
+/// A task that waits for its own lock, which a sleeping task can abort.
+pub async fn abort() {
+    let lock = Arc::new(Mutex::new(()));
+    let task = spawn("selects", async move {
+        let _guard = lock.lock().await;
+        drop(lock.lock().await);
+    });
+    let handle = task.abort_handle();
+    time::sleep(LONG).await;
+    handle.abort();
+}

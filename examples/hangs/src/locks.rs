@@ -4,12 +4,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use blitz_io::runtime::Handle;
 use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore};
 use blitz_io::{inspect::Named, thread};
 
 use crate::spawn;
 
-/// Two tasks take two mutexes in two orders. After tokio-rs/tokio#2714.
+/// Two tasks take two mutexes in two orders.
+///
+/// After <https://github.com/versatica/mediasoup/pull/1605>.
 pub async fn two_mutexes() {
     let accounts = Arc::new(Mutex::new(0).named("accounts"));
     let audit = Arc::new(Mutex::new(0).named("audit"));
@@ -50,6 +53,8 @@ pub async fn three_locks() {
 }
 
 /// A task locks its own mutex a second time.
+///
+/// After <https://github.com/murmur-io/murmur/pull/680>.
 pub async fn self_lock() {
     let cache = Arc::new(Mutex::new(()).named("cache"));
     _ = spawn("refresh", async move {
@@ -59,7 +64,16 @@ pub async fn self_lock() {
     .await;
 }
 
-/// A read lock is taken twice, with a writer between. After tokio-rs/tokio#4232.
+/// The future of `block_on` locks its own mutex a second time.
+pub async fn block_on_self_lock() {
+    let cache = Mutex::new(()).named("cache");
+    let _guard = cache.lock().await;
+    let _again = cache.lock().await;
+}
+
+/// A read lock is taken twice, with a writer between.
+///
+/// After <https://github.com/tokio-rs/tokio/issues/2849>.
 pub async fn read_twice() {
     let config = Arc::new(RwLock::new(()).named("config"));
     let (has_read, wants) = (Arc::new(Barrier::new(2)), config.clone());
@@ -81,7 +95,9 @@ pub async fn read_twice() {
 }
 
 /// A future that has been polled waits for a lock, gets it, and is never polled again, while its
-/// task waits for the same lock. After Oxide's RFD 609.
+/// task waits for the same lock.
+///
+/// After <https://rfd.shared.oxide.computer/rfd/0609> and <https://github.com/smol-rs/async-lock/issues/91>.
 pub async fn futurelock_select() {
     let lock = Arc::new(Mutex::new(()).named("shared"));
     let background = lock.lock().await;
@@ -104,7 +120,37 @@ pub async fn futurelock_select() {
     _ = task.await;
 }
 
+/// The same, but the task blocks its worker for the second lock.
+///
+/// After <https://github.com/tokio-rs/tokio/issues/7892>.
+pub async fn futurelock_block_on() {
+    let lock = Arc::new(Mutex::new(()).named("shared"));
+    let background = lock.lock().await;
+    let wanted = lock.clone();
+    let (queued, is_queued) = blitz_io::sync::oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut first = pin!(wanted.lock());
+        std::future::poll_fn(|cx| {
+            assert!(first.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        blitz_io::task::block_in_place(|| {
+            let second = Handle::current().block_on(async {
+                _ = queued.send(());
+                wanted.lock().await
+            });
+            drop(second);
+        });
+    });
+    _ = is_queued.await;
+    drop(background);
+    _ = task.await;
+}
+
 /// A guard is kept over an await that never ends.
+///
+/// After <https://github.com/BaranziniLab/biorouter/issues/157>.
 pub async fn guard_over_await() {
     let sessions = Arc::new(Mutex::new(()).named("sessions"));
     let guarded = sessions.clone();
@@ -120,6 +166,8 @@ pub async fn guard_over_await() {
 }
 
 /// A task forgets its permit and ends.
+///
+/// After <https://github.com/apache/solr/pull/4236>.
 pub async fn leaked_permit() {
     let limit = Arc::new(Semaphore::new(1).named("limit"));
     let taken = limit.clone();
@@ -132,6 +180,8 @@ pub async fn leaked_permit() {
 }
 
 /// Two threads take two mutexes in two orders.
+///
+/// After <https://github.com/1jehuang/jcode/issues/875>.
 pub fn two_thread_mutexes() {
     let (one, two) = (thread::Mutex::new(()), thread::Mutex::new(()));
     let both = std::sync::Barrier::new(2);
@@ -154,7 +204,9 @@ pub fn thread_self_lock() {
     let _again = lock.lock();
 }
 
-/// A thread takes a read lock twice, with a writer between. After rust-lang/rust#49159.
+/// A thread takes a read lock twice, with a writer between.
+///
+/// After <https://github.com/Amanieu/parking_lot/issues/212>.
 pub fn thread_read_twice() {
     let lock = thread::RwLock::new(());
     std::thread::scope(|scope| {
@@ -187,4 +239,42 @@ pub fn thread_and_task() {
     is_locked.recv().expect("the task sends it");
     drop(theirs.blocking_lock());
     drop(has_ours);
+}
+
+/// Two tasks read, and both want to write while they do.
+///
+/// After <https://github.com/Amanieu/parking_lot/issues/200>.
+pub async fn two_readers_upgrade() {
+    let table = Arc::new(RwLock::new(0).named("table"));
+    let both = Arc::new(Barrier::new(2));
+    let tasks = ["first", "second"].map(|name| {
+        let (table, both) = (table.clone(), both.clone());
+        spawn(name, async move {
+            let seen = table.read().await;
+            both.wait().await;
+            *table.write().await = *seen + 1;
+        })
+    });
+    for task in tasks {
+        _ = task.await;
+    }
+}
+
+/// Two tasks take permits of two semaphores in two orders.
+pub async fn two_semaphores() {
+    let files = Arc::new(Semaphore::new(1).named("files"));
+    let sockets = Arc::new(Semaphore::new(1).named("sockets"));
+    let both = Arc::new(Barrier::new(2));
+    let (f, s, other) = (files.clone(), sockets.clone(), both.clone());
+    let one = spawn("upload", async move {
+        let _file = f.acquire().await;
+        other.wait().await;
+        _ = s.acquire().await;
+    });
+    let two = spawn("download", async move {
+        let _socket = sockets.acquire().await;
+        both.wait().await;
+        _ = files.acquire().await;
+    });
+    _ = (one.await, two.await);
 }

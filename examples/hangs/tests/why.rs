@@ -1,7 +1,8 @@
 //! Runs each program and asks it from outside, as `blitz why` does, what it waits for.
 #![cfg(unix)]
 
-use std::process::{Child, Command};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 
 use blitz_io_inspect::{Answer, Certainty, Finding, Waiter, ask};
 
@@ -23,6 +24,7 @@ impl Program {
             command
                 .arg(name)
                 .env("BLITZ_INSPECT", "1")
+                .stderr(Stdio::piped())
                 .spawn()
                 .expect("it was built"),
         )
@@ -107,6 +109,27 @@ fn self_lock() {
 }
 
 #[test]
+fn block_on_self_lock() {
+    let (answer, finding) = finds("block_on_self_lock", Certainty::Certain, "self-wait", 1);
+    assert!(finding.summary.starts_with("block_on at "), "{finding:#?}");
+    assert_eq!(names(&answer, &finding).1, ["cache"]);
+    at(&finding, "locks.rs");
+}
+
+/// A signal makes the program print what `blitz why` says.
+#[test]
+fn a_signal_prints_the_report() {
+    let mut program = Program::start("two_mutexes");
+    program.until(|answer| answer.findings.iter().any(|f| f.kind == "deadlock"));
+    let pid = program.0.id().to_string();
+    let sent = Command::new("kill").args(["-QUIT", &pid]).status();
+    assert!(sent.expect("kill is a program of each Unix").success());
+    let mut lines = BufReader::new(program.0.stderr.take().expect("it is a pipe")).lines();
+    let is_it = |line: &String| line.starts_with("certain: deadlock: ");
+    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_it(&line)));
+}
+
+#[test]
 fn read_twice() {
     let (answer, finding) = finds("read_twice", Certainty::Certain, "self-wait", 1);
     assert_eq!(
@@ -147,6 +170,127 @@ fn a_guard_over_an_endless_await_has_its_holder() {
             .findings
             .iter()
             .all(|finding| finding.certainty != Certainty::Certain)
+    );
+}
+
+/// The task that blocks is not idle, so which future has the lock is likely only.
+#[test]
+fn futurelock_block_on() {
+    let (answer, finding) = finds("futurelock_block_on", Certainty::Probable, "deadlock", 2);
+    let (tasks, objects) = names(&answer, &finding);
+    assert!(tasks.contains(&"futurelock".to_owned()), "{finding:#?}");
+    assert_eq!(objects, ["shared"]);
+}
+
+#[test]
+fn block_on_in_worker() {
+    let (answer, finding) = finds("block_on_in_worker", Certainty::Certain, "deadlock", 3);
+    let (tasks, objects) = names(&answer, &finding);
+    assert_eq!(tasks, ["", "inner", "outer"]);
+    assert_eq!(objects, ["state"]);
+}
+
+#[test]
+fn two_readers_upgrade() {
+    let (answer, finding) = finds("two_readers_upgrade", Certainty::Certain, "self-wait", 1);
+    let (tasks, objects) = names(&answer, &finding);
+    assert!(
+        ["first", "second"].contains(&tasks[0].as_str()),
+        "{finding:#?}"
+    );
+    assert_eq!(objects, ["table"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn two_semaphores() {
+    let (answer, finding) = finds("two_semaphores", Certainty::Probable, "deadlock", 2);
+    let (tasks, objects) = names(&answer, &finding);
+    assert_eq!(tasks, ["download", "upload"]);
+    assert_eq!(objects, ["files", "sockets"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn bounded_to_oneself() {
+    let (answer, finding) = finds("bounded_to_oneself", Certainty::Probable, "self-wait", 1);
+    assert_eq!(names(&answer, &finding).0, ["echo"]);
+    at(&finding, "channels.rs");
+}
+
+#[test]
+fn bounded_both_ways() {
+    let (answer, finding) = finds("bounded_both_ways", Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).0, ["client", "server"]);
+    at(&finding, "channels.rs");
+}
+
+#[test]
+fn threads_bounded_both_ways() {
+    let (_, finding) = finds(
+        "threads_bounded_both_ways",
+        Certainty::Probable,
+        "deadlock",
+        2,
+    );
+    assert!(
+        finding
+            .waiters
+            .iter()
+            .all(|waiter| matches!(waiter, Waiter::Thread(_)))
+    );
+    at(&finding, "channels.rs");
+}
+
+#[test]
+fn last_sender_waits() {
+    let (answer, finding) = finds("last_sender_waits", Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).0, ["consumer", "producer"]);
+    at(&finding, "channels.rs");
+}
+
+/// Nothing is wrong with these waits by themselves: the report has who waits, for what and where.
+fn is_listed(program: &str, kind: &str, object: Option<&str>, waiters: usize, file: &str) {
+    let mut program = Program::start(program);
+    let is_it = |wait: &&blitz_io_inspect::Wait| wait.kind == kind;
+    let answer =
+        program.until(|answer| answer.snapshot.waits.iter().filter(is_it).count() == waiters);
+    for wait in answer.snapshot.waits.iter().filter(is_it) {
+        let name = wait
+            .object
+            .as_ref()
+            .and_then(|object| object.name.as_deref());
+        assert_eq!(name, object, "{wait:#?}");
+        assert!(wait.location.contains(file), "{wait:#?}");
+    }
+    let mut findings = answer.findings.iter();
+    assert!(findings.all(|finding| finding.certainty != Certainty::Certain));
+}
+
+#[test]
+fn sender_in_a_map() {
+    is_listed(
+        "sender_in_a_map",
+        "oneshot::Receiver",
+        None,
+        1,
+        "channels.rs",
+    );
+}
+
+#[test]
+fn missing_party() {
+    is_listed("missing_party", "Barrier", Some("ready"), 2, "tasks.rs");
+}
+
+#[test]
+fn thread_missing_party() {
+    is_listed(
+        "thread_missing_party",
+        "thread::Barrier",
+        Some("ready"),
+        2,
+        "tasks.rs",
     );
 }
 
@@ -243,6 +387,8 @@ macro_rules! fine {
 }
 
 fine! {
+    idle_foreign_future
+    idle_abort
     idle_sleep
     idle_lock_with_timeout
     idle_holder_sleeps
