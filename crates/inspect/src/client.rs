@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 /// How long each side waits for the other one.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
-/// What a process answers.
+/// The answer of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// Its waits.

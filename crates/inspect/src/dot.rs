@@ -8,8 +8,8 @@ use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, Wait, Waiter};
 
 /// Writes the graph: boxes for threads and tasks, rounded ones for objects, a line from each waiter
-/// to what it waits for, and a dashed one from there to each holder. What the certain findings name
-/// is red, and what the probable ones name is orange.
+/// to its target, and a dashed one from there to each holder. Nodes and lines of certain findings are
+/// red, and those of probable ones orange.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
     graph.text()
 }
 
-/// The colour of what the findings name, if they do.
+/// The colour of a node or line, by the findings that name it.
 fn color(findings: &[Finding], names: impl Fn(&Finding) -> bool) -> &'static str {
     match findings
         .iter()
@@ -67,7 +67,7 @@ struct Graph {
 enum Node {
     Waiter(Waiter),
     Object(u64),
-    /// What a wait without an object is for.
+    /// The target of a wait without an object.
     Wait(u64),
 }
 

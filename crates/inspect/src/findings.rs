@@ -19,7 +19,7 @@
 //!
 //! Both snapshots must agree: each of these questions is asked of both, and a waiter is removed if
 //! the answer for one of them is that it may go on. So an owner that was preempted before it wrote
-//! itself down, or after it erased itself, is taken for what it is: an owner that is not known.
+//! itself down, or after it erased itself, counts as an owner that is not known.
 //!
 //! A finding of this kind is certain if every ender is known by the semantics of its primitive.
 //! Where the ender is only likely (the task that used the other end of a channel last, the last

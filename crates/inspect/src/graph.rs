@@ -1,4 +1,4 @@
-//! `Graph`: a snapshot with its waits by waiter and by object, and what can end each of them.
+//! `Graph`: a snapshot with its waits by waiter and by object, and the enders of each wait.
 //!
 //! # Wakers
 //!
@@ -27,7 +27,7 @@ pub(crate) struct Graph<'a> {
     handed: HashMap<u64, Vec<Waiter>>,
 }
 
-/// What can end a wait.
+/// The threads and tasks that can end a wait.
 #[derive(Default)]
 pub(crate) struct Enders {
     pub(crate) waiters: Vec<Waiter>,
@@ -181,7 +181,7 @@ impl<'a> Graph<'a> {
         self.missing_wakers(waiter) == Some(possible.count())
     }
 
-    /// What can end the wait; no waiters if that is not known.
+    /// The enders of the wait; none if they are not known.
     pub(crate) fn enders(&self, wait: &Wait) -> Enders {
         if wait.is_timed {
             return Enders::default();

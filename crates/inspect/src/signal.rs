@@ -9,8 +9,8 @@ use std::thread;
 use crate::reader::judged;
 use crate::report::report;
 
-/// Prints the report to standard error each time the process gets `signal`, instead of what the
-/// signal does otherwise. Takes a number, or a `SignalKind` of `blitz_io::signal`.
+/// Prints the report to standard error each time the process gets `signal`, and replaces the signal's
+/// default action. Takes a number, or a `SignalKind` of `blitz_io::signal`.
 ///
 /// A thread of its own writes the report. It takes no lock that a thread may hold while it waits.
 ///

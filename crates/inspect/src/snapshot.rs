@@ -45,7 +45,7 @@ pub struct Task {
     pub location: String,
     /// It is not a task, but a future that a thread drives, such as that of `block_on`.
     pub is_root: bool,
-    /// What it does.
+    /// Its state.
     pub state: TaskState,
     /// The thread that polls it, or polled it last.
     pub thread: u64,
@@ -57,7 +57,7 @@ pub struct Task {
     pub polls: u64,
 }
 
-/// What a task does.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskState {
@@ -78,7 +78,7 @@ pub struct Wait {
     pub waiter: Waiter,
     /// The thread that waits, or that polled the future first.
     pub thread: u64,
-    /// What the wait is for, such as `Mutex`.
+    /// The kind of the target, such as `Mutex`.
     pub kind: String,
     /// The object.
     pub object: Option<Object>,

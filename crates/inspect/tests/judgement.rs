@@ -1,4 +1,4 @@
-//! The judgement of snapshots that are made by hand: what is certain, and what is not.
+//! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
     Certainty, Finding, Object, Snapshot, Task, TaskState, Wait, Waiter, findings,

@@ -2,7 +2,7 @@
 
 macro_rules! kinds {
     ($($kind:ident $name:literal,)*) => {
-        /// What a thread or task does while it waits.
+        /// The kind of a wait: its primitive.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Kind {
             $(#[doc = concat!("`", $name, "`")] $kind,)*

@@ -38,7 +38,7 @@ static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
 /// Serialises readers; see `slot.rs`.
 static READER: Mutex<()> = Mutex::new(());
 
-/// What a slot holds.
+/// The value of a slot.
 #[derive(Clone, Copy)]
 pub(super) struct Value {
     /// The same wait has the same number, also if its thread sleeps several times.
@@ -78,7 +78,7 @@ pub struct TaskFacts {
 // SAFETY: the pointer is used only by `state`, which any thread may call.
 unsafe impl Send for Value {}
 
-/// What a task is about to do.
+/// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TaskState {
     /// It waits for a wake-up.
@@ -121,7 +121,7 @@ pub struct Record {
 /// A copy of a task's part of its record.
 #[derive(Clone, Debug)]
 pub struct TaskRecord {
-    /// What the task does.
+    /// The task's state.
     pub state: TaskState,
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,

@@ -44,6 +44,8 @@ pub struct Builder {
     pub(super) kind: Kind,
     /// Whether the runtime stays on the thread that makes it.
     pub(super) is_local: bool,
+    #[cfg(all(feature = "inspect", not(loom)))]
+    inspect: bool,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
@@ -137,6 +139,8 @@ impl Builder {
             seed: None,
             worker_threads: None,
             is_local: false,
+            #[cfg(all(feature = "inspect", not(loom)))]
+            inspect: false,
             histogram: HistogramConfiguration::default(),
             eager_driver_handoff: false,
         }
@@ -324,6 +328,23 @@ impl Builder {
         let name = val.into();
         assert!(!name.trim().is_empty(), "runtime name shouldn't be empty");
         self.config.name = Some(name);
+        self
+    }
+
+    /// Opens the process's socket for `blitz why` when the runtime is built, as `BLITZ_INSPECT=1` in
+    /// the environment does. Only on Unix. If the socket cannot be opened, [`build`](Self::build)
+    /// fails.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// # #[cfg(feature = "inspect")]
+    /// let runtime = Builder::new_current_thread().inspect(true).build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub fn inspect(&mut self, enable: bool) -> &mut Self {
+        self.inspect = enable;
         self
     }
 
@@ -630,7 +651,11 @@ impl Builder {
             Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
         };
         #[cfg(all(unix, feature = "inspect", not(loom)))]
-        blitz_io_inspect::serve_if_asked();
+        if self.inspect {
+            blitz_io_inspect::serve()?;
+        } else {
+            blitz_io_inspect::serve_if_asked();
+        }
         launch::launch(self)
     }
 }
