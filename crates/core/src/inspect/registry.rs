@@ -26,6 +26,8 @@ pub(super) struct Place {
     pub(super) thread: AtomicU64,
     /// How many polls of tasks have begun that had this place.
     pub(super) polls: AtomicU64,
+    /// For a task: its header, or null before its first poll. Valid while the record is set.
+    pub(super) header: AtomicPtr<()>,
 }
 
 struct Chunk {
@@ -60,23 +62,18 @@ pub(super) struct Value {
 /// A task, as its record knows it.
 #[derive(Clone, Copy)]
 pub struct TaskFacts {
-    /// The task's header, which its wakers point to, or null before its first poll.
-    pub header: *const (),
-    /// Reads the state of a task, and how many references it has beside its own and its join
-    /// handle's: its wakers, and handles that can abort it.
+    /// Reads from a task's header its state, and how many references it has beside its own and its
+    /// join handle's: its wakers, and handles that can abort it.
     ///
     /// # Safety
     ///
-    /// It is called with `header` while the record is set.
+    /// It is called with the header while the record is set.
     pub state: unsafe fn(*const ()) -> (TaskState, usize),
     /// The first bytes of its name.
     pub name: [u8; 32],
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,
 }
-
-// SAFETY: the pointer is used only by `state`, which any thread may call.
-unsafe impl Send for Value {}
 
 /// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -173,6 +170,7 @@ fn take_shared() -> &'static Place {
                 poll_since: AtomicU64::new(0),
                 thread: AtomicU64::new(0),
                 polls: AtomicU64::new(0),
+                header: AtomicPtr::new(ptr::null_mut()),
             }
         }; SLOTS],
         // Chunks are added under the lock of `FREE`.
@@ -201,6 +199,14 @@ pub(super) fn put_back(place: &'static Place) {
     }
 }
 
+/// What the reader has seen of a task.
+struct Seen {
+    header: usize,
+    state: TaskState,
+    wakers: usize,
+    polls: u64,
+}
+
 /// Copies all records, and the names of threads. Does not wait for a thread that waits.
 #[must_use]
 pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
@@ -213,17 +219,24 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
             // The copy allocates nothing, and runs no code of the user's.
             let copied = place.slot.read(|value| {
                 let polls = place.polls.load(Ordering::Acquire);
-                // SAFETY: the record is set while `read` runs this.
-                let state = value.task.map(|task| unsafe { (task.state)(task.header) });
-                (*value, state, polls)
-            });
-            if let Some((value, mut state, polls)) = copied {
-                if let Some((state, _)) = &mut state {
-                    if place.polls.load(Ordering::Acquire) != polls {
-                        *state = TaskState::Running;
-                    }
+                let header = place.header.load(Ordering::Acquire);
+                let mut seen = Seen {
+                    header: header.addr(),
+                    state: TaskState::Scheduled,
+                    wakers: 0,
+                    polls,
+                };
+                if let Some(task) = value.task.filter(|_| !header.is_null()) {
+                    // SAFETY: the record is set while `read` runs this.
+                    (seen.state, seen.wakers) = unsafe { (task.state)(header) };
                 }
-                records.push(record(place, &value, state, polls));
+                (*value, seen)
+            });
+            if let Some((value, mut seen)) = copied {
+                if place.polls.load(Ordering::Acquire) != seen.polls {
+                    seen.state = TaskState::Running;
+                }
+                records.push(record(place, &value, &seen));
             }
         }
         chunk = here.next;
@@ -231,23 +244,23 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     (records, threads::names())
 }
 
-fn record(place: &Place, value: &Value, state: Option<(TaskState, usize)>, polls: u64) -> Record {
+fn record(place: &Place, value: &Value, seen: &Seen) -> Record {
     let object = value.block.and_then(|(block, generation)| {
         let facts = block.facts();
         (block.generation() == generation).then_some(facts)
     });
-    let task = value.task.zip(state).map(|(task, (state, wakers))| {
+    let task = value.task.map(|task| {
         let length = task
             .name
             .iter()
             .position(|&byte| byte == 0)
             .unwrap_or(task.name.len());
         TaskRecord {
-            state,
-            header: task.header.addr(),
+            state: seen.state,
+            header: seen.header,
             is_root: task.is_root,
-            wakers,
-            polls,
+            wakers: seen.wakers,
+            polls: seen.polls,
             name: String::from_utf8_lossy(&task.name[..length]).into_owned(),
             poll_since: place.poll_since.load(Ordering::Relaxed),
             thread: place.thread.load(Ordering::Relaxed),

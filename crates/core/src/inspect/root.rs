@@ -51,12 +51,12 @@ impl<F> Root<F> {
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         let mut record = Wait::new(Kind::Task, caller);
         let facts = TaskFacts {
-            header: Arc::as_ptr(&state).cast(),
             state: read,
             name: [0; 32],
             is_root: true,
         };
         record.begin_task(id, facts);
+        record.set_header(Arc::as_ptr(&state).cast());
         Self {
             record,
             blocked: Wait::new(Kind::BlockOn, caller),

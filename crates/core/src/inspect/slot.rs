@@ -37,6 +37,12 @@ pub struct Slot<T> {
 // SAFETY: the states give the value to one thread at a time.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Slot<T> {
     const_unless_loom! {
         /// Creates a slot without a record.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::ptr;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
 
@@ -120,7 +121,7 @@ impl Wait {
         });
     }
 
-    /// The record of a task. The task removes it before its header is freed.
+    /// The record of a task, which removes it before its header is freed.
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
         let waiter = Waiter::task(id);
         self.set(Value {
@@ -128,6 +129,13 @@ impl Wait {
             task: Some(task),
             ..Value::of(self.kind, self.caller)
         });
+    }
+
+    /// The task's header is known from its first poll on.
+    pub fn set_header(&self, header: *const ()) {
+        if let Some(place) = self.place {
+            place.header.store(header.cast_mut(), Ordering::Release);
+        }
     }
 
     /// A poll of the task begins.
@@ -164,6 +172,7 @@ impl Wait {
         self.end();
         let place = registry::take();
         place.poll_since.store(0, Ordering::Relaxed);
+        place.header.store(ptr::null_mut(), Ordering::Relaxed);
         self.waiter = value.waiter.word();
         self.waker = value.waker;
         // SAFETY: a taken place has no record, and is ours.
@@ -174,6 +183,13 @@ impl Wait {
     /// The future waits no more.
     #[inline]
     pub fn end(&mut self) {
+        if self.place.is_some() {
+            self.remove();
+        }
+    }
+
+    #[inline(never)]
+    fn remove(&mut self) {
         if let Some(place) = self.place.take() {
             // SAFETY: the place is ours, and has the record that `set` put there.
             unsafe { place.slot.clear() };

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::ptr;
 use std::task::{Context, Poll};
 
 use blitz_io_core::inspect::{Caller, Kind, TaskFacts, TaskState, Wait, Waiter, enter};
@@ -18,7 +17,6 @@ pin_project! {
         // Dropped first: the fields of the future may take long.
         record: Wait,
         id: Id,
-        name: [u8; 32],
         is_known: bool,
         #[pin]
         future: F,
@@ -33,8 +31,7 @@ pub(crate) fn inspected<F>(future: F, id: Id, meta: SpawnMeta<'_>) -> Inspected<
     name[..length].copy_from_slice(&given[..length]);
     let mut record = Wait::new(Kind::Task, Caller::at(meta.spawned_at));
     let facts = TaskFacts {
-        header: ptr::null(),
-        state: not_polled,
+        state,
         name,
         is_root: false,
     };
@@ -42,14 +39,9 @@ pub(crate) fn inspected<F>(future: F, id: Id, meta: SpawnMeta<'_>) -> Inspected<
     Inspected {
         record,
         id,
-        name,
         is_known: false,
         future,
     }
-}
-
-unsafe fn not_polled(_: *const ()) -> (TaskState, usize) {
-    (TaskState::Scheduled, 0)
 }
 
 /// # Safety
@@ -69,13 +61,7 @@ impl<F: Future> Future for Inspected<F> {
         if !*this.is_known {
             *this.is_known = true;
             let header = context::with(context::Context::task);
-            let facts = TaskFacts {
-                header,
-                state,
-                name: *this.name,
-                is_root: false,
-            };
-            this.record.begin_task(this.id.as_u64(), facts);
+            this.record.set_header(header);
         }
         let _entered = enter(Waiter::task(this.id.as_u64()));
         this.record.poll_begins();
