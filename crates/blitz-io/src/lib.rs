@@ -335,6 +335,9 @@ pub mod time;
 #[cfg(all(feature = "fiber", not(loom)))]
 pub use blitz_io_fiber as fiber;
 pub use blitz_io_futex as futex;
+#[cfg(feature = "inspect")]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+pub use blitz_io_inspect as inspect;
 #[cfg(feature = "ipc")]
 pub use blitz_io_ipc as ipc;
 #[cfg(feature = "pipeline")]

@@ -9,6 +9,7 @@ Exit codes:
   0    it worked
   1    the work failed: a scenario was not done right, a file could not be read or written
   2    the arguments are wrong
+  3    `why` found a wait that certainly never ends
   130  interrupted (what was measured until then is printed)";
 
 /// Why the command ended, and with which code.
@@ -20,6 +21,8 @@ pub enum Exit {
     Failed(String),
     /// The arguments are wrong. Code 2.
     Usage(String),
+    /// `why` found a wait that certainly never ends. Code 3.
+    Found,
     /// Ctrl-C. Code 130, as a shell reports SIGINT.
     Interrupted,
 }
@@ -35,6 +38,7 @@ impl Exit {
             Exit::Done => 0,
             Exit::Failed(_) => 1,
             Exit::Usage(_) => 2,
+            Exit::Found => 3,
             Exit::Interrupted => 130,
         }
     }

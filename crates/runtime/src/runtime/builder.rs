@@ -40,6 +40,8 @@ pub struct Builder {
     pub(super) kind: Kind,
     /// Whether the runtime stays on the thread that makes it.
     pub(super) is_local: bool,
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(super) inspect: bool,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
@@ -133,6 +135,8 @@ impl Builder {
             seed: None,
             worker_threads: None,
             is_local: false,
+            #[cfg(all(feature = "inspect", not(loom)))]
+            inspect: false,
             histogram: HistogramConfiguration::default(),
             eager_driver_handoff: false,
         }
@@ -320,6 +324,23 @@ impl Builder {
         let name = val.into();
         assert!(!name.trim().is_empty(), "runtime name shouldn't be empty");
         self.config.name = Some(name);
+        self
+    }
+
+    /// Opens the process's socket for `blitz why` when the runtime is built, as `BLITZ_INSPECT=1` in
+    /// the environment does. Only on Unix. If the socket cannot be opened, [`build`](Self::build)
+    /// fails.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// # #[cfg(feature = "inspect")]
+    /// let runtime = Builder::new_current_thread().inspect(true).build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub fn inspect(&mut self, enable: bool) -> &mut Self {
+        self.inspect = enable;
         self
     }
 

@@ -12,6 +12,8 @@ use crate::scheduler;
 use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_on;
 use crate::trace::{spawn_meta, traced};
+#[cfg(all(feature = "inspect", not(loom)))]
+use blitz_io_core::inspect::{Caller, Root};
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///
@@ -174,6 +176,8 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        #[cfg(all(feature = "inspect", not(loom)))]
+        let future = Root::blocking(future, Caller::here());
         self.block_on_traced(traced!(block_on(future)))
     }
 

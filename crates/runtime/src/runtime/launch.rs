@@ -44,6 +44,12 @@ impl Builder {
             Kind::CurrentThread => 1,
             Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
         };
+        #[cfg(all(unix, feature = "inspect", not(loom)))]
+        if self.inspect {
+            blitz_io_inspect::serve()?;
+        } else {
+            blitz_io_inspect::serve_if_asked();
+        }
         launch(self)
     }
 }
