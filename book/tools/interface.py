@@ -11,7 +11,7 @@ import re
 import sys
 
 # The facade, and the crates that it has as modules. The other crates are shown in the facade.
-CRATES = ("blitz_io", "blitz_io_futex", "blitz_io_pool", "blitz_io_pipeline", "blitz_io_ipc", "blitz_io_fiber")
+CRATES = ("blitz_io", "blitz_io_futex", "blitz_io_pool", "blitz_io_pipeline", "blitz_io_ipc", "blitz_io_fiber", "blitz_io_inspect")
 # Other packages' types: `lock_api`, `std`.
 FOREIGN = re.compile(r"thread::lock_api::|io::(Error|ErrorKind|SeekFrom)$|time::Duration$")
 # There are more; fewer mean that the pages are not understood.
