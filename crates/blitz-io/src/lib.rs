@@ -308,7 +308,7 @@
 //!
 //! Without `macros`, the crate has fewer than ten dependencies, including indirect ones.
 
-#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
 #[cfg(feature = "fs")]
 pub use blitz_io_os::fs;

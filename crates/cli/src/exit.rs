@@ -3,8 +3,6 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use crate::output;
-
 /// The text at the end of `--help`.
 pub const CODES: &str = "\
 Exit codes:
@@ -33,14 +31,6 @@ impl Exit {
     /// Creates the exit for wrong arguments, with advice on what to do.
     pub fn usage(problem: impl Display, advice: impl Display) -> Exit {
         Exit::Usage(format!("{problem}\n\n{advice}"))
-    }
-
-    /// Prints what went wrong, if anything, and returns the value.
-    pub fn report(self) -> Exit {
-        if let Exit::Failed(message) | Exit::Usage(message) = &self {
-            output::tell(format_args!("error: {message}\n"));
-        }
-        self
     }
 
     fn code(&self) -> u8 {

@@ -9,6 +9,7 @@ mod exit;
 mod greeting;
 mod ipc;
 mod line;
+mod manual;
 mod migrate;
 mod output;
 mod pipe;
@@ -59,6 +60,9 @@ enum Command {
     Why(why::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
+    /// Writes the man pages into a folder.
+    #[command(hide = true)]
+    Manual(manual::Arguments),
     /// Keeps a processor busy, for `bench --hog`.
     #[command(name = bench::load::COMMAND, hide = true)]
     Hog(bench::load::Arguments),
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Why(arguments) => why::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),
     };
     ended.unwrap_or_else(Exit::report).into()

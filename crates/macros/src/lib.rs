@@ -304,3 +304,8 @@ pub fn join_branches(input: TokenStream) -> TokenStream {
 pub fn try_join_branches(input: TokenStream) -> TokenStream {
     join::generate(input.into(), join::Until::FirstError).into()
 }
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -28,6 +28,7 @@
 //! # })
 //! # }
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg(not(loom))]
 
 mod addr;
@@ -53,3 +54,8 @@ pub use udp::UdpSocket;
 pub use unix::{
     datagram::UnixDatagram, listener::UnixListener, socket::UnixSocket, stream::UnixStream,
 };
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -71,6 +71,7 @@ impl Ages {
 
 /// How a pool's workers wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Spin {
     /// A worker looks for work for about as long as its last wait took, if that was short,
     /// and for at most half a millisecond. Then it sleeps.

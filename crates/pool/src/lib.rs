@@ -21,6 +21,7 @@
 //! deadlock on an unrelated job. A loop also runs in the calling thread, even if that thread is
 //! in no pool.
 
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg_attr(
     loom,
     allow(

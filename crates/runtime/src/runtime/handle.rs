@@ -5,7 +5,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use super::{Id, RuntimeMetrics};
+use super::Id;
 use crate::enter::{self, SetCurrent};
 use crate::errors::TryCurrentError;
 use crate::scheduler;
@@ -231,21 +231,6 @@ impl Handle {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.inner.common().config.name.as_deref()
-    }
-
-    /// Returns the runtime's metrics.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    ///
-    /// let runtime = Builder::new_current_thread().build()?;
-    /// let _task = runtime.spawn(async {});
-    /// assert_eq!(runtime.handle().metrics().num_alive_tasks(), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[must_use]
-    pub fn metrics(&self) -> RuntimeMetrics {
-        RuntimeMetrics::new(self.clone())
     }
 }
 

@@ -19,6 +19,7 @@ use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_write
 /// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
+#[must_use = "the mutex is unlocked at once"]
 pub struct OwnedMutexGuard<T: ?Sized> {
     hold: Hold<T>,
 }

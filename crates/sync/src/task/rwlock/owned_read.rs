@@ -18,6 +18,7 @@ use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads};
 /// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
+#[must_use = "the lock is released at once"]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
     hold: Share<T>,
     data: *const U,

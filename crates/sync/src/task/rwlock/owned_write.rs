@@ -23,6 +23,7 @@ use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_write
 /// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
+#[must_use = "the lock is released at once"]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
     hold: Whole<T>,
     data: *mut T,
@@ -35,6 +36,7 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
 /// It cannot be downgraded: a part that has been reached through a `&mut` may be
 /// one that must not be shared.
 #[clippy::has_significant_drop]
+#[must_use = "the lock is released at once"]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
     hold: Whole<T>,
     data: *mut U,
