@@ -23,7 +23,7 @@ pub enum Exit {
     Usage(String),
     /// `why` found a wait that certainly never ends. Code 3.
     Found,
-    /// Ctrl-C. Code 130, which is what a shell reports for SIGINT.
+    /// Ctrl-C. Code 130, as a shell reports SIGINT.
     Interrupted,
 }
 

@@ -55,7 +55,7 @@ impl<'a> Loan<'a> {
         self.publish(word)
     }
 
-    /// Reports, in place of a message, that `count` messages of another machine are missing
+    /// Reports, instead of a message, that `count` messages of another machine are missing
     /// here. Each receiver gets [`RecvError::Gap`](crate::RecvError::Gap) once.
     ///
     /// ```

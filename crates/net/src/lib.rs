@@ -33,10 +33,11 @@
 
 mod addr;
 mod buf;
+mod datagram;
+mod descriptors;
 mod lookup_host;
-mod methods;
-mod methods_datagram;
-mod owned_buf;
+mod source;
+mod stream;
 pub mod tcp;
 mod udp;
 #[cfg(unix)]

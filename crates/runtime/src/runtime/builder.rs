@@ -41,7 +41,7 @@ pub struct Builder {
     /// Whether the runtime stays on the thread that makes it.
     pub(super) is_local: bool,
     #[cfg(all(feature = "inspect", not(loom)))]
-    inspect: bool,
+    pub(super) inspect: bool,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
@@ -342,16 +342,6 @@ impl Builder {
     pub fn inspect(&mut self, enable: bool) -> &mut Self {
         self.inspect = enable;
         self
-    }
-
-    /// Opens the socket, if the builder or the environment says so.
-    #[cfg(all(unix, feature = "inspect", not(loom)))]
-    pub(super) fn serve(&self) -> std::io::Result<()> {
-        if self.inspect {
-            return blitz_io_inspect::serve();
-        }
-        blitz_io_inspect::serve_if_asked();
-        Ok(())
     }
 
     /// Sets the size of the threads' stacks in bytes. By default that of

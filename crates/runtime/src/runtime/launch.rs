@@ -45,7 +45,11 @@ impl Builder {
             Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
         };
         #[cfg(all(unix, feature = "inspect", not(loom)))]
-        self.serve()?;
+        if self.inspect {
+            blitz_io_inspect::serve()?;
+        } else {
+            blitz_io_inspect::serve_if_asked();
+        }
         launch(self)
     }
 }
