@@ -1,5 +1,6 @@
 //! `DeadlockPanics`: a future that panics once it can certainly never end.
 
+use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
@@ -64,10 +65,17 @@ fn text(finding: &Finding, snapshot: &Snapshot) -> String {
 }
 
 /// See [`panic_on_deadlock`].
+#[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct DeadlockPanics<F> {
     root: Root<F>,
     shared: Arc<Mutex<Shared>>,
     _watchdog: Watchdog,
+}
+
+impl<F> fmt::Debug for DeadlockPanics<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeadlockPanics").finish_non_exhaustive()
+    }
 }
 
 #[derive(Default)]

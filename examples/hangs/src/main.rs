@@ -1,5 +1,5 @@
 //! Programs that hang, each after a public report, and programs that are only slow or idle.
-//! `hangs NAME` runs one; `BLITZ_INSPECT=1 hangs NAME` lets `blitz why hangs` say why it hangs.
+//! `blitz-io-hangs NAME` runs one; with `BLITZ_INSPECT=1`, `blitz why blitz-io-hangs` says why it hangs.
 
 mod channels;
 mod idle;

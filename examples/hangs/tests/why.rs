@@ -63,10 +63,7 @@ fn finds(program: &str, certainty: Certainty, kind: &str, waiters: usize) -> (An
 
 /// The names of the tasks and objects of a finding, and the files of its locations.
 fn names(answer: &Answer, finding: &Finding) -> (Vec<String>, Vec<String>) {
-    let task = |waiter: &Waiter| match waiter {
-        Waiter::Task(id) => answer.snapshot.task(*id).map(|task| task.name.clone()),
-        Waiter::Thread(_) => None,
-    };
+    let task = |waiter: &Waiter| Some(answer.snapshot.task(waiter.task()?)?.name.clone());
     let mut tasks: Vec<String> = finding.waiters.iter().filter_map(task).collect();
     tasks.sort();
     let object = |wait: &blitz_io_inspect::Wait| wait.object.as_ref()?.name.clone();
