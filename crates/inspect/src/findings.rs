@@ -42,7 +42,6 @@ use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Certainty {
     /// By the semantics of the primitives, no step of the program ends this wait.
     Certain,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A thread or a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Waiter {
     /// The thread with this number, which is the process's own.
     Thread(u64),
@@ -61,7 +60,6 @@ pub struct Task {
 /// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum TaskState {
     /// It waits for a wake-up.
     Idle,
