@@ -11,8 +11,8 @@ use blitz_io_core::{fences, processors};
 
 use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
-use crate::idle::Spin;
 use crate::pin::{self, Pin};
+use crate::policy::Spin;
 use crate::registry::{Handlers, PanicHandler, Registry, ThreadHandler};
 use crate::worker::Worker;
 

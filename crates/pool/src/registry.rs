@@ -11,12 +11,11 @@ use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crossbeam_utils::CachePadded;
 
 use crate::deque::Deque;
-use crate::grain::FineSite;
-use crate::idle::Spin;
 use crate::injector::Injector;
 use crate::job_ref::JobRef;
 use crate::latch::OnceFlag;
 use crate::loop_slot::LoopSlot;
+use crate::policy::{FineSite, Spin};
 use crate::sleep::Sleep;
 
 pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;

@@ -18,10 +18,9 @@ use std::sync::Arc;
 use blitz_io_core::{processors, this_processor};
 
 use crate::deque::Deque;
-use crate::grain::{ENOUGH_FORKS, FineSite, Grain};
-use crate::idle::{Ages, LATE, Patience, helpers};
 use crate::job_ref::JobRef;
 use crate::latch::Probe;
+use crate::policy::{Ages, ENOUGH_FORKS, FineSite, Grain, LATE, Patience, helpers};
 use crate::registry::{Registry, Shared};
 use crate::sleep::Sleeper;
 
