@@ -351,7 +351,7 @@ fn main_loop(thread: ThreadBuilder) {
     let index = thread.index;
     let registry = thread.registry;
     let worker = Worker::enter(registry.clone(), index);
-    registry.workers[index].started.set();
+    registry.workers[index].started.open();
     if let Some(handler) = &registry.handlers.start {
         registry.catch_unwind(|| handler(index));
     }
@@ -360,7 +360,7 @@ fn main_loop(thread: ThreadBuilder) {
         registry.catch_unwind(|| handler(index));
     }
     drop(worker);
-    registry.workers[index].stopped.set();
+    registry.workers[index].stopped.open();
 }
 
 impl fmt::Debug for ThreadBuilder {

@@ -13,7 +13,7 @@ use crossbeam_utils::CachePadded;
 use crate::deque::Deque;
 use crate::injector::Injector;
 use crate::job_ref::JobRef;
-use crate::latch::OnceFlag;
+use crate::latch::ThreadLatch;
 use crate::loop_slot::LoopSlot;
 use crate::policy::{FineSite, Spin};
 use crate::sleep::Sleep;
@@ -38,8 +38,8 @@ pub(crate) struct Shared {
     pub(crate) own_jobs: Injector,
     /// Jobs in the order in which the worker spawned them.
     pub(crate) fifo: Injector,
-    pub(crate) started: OnceFlag,
-    pub(crate) stopped: OnceFlag,
+    pub(crate) started: ThreadLatch,
+    pub(crate) stopped: ThreadLatch,
 }
 
 impl Shared {
@@ -49,8 +49,8 @@ impl Shared {
             fine: FineSite::new(),
             own_jobs: Injector::new(),
             fifo: Injector::new(),
-            started: OnceFlag::new(),
-            stopped: OnceFlag::new(),
+            started: ThreadLatch::new(),
+            stopped: ThreadLatch::new(),
         }
     }
 }

@@ -74,7 +74,7 @@ impl Worker {
     /// Makes the current thread worker 0, for as long as the thread lives.
     pub(crate) fn adopt_current_thread(registry: Arc<Registry>) {
         let worker = Self::enter(registry, 0);
-        worker.registry.workers[0].started.set();
+        worker.registry.workers[0].started.open();
         ADOPTED.set(Some(worker));
     }
 
