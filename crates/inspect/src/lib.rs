@@ -3,11 +3,11 @@
 //!
 //! Three steps, each on plain data:
 //!
-//! 1. [`snapshot`] copies the records of this process (`snapshot.rs`).
+//! 1. `snapshot` copies the records of this process (`snapshot.rs`).
 //! 2. [`findings`] judges a [`Snapshot`], and is a pure function (`findings.rs`).
 //! 3. [`report`] writes both for people (`report.rs`).
 //!
-//! [`serve`] answers the same from outside, to `blitz why`.
+//! `serve` answers the same from outside, to `blitz why`.
 
 mod dot;
 mod findings;

@@ -4,14 +4,14 @@
 //! nothing, so a primitive needs no `cfg` and keeps its size. Nothing is recorded on a path that
 //! does not wait, except the holder of a lock, which is one store.
 //!
-//! - [`Object`]: a field of each primitive. Its facts (holders, name) are in a [`Block`] of memory
+//! - [`Object`]: a field of each primitive. Its facts (holders, name) are in a `Block` of memory
 //!   that is never freed, so a reader needs no reference to the primitive.
 //! - [`Wait`]: a field of each future that waits. It has a record while the future is pending.
 //! - [`Blocking`]: announces on which object this thread may sleep; [`sleeping`] makes the record
 //!   right before the futex is called.
 //! - [`Caller`]: the location in the user's code.
 //!
-//! `blitz-io-inspect` reads all this with [`read`], and judges it.
+//! `blitz-io-inspect` reads all this with `read`, and judges it.
 
 #[cfg(all(feature = "inspect", not(loom)))]
 mod block;
