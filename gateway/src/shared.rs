@@ -122,6 +122,8 @@ impl Shared {
                 Direction::Export => "export",
                 Direction::Import => "import",
             };
+            // No host has this name: the row is the sum of all.
+            let host = if host.is_empty() { "*" } else { host };
             let state = if row.error.is_empty() {
                 "ok"
             } else {
