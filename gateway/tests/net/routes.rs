@@ -181,7 +181,7 @@ fn a_host_that_joins_late_begins_with_what_comes_then() {
 #[test]
 fn messages_of_many_pieces_arrive_whole() {
     let (one, two, _proxy) = two_hosts(&export("route", "block"), &import("route"));
-    let large = |host: &Host| host.builder(Route::builder()).max_len(16 << 20).capacity(2);
+    let large = |host: &Host| host.builder(Route::builder()).max_len(64 << 20).capacity(2);
     let mut receiver = large(&two).receiver("r").unwrap();
     let mut sender = large(&one).sender("r").unwrap();
     one.until_status(&["export", "r", "two"]);
@@ -190,7 +190,16 @@ fn messages_of_many_pieces_arrive_whole() {
             .map(|at| (at * 31 + at / 251 + round) as u8)
             .collect::<Vec<u8>>()
     };
-    let lens = [16 << 20, 5, (128 << 10) + 1, 128 << 10, 0, 3 << 20];
+    // The first ones are longer than the window and the inbox.
+    let lens = [
+        64 << 20,
+        64 << 20,
+        5,
+        (128 << 10) + 1,
+        128 << 10,
+        0,
+        3 << 20,
+    ];
     let sends = thread::spawn(move || {
         for (round, len) in lens.into_iter().enumerate() {
             sender.send(&bytes(round, len)).unwrap();
@@ -204,6 +213,13 @@ fn messages_of_many_pieces_arrive_whole() {
         );
     }
     drop(sends.join().unwrap());
+    // A message at the importer; at the exporter the pieces that nobody has yet, and the engine's
+    // copies of those that are on the way.
+    for (host, messages) in [(&one, 3), (&two, 2)] {
+        let peak = host.peak_memory();
+        eprintln!("{}: {} MiB", host.name, peak >> 20);
+        assert!(peak < messages * (64 << 20) + (96 << 20), "{peak} bytes");
+    }
 }
 
 #[test]
