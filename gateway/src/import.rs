@@ -4,7 +4,7 @@
 //! the exporter that it is alive.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use blitz_io::ipc::{Loan, SendError, Sender};
 use blitz_io::select;
@@ -20,8 +20,11 @@ use crate::sequence::{Tracker, Verdict};
 use crate::shared::{Direction, Row, Shared, TICK, is_due};
 use crate::wire::{Ack, Frame, Head, Items, Piece, Writer, origin, parse};
 
-/// An acknowledgement is sent after so many bytes, or when the inbox is empty.
+/// An acknowledgement is sent after so many bytes.
 const ACK_EVERY: usize = 256 << 10;
+/// Fewer bytes are acknowledged after this time: on the way of a single message to its receiver,
+/// nothing else uses the processor.
+const ACK_AFTER: Duration = Duration::from_millis(5);
 
 /// What an import is made of.
 pub struct Source {
@@ -76,16 +79,28 @@ pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Re
         refused: 0,
     };
     let mut unacknowledged = 0;
+    let mut since = Instant::now();
     let mut shown = Instant::now();
     loop {
         while let Some(frame) = inbox.pop() {
             *importer.link.heard = Instant::now();
+            if unacknowledged == 0 {
+                since = *importer.link.heard;
+            }
             unacknowledged += frame.len();
             importer.frame(&mut sender, &frame).await?;
             if unacknowledged >= ACK_EVERY {
                 unacknowledged = 0;
                 importer.link.acknowledge();
             }
+        }
+        let left = ACK_AFTER.saturating_sub(since.elapsed());
+        if unacknowledged > 0
+            && !importer.link.resend
+            && !left.is_zero()
+            && time::timeout(left, inbox.arrived()).await.is_ok()
+        {
+            continue;
         }
         importer.link.acknowledge();
         unacknowledged = 0;

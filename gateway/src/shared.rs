@@ -154,7 +154,6 @@ impl Shared {
         self.session
             .declare_publisher(name.ack(host, &self.host))
             .congestion_control(CongestionControl::Drop)
-            .express(true)
             .await
             .map_err(|error| error.to_string())
     }

@@ -256,7 +256,7 @@ fn a_network_that_loses_datagrams_loses_no_message() {
     };
     let one = run(0, &[format!("quic/{behind}")], &[], EXPORT);
     let two = run(1, &[], &[format!("quic/{switch}")], IMPORT);
-    let sent = 20_000;
+    let sent = 6000;
     let flow = Flow::start(&one, &[&two], sent, 1000);
     all_received(&flow.end(), sent);
     let [forwarded, lost] =
@@ -376,9 +376,13 @@ fn memory_is_bounded_while_a_receiver_does_not_read() {
             Err(error) => panic!("{error}"),
         }
     }
-    // Both rings, and a window of messages of 158 bytes on average.
+    // Both rings, and the window of messages of 158 bytes on average; a batch and what the engine
+    // holds count as a half of it.
     let (ring, in_window) = (1024, (1 << 20) / 150);
-    assert!(sent < 2 * ring + in_window, "{sent} messages had room");
+    assert!(
+        sent < 2 * ring + in_window * 3 / 2,
+        "{sent} messages had room"
+    );
     let after = [one.peak_memory(), two.peak_memory()];
     eprintln!("{sent} messages, memory before {before:?}, after {after:?}");
     for (before, after) in before.into_iter().zip(after) {

@@ -207,18 +207,22 @@ fn messages_of_many_pieces_arrive_whole() {
         sender
     });
     for (round, len) in lens.into_iter().enumerate() {
-        assert!(
-            *receiver.recv().unwrap() == bytes(round, len),
-            "message {round}"
-        );
+        let whole = loop {
+            match receiver.recv() {
+                Ok(message) => break *message == bytes(round, len),
+                // On a busy machine the import may give up, and begins again.
+                Err(RecvError::Disconnected) => thread::sleep(Duration::from_millis(1)),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert!(whole, "message {round}");
     }
     drop(sends.join().unwrap());
-    // A message at the importer; at the exporter the pieces that nobody has yet, and the engine's
-    // copies of those that are on the way.
-    for (host, messages) in [(&one, 3), (&two, 2)] {
+    // Two messages in the ring, and one in the window or in the inbox.
+    for host in [&one, &two] {
         let peak = host.peak_memory();
         eprintln!("{}: {} MiB", host.name, peak >> 20);
-        assert!(peak < messages * (64 << 20) + (96 << 20), "{peak} bytes");
+        assert!(peak < 3 * (64 << 20) + (96 << 20), "{peak} bytes");
     }
 }
 
