@@ -197,7 +197,7 @@ impl Finder {
             let mut header = GzDecoder::new(&mut *bytes);
             if header.header().is_none() {
                 // It tells what is wrong.
-                header.read(&mut [0])?;
+                header.read_exact(&mut [0])?;
                 return Err(ErrorKind::InvalidData.into());
             }
             self.since = 0;
