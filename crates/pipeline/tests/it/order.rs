@@ -212,7 +212,7 @@ fn pipelines_nest() {
         .workers(2)
         .run()
         .unwrap();
-    assert!(sums.into_iter().eq((0..20).map(|n| (0..n).sum())));
+    assert!(sums.into_iter().eq((0..20).map(|n| (0..n).sum::<u64>())));
 }
 
 #[test]
