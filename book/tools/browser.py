@@ -1,4 +1,4 @@
-"""Uses a built book as a reader would, in Chromium and without a server. usage: browser.py FOLDER [SCREENSHOTS]"""
+"""Uses a built book as a reader would, in Chromium and without a server. usage: browser.py FOLDER [SCREENSHOTS [SITE]]"""
 
 import glob
 import os
@@ -10,6 +10,8 @@ from playwright.sync_api import expect, sync_playwright
 
 FOLDER = pathlib.Path(sys.argv[1]).resolve()
 SHOTS = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+# A site with the releases 0.2.0, which has all pages, and 0.1.0, which lacks tutorial/echo.html.
+SITE = pathlib.Path(sys.argv[3]).resolve() if len(sys.argv) > 3 else None
 
 # The contrast of each text against the colour behind it (WCAG 2: 4.5, or 3 for large text).
 CONTRAST = """() => {
@@ -93,6 +95,35 @@ def benchmarks(page):
     assert all("utex contended" in name for name in page.locator("#benchmark-page tbody td:nth-child(1)").all_inner_texts())
 
 
+def versions(page):
+    def go(name):
+        page.locator(".versions summary").click()
+        page.locator(".versions").get_by_role("link", name=name).click()
+        return os.path.relpath(page.url.removeprefix("file://"), SITE)
+
+    page.goto((SITE / "tutorial/echo.html").as_uri())
+    expect(page.locator(".versions li a")).to_have_text(["0.2.0 (newest)", "main", "0.1.0"])
+    expect(page.locator(".versions ul")).to_be_hidden()
+    assert go("main") == "main/tutorial/echo.html"
+    expect(page.locator("h1").first).to_be_visible()
+    assert page.locator("link[rel=canonical]").get_attribute("href").endswith("/blitz-io/tutorial/echo.html")
+    assert go("0.1.0") == "0.1.0/index.html", "a page that is missing there"
+    expect(page.locator(".versions summary")).to_have_text("0.1.0")
+    assert go("newest") == "index.html"
+    # A phone opens the page with its size, and so without the list of pages beside it.
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((SITE / "tutorial/echo.html").as_uri())
+    page.locator(".versions summary").click()
+    box = page.locator(".versions ul").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390, box
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    if SHOTS:
+        page.screenshot(path=SHOTS / "phone-versions.png")
+    page.set_viewport_size({"width": 1200, "height": 900})
+    if SHOTS:
+        page.screenshot(path=SHOTS / "versions.png")
+
+
 def main():
     problems = []
     with sync_playwright() as playwright:
@@ -103,7 +134,7 @@ def main():
         page = context.new_page()
         page.on("console", lambda message: message.type == "error" and problems.append(f"{page.url}: {message.text}"))
         page.on("pageerror", lambda error: problems.append(f"{page.url}: {error}"))
-        for check in (search, tabs, benchmarks):
+        for check in (search, tabs, benchmarks, *([versions] if SITE else [])):
             check(page)
             print(f"{check.__name__}: as expected")
 

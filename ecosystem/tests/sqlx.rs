@@ -20,6 +20,7 @@ async fn a_pool_of_connections() {
     );
     let options = PgConnectOptions::from_str(&url).unwrap();
     limit(async {
+        // ANCHOR: pool
         let pool = PgPoolOptions::new()
             .max_connections(4)
             .connect_with(options.clone())
@@ -67,6 +68,7 @@ async fn a_pool_of_connections() {
         let balances = sqlx::query("SELECT balance FROM account").fetch(&pool);
         let sum = balances.try_fold(0, |sum, row| async move { Ok(sum + row.get::<i64, _>(0)) });
         assert_eq!(sum.await.unwrap(), 1000);
+        // ANCHOR_END: pool
 
         // All connections are in use: a task that asks for one gets an error after the time
         // limit.

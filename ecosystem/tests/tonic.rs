@@ -43,6 +43,7 @@ struct Counts {
     cancelled: AtomicU64,
 }
 
+// ANCHOR: service
 struct Service(Arc<Counts>);
 
 type Numbers = Pin<Box<dyn Stream<Item = Result<Number, Status>> + Send>>;
@@ -99,6 +100,7 @@ impl Sums for Service {
         Ok(Response::new(Box::pin(sums)))
     }
 }
+// ANCHOR_END: service
 
 struct Running {
     address: SocketAddr,

@@ -1,5 +1,9 @@
 use futures::{SinkExt, StreamExt};
-use tokio::{net::TcpStream, task::JoinSet};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::broadcast::{self, error::RecvError},
+    task::JoinSet,
+};
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, accept_async, connect_async,
     tungstenite::{Error, Message, protocol::CloseFrame, protocol::frame::coding::CloseCode},
@@ -26,6 +30,39 @@ async fn echo() -> String {
     });
     format!("ws://{address}")
 }
+
+// ANCHOR: chat
+/// A room, whose members hear what the others say.
+async fn chat(listener: TcpListener) {
+    let (room, _) = broadcast::channel::<(u64, Message)>(64);
+    for member in 0.. {
+        let Ok((stream, _)) = listener.accept().await else {
+            return;
+        };
+        let (room, mut inbox) = (room.clone(), room.subscribe());
+        tokio::spawn(async move {
+            let (mut sender, mut receiver) = accept_async(stream).await?.split();
+            loop {
+                tokio::select! {
+                    said = receiver.next() => match said {
+                        Some(Ok(message)) if message.is_text() => {
+                            let _ = room.send((member, message));
+                        }
+                        Some(Ok(message)) if !message.is_close() => {}
+                        _ => return Ok(()),
+                    },
+                    heard = inbox.recv() => match heard {
+                        Ok((from, message)) if from != member => sender.send(message).await?,
+                        // A slow member misses messages, and delays no other.
+                        Ok(_) | Err(RecvError::Lagged(_)) => {}
+                        Err(RecvError::Closed) => return Ok::<(), Error>(()),
+                    },
+                }
+            }
+        });
+    }
+}
+// ANCHOR_END: chat
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -56,6 +93,29 @@ async fn messages_in_order() {
         });
     }
     limit(sockets.join_all()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn members_of_a_room_hear_each_other() {
+    let (listener, address) = listener().await;
+    let server = tokio::spawn(chat(listener));
+    limit(async {
+        let url = format!("ws://{address}");
+        let mut members = [
+            connect(&url).await,
+            connect(&url).await,
+            connect(&url).await,
+        ];
+        for speaker in 0..3 {
+            let words = Message::text(format!("{speaker} speaks"));
+            members[speaker].send(words.clone()).await.unwrap();
+            for listener in (0..3).filter(|listener| *listener != speaker) {
+                assert_eq!(members[listener].next().await.unwrap().unwrap(), words);
+            }
+        }
+    })
+    .await;
+    server.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

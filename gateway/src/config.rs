@@ -61,7 +61,7 @@ pub enum Mode {
     Peer,
     /// It reaches others through the router that it connects to.
     Client,
-    /// It passes on what others send.
+    /// It passes on the messages of others.
     Router,
 }
 
@@ -157,7 +157,7 @@ impl Kind {
     }
 }
 
-/// What a sender does when remote receivers are slow.
+/// How a sender reacts to slow remote receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
@@ -218,7 +218,7 @@ pub enum Error {
     Value {
         /// The setting.
         setting: String,
-        /// What is wrong with it, and how to correct it.
+        /// The mistake, and how to correct it.
         reason: String,
     },
 }

@@ -87,7 +87,7 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
     }
 }
 
-/// What a receiver of the segment is to do next.
+/// The next step of a receiver of the segment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     More,
@@ -173,7 +173,7 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// Takes what the receiver of the segment has returned.
+    /// Takes a result of the segment's receiver.
     fn take(&mut self, result: Result<Message<'_>, RecvError>) -> Result<Next, String> {
         match result {
             Ok(message) if message.is_imported() => self.foreign += 1,

@@ -58,7 +58,7 @@ struct Imported {
     _subscribers: Vec<Subscriber<()>>,
 }
 
-/// The inboxes of what is being imported, and the way to start more.
+/// The inboxes of running imports, and the way to start more.
 struct Sources {
     limit: usize,
     inbox_bytes: usize,
@@ -355,7 +355,7 @@ pub fn socket(state: &Path) -> PathBuf {
 ///
 /// [`Error`] if the library does not tell.
 pub fn user_directory() -> Result<PathBuf, Error> {
-    // A segment that nobody else knows tells where it is.
+    // A segment that no other gateway knows tells where it is.
     let name = format!("gateway-probe-{}", std::process::id());
     let probe = ipc::Route::builder()
         .capacity(1)

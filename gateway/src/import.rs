@@ -23,7 +23,7 @@ use crate::wire::{Ack, Frame, Head, Items, Piece, Writer, origin, parse};
 /// An acknowledgement is sent after so many bytes, or when the inbox is empty.
 const ACK_EVERY: usize = 256 << 10;
 
-/// What an import is made of.
+/// The parts of an import.
 pub struct Source {
     /// The name and layout.
     pub name: Name,

@@ -22,7 +22,7 @@ struct Waiting {
     dropped: u64,
 }
 
-/// What a frame costs besides its bytes.
+/// The cost of a frame besides its bytes.
 const OVERHEAD: usize = 64;
 
 impl Inbox {

@@ -11,7 +11,7 @@
 
 use crate::config::{Kind, is_name};
 
-/// What is carried: the segments of one name and layout on all hosts.
+/// The segments of one name and layout on all hosts, which gateways connect.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Name {
     /// The kind.

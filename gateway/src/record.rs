@@ -1,4 +1,5 @@
-//! What an importing gateway has delivered, so that it goes on there after it was killed.
+//! The messages that an importing gateway has delivered, so that it goes on there after it was
+//! killed.
 //!
 //! One file of 64 bytes for each name and remote host, on a file system in memory: the system
 //! keeps what was written when the process dies.

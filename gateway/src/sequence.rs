@@ -1,4 +1,4 @@
-//! What a receiver of one host's messages has: received, repeated, missing.
+//! The messages of one host at a receiver: received, repeated, missing.
 //!
 //! A pure state machine. Its input are the heads of frames and the items in them, in whatever
 //! order and however often the network delivers them; its output tells what to deliver and which

@@ -12,7 +12,7 @@ use zenoh::qos::CongestionControl;
 use crate::config::{Config, Limits};
 use crate::keys::Name;
 
-/// How often a task tells the other side how far it is, and looks for what is due.
+/// The interval in which a task reports its progress to the other side, and does what is due.
 pub const TICK: Duration = Duration::from_millis(100);
 /// How long a task waits before it tries again what has failed.
 pub const RETRY: Duration = Duration::from_millis(500);
@@ -77,7 +77,7 @@ impl Shared {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the line of what is carried to or from `host`.
+    /// Changes the line of the messages to or from `host`.
     pub fn row(
         &self,
         direction: Direction,
@@ -143,7 +143,7 @@ impl Shared {
         text
     }
 
-    /// Declares the publisher of what an importer tells the exporter `host`.
+    /// Declares the publisher of an importer's acknowledgements to the exporter `host`.
     pub async fn acknowledgements(
         &self,
         name: &Name,

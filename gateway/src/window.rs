@@ -1,4 +1,4 @@
-//! What an exporter has sent and keeps until all remote receivers have it.
+//! The frames that an exporter has sent and keeps until all remote receivers have them.
 //!
 //! A pure state machine, like `sequence.rs`. Frames are kept as they were sent; a receiver that
 //! misses something gets everything again from its `expected` on.
@@ -151,7 +151,7 @@ impl<F: Clone> Window<F> {
             remote.synchronised = false;
             return true;
         }
-        // What was sent before it was there has not arrived.
+        // It has missed the frames that were sent before it joined.
         let is_first = !remote.synchronised;
         // A hostile receiver may name anything.
         let expected = ack.expected.clamp(base, next);

@@ -41,7 +41,7 @@ pub struct Head {
     pub base: u64,
     /// The position that belongs to `base`.
     pub base_position: u64,
-    /// The ordinal of the first message, or of what was lost before it.
+    /// The ordinal of the first message, or of the first lost one before it.
     pub ordinal: u64,
     /// The position after the message before the first one.
     pub position: u64,
@@ -87,7 +87,7 @@ pub struct Piece<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What a receiving gateway tells the sending one.
+/// The acknowledgement of a receiving gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ack {
     /// The segment and the run of the sender that the receiver knows; 0 if it knows none.

@@ -11,7 +11,7 @@ use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many bytes the inflater reads at a time.
+/// The bytes of one read of the inflater.
 const COMPRESSED: usize = 1 << 17;
 /// How a gzip file begins.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];

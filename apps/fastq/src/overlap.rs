@@ -1,4 +1,4 @@
-//! Where the reads of a pair overlap, and what is done with that: correction and merging.
+//! Finds where the reads of a pair overlap, corrects them there, and merges them.
 
 use crate::count;
 use crate::record::Read4;
@@ -216,8 +216,8 @@ pub struct Merged {
     qual: Vec<u8>,
 }
 
-/// Joins the reads of a pair that overlaps: the whole first read, and what the second has
-/// after it.
+/// Joins the reads of a pair that overlaps: the whole first read, and the part of the second
+/// that follows it.
 pub fn merge<'a>(
     read1: &Read4<'_>,
     read2: &Read4<'_>,

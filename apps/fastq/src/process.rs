@@ -450,7 +450,7 @@ impl Worker {
         }
     }
 
-    /// Finishes a pair that does not overlap, but goes to the merged reads all the same.
+    /// Finishes a pair that does not overlap, but still goes to the merged reads.
     fn unmerged(
         &mut self,
         options: &Options,

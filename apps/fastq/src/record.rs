@@ -149,7 +149,7 @@ pub struct Blocks {
     records: u64,
 }
 
-/// How many bytes are read at a time.
+/// The bytes of one read.
 const CHUNK: usize = 1 << 16;
 /// Blocks are cut after this many bytes if the records are long.
 const BLOCK: usize = 4 << 20;

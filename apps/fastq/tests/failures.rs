@@ -412,7 +412,7 @@ fn outputs_that_are_links() {
     assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
 }
 
-/// The name of a file that is not complete cannot be taken by somebody else before.
+/// The name of a file that is not complete cannot be taken by another program.
 #[cfg(unix)]
 #[test]
 fn temporary_names_follow_no_links() {

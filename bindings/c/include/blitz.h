@@ -1814,7 +1814,7 @@ uint32_t blitz_abi_version(void);
 // fiber may call this; it does not wait.
 int blitz_check_abi(uint32_t version);
 
-// Returns the version of the library, such as "0.1.0".
+// Returns the version of the library, such as "0.2.0".
 //
 // The text lives as long as the process. Any thread or fiber may call this; it does not wait.
 const char *blitz_version(void);

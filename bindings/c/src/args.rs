@@ -147,7 +147,7 @@ impl<T> Foreign<T> {
     }
 }
 
-// SAFETY: rule 5 makes the caller responsible for what it is used for.
+// SAFETY: rule 5: the caller is responsible for every use of the pointer.
 unsafe impl<T> Send for Foreign<T> {}
 // SAFETY: likewise.
 unsafe impl<T> Sync for Foreign<T> {}

@@ -94,7 +94,7 @@ impl<E, B> Held<E, B> {
     /// Lets a borrower keep the end.
     fn lend(&mut self, borrow: impl FnOnce(&'static mut E) -> Outcome<B>) -> Outcome<&mut B> {
         self.end()?;
-        // SAFETY: nothing else borrows it. The borrower is dropped before the end is, and nobody
+        // SAFETY: nothing else borrows it. The borrower is dropped before the end is, and no call
         // gets the end while it is there.
         let end = unsafe { self.end.as_mut() };
         let borrower = borrow(end)?;

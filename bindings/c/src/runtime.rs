@@ -134,7 +134,7 @@ fn shutdown(shared: &Shared, deadline_ns: u64) -> Outcome {
     let Some(runtime) = runtime.take() else {
         return Ok(());
     };
-    // What is left are threads that run blocking functions, if any.
+    // Only threads that run blocking functions can be left.
     let left = limit
         .deadline()
         .map(|at| at.saturating_duration_since(std::time::Instant::now()));

@@ -37,7 +37,7 @@ pub extern "C" fn blitz_check_abi(version: u32) -> c_int {
     )
 }
 
-/// Returns the version of the library, such as "0.1.0".
+/// Returns the version of the library, such as "0.2.0".
 ///
 /// The text lives as long as the process. Any thread or fiber may call this; it does not wait.
 #[unsafe(no_mangle)]

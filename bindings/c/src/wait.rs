@@ -95,7 +95,7 @@ thread_local! {
     static BLOCKER: Cell<Option<Blocker>> = const { Cell::new(None) };
 }
 
-/// What a thread sleeps in, with its waker.
+/// The parker of a thread, with its waker.
 struct Blocker {
     parker: Parker,
     waker: Waker,

@@ -70,7 +70,7 @@ pub const yield = task.yield;
 
 const std = @import("std");
 
-/// Returns the version of the library, such as "0.1.0".
+/// Returns the version of the library, such as "0.2.0".
 pub fn version() [:0]const u8 {
     return std.mem.span(c.blitz_version());
 }

@@ -53,3 +53,8 @@ pub use runner::Outcome;
 pub use scenario::{Contender, Context, Sample, Scenario};
 pub use settings::{Load, Settings};
 pub use work::{Section, Work};
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -255,6 +255,14 @@ impl Scenario {
         self
     }
 
+    /// Adds the contenders of a table.
+    pub fn with_all<B>(self, table: impl IntoIterator<Item = (&'static str, B)>) -> Scenario
+    where
+        B: Fn(&Context) -> Measured + Send + Sync + 'static,
+    {
+        (table.into_iter()).fold(self, |scenario, (name, body)| scenario.with(name, body))
+    }
+
     /// Returns the names of all contenders but ours.
     pub fn peers(&self) -> impl Iterator<Item = &'static str> {
         let names = self.contenders.iter().map(|contender| contender.name);

@@ -20,6 +20,14 @@ pub struct Span {
     pub memory: Memory,
 }
 
+impl Span {
+    /// Creates a span whose allocations are not counted: they are those of other processes.
+    pub(crate) fn of(elapsed: Duration) -> Span {
+        let memory = Memory::default();
+        Span { elapsed, memory }
+    }
+}
+
 /// Runs `body` on this thread and measures it.
 ///
 /// ```

@@ -308,7 +308,7 @@
 //!
 //! Without `macros`, the crate has fewer than ten dependencies, including indirect ones.
 
-#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
 #[cfg(feature = "fs")]
 pub use blitz_io_os::fs;
@@ -335,6 +335,9 @@ pub mod time;
 #[cfg(all(feature = "fiber", not(loom)))]
 pub use blitz_io_fiber as fiber;
 pub use blitz_io_futex as futex;
+#[cfg(feature = "inspect")]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+pub use blitz_io_inspect as inspect;
 #[cfg(feature = "ipc")]
 pub use blitz_io_ipc as ipc;
 #[cfg(feature = "pipeline")]

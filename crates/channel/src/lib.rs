@@ -46,6 +46,8 @@
 //! `stream`: receivers are `Stream`s. `sink`: senders of [`mpmc`] can be `Sink`s. `time`:
 //! [`mpsc`] has `Sender::send_timeout`, for which a task needs the runtime of this project.
 
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
+
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 

@@ -3,14 +3,13 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use crate::output;
-
 /// The text at the end of `--help`.
 pub const CODES: &str = "\
 Exit codes:
   0    it worked
   1    the work failed: a scenario was not done right, a file could not be read or written
   2    the arguments are wrong
+  3    `why` found a wait that certainly never ends
   130  interrupted (what was measured until then is printed)";
 
 /// Why the command ended, and with which code.
@@ -22,7 +21,9 @@ pub enum Exit {
     Failed(String),
     /// The arguments are wrong. Code 2.
     Usage(String),
-    /// Ctrl-C. Code 130, which is what a shell reports for SIGINT.
+    /// `why` found a wait that certainly never ends. Code 3.
+    Found,
+    /// Ctrl-C. Code 130, as a shell reports SIGINT.
     Interrupted,
 }
 
@@ -32,19 +33,12 @@ impl Exit {
         Exit::Usage(format!("{problem}\n\n{advice}"))
     }
 
-    /// Prints what went wrong, if anything, and returns the value.
-    pub fn report(self) -> Exit {
-        if let Exit::Failed(message) | Exit::Usage(message) = &self {
-            output::tell(format_args!("error: {message}\n"));
-        }
-        self
-    }
-
     fn code(&self) -> u8 {
         match self {
             Exit::Done => 0,
             Exit::Failed(_) => 1,
             Exit::Usage(_) => 2,
+            Exit::Found => 3,
             Exit::Interrupted => 130,
         }
     }

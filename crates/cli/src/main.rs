@@ -9,11 +9,14 @@ mod exit;
 mod greeting;
 mod ipc;
 mod line;
+mod manual;
 mod migrate;
 mod output;
 mod pipe;
 mod report;
 mod runs;
+#[cfg(unix)]
+mod why;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -49,8 +52,17 @@ enum Command {
     Pipe(pipe::Arguments),
     /// Puts blitz-io in the place of Tokio, rayon-core and parking_lot in the tree of a program.
     Migrate(migrate::Arguments),
+    /// Lists the processes that `why` can read.
+    #[cfg(unix)]
+    Ps,
+    /// Reports what a process waits for, which task or thread holds it, and what can never end.
+    #[cfg(unix)]
+    Why(why::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
+    /// Writes the man pages into a folder.
+    #[command(hide = true)]
+    Manual(manual::Arguments),
     /// Keeps a processor busy, for `bench --hog`.
     #[command(name = bench::load::COMMAND, hide = true)]
     Hog(bench::load::Arguments),
@@ -72,7 +84,12 @@ fn main() -> ExitCode {
         Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
+        #[cfg(unix)]
+        Command::Ps => why::list_processes(),
+        #[cfg(unix)]
+        Command::Why(arguments) => why::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),
     };
     ended.unwrap_or_else(Exit::report).into()

@@ -27,6 +27,16 @@ pub fn unwritable(error: &io::Error) -> Exit {
     Exit::Failed(format!("standard output cannot be written: {error}"))
 }
 
+impl Exit {
+    /// Prints what went wrong, if anything, and returns the value.
+    pub fn report(self) -> Exit {
+        if let Exit::Failed(message) | Exit::Usage(message) = &self {
+            tell(format_args!("error: {message}\n"));
+        }
+        self
+    }
+}
+
 /// Returns the columns of standard output, if it is a terminal.
 pub fn width() -> Option<usize> {
     let out = io::stdout();

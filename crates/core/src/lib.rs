@@ -19,6 +19,7 @@ pub mod coop;
 pub mod deadline;
 pub mod exclusive;
 pub mod fences;
+pub mod inspect;
 mod lock;
 mod macros;
 mod panics;

@@ -55,6 +55,7 @@
 //! [`spawn`] takes a closure that is `Send`, and the runtime polls the task on the thread of its
 //! first poll only.
 
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg(not(loom))]
 
 mod builder;

@@ -3,7 +3,7 @@
 //! A use of a stack's guard is a fault, which the system reports as `SIGSEGV` (or `SIGBUS`) on
 //! the thread. The handler runs on the thread's alternate stack. It compares the address with
 //! the guard of the fiber that runs there. If it is another address, it leaves the signal to the
-//! handler that was there before, such as the one of Rust's standard library for the stacks of
+//! previous handler, such as the one of Rust's standard library for the stacks of
 //! threads.
 
 use std::cell::UnsafeCell;
@@ -18,7 +18,7 @@ const SIGNAL_STACK: usize = 64 * 1024;
 
 const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// The handlers that were there before.
+/// The previous handlers.
 struct Former(UnsafeCell<[MaybeUninit<libc::sigaction>; 2]>);
 
 // SAFETY: written by `install`, once, and before the handler that reads it is there.
@@ -132,7 +132,7 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &str {
     std::str::from_utf8(&digits[first..]).unwrap_or("?")
 }
 
-/// Leaves a signal to the handler that was there before.
+/// Leaves a signal to the previous handler.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let number = usize::from(signal == SIGNALS[1]);
     // SAFETY: written before this handler was installed.

@@ -84,7 +84,7 @@ fn another_fault_in_a_fiber_is_a_fault() {
         return;
     }
     fiber::block_on(fiber::run(|| {
-        // SAFETY: the fault is what the test is for.
+        // SAFETY: none: the write must fault, and ends the child process.
         unsafe { std::ptr::without_provenance_mut::<u8>(black_box(16)).write_volatile(1) };
     }));
 }

@@ -47,7 +47,8 @@
 //! systems.
 //!
 //! [loom]: https://docs.rs/loom
-#![doc(html_root_url = "https://docs.rs/blitz-io-futex/0.1.0")]
+
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");

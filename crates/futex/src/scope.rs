@@ -1,10 +1,9 @@
+//! Who waits at a word: the threads of one process, or several processes.
+
 use std::error::Error;
 use std::fmt;
-use std::time::Instant;
 
-use crate::atomic::AtomicU32;
-use crate::wait_any::{self, WaitAny, WaitAnyError};
-use crate::{WaitResult, sys, wait};
+use crate::sys;
 
 /// The users of a word: the threads of one process, or several processes.
 ///
@@ -70,97 +69,9 @@ impl fmt::Display for Unsupported {
 impl Error for Unsupported {}
 
 impl Scope {
-    /// Sleeps while `word` holds `expected`; see [`wait`](crate::wait()).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`] if the system lacks this scope.
-    pub fn wait(self, word: &AtomicU32, expected: u32) -> Result<(), Unsupported> {
-        self.wait_until(word, expected, None).map(|_| ())
-    }
-
-    /// Sleeps while `word` holds `expected`, until `deadline`; see
-    /// [`wait_until`](crate::wait_until).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`] if the system lacks this scope.
-    pub fn wait_until(
-        self,
-        word: &AtomicU32,
-        expected: u32,
-        deadline: impl Into<Option<Instant>>,
-    ) -> Result<WaitResult, Unsupported> {
-        self.check()?;
-        Ok(sys::wait(word, expected, deadline.into(), self))
-    }
-
-    /// Wakes one sleeper; see [`wake_one`](crate::wake_one).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`] if the system lacks this scope.
-    pub fn wake_one(self, word: *const AtomicU32) -> Result<usize, Unsupported> {
-        self.wake_n(word, 1)
-    }
-
-    /// Wakes up to `n` sleepers; see [`wake_n`](crate::wake_n).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`] if the system lacks this scope.
-    pub fn wake_n(self, word: *const AtomicU32, n: usize) -> Result<usize, Unsupported> {
-        self.check()?;
-        Ok(sys::wake(word.cast(), n, self))
-    }
-
-    /// Wakes every sleeper; see [`wake_all`](crate::wake_all).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`] if the system lacks this scope.
-    pub fn wake_all(self, word: *const AtomicU32) -> Result<usize, Unsupported> {
-        self.wake_n(word, usize::MAX)
-    }
-
-    /// Sleeps until one of several words changes; see
-    /// [`wait_any`](crate::wait_any()).
-    ///
-    /// Where the system cannot wait on many words, this scope's `wait_any` sleeps on the first
-    /// word and compares the others every few milliseconds. There, it does not notice a wake of
-    /// one of the others that comes without a change of the word.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`WaitAnyError::Unsupported`] if the system lacks this scope, and
-    /// [`WaitAnyError::Empty`] or [`WaitAnyError::TooMany`] as
-    /// [`wait_any`](crate::wait_any()) does.
-    pub fn wait_any(
-        self,
-        words: &[(&AtomicU32, u32)],
-        deadline: impl Into<Option<Instant>>,
-    ) -> Result<WaitAny, WaitAnyError> {
-        self.check().map_err(WaitAnyError::Unsupported)?;
-        wait_any::check_count(words.len())?;
-        Ok(sys::wait_any(words, deadline.into(), self))
-    }
-
-    /// Sleeps until `word` no longer holds `previous`, and returns the new
-    /// value; see [`block_until_different`](crate::block_until_different).
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Unsupported`] if the system lacks this scope.
-    pub fn block_until_different(
-        self,
-        previous: u32,
-        word: &AtomicU32,
-    ) -> Result<u32, Unsupported> {
-        self.check()?;
-        Ok(wait::until_different(previous, word, self))
-    }
-
-    fn check(self) -> Result<(), Unsupported> {
+    /// Fails if the system lacks this scope.
+    #[inline]
+    pub(crate) fn check(self) -> Result<(), Unsupported> {
         match self {
             Scope::Private => Ok(()),
             Scope::Shared if sys::supports_shared() => Ok(()),

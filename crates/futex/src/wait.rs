@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use crate::atomic::{AtomicU32, Ordering};
-use crate::{Scope, WaitResult, sys};
+use crate::{Scope, Unsupported, WaitResult, sys};
 
 /// Sleeps while `word` holds `expected`.
 ///
@@ -133,8 +133,78 @@ pub fn block_until_different(previous: u32, word: &AtomicU32) -> u32 {
     until_different(previous, word, Scope::Private)
 }
 
+impl Scope {
+    /// Sleeps while `word` holds `expected`; see [`wait`](crate::wait()).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unsupported`] if the system lacks this scope.
+    pub fn wait(self, word: &AtomicU32, expected: u32) -> Result<(), Unsupported> {
+        self.wait_until(word, expected, None).map(|_| ())
+    }
+
+    /// Sleeps while `word` holds `expected`, until `deadline`; see
+    /// [`wait_until`](crate::wait_until).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unsupported`] if the system lacks this scope.
+    pub fn wait_until(
+        self,
+        word: &AtomicU32,
+        expected: u32,
+        deadline: impl Into<Option<Instant>>,
+    ) -> Result<WaitResult, Unsupported> {
+        self.check()?;
+        Ok(sys::wait(word, expected, deadline.into(), self))
+    }
+
+    /// Wakes one sleeper; see [`wake_one`](crate::wake_one).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unsupported`] if the system lacks this scope.
+    pub fn wake_one(self, word: *const AtomicU32) -> Result<usize, Unsupported> {
+        self.wake_n(word, 1)
+    }
+
+    /// Wakes up to `n` sleepers; see [`wake_n`](crate::wake_n).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unsupported`] if the system lacks this scope.
+    pub fn wake_n(self, word: *const AtomicU32, n: usize) -> Result<usize, Unsupported> {
+        self.check()?;
+        Ok(sys::wake(word.cast(), n, self))
+    }
+
+    /// Wakes every sleeper; see [`wake_all`](crate::wake_all).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unsupported`] if the system lacks this scope.
+    pub fn wake_all(self, word: *const AtomicU32) -> Result<usize, Unsupported> {
+        self.wake_n(word, usize::MAX)
+    }
+
+    /// Sleeps until `word` no longer holds `previous`, and returns the new
+    /// value; see [`block_until_different`](crate::block_until_different).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unsupported`] if the system lacks this scope.
+    pub fn block_until_different(
+        self,
+        previous: u32,
+        word: &AtomicU32,
+    ) -> Result<u32, Unsupported> {
+        self.check()?;
+        Ok(until_different(previous, word, self))
+    }
+}
+
 #[inline]
-pub(crate) fn until_different(previous: u32, word: &AtomicU32, scope: Scope) -> u32 {
+fn until_different(previous: u32, word: &AtomicU32, scope: Scope) -> u32 {
     loop {
         let current = word.load(Ordering::Acquire);
         if current != previous {

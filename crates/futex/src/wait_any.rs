@@ -3,7 +3,7 @@ use std::fmt;
 use std::time::Instant;
 
 use crate::atomic::AtomicU32;
-use crate::{Scope, Unsupported};
+use crate::{Scope, Unsupported, sys};
 
 /// The largest number of words that one [`wait_any`] accepts, on every system. It is
 /// Linux's limit.
@@ -97,7 +97,31 @@ pub fn wait_any(
     Scope::Private.wait_any(words, deadline)
 }
 
-pub(crate) fn check_count(count: usize) -> Result<(), WaitAnyError> {
+impl Scope {
+    /// Sleeps until one of several words changes; see
+    /// [`wait_any`](crate::wait_any()).
+    ///
+    /// Where the system cannot wait on many words, this scope's `wait_any` sleeps on the first
+    /// word and compares the others every few milliseconds. There, it does not notice a wake of
+    /// one of the others that comes without a change of the word.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WaitAnyError::Unsupported`] if the system lacks this scope, and
+    /// [`WaitAnyError::Empty`] or [`WaitAnyError::TooMany`] as
+    /// [`wait_any`](crate::wait_any()) does.
+    pub fn wait_any(
+        self,
+        words: &[(&AtomicU32, u32)],
+        deadline: impl Into<Option<Instant>>,
+    ) -> Result<WaitAny, WaitAnyError> {
+        self.check().map_err(WaitAnyError::Unsupported)?;
+        check_count(words.len())?;
+        Ok(sys::wait_any(words, deadline.into(), self))
+    }
+}
+
+fn check_count(count: usize) -> Result<(), WaitAnyError> {
     match count {
         0 => Err(WaitAnyError::Empty),
         1..=WAIT_ANY_MAX => Ok(()),

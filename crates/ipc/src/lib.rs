@@ -95,7 +95,8 @@
 //!
 //! On other systems every attempt returns [`Error::Unsupported`]; see [`is_supported`]. The
 //! code for macOS and FreeBSD is compiled against their libraries, but has not run there.
-#![doc(html_root_url = "https://docs.rs/blitz-io-ipc/0.1.0")]
+
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");

@@ -10,6 +10,7 @@ use crate::ring_sender::RingSender;
 ///
 /// At first it holds the bytes of an older message. [`send`](Self::send) makes it visible;
 /// if it is dropped, no message is sent.
+#[must_use = "a loan that is not sent is discarded"]
 pub struct Loan<'a> {
     sender: &'a mut RingSender,
     position: u64,
@@ -54,7 +55,7 @@ impl<'a> Loan<'a> {
         self.publish(word)
     }
 
-    /// Reports, in place of a message, that `count` messages of another machine are missing
+    /// Reports, instead of a message, that `count` messages of another machine are missing
     /// here. Each receiver gets [`RecvError::Gap`](crate::RecvError::Gap) once.
     ///
     /// ```

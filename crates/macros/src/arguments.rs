@@ -32,6 +32,7 @@ struct Written {
     unhandled_panic: Option<Given<UnhandledPanic>>,
     crate_path: Option<Given<Path>>,
     name: Option<Given<String>>,
+    deadlock: Option<Given<()>>,
 }
 
 /// The runtime to build.
@@ -42,6 +43,8 @@ pub(crate) struct Arguments {
     pub(crate) unhandled_panic: Option<UnhandledPanic>,
     pub(crate) crate_path: Option<Path>,
     pub(crate) name: Option<String>,
+    /// A deadlock is a panic.
+    pub(crate) deadlock_panics: bool,
 }
 
 impl Arguments {
@@ -55,6 +58,7 @@ impl Arguments {
             unhandled_panic: None,
             crate_path: None,
             name: None,
+            deadlock_panics: false,
         }
     }
 
@@ -83,6 +87,7 @@ impl Written {
             "unhandled_panic" => set(&mut self.unhandled_panic, &argument, lit, panic_policy),
             "crate" => set(&mut self.crate_path, &argument, lit, path),
             "name" => set(&mut self.name, &argument, lit, string),
+            "deadlock" => set(&mut self.deadlock, &argument, lit, deadlock_policy),
             "core_threads" => Err(Error::new_spanned(meta, text::CORE_THREADS)),
             unknown => Err(Error::new_spanned(meta, text::unknown(unknown))),
         }
@@ -115,6 +120,7 @@ impl Written {
             unhandled_panic: self.unhandled_panic.map(|given| given.value),
             crate_path: self.crate_path.map(|given| given.value),
             name: self.name.map(|given| given.value),
+            deadlock_panics: self.deadlock.is_some(),
         })
     }
 }
@@ -144,9 +150,8 @@ fn without_value(purpose: Purpose, meta: &Meta) -> Error {
         "basic_scheduler" | "current_thread" | "single_threaded" => {
             text::bare_flavor(purpose, "current_thread")
         }
-        "flavor" | "worker_threads" | "start_paused" | "crate" | "unhandled_panic" | "name" => {
-            text::without_value(&argument)
-        }
+        "flavor" | "worker_threads" | "start_paused" | "crate" | "unhandled_panic" | "name"
+        | "deadlock" => text::without_value(&argument),
         unknown => text::unknown(unknown),
     };
     Error::new_spanned(path, message)
@@ -201,6 +206,13 @@ fn panic_policy(lit: &Lit, argument: &str) -> std::result::Result<UnhandledPanic
         "ignore" => Ok(UnhandledPanic::Ignore),
         "shutdown_runtime" => Ok(UnhandledPanic::ShutdownRuntime),
         unknown => Err(text::unknown_panic_policy(unknown)),
+    }
+}
+
+fn deadlock_policy(lit: &Lit, argument: &str) -> std::result::Result<(), String> {
+    match string(lit, argument)?.as_str() {
+        "panic" => Ok(()),
+        unknown => Err(text::unknown_deadlock_policy(unknown)),
     }
 }
 

@@ -193,6 +193,11 @@ fn run(
             .#build
             .expect("Failed building the Runtime")
     };
+    let body = if arguments.deadlock_panics {
+        quote_spanned!(last=> #krate::inspect::panic_on_deadlock(#body))
+    } else {
+        quote!(#body)
+    };
     // A `return`, so that the compiler does not suggest adding a semicolon to generated
     // code.
     quote_spanned! {last=>

@@ -45,6 +45,7 @@ use purpose::Purpose;
 /// | `start_paused = true` | the clock starts paused; not with `multi_thread` |
 /// | `unhandled_panic = "ignore"` or `"shutdown_runtime"` | what a task's panic does; not with `multi_thread` |
 /// | `name = "…"` | the runtime's name |
+/// | `deadlock = "panic"` | panics with a report once the body certainly never ends; needs the feature `inspect` of `blitz-io` |
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
 /// The arguments and the error messages are Tokio's. Without `crate`, the attribute looks
@@ -303,3 +304,8 @@ pub fn join_branches(input: TokenStream) -> TokenStream {
 pub fn try_join_branches(input: TokenStream) -> TokenStream {
     join::generate(input.into(), join::Until::FirstError).into()
 }
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

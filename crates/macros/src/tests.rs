@@ -166,6 +166,10 @@ fn an_argument_that_does_not_exist_or_comes_twice() {
         "Attribute `core_threads` is renamed to `worker_threads`",
     );
     wrong_main("worker_threads = 0", "`worker_threads` may not be 0.");
+    wrong_test(
+        "deadlock = \"abort\"",
+        "No such deadlock behavior `abort`. The deadlock behavior is `panic`.",
+    );
     for argument in ["flavor", "worker_threads", "start_paused", "crate", "name"] {
         wrong_main(
             argument,
@@ -179,6 +183,7 @@ fn an_argument_that_does_not_exist_or_comes_twice() {
         ("unhandled_panic", "\"ignore\""),
         ("crate", "\"a::b\""),
         ("name", "\"a\""),
+        ("deadlock", "\"panic\""),
     ] {
         wrong_main(
             &format!("{argument} = {value}, {argument} = {value}"),

@@ -67,6 +67,10 @@ pub(crate) fn unknown_panic_policy(policy: &str) -> String {
     )
 }
 
+pub(crate) fn unknown_deadlock_policy(policy: &str) -> String {
+    format!("No such deadlock behavior `{policy}`. The deadlock behavior is `panic`.")
+}
+
 /// Returns the message for an argument that only another flavor has.
 pub(crate) fn other_flavor(argument: &str, flavor: Flavor, purpose: Purpose) -> String {
     let (flavor, attribute) = (flavor.name(), purpose.attribute());

@@ -28,14 +28,16 @@
 //! # })
 //! # }
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg(not(loom))]
 
 mod addr;
 mod buf;
+mod datagram;
+mod descriptors;
 mod lookup_host;
-mod methods;
-mod methods_datagram;
-mod owned_buf;
+mod source;
+mod stream;
 pub mod tcp;
 mod udp;
 #[cfg(unix)]
@@ -53,3 +55,8 @@ pub use udp::UdpSocket;
 pub use unix::{
     datagram::UnixDatagram, listener::UnixListener, socket::UnixSocket, stream::UnixStream,
 };
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

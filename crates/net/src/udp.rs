@@ -5,15 +5,15 @@ use std::io;
 use std::net::{self, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll};
 
-use blitz_io_aio::{Interest, ReadBuf, Ready};
+use blitz_io_aio::{BufResult, Interest, IoBuf, IoBufMut, ReadBuf, Ready};
 use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 use socket2::SockRef;
 
 use crate::addr::{self, ToSocketAddrs, no_address, resolve};
-use crate::buf::{receive_buf, receive_read_buf};
-use crate::methods::{descriptors, readiness};
-use crate::methods_datagram::{datagrams, datagrams_from};
+use crate::buf::receive_read_buf;
+use crate::descriptors::descriptors;
+use crate::{buf, datagram, source};
 
 /// A UDP socket.
 ///
@@ -40,37 +40,6 @@ use crate::methods_datagram::{datagrams, datagrams_from};
 /// ```
 pub struct UdpSocket {
     io: PollEvented<mio::net::UdpSocket>,
-}
-
-/// Defines options that are a pair of methods.
-macro_rules! options {
-    ($(
-        $(#[$attribute:meta])*
-        $get:ident, $set:ident($argument:ident: $type:ty) = $inner_get:expr, $inner_set:expr,
-        $doc:literal;
-    )*) => {$(
-        #[doc = concat!("Returns ", $doc, ".")]
-        ///
-        /// # Errors
-        ///
-        /// Returns the system's errors.
-        $(#[$attribute])*
-        pub fn $get(&self) -> io::Result<$type> {
-            let get = $inner_get;
-            get(self)
-        }
-
-        #[doc = concat!("Sets ", $doc, ".")]
-        ///
-        /// # Errors
-        ///
-        /// Returns the system's errors.
-        $(#[$attribute])*
-        pub fn $set(&self, $argument: $type) -> io::Result<()> {
-            let set = $inner_set;
-            set(self, $argument)
-        }
-    )*};
 }
 
 impl UdpSocket {
@@ -124,10 +93,6 @@ impl UdpSocket {
         SockRef::from(self)
     }
 
-    fn receive_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.recv_from(buf)
-    }
-
     /// Returns the address to which the socket is bound.
     ///
     /// # Errors
@@ -156,18 +121,327 @@ impl UdpSocket {
         addr::first(addr, async |addr| self.io.connect(addr)).await
     }
 
-    readiness!(poll_recv_ready, poll_send_ready);
-    datagrams!();
-    datagrams_from!(SocketAddr);
-
-    /// Sends a datagram to an address, or to the first of several. Returns the number of
-    /// bytes.
+    /// Waits until the socket is ready for any of `interest`.
     ///
-    /// Cancel safe: when the future is dropped, nothing has been sent.
+    /// An operation may block even if the socket is reported ready: always use one of the
+    /// `try_` methods, which record that it would have blocked.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the socket stays ready.
+    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        source::ready(self.io.registration(), interest).await
+    }
+
+    /// Waits until the socket is readable.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the socket stays readable.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.ready(Interest::READABLE).await?;
+        Ok(())
+    }
+
+    /// Waits until the socket is writable.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the socket stays writable.
+    pub async fn writable(&self) -> io::Result<()> {
+        self.ready(Interest::WRITABLE).await?;
+        Ok(())
+    }
+
+    /// Waits until the socket is readable. Only the waker of the last call is woken; any number of
+    /// tasks may wait with [`readable`](Self::readable).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        source::poll_ready(self.io.registration(), cx, Direction::Read)
+    }
+
+    /// Waits until the socket is writable. Only the waker of the last call is woken; any number of
+    /// tasks may wait with [`writable`](Self::writable).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        source::poll_ready(self.io.registration(), cx, Direction::Write)
+    }
+
+    /// Tries an operation on the socket once, if it is ready for `interest`.
+    ///
+    /// `f` must be an operation on this socket that returns `WouldBlock` if it would
+    /// block. Then it is not called again before the next event.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of `f`, and `WouldBlock` if the socket is not ready.
+    pub fn try_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let mask = bits::of_interest(interest);
+        self.io.registration().try_io(mask, || self.io.try_io(f))
+    }
+
+    /// Tries an operation on the socket each time it is ready for `interest`, until the
+    /// operation does not block.
+    ///
+    /// `f` must be an operation on this socket that returns `WouldBlock` if it would block.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of `f` other than `WouldBlock`, and an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe if `f` is: the future waits only before it calls `f`.
+    pub async fn async_io<R>(
+        &self,
+        interest: Interest,
+        mut f: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let mask = bits::of_interest(interest);
+        self.io
+            .registration()
+            .async_io(mask, || self.io.try_io(&mut f))
+            .await
+    }
+
+    /// Sends a datagram to the address to which the socket is connected, and returns
+    /// the number of bytes.
     ///
     /// # Errors
     ///
     /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent.
+    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Write.mask(), || self.io.send(buf))).await
+    }
+
+    /// Sends a datagram to the address to which the socket is connected. Only the waker
+    /// of the last call is woken.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let registration = self.io.registration();
+        registration.poll_io(cx, Direction::Write, || self.io.send(buf))
+    }
+
+    /// Sends a datagram to the address to which the socket is connected, without
+    /// waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no room.
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Write.mask(), || self.io.send(buf))
+    }
+
+    /// Receives a datagram from the address to which the socket is connected, and
+    /// returns the number of bytes; bytes that do not fit into the buffer are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received.
+    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Read.mask(), || self.io.recv(buf))).await
+    }
+
+    /// Receives a datagram from the address to which the socket is connected. Only the
+    /// waker of the last call is woken.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        datagram::poll_recv(&self.io, cx, buf)
+    }
+
+    /// Receives a datagram from the address to which the socket is connected, without
+    /// waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Read.mask(), || self.io.recv(buf))
+    }
+
+    /// Receives a datagram into a buffer that grows or tracks how far it is filled,
+    /// like [`recv`](Self::recv).
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        datagram::recv_buf(&self.io, buf).await
+    }
+
+    /// Receives a datagram into a buffer that grows or tracks how far it is filled,
+    /// without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        datagram::try_recv_buf(&self.io, buf)
+    }
+
+    /// Sends the contents of a buffer, as one datagram, to the address to which the
+    /// socket is connected. The operation owns the buffer while it runs, and returns it
+    /// with the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
+    /// dropped with it.
+    pub async fn send_owned<B: IoBuf>(&self, buf: B) -> BufResult<usize, B> {
+        let result = self.send(buf::init(&buf)).await;
+        (result, buf)
+    }
+
+    /// Receives a datagram from the address to which the socket is connected. The
+    /// operation owns the buffer while it runs, and returns it with the number of
+    /// bytes; bytes that do not fit into [it](blitz_io_aio::IoBuf::bytes_total) are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
+    /// dropped with it.
+    pub async fn recv_owned<B: IoBufMut>(&self, buf: B) -> BufResult<usize, B> {
+        datagram::recv_owned(&self.io, buf).await
+    }
+
+    /// Receives a datagram from any sender. Returns the number of bytes and the address
+    /// of the sender; bytes that do not fit into the buffer are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received.
+    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        datagram::recv_from(&self.io, buf).await
+    }
+
+    /// Receives a datagram from any sender. Only the waker of the last call is woken.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        datagram::poll_recv_from(&self.io, cx, buf)
+    }
+
+    /// Receives a datagram from any sender, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        datagram::try_recv_from(&self.io, buf)
+    }
+
+    /// Receives a datagram from any sender into a buffer that grows or tracks how far
+    /// it is filled, like [`recv_from`](Self::recv_from).
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
+        datagram::recv_buf_from(&self.io, buf).await
+    }
+
+    /// Receives a datagram from any sender into a buffer that grows or tracks how far
+    /// it is filled, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
+        datagram::try_recv_buf_from(&self.io, buf)
+    }
+
+    /// Receives a datagram from any sender. The operation owns the buffer while it
+    /// runs, and returns it with the number of bytes and the address of the sender;
+    /// bytes that do not fit into [it](blitz_io_aio::IoBuf::bytes_total) are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
+    /// dropped with it.
+    pub async fn recv_from_owned<B: IoBufMut>(&self, buf: B) -> BufResult<(usize, SocketAddr), B> {
+        datagram::recv_from_owned(&self.io, buf).await
+    }
+
+    /// Sends a datagram to an address, or to the first of several. Returns the number of
+    /// bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], addr: A) -> io::Result<usize> {
         let target = resolve(addr).await?.next().ok_or_else(no_address)?;
         let send = || self.io.send_to(buf, target);
@@ -179,12 +453,14 @@ impl UdpSocket {
     /// several. The operation owns the buffer while it runs, and returns it with the number
     /// of bytes.
     ///
-    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is dropped
-    /// with it.
-    ///
     /// # Errors
     ///
     /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
+    /// dropped with it.
     ///
     /// ```
     /// use blitz_io::net::UdpSocket;
@@ -202,12 +478,12 @@ impl UdpSocket {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn send_to_owned<B: blitz_io_aio::IoBuf, A: ToSocketAddrs>(
+    pub async fn send_to_owned<B: IoBuf, A: ToSocketAddrs>(
         &self,
         buf: B,
         addr: A,
-    ) -> blitz_io_aio::BufResult<usize, B> {
-        let result = self.send_to(crate::buf::init(&buf), addr).await;
+    ) -> BufResult<usize, B> {
+        let result = self.send_to(buf::init(&buf), addr).await;
         (result, buf)
     }
 
@@ -239,11 +515,13 @@ impl UdpSocket {
     /// Receives a datagram from the address to which the socket is connected, and leaves it
     /// in the queue: the next call receives it again.
     ///
-    /// Cancel safe.
-    ///
     /// # Errors
     ///
     /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         let registration = self.io.registration();
         (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
@@ -278,11 +556,13 @@ impl UdpSocket {
     /// Receives a datagram from any sender, and leaves it in the queue: the next call
     /// receives it again.
     ///
-    /// Cancel safe.
-    ///
     /// # Errors
     ///
     /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let registration = self.io.registration();
         (registration.async_io(Direction::Read.mask(), || self.io.peek_from(buf))).await
@@ -319,11 +599,13 @@ impl UdpSocket {
 
     /// Waits for a datagram, and returns the address of its sender.
     ///
-    /// Cancel safe.
-    ///
     /// # Errors
     ///
     /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
         let registration = self.io.registration();
         (registration.async_io(Direction::Read.mask(), || self.sender())).await
@@ -357,29 +639,166 @@ impl UdpSocket {
             .ok_or_else(|| io::Error::other("the sender has no address of IP"))
     }
 
-    options! {
-        broadcast, set_broadcast(on: bool) = |this: &Self| this.io.broadcast(),
-            |this: &Self, on| this.io.set_broadcast(on),
-            "whether it may send to a broadcast address, `SO_BROADCAST`";
-        multicast_loop_v4, set_multicast_loop_v4(on: bool) = |this: &Self| this.io.multicast_loop_v4(),
-            |this: &Self, on| this.io.set_multicast_loop_v4(on),
-            "whether multicasts of IPv4 come back to this host, `IP_MULTICAST_LOOP`";
-        multicast_ttl_v4, set_multicast_ttl_v4(ttl: u32) = |this: &Self| this.io.multicast_ttl_v4(),
-            |this: &Self, ttl| this.io.set_multicast_ttl_v4(ttl),
-            "how many routers a multicast of IPv4 may pass, `IP_MULTICAST_TTL`";
-        multicast_loop_v6, set_multicast_loop_v6(on: bool) = |this: &Self| this.io.multicast_loop_v6(),
-            |this: &Self, on| this.io.set_multicast_loop_v6(on),
-            "whether multicasts of IPv6 come back to this host, `IPV6_MULTICAST_LOOP`";
-        ttl, set_ttl(ttl: u32) = |this: &Self| this.io.ttl(), |this: &Self, ttl| this.io.set_ttl(ttl),
-            "how many routers a packet may pass, `IP_TTL`";
-        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd"))]
-        tclass_v6, set_tclass_v6(tclass: u32) = |this: &Self| this.socket().tclass_v6(),
-            |this: &Self, tclass| this.socket().set_tclass_v6(tclass),
-            "the traffic class of packets of IPv6, `IPV6_TCLASS`";
-        #[cfg(not(any(target_os = "fuchsia", target_os = "redox", target_os = "solaris", target_os = "illumos", target_os = "haiku", target_os = "wasi")))]
-        tos_v4, set_tos_v4(tos: u32) = |this: &Self| this.socket().tos_v4(),
-            |this: &Self, tos| this.socket().set_tos_v4(tos),
-            "the type of service of packets of IPv4, `IP_TOS`";
+    /// Returns whether it may send to a broadcast address, `SO_BROADCAST`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn broadcast(&self) -> io::Result<bool> {
+        self.io.broadcast()
+    }
+
+    /// Sets whether it may send to a broadcast address, `SO_BROADCAST`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_broadcast(&self, on: bool) -> io::Result<()> {
+        self.io.set_broadcast(on)
+    }
+
+    /// Returns whether multicasts of IPv4 come back to this host, `IP_MULTICAST_LOOP`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn multicast_loop_v4(&self) -> io::Result<bool> {
+        self.io.multicast_loop_v4()
+    }
+
+    /// Sets whether multicasts of IPv4 come back to this host, `IP_MULTICAST_LOOP`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_multicast_loop_v4(&self, on: bool) -> io::Result<()> {
+        self.io.set_multicast_loop_v4(on)
+    }
+
+    /// Returns how many routers a multicast of IPv4 may pass, `IP_MULTICAST_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn multicast_ttl_v4(&self) -> io::Result<u32> {
+        self.io.multicast_ttl_v4()
+    }
+
+    /// Sets how many routers a multicast of IPv4 may pass, `IP_MULTICAST_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_multicast_ttl_v4(&self, ttl: u32) -> io::Result<()> {
+        self.io.set_multicast_ttl_v4(ttl)
+    }
+
+    /// Returns whether multicasts of IPv6 come back to this host, `IPV6_MULTICAST_LOOP`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn multicast_loop_v6(&self) -> io::Result<bool> {
+        self.io.multicast_loop_v6()
+    }
+
+    /// Sets whether multicasts of IPv6 come back to this host, `IPV6_MULTICAST_LOOP`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_multicast_loop_v6(&self, on: bool) -> io::Result<()> {
+        self.io.set_multicast_loop_v6(on)
+    }
+
+    /// Returns how many routers a packet may pass, `IP_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.io.ttl()
+    }
+
+    /// Sets how many routers a packet may pass, `IP_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.io.set_ttl(ttl)
+    }
+
+    /// Returns the traffic class of packets of IPv6, `IPV6_TCLASS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(any(
+        target_os = "android",
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "fuchsia",
+        target_os = "linux",
+        target_os = "macos",
+        target_os = "netbsd",
+        target_os = "openbsd"
+    ))]
+    pub fn tclass_v6(&self) -> io::Result<u32> {
+        self.socket().tclass_v6()
+    }
+
+    /// Sets the traffic class of packets of IPv6, `IPV6_TCLASS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(any(
+        target_os = "android",
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "fuchsia",
+        target_os = "linux",
+        target_os = "macos",
+        target_os = "netbsd",
+        target_os = "openbsd"
+    ))]
+    pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
+        self.socket().set_tclass_v6(tclass)
+    }
+
+    /// Returns the type of service of packets of IPv4, `IP_TOS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn tos_v4(&self) -> io::Result<u32> {
+        self.socket().tos_v4()
+    }
+
+    /// Sets the type of service of packets of IPv4, `IP_TOS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
+        self.socket().set_tos_v4(tos)
     }
 
     /// Returns the type of service of IPv4 packets.

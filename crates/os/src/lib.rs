@@ -20,6 +20,7 @@
 //! ```
 
 // Nothing here is model-checked.
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg(not(loom))]
 
 mod blocking;

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// The part of a pipeline in which an item failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Place {
     /// The source with this number, from 0.
     Source(usize),

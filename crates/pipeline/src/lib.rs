@@ -40,6 +40,7 @@
 //! The pipeline then runs on the tasks of any executor, with
 //! [`run_tasks`](Pipeline::run_tasks).
 
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg_attr(
     loom,
     allow(

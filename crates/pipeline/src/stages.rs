@@ -14,6 +14,7 @@ use crate::pipeline::Pipeline;
 ///
 /// Made by [`source`], [`iter`], [`batches`] and [`joined`]; for tasks, by
 /// [`async_source`], [`async_joined`] and [`on_tasks`](Stages::on_tasks).
+#[must_use = "a pipeline does nothing until it runs"]
 pub struct Stages<'a, P, T, E, S = Source<'a, P, E>> {
     sources: Vec<S>,
     work: MakeWork<'a, P, T, E>,

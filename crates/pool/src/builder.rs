@@ -11,8 +11,8 @@ use blitz_io_core::{fences, processors};
 
 use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
-use crate::idle::Spin;
 use crate::pin::{self, Pin};
+use crate::policy::Spin;
 use crate::registry::{Handlers, PanicHandler, Registry, ThreadHandler};
 use crate::worker::Worker;
 
@@ -351,7 +351,7 @@ fn main_loop(thread: ThreadBuilder) {
     let index = thread.index;
     let registry = thread.registry;
     let worker = Worker::enter(registry.clone(), index);
-    registry.workers[index].started.set();
+    registry.workers[index].started.open();
     if let Some(handler) = &registry.handlers.start {
         registry.catch_unwind(|| handler(index));
     }
@@ -360,7 +360,7 @@ fn main_loop(thread: ThreadBuilder) {
         registry.catch_unwind(|| handler(index));
     }
     drop(worker);
-    registry.workers[index].stopped.set();
+    registry.workers[index].stopped.open();
 }
 
 impl fmt::Debug for ThreadBuilder {

@@ -5,7 +5,7 @@
 //! worker takes it back, again without a read-modify-write, and runs it as an ordinary
 //! call. Only a fork that is old enough to be worth stealing is stolen at all.
 //!
-//! A recursion that is known to be [fine](crate::grain), and that already has forks for other
+//! A recursion that is known to be [fine](crate::policy), and that already has forks for other
 //! workers to steal, does not fork: it costs as much as the calls alone.
 
 use std::mem::ManuallyDrop;

@@ -3,7 +3,7 @@
 //! | latch | waits | for |
 //! |---|---|---|
 //! | [`JoinLatch`] | a worker of the same pool | one job |
-//! | [`ThreadLatch`] | any thread, in the futex | one job |
+//! | [`ThreadLatch`] | any threads, in the futex | one job, or the start or the end of a thread |
 //! | [`CountLatch`] | either | many jobs |
 //!
 //! A latch may be freed as soon as it is set, so the setter reads all that it needs before. A
@@ -24,7 +24,7 @@
 
 use std::sync::Arc;
 
-use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, fence};
 
 use crate::sleep::{Sleep, Sleeper};
@@ -171,7 +171,7 @@ impl Probe for CrossLatch {
     }
 }
 
-/// For a thread that is in no pool, or that must not run anything while it waits.
+/// For threads that are in no pool, or that must not run anything while they wait.
 #[derive(Debug)]
 pub struct ThreadLatch(State);
 
@@ -186,6 +186,12 @@ impl ThreadLatch {
                 blitz_io_futex::wait(&self.0.0, SLEEPING);
             }
         }
+    }
+
+    /// Sets a latch that outlives the call.
+    pub(crate) fn open(&self) {
+        // SAFETY: the reference keeps it alive.
+        unsafe { Self::set_from_anywhere(self) }
     }
 
     /// # Safety
@@ -279,28 +285,6 @@ impl CountLatch {
         match &self.waiter {
             Waiter::Worker(latch) => wait(latch),
             Waiter::Thread(latch) => latch.wait(),
-        }
-    }
-}
-
-/// A flag that is set once, for any number of waiting threads: a thread has started, or
-/// ended.
-#[derive(Debug)]
-pub(crate) struct OnceFlag(AtomicU32);
-
-impl OnceFlag {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU32::new(PENDING))
-    }
-
-    pub(crate) fn set(&self) {
-        self.0.store(SET, Release);
-        blitz_io_futex::wake_all(&self.0);
-    }
-
-    pub(crate) fn wait(&self) {
-        while self.0.load(Acquire) != SET {
-            blitz_io_futex::wait(&self.0, PENDING);
         }
     }
 }

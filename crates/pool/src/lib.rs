@@ -21,6 +21,7 @@
 //! deadlock on an unrelated job. A loop also runs in the calling thread, even if that thread is
 //! in no pool.
 
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg_attr(
     loom,
     allow(
@@ -40,8 +41,6 @@ mod context;
 mod deque;
 mod error;
 mod global;
-mod grain;
-mod idle;
 mod in_worker;
 mod injector;
 mod job;
@@ -51,6 +50,7 @@ mod latch;
 mod loop_slot;
 mod loops;
 mod pin;
+mod policy;
 mod pool_loops;
 mod registry;
 mod run;
@@ -67,12 +67,12 @@ pub use builder::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadPoolBuilder};
 pub use configuration::{Configuration, initialize};
 pub use context::{FnContext, max_num_threads};
 pub use error::ThreadPoolBuildError;
-pub use idle::Spin;
 pub use join::{join, join_context};
 pub use loops::{
     for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
 };
 pub use pin::Pin;
+pub use policy::Spin;
 pub use run::{Run, run, scope_async};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo};

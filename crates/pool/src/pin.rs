@@ -7,6 +7,7 @@ pub(crate) type Core = core_affinity::CoreId;
 
 /// Whether and how a pool's threads are bound to cores.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Pin {
     /// The system decides, and may move threads.
     #[default]

@@ -11,12 +11,11 @@ use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crossbeam_utils::CachePadded;
 
 use crate::deque::Deque;
-use crate::grain::FineSite;
-use crate::idle::Spin;
 use crate::injector::Injector;
 use crate::job_ref::JobRef;
-use crate::latch::OnceFlag;
+use crate::latch::ThreadLatch;
 use crate::loop_slot::LoopSlot;
+use crate::policy::{FineSite, Spin};
 use crate::sleep::Sleep;
 
 pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
@@ -39,8 +38,8 @@ pub(crate) struct Shared {
     pub(crate) own_jobs: Injector,
     /// Jobs in the order in which the worker spawned them.
     pub(crate) fifo: Injector,
-    pub(crate) started: OnceFlag,
-    pub(crate) stopped: OnceFlag,
+    pub(crate) started: ThreadLatch,
+    pub(crate) stopped: ThreadLatch,
 }
 
 impl Shared {
@@ -50,8 +49,8 @@ impl Shared {
             fine: FineSite::new(),
             own_jobs: Injector::new(),
             fifo: Injector::new(),
-            started: OnceFlag::new(),
-            stopped: OnceFlag::new(),
+            started: ThreadLatch::new(),
+            stopped: ThreadLatch::new(),
         }
     }
 }

@@ -18,10 +18,9 @@ use std::sync::Arc;
 use blitz_io_core::{processors, this_processor};
 
 use crate::deque::Deque;
-use crate::grain::{ENOUGH_FORKS, FineSite, Grain};
-use crate::idle::{Ages, LATE, Patience, helpers};
 use crate::job_ref::JobRef;
 use crate::latch::Probe;
+use crate::policy::{Ages, ENOUGH_FORKS, FineSite, Grain, LATE, Patience, helpers};
 use crate::registry::{Registry, Shared};
 use crate::sleep::Sleeper;
 
@@ -75,7 +74,7 @@ impl Worker {
     /// Makes the current thread worker 0, for as long as the thread lives.
     pub(crate) fn adopt_current_thread(registry: Arc<Registry>) {
         let worker = Self::enter(registry, 0);
-        worker.registry.workers[0].started.set();
+        worker.registry.workers[0].started.open();
         ADOPTED.set(Some(worker));
     }
 

@@ -23,6 +23,7 @@
 //! ```
 
 // The model checker sees only the parts that have models, and they leave much unused.
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 #[cfg(all(loom, not(feature = "loom")))]

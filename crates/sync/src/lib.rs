@@ -25,6 +25,8 @@
 //! assert_eq!(*total.lock(), 2);
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
+
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 

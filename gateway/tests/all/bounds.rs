@@ -111,7 +111,7 @@ fn a_window_waits_for_the_receivers_of_an_earlier_run() {
     window.expect("one", now);
     fill(&mut window);
     assert!(!window.has_room() && window.due(now + Duration::from_secs(1)).is_empty());
-    // It hears of the new run, and gets what was sent before.
+    // It learns of the new run, and gets the earlier messages.
     assert!(window.acknowledged("one", &ack(8, 700), now));
     assert!(!window.acknowledged("one", &ack(9, 0), now));
     assert_eq!(window.due(now + Duration::from_secs(1)).len(), 10);

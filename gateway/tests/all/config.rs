@@ -1,4 +1,4 @@
-//! What a configuration may say, and the errors of what it may not.
+//! Valid configurations, and the errors of invalid ones.
 
 use blitz_io_gateway::config::{Config, DEFAULT, Kind, Policy, matches};
 
@@ -14,7 +14,7 @@ fn error(more: &str) -> String {
 fn the_default_allows_nothing() {
     let config = Config::parse(DEFAULT).unwrap();
     assert!(config.exports.is_empty() && config.imports.is_empty() && !config.network.discovery);
-    // What it says of the limits is what they are without it.
+    // Its limits are the default ones.
     assert_eq!(config.limits, Config::parse(BASE).unwrap().limits);
 }
 

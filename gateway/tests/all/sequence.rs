@@ -61,7 +61,7 @@ impl Model {
     }
 
     /// A new run that reads again from message `back` before the end on. What was overwritten
-    /// before a message is older than it, so nothing before that message is there either.
+    /// before a message is older than it, so no earlier message is known either.
     fn restart(&mut self, back: usize) {
         let there = self
             .sent
@@ -128,7 +128,7 @@ enum Step {
     Restart {
         back: usize,
     },
-    /// The receiver starts again with what it knows.
+    /// The receiver starts again with its record.
     Forget,
 }
 

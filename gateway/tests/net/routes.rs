@@ -238,7 +238,7 @@ fn a_channel_goes_both_ways_and_not_in_circles() {
                     assert_eq!(number, next[(number % 2) as usize]);
                     next[(number % 2) as usize] += 2;
                 }
-                // What comes back would come now.
+                // Messages that came back would arrive now.
                 thread::sleep(Duration::from_millis(300));
                 assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
                 drop(sends.join().unwrap());

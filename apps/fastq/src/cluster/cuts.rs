@@ -113,7 +113,7 @@ impl Finder {
             let blocks = match next() {
                 Ok(Some(blocks)) => blocks,
                 Ok(None) => break,
-                // Other members may follow. The slower way also tells what is wrong.
+                // Other members may follow. The slower way also reports the fault.
                 Err(_) => return Ok(false),
             };
             let Ok(content) = inflater.bgzf(&blocks) else {

@@ -51,7 +51,7 @@ pub struct Shard {
 /// For read 1 and 2: the sequences that may be overrepresented.
 type Sequences = [Vec<Vec<u8>>; 2];
 
-/// What a run detects in its input before it processes it.
+/// Properties of the input that a run detects before it processes it.
 #[derive(Serialize, Deserialize)]
 struct Detected {
     adapters: [String; 2],
@@ -252,8 +252,8 @@ impl Plan {
         Ok((plan, hasher.finish()))
     }
 
-    /// Returns the options of the run that is spread, with what was detected, and the sequences
-    /// that may be overrepresented.
+    /// Returns the options of the run that is spread, with the detected properties, and the
+    /// sequences that may be overrepresented.
     pub fn options(&self) -> Result<(Options, &Sequences), Failure> {
         let arguments = Arguments::parse(&self.arguments).map_err(Failure::options)?;
         let mut options = Options::new(&arguments, self.command.clone())?;

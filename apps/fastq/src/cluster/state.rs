@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
 
-/// What the file of a state begins with.
+/// The first bytes of a state's file.
 const MAGIC: &[u8] = b"blitz-fastq state 1\n";
 
 /// The state of a shard.

@@ -1,4 +1,4 @@
-//! What the ends of all kinds of channels can do.
+//! Operations of the ends of all kinds of channels.
 
 use std::future::Future;
 use std::pin::Pin;

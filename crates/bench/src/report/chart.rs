@@ -1,11 +1,10 @@
 //! A chart of some rows: their ratios on one logarithmic scale.
 
-use std::fmt::{self, Write};
+use minijinja::{Value, context};
 
-use super::html::Escaped;
 use super::markdown::charted;
-use super::ratio_figure;
 use super::runs::{Against, Runs};
+use super::{ratio_figure, template};
 use crate::stats::Verdict;
 
 /// The reader's colours.
@@ -15,15 +14,6 @@ pub enum Theme {
     Light,
     /// Light on dark.
     Dark,
-}
-
-struct Colours {
-    paper: &'static str,
-    ink: &'static str,
-    line: &'static str,
-    won: &'static str,
-    tied: &'static str,
-    lost: &'static str,
 }
 
 impl Theme {
@@ -38,25 +28,16 @@ impl Theme {
         }
     }
 
-    fn colours(self) -> Colours {
-        match self {
-            Theme::Light => Colours {
-                paper: "#ffffff",
-                ink: "#1f2328",
-                line: "#b8c0c8",
-                won: "#2f6fd0",
-                tied: "#8c959f",
-                lost: "#c4432b",
-            },
-            Theme::Dark => Colours {
-                paper: "#0d1117",
-                ink: "#e6edf3",
-                line: "#444c56",
-                won: "#58a6ff",
-                tied: "#8b949e",
-                lost: "#ff7b72",
-            },
-        }
+    fn colours(self) -> Value {
+        let [paper, ink, line, won, tied, lost] = match self {
+            Theme::Light => [
+                "#ffffff", "#1f2328", "#b8c0c8", "#2f6fd0", "#8c959f", "#c4432b",
+            ],
+            Theme::Dark => [
+                "#0d1117", "#e6edf3", "#444c56", "#58a6ff", "#8b949e", "#ff7b72",
+            ],
+        };
+        context! { paper, ink, line, won, tied, lost }
     }
 }
 
@@ -107,77 +88,61 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    let mut svg = String::new();
-    write_svg(&mut svg, &rows, &theme.colours()).expect("a string takes everything");
-    Some(svg)
-}
-
-fn write_svg(svg: &mut String, rows: &[(&str, &Against)], colours: &Colours) -> fmt::Result {
-    let height = TOP + ROW * rows.len() as f64 + 14.0;
-    let Colours { paper, ink, .. } = colours;
-    let title = "Times as fast as the best peer";
-    writeln!(
-        svg,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"13\" role=\"img\" aria-label=\"{title}\">\n\
-         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"{paper}\"/>\n\
-         <text x=\"12\" y=\"20\" fill=\"{ink}\" font-weight=\"600\">{title}</text>"
-    )?;
     let scale = Scale::over(rows.iter().map(|(_, best)| best.ratio));
-    for tick in scale.ticks() {
-        write_tick(svg, tick, scale.place(tick), height, colours)?;
-    }
-    for (i, (title, best)) in rows.iter().enumerate() {
-        write_row(svg, title, best, TOP + ROW * i as f64, &scale, colours)?;
-    }
-    svg.push_str("</svg>\n");
-    Ok(())
+    let height = TOP + ROW * rows.len() as f64 + 14.0;
+    let values = context! {
+        width => text(WIDTH),
+        height => text(height),
+        names_end => text(LEFT - 14.0),
+        title => "Times as fast as the best peer",
+        colours => theme.colours(),
+        ticks => scale.ticks().map(|tick| (text(tick), at(scale.place(tick)))).collect::<Vec<_>>(),
+        ticks_top => text(TOP - 6.0),
+        ticks_bottom => text(height - 10.0),
+        labels => text(TOP - 12.0),
+        rows => (rows.iter().zip(0..))
+            .map(|((title, best), i)| bar(title, best, TOP + ROW * f64::from(i), &scale))
+            .collect::<Vec<_>>(),
+    };
+    Some(template::render(
+        "chart.svg",
+        include_str!("chart.svg"),
+        values,
+    ))
 }
 
-fn write_tick(svg: &mut String, tick: f64, x: f64, height: f64, colours: &Colours) -> fmt::Result {
-    let Colours { ink, line, .. } = colours;
-    let width = if tick == 1.0 { 1.5 } else { 0.5 };
-    let (top, bottom) = (TOP - 6.0, height - 10.0);
-    writeln!(
-        svg,
-        "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\" stroke=\"{line}\" stroke-width=\"{width}\"/>\
-         <text x=\"{x:.1}\" y=\"{}\" fill=\"{ink}\" text-anchor=\"middle\" font-size=\"11\">{tick}</text>",
-        TOP - 12.0
-    )
+/// Formats a number without needless digits.
+fn text(number: f64) -> String {
+    number.to_string()
 }
 
-fn write_row(
-    svg: &mut String,
-    title: &str,
-    best: &Against,
-    y: f64,
-    scale: &Scale,
-    colours: &Colours,
-) -> fmt::Result {
-    let Colours { ink, .. } = colours;
-    let colour = match best.range.verdict() {
-        Verdict::Above => colours.won,
-        Verdict::Tie => colours.tied,
-        Verdict::Below => colours.lost,
+/// Formats a position.
+fn at(position: f64) -> String {
+    format!("{position:.1}")
+}
+
+/// Returns the values of a row whose upper edge is at `y`.
+fn bar(title: &str, best: &Against, y: f64, scale: &Scale) -> Value {
+    let verdict = match best.range.verdict() {
+        Verdict::Above => "won",
+        Verdict::Tie => "tied",
+        Verdict::Below => "lost",
     };
     let (one, end) = (scale.place(1.0), scale.place(best.ratio));
     let (from, to) = (one.min(end), one.max(end));
     let [low, high] = [best.range.low, best.range.high].map(|ratio| scale.place(ratio));
-    let (base, middle) = (y + 15.0, y + 10.5);
-    writeln!(
-        svg,
-        "<text x=\"{}\" y=\"{base}\" fill=\"{ink}\" text-anchor=\"end\">{}</text>\
-         <rect x=\"{from:.1}\" y=\"{}\" width=\"{:.1}\" height=\"15\" fill=\"{colour}\"/>\
-         <line x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"{ink}\" stroke-width=\"1\"/>\
-         <text x=\"{:.1}\" y=\"{base}\" fill=\"{ink}\" font-size=\"12\">{} × {}</text>",
-        LEFT - 14.0,
-        Escaped(title),
-        y + 3.0,
-        (to - from).max(1.0),
-        to.max(high) + 6.0,
-        ratio_figure(best.ratio),
-        Escaped(&best.name),
-    )
+    context! {
+        title, verdict,
+        top => text(y + 3.0),
+        middle => text(y + 10.5),
+        base => text(y + 15.0),
+        from => at(from),
+        width => at((to - from).max(1.0)),
+        low => at(low),
+        high => at(high),
+        text_at => at(to.max(high) + 6.0),
+        text => format!("{} × {}", ratio_figure(best.ratio), best.name),
+    }
 }
 
 #[cfg(test)]

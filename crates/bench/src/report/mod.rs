@@ -9,6 +9,7 @@ pub mod html;
 pub mod markdown;
 pub mod runs;
 pub mod table;
+mod template;
 
 /// Formats a figure with about three significant digits and thousands separators.
 ///

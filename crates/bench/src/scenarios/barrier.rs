@@ -20,51 +20,32 @@ trait Rounds: Sync {
     fn wait(&self) -> bool;
 }
 
-impl Rounds for blitz_io_sync::thread::Barrier {
-    fn new(threads: usize) -> Self {
-        Self::new(threads)
-    }
-    fn wait(&self) -> bool {
-        self.wait().is_leader()
-    }
-}
-
-impl Rounds for std::sync::Barrier {
-    fn new(threads: usize) -> Self {
-        Self::new(threads)
-    }
-    fn wait(&self) -> bool {
-        self.wait().is_leader()
-    }
-}
-
-impl Rounds for tokio::sync::Barrier {
-    fn new(threads: usize) -> Self {
-        Self::new(threads)
-    }
-    fn wait(&self) -> bool {
-        block_on(self.wait()).is_leader()
-    }
-}
-
-impl Rounds for async_lock::Barrier {
-    fn new(threads: usize) -> Self {
-        Self::new(threads)
-    }
-    fn wait(&self) -> bool {
-        self.wait_blocking().is_leader()
-    }
-}
-
 /// One contender's body, for a given number of threads.
 type Body = fn(&Context, usize) -> Measured;
 
-const PEERS: [(&str, Body); 4] = [
-    (OURS, rounds::<blitz_io_sync::thread::Barrier>),
-    ("std", rounds::<std::sync::Barrier>),
-    ("tokio", rounds::<tokio::sync::Barrier>),
-    ("async-lock", rounds::<async_lock::Barrier>),
-];
+/// Makes the contenders: a name, a type, and how a thread waits.
+macro_rules! peers {
+    ($($name:expr, $barrier:ty, |$this:ident| $wait:expr;)+) => {
+        $(impl Rounds for $barrier {
+            fn new(threads: usize) -> Self {
+                Self::new(threads)
+            }
+            fn wait(&self) -> bool {
+                let $this = self;
+                $wait.is_leader()
+            }
+        })+
+
+        const PEERS: [(&str, Body); [$($name),+].len()] = [$(($name, rounds::<$barrier>)),+];
+    };
+}
+
+peers! {
+    OURS, blitz_io_sync::thread::Barrier, |barrier| barrier.wait();
+    "std", std::sync::Barrier, |barrier| barrier.wait();
+    "tokio", tokio::sync::Barrier, |barrier| block_on(barrier.wait());
+    "async-lock", async_lock::Barrier, |barrier| barrier.wait_blocking();
+}
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     // A round takes longer with more threads.
@@ -72,9 +53,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = |(threads, ops)| {
         let id = format!("barrier_{threads}");
         let scenario = Scenario::new(4, id, "Barrier round", ops).threads(threads);
-        PEERS.iter().fold(scenario, |scenario, &(name, body)| {
-            scenario.with(name, move |cx| body(cx, threads))
-        })
+        scenario.with_all(PEERS.map(|(name, body)| (name, move |cx: &Context| body(cx, threads))))
     };
     sizes.map(scenario).into()
 }

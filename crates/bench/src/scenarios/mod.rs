@@ -1,9 +1,8 @@
 //! The scenarios.
 //!
-//! There is one file for each family. It has a small trait with the operations of the
-//! family, one `impl` for each contender, a table of the contenders, and the bodies. A new
-//! peer is one `impl` and one line of the table. A new family is one file and one line of
-//! `FAMILIES`; this is also how a tier gets its first scenario.
+//! There is one file for each family. It has the bodies, and a table of the contenders: the
+//! name, the type and the operations of each. A new peer is one line of the table. A new family
+//! is one file and one line of `FAMILIES`; this is also how a tier gets its first scenario.
 
 mod barrier;
 mod channel;

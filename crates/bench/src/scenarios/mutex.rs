@@ -26,36 +26,6 @@ trait Lock: Sync {
     fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R;
 }
 
-impl Lock for blitz_io_sync::thread::Mutex<u64> {
-    fn new() -> Self {
-        Self::new(0)
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
-        section(&mut self.lock())
-    }
-}
-
-impl Lock for std::sync::Mutex<u64> {
-    fn new() -> Self {
-        Self::new(0)
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
-        section(&mut self.lock().expect("no section panics"))
-    }
-}
-
-impl Lock for parking_lot::Mutex<u64> {
-    fn new() -> Self {
-        Self::new(0)
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
-        section(&mut self.lock())
-    }
-}
-
 /// How the contended scenarios differ.
 #[derive(Clone, Copy)]
 struct Contention {
@@ -72,29 +42,39 @@ struct Peer {
     hand_over: fn(&Context) -> Measured,
 }
 
-impl Peer {
-    const fn of<L: Lock>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            uncontended: uncontended::<L>,
-            contended: contended::<L>,
-            latency: latency::<L>,
-            hand_over: hand_over::<L>,
-        }
-    }
+/// Makes the contenders: a name, a type, and how its lock is taken.
+macro_rules! peers {
+    ($($name:expr, $lock:ty, |$this:ident| $guard:expr;)+) => {
+        $(impl Lock for $lock {
+            fn new() -> Self {
+                Self::new(0)
+            }
+            #[inline]
+            fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
+                let $this = self;
+                section(&mut $guard)
+            }
+        })+
+
+        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
+            name: $name,
+            uncontended: uncontended::<$lock>,
+            contended: contended::<$lock>,
+            latency: latency::<$lock>,
+            hand_over: hand_over::<$lock>,
+        }),+];
+    };
 }
 
-const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_io_sync::thread::Mutex<u64>>(OURS),
-    Peer::of::<std::sync::Mutex<u64>>("std"),
-    Peer::of::<parking_lot::Mutex<u64>>("parking_lot"),
-];
+peers! {
+    OURS, blitz_io_sync::thread::Mutex<u64>, |lock| lock.lock();
+    "std", std::sync::Mutex<u64>, |lock| lock.lock().expect("no section panics");
+    "parking_lot", parking_lot::Mutex<u64>, |lock| lock.lock();
+}
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = vec![PEERS.iter().fold(
-        Scenario::new(4, "mutex_uncontended", "Mutex lock/unlock", SYNC_OPS),
-        |scenario, peer| scenario.with(peer.name, peer.uncontended),
-    )];
+    let uncontended = Scenario::new(4, "mutex_uncontended", "Mutex lock/unlock", SYNC_OPS);
+    let mut scenarios = vec![uncontended.with_all(PEERS.map(|peer| (peer.name, peer.uncontended)))];
     for section in Section::ALL {
         for threads in [2, 4, 8, 64] {
             let contention = Contention { threads, section };
@@ -118,9 +98,11 @@ fn contended_scenario(contention: Contention) -> Scenario {
         ops(section),
     )
     .threads(threads);
-    PEERS.iter().fold(scenario, |scenario, peer| {
-        scenario.with(peer.name, move |cx| (peer.contended)(cx, contention))
-    })
+    scenario.with_all(PEERS.map(|peer| {
+        (peer.name, move |cx: &Context| {
+            (peer.contended)(cx, contention)
+        })
+    }))
 }
 
 fn latency_scenario(contention: Contention) -> Scenario {
@@ -133,9 +115,11 @@ fn latency_scenario(contention: Contention) -> Scenario {
     )
     .threads(threads)
     .decided_by_p99_9();
-    PEERS.iter().fold(scenario, |scenario, peer| {
-        scenario.with(peer.name, move |cx| (peer.latency)(cx, contention))
-    })
+    scenario.with_all(PEERS.map(|peer| {
+        (peer.name, move |cx: &Context| {
+            (peer.latency)(cx, contention)
+        })
+    }))
 }
 
 fn hand_over_scenario() -> Scenario {
@@ -143,9 +127,7 @@ fn hand_over_scenario() -> Scenario {
     let scenario = Scenario::new(4, "mutex_first_sleeper", title, 2_000)
         .threads(2)
         .decided_by_p99_9();
-    PEERS.iter().fold(scenario, |scenario, peer| {
-        scenario.with(peer.name, peer.hand_over)
-    })
+    scenario.with_all(PEERS.map(|peer| (peer.name, peer.hand_over)))
 }
 
 /// Both sections run for about a tenth of a second. In less time each thread would

@@ -20,62 +20,8 @@ trait Park {
     fn unpark(handle: &Self::Handle);
 }
 
-impl Park for blitz_io_sync::thread::Parker {
-    type Handle = blitz_io_sync::thread::Unparker;
-    fn new() -> Self {
-        Self::new()
-    }
-    fn handle(&self) -> Self::Handle {
-        self.unparker().clone()
-    }
-    #[inline]
-    fn park(&self) {
-        self.park();
-    }
-    #[inline]
-    fn unpark(handle: &Self::Handle) {
-        handle.unpark();
-    }
-}
-
 /// `std` parks the current thread, without an object.
 struct CurrentThread;
-
-impl Park for CurrentThread {
-    type Handle = Thread;
-    fn new() -> Self {
-        CurrentThread
-    }
-    fn handle(&self) -> Thread {
-        thread::current()
-    }
-    #[inline]
-    fn park(&self) {
-        thread::park();
-    }
-    #[inline]
-    fn unpark(handle: &Thread) {
-        handle.unpark();
-    }
-}
-
-impl Park for crossbeam_utils::sync::Parker {
-    type Handle = crossbeam_utils::sync::Unparker;
-    fn new() -> Self {
-        Self::new()
-    }
-    fn handle(&self) -> Self::Handle {
-        self.unparker().clone()
-    }
-    #[inline]
-    fn park(&self) {
-        self.park();
-    }
-    #[inline]
-    fn unpark(handle: &Self::Handle) {
-        handle.unpark();
-    }
-}
 
 /// One contender's bodies.
 struct Peer {
@@ -84,21 +30,45 @@ struct Peer {
     ping_pong: fn(&Context) -> Measured,
 }
 
-impl Peer {
-    const fn of<P: Park>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            token: token::<P>,
-            ping_pong: ping_pong::<P>,
-        }
-    }
+/// Makes the contenders: a name, a type, its handle, and how the three are made and used.
+macro_rules! peers {
+    ($($name:expr, $parker:ty, $handle:ty,
+        $new:expr, |$this:ident| $get:expr, $park:expr;)+) => {
+        $(impl Park for $parker {
+            type Handle = $handle;
+            fn new() -> Self {
+                $new
+            }
+            fn handle(&self) -> Self::Handle {
+                let $this = self;
+                $get
+            }
+            #[inline]
+            fn park(&self) {
+                let $this = self;
+                $park;
+            }
+            #[inline]
+            fn unpark(handle: &Self::Handle) {
+                handle.unpark();
+            }
+        })+
+
+        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
+            name: $name,
+            token: token::<$parker>,
+            ping_pong: ping_pong::<$parker>,
+        }),+];
+    };
 }
 
-const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_io_sync::thread::Parker>(OURS),
-    Peer::of::<CurrentThread>("std"),
-    Peer::of::<crossbeam_utils::sync::Parker>("crossbeam"),
-];
+peers! {
+    OURS, blitz_io_sync::thread::Parker, blitz_io_sync::thread::Unparker,
+        Self::new(), |parker| parker.unparker().clone(), parker.park();
+    "std", CurrentThread, Thread, CurrentThread, |_parker| thread::current(), thread::park();
+    "crossbeam", crossbeam_utils::sync::Parker, crossbeam_utils::sync::Unparker,
+        Self::new(), |parker| parker.unparker().clone(), parker.park();
+}
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let token = Scenario::new(4, "parker_token", "Parker unpark, then park", SYNC_OPS);
@@ -110,12 +80,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     )
     .threads(2);
     vec![
-        PEERS
-            .iter()
-            .fold(token, |s, peer| s.with(peer.name, peer.token)),
-        PEERS
-            .iter()
-            .fold(ping_pong, |s, peer| s.with(peer.name, peer.ping_pong)),
+        token.with_all(PEERS.map(|peer| (peer.name, peer.token))),
+        ping_pong.with_all(PEERS.map(|peer| (peer.name, peer.ping_pong))),
     ]
 }
 

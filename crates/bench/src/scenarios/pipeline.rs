@@ -143,9 +143,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         let id = format!("pipeline_{microseconds}us");
         let title = format!("Batch of {microseconds} µs, order kept");
         let scenario = Scenario::new(9, id, title, ops).threads(WORKERS);
-        PEERS.iter().fold(scenario, |scenario, &(name, run)| {
-            scenario.with(name, move |cx| measure(cx, microseconds, run))
-        })
+        scenario.with_all(
+            PEERS.map(|(name, run)| (name, move |cx: &Context| measure(cx, microseconds, run))),
+        )
     };
     sizes.map(scenario).into()
 }

@@ -51,48 +51,6 @@ trait Lock: Sync {
     fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R;
 }
 
-impl Lock for blitz_io_sync::thread::RwLock<Twins> {
-    fn new() -> Self {
-        Self::new(Twins::default())
-    }
-    #[inline]
-    fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
-        section(&self.read())
-    }
-    #[inline]
-    fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
-        section(&mut self.write())
-    }
-}
-
-impl Lock for std::sync::RwLock<Twins> {
-    fn new() -> Self {
-        Self::new(Twins::default())
-    }
-    #[inline]
-    fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
-        section(&self.read().expect("no section panics"))
-    }
-    #[inline]
-    fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
-        section(&mut self.write().expect("no section panics"))
-    }
-}
-
-impl Lock for parking_lot::RwLock<Twins> {
-    fn new() -> Self {
-        Self::new(Twins::default())
-    }
-    #[inline]
-    fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
-        section(&self.read())
-    }
-    #[inline]
-    fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
-        section(&mut self.write())
-    }
-}
-
 /// Which operations are writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mix {
@@ -144,22 +102,40 @@ struct Peer {
     contended: fn(&Context, Contention) -> Measured,
 }
 
-impl Peer {
-    const fn of<L: Lock>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            reads: reads::<L>,
-            writes: writes::<L>,
-            contended: contended::<L>,
-        }
-    }
+/// Makes the contenders: a name, a type, and how its guards are taken.
+macro_rules! peers {
+    ($($name:expr, $lock:ty, |$this:ident| $read:expr, $write:expr;)+) => {
+        $(impl Lock for $lock {
+            fn new() -> Self {
+                Self::new(Twins::default())
+            }
+            #[inline]
+            fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
+                let $this = self;
+                section(&$read)
+            }
+            #[inline]
+            fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
+                let $this = self;
+                section(&mut $write)
+            }
+        })+
+
+        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
+            name: $name,
+            reads: reads::<$lock>,
+            writes: writes::<$lock>,
+            contended: contended::<$lock>,
+        }),+];
+    };
 }
 
-const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_io_sync::thread::RwLock<Twins>>(OURS),
-    Peer::of::<std::sync::RwLock<Twins>>("std"),
-    Peer::of::<parking_lot::RwLock<Twins>>("parking_lot"),
-];
+peers! {
+    OURS, blitz_io_sync::thread::RwLock<Twins>, |lock| lock.read(), lock.write();
+    "std", std::sync::RwLock<Twins>, |lock| lock.read().expect("no section panics"),
+        lock.write().expect("no section panics");
+    "parking_lot", parking_lot::RwLock<Twins>, |lock| lock.read(), lock.write();
+}
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let reads = Scenario::new(4, "rwlock_read_uncontended", "RwLock read/unlock", SYNC_OPS);
@@ -170,12 +146,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         SYNC_OPS,
     );
     let mut scenarios = vec![
-        PEERS
-            .iter()
-            .fold(reads, |s, peer| s.with(peer.name, peer.reads)),
-        PEERS
-            .iter()
-            .fold(writes, |s, peer| s.with(peer.name, peer.writes)),
+        reads.with_all(PEERS.map(|peer| (peer.name, peer.reads))),
+        writes.with_all(PEERS.map(|peer| (peer.name, peer.writes))),
     ];
     for mix in Mix::ALL {
         for section in Section::ALL {
@@ -208,9 +180,11 @@ fn contended_scenario(contention: Contention) -> Scenario {
         ops,
     )
     .threads(threads);
-    PEERS.iter().fold(scenario, |scenario, peer| {
-        scenario.with(peer.name, move |cx| (peer.contended)(cx, contention))
-    })
+    scenario.with_all(PEERS.map(|peer| {
+        (peer.name, move |cx: &Context| {
+            (peer.contended)(cx, contention)
+        })
+    }))
 }
 
 fn reads<L: Lock>(cx: &Context) -> Measured {

@@ -24,52 +24,35 @@ trait Permits: Sync {
     fn with<R>(&self, section: impl FnOnce() -> R) -> R;
 }
 
-impl Permits for blitz_io_sync::thread::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _permit = self.try_acquire().ok()?;
-        Some(section())
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let _permit = self.acquire().expect("nobody closes it");
-        section()
-    }
+/// Implements the trait for semaphores, by how a permit is taken.
+macro_rules! permits {
+    ($($semaphore:ty, |$this:ident| $try_acquire:expr, $acquire:expr;)+) => {
+        $(impl Permits for $semaphore {
+            fn new(permits: usize) -> Self {
+                Self::new(permits)
+            }
+            #[inline]
+            fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+                let $this = self;
+                let _permit = $try_acquire?;
+                Some(section())
+            }
+            #[inline]
+            fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+                let $this = self;
+                let _permit = $acquire;
+                section()
+            }
+        })+
+    };
 }
 
-impl Permits for async_lock::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _permit = self.try_acquire()?;
-        Some(section())
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let _permit = self.acquire_blocking();
-        section()
-    }
-}
-
-impl Permits for tokio::sync::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _permit = self.try_acquire().ok()?;
-        Some(section())
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let _permit = block_on(self.acquire()).expect("nobody closes it");
-        section()
-    }
+permits! {
+    blitz_io_sync::thread::Semaphore, |semaphore| semaphore.try_acquire().ok(),
+        semaphore.acquire().expect("it stays open");
+    async_lock::Semaphore, |semaphore| semaphore.try_acquire(), semaphore.acquire_blocking();
+    tokio::sync::Semaphore, |semaphore| semaphore.try_acquire().ok(),
+        block_on(semaphore.acquire()).expect("it stays open");
 }
 
 /// A semaphore made of a mutex and a condition variable.
@@ -223,15 +206,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     )
     .threads(THREADS);
     vec![
-        PEERS
-            .iter()
-            .fold(tried, |s, peer| s.with(peer.name, peer.tried)),
-        PEERS
-            .iter()
-            .fold(waited, |s, peer| s.with(peer.name, peer.waited)),
-        PEERS
-            .iter()
-            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+        tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
+        waited.with_all(PEERS.map(|peer| (peer.name, peer.waited))),
+        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
     ]
 }
 

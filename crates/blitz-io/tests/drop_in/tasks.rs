@@ -346,7 +346,7 @@ fn threads_and_tasks_talk() {
     while let Some(square) = outbox.blocking_recv() {
         sum += square;
     }
-    assert_eq!(sum, (0..100).map(|i| i * i).sum());
+    assert_eq!(sum, (0..100).map(|i| i * i).sum::<u64>());
 }
 
 #[tokio::test(flavor = "multi_thread")]

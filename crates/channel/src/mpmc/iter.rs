@@ -6,18 +6,67 @@ use super::receiver::Receiver;
 use crate::macros::opaque_debug;
 
 /// Iterator returned by [`Receiver::iter`].
+#[must_use = "iterators do nothing unless they are consumed"]
 pub struct Iter<'a, T> {
-    pub(super) receiver: &'a Receiver<T>,
+    receiver: &'a Receiver<T>,
 }
 
 /// Iterator returned by [`Receiver::try_iter`].
+#[must_use = "iterators do nothing unless they are consumed"]
 pub struct TryIter<'a, T> {
-    pub(super) receiver: &'a Receiver<T>,
+    receiver: &'a Receiver<T>,
 }
 
 /// A receiver as an iterator; the thread waits for each value.
+#[must_use = "iterators do nothing unless they are consumed"]
 pub struct IntoIter<T> {
-    pub(super) receiver: Receiver<T>,
+    receiver: Receiver<T>,
+}
+
+impl<T> Receiver<T> {
+    /// Returns an iterator over the values to come; the thread waits for each. It
+    /// ends when the channel is empty and closed.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
+    /// sender.try_send(1).unwrap();
+    /// sender.try_send(2).unwrap();
+    /// drop(sender);
+    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [1, 2]);
+    /// ```
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { receiver: self }
+    }
+
+    /// Returns an iterator over the values that can be received without waiting.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
+    /// sender.try_send(1).unwrap();
+    /// sender.try_send(2).unwrap();
+    /// assert_eq!(receiver.try_iter().sum::<i32>(), 3);
+    /// ```
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter { receiver: self }
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter { receiver: self }
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
 }
 
 impl<T> Iterator for Iter<'_, T> {

@@ -9,9 +9,7 @@ use blitz_io_futex::atomic::Ordering;
 use super::channel::Channel;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::futures::Recv;
-use super::iter::{IntoIter, Iter, TryIter};
 use super::sender::shared_by_both_ends;
-use super::weak::WeakReceiver;
 use crate::macros::opaque_debug;
 
 /// The end that receives. Clones of it receive from the same channel; each value
@@ -134,35 +132,9 @@ impl<T> Receiver<T> {
         let received = self.channel.recv_until(Some(deadline));
         received.map_err(RecvTimeoutError::after)
     }
-
-    /// Returns an iterator over the values to come; the thread waits for each. It
-    /// ends when the channel is empty and closed.
-    ///
-    /// ```
-    /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
-    /// sender.try_send(1).unwrap();
-    /// sender.try_send(2).unwrap();
-    /// drop(sender);
-    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [1, 2]);
-    /// ```
-    pub fn iter(&self) -> Iter<'_, T> {
-        Iter { receiver: self }
-    }
-
-    /// Returns an iterator over the values that can be received without waiting.
-    ///
-    /// ```
-    /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
-    /// sender.try_send(1).unwrap();
-    /// sender.try_send(2).unwrap();
-    /// assert_eq!(receiver.try_iter().sum::<i32>(), 3);
-    /// ```
-    pub fn try_iter(&self) -> TryIter<'_, T> {
-        TryIter { receiver: self }
-    }
 }
 
-shared_by_both_ends!(Receiver, WeakReceiver, receivers);
+shared_by_both_ends!(Receiver, receivers);
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
@@ -171,23 +143,5 @@ impl<T> Drop for Receiver<T> {
             self.channel.cancel(&waiter, super::request::Queue::Streams);
         }
         self.channel.drop_receiver();
-    }
-}
-
-impl<T> IntoIterator for Receiver<T> {
-    type Item = T;
-    type IntoIter = IntoIter<T>;
-
-    fn into_iter(self) -> IntoIter<T> {
-        IntoIter { receiver: self }
-    }
-}
-
-impl<'a, T> IntoIterator for &'a Receiver<T> {
-    type Item = T;
-    type IntoIter = Iter<'a, T>;
-
-    fn into_iter(self) -> Iter<'a, T> {
-        self.iter()
     }
 }

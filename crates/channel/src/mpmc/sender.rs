@@ -9,7 +9,6 @@ use blitz_io_futex::atomic::Ordering;
 use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::futures::{Closed, Send};
-use super::weak::WeakSender;
 use crate::macros::opaque_debug;
 
 /// The end that sends. Clones of it send into the same channel.
@@ -163,7 +162,7 @@ impl<T> Sender<T> {
 
 /// The methods that both ends share.
 macro_rules! shared_by_both_ends {
-    ($end:ident, $weak:ident, $count:ident) => {
+    ($end:ident, $count:ident) => {
         impl<T> $end<T> {
             /// Closes the channel: sending fails from now on, and all waiters are woken.
             /// Receivers still get the remaining values. Returns `false` if it was closed before.
@@ -228,13 +227,6 @@ macro_rules! shared_by_both_ends {
                 self.channel.receivers.load(Ordering::SeqCst)
             }
 
-            /// Returns an end of the same kind that does not keep the channel open.
-            #[must_use]
-            pub fn downgrade(&self) -> $weak<T> {
-                let channel = self.channel.clone();
-                $weak { channel }
-            }
-
             /// Returns whether both are ends of the same channel.
             #[must_use]
             pub fn same_channel(&self, other: &Self) -> bool {
@@ -255,7 +247,7 @@ macro_rules! shared_by_both_ends {
 
 pub(super) use shared_by_both_ends;
 
-shared_by_both_ends!(Sender, WeakSender, senders);
+shared_by_both_ends!(Sender, senders);
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {

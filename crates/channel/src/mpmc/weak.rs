@@ -13,7 +13,16 @@ macro_rules! weak {
     ($(#[$attribute:meta])* $weak:ident, $end:ident, $count:ident) => {
         $(#[$attribute])*
         pub struct $weak<T> {
-            pub(super) channel: Arc<Channel<T>>,
+            channel: Arc<Channel<T>>,
+        }
+
+        impl<T> $end<T> {
+            /// Returns an end of the same kind that does not keep the channel open.
+            #[must_use]
+            pub fn downgrade(&self) -> $weak<T> {
+                let channel = self.channel.clone();
+                $weak { channel }
+            }
         }
 
         impl<T> $weak<T> {

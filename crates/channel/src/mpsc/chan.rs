@@ -6,6 +6,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use blitz_io_core::inspect::{Caller, Object};
 use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
@@ -63,6 +64,9 @@ pub struct Chan<T> {
     pub free_blocks: FreeBlocks<T>,
     /// The cursor of a receiver that has left.
     pub unread: Cell<Option<Cursor<T>>>,
+    pub object: Object,
+    /// Where the channel was made.
+    pub made_at: Caller,
 }
 
 // SAFETY: values go from a sender's thread to the receiver's, or to the thread that drops the
@@ -91,6 +95,7 @@ pub type Refusal = TrySendError<()>;
 impl<T> Chan<T> {
     /// Makes the shared part of a channel in which `start` slots have been used, and
     /// the receiver's cursor. `None`: without a limit.
+    #[track_caller]
     pub fn new(capacity: Option<usize>, start: u32) -> (Arc<Self>, Cursor<T>) {
         let start = start - offset(start);
         let first = Block::allocate(start, ptr::null_mut());
@@ -116,6 +121,8 @@ impl<T> Chan<T> {
             last: Lock::new(first),
             free_blocks: FreeBlocks::new(),
             unread: Cell::new(None),
+            object: Object::new(),
+            made_at: Caller::here(),
         });
         (chan, Cursor::new(start, first))
     }
@@ -284,6 +291,7 @@ impl<T> Chan<T> {
     /// Fills a claimed slot, and wakes the receiver if the claim says so.
     #[inline]
     pub fn fill(&self, claim: Claim, value: T) {
+        self.object.used_by_sender();
         let at = offset(claim.position);
         let start = claim.position.wrapping_sub(at);
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);

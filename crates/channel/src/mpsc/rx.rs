@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use blitz_io_core::inspect::{Blocking, Kind, Wait};
 use blitz_io_core::{HandoffSpin, Panics, coop, deadline, fences, yield_now};
 use blitz_io_futex::atomic::{Ordering, fence};
 
@@ -29,6 +30,7 @@ pub struct Rx<T> {
     quiet: u32,
     /// How many values had been received when a thread last waited.
     waited_at: u32,
+    record: Wait,
 }
 
 // SAFETY: the blocks belong to the channel, which it keeps alive; the values in
@@ -55,6 +57,7 @@ enum Announced {
 impl<T> Rx<T> {
     pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
         Self {
+            record: Wait::new(Kind::MpscReceive, chan.made_at),
             chan,
             waited_at: cursor.head,
             cursor,
@@ -78,6 +81,8 @@ impl<T> Rx<T> {
     /// Frees the room of the values that it has taken.
     #[inline(always)]
     fn publish(&mut self) {
+        self.record.end();
+        self.chan.object.used_by_receiver();
         let (chan, head) = (&*self.chan, self.cursor.head);
         chan.front.0.head.store(head, Ordering::Release);
         if fences::publish(&chan.front.0.taken, head as u8, &chan.mode) != QUIET {
@@ -168,12 +173,16 @@ impl<T> Rx<T> {
     ) -> Poll<Option<R>> {
         self.chan.rx_waiter.0.set_task(waker);
         match self.announce() {
-            Announced::Sleep => Poll::Pending,
+            Announced::Sleep => {
+                self.record.begin(&self.chan.object, waker);
+                Poll::Pending
+            }
             Announced::Value => {
                 self.wait_for_fill();
                 Poll::Ready(receive(self))
             }
             Announced::End => {
+                self.record.end();
                 self.chan.rx_waiter.0.clear();
                 Poll::Ready(None)
             }
@@ -273,6 +282,9 @@ impl<T> Rx<T> {
                     break;
                 }
             }
+            let (object, made_at) = (&self.chan.object, self.chan.made_at);
+            let is_timed = deadline.is_some();
+            let _waits = Blocking::new(Kind::MpscReceive, object, made_at, is_timed);
             let waiter = &self.chan.rx_waiter.0;
             waiter.set_thread();
             match self.announce() {

@@ -10,7 +10,7 @@ use std::mem;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_core::Lock;
+use blitz_io_core::{Lock, inspect};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
@@ -58,6 +58,7 @@ impl RxWaiter {
     /// first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
         while self.signal.load(Ordering::Acquire) == ASLEEP {
+            let _record = inspect::sleeping();
             if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
                 return self.signal.load(Ordering::Acquire) == WOKEN;
             }

@@ -6,9 +6,7 @@ use std::time::Duration;
 use blitz_io_core::{coop, deadline};
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use super::permit::{OwnedPermit, Permit, PermitIterator};
 use super::tx::{Tx, WeakTx};
-use super::word::MAX_PERMITS;
 
 /// The methods that senders of bounded and of unbounded channels share.
 macro_rules! sender {
@@ -290,153 +288,6 @@ impl<T> Sender<T> {
         self.tx.send_blocking(value, || deadline::after(timeout))
     }
 
-    /// Waits for room for one value, and keeps it.
-    ///
-    /// # Errors
-    ///
-    /// If the channel is closed.
-    ///
-    /// # Cancel safety
-    ///
-    /// If the future is dropped before it is ready, nothing is kept, and the
-    /// place in the queue is lost.
-    ///
-    /// ```
-    /// # pollster::block_on(async {
-    /// use blitz_io::sync::mpsc;
-    ///
-    /// let (tx, mut rx) = mpsc::channel(1);
-    /// let permit = tx.reserve().await.unwrap();
-    /// assert!(tx.try_send(123).is_err()); // the room is taken
-    /// permit.send(456);
-    /// assert_eq!(rx.recv().await, Some(456));
-    /// # });
-    /// ```
-    pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
-        self.take_permits(1).await?;
-        Ok(Permit { tx: &self.tx })
-    }
-
-    /// Waits for room for `n` values, and keeps it.
-    ///
-    /// # Errors
-    ///
-    /// If the channel is closed, or never has room for `n` values, or for `n`
-    /// from 2^29 on.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`reserve`](Self::reserve).
-    ///
-    /// ```
-    /// # pollster::block_on(async {
-    /// use blitz_io::sync::mpsc;
-    ///
-    /// let (tx, mut rx) = mpsc::channel(2);
-    /// for (permit, n) in tx.reserve_many(2).await.unwrap().zip(1..) {
-    ///     permit.send(n);
-    /// }
-    /// assert_eq!(rx.recv().await, Some(1));
-    /// assert_eq!(rx.recv().await, Some(2));
-    /// # });
-    /// ```
-    pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
-        let permits = self.permits(n).ok_or(SendError(()))?;
-        self.take_permits(permits).await?;
-        Ok(PermitIterator { tx: &self.tx, n })
-    }
-
-    /// Waits for room for one value, and keeps it and the sender.
-    ///
-    /// # Errors
-    ///
-    /// If the channel is closed. The sender is dropped then.
-    ///
-    /// # Cancel safety
-    ///
-    /// If the future is dropped before it is ready, the sender is dropped with
-    /// it. Clone it before if you need it.
-    ///
-    /// ```
-    /// # pollster::block_on(async {
-    /// use blitz_io::sync::mpsc;
-    ///
-    /// let (tx, mut rx) = mpsc::channel(1);
-    /// let permit = tx.reserve_owned().await.unwrap();
-    /// let tx = permit.send(123);
-    /// assert_eq!(rx.recv().await, Some(123));
-    /// # drop(tx);
-    /// # });
-    /// ```
-    pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
-        self.take_permits(1).await?;
-        let tx = Some(self.tx);
-        Ok(OwnedPermit { tx })
-    }
-
-    /// Keeps room for one value if there is some and no sender waits for it.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_send`](Self::try_send).
-    ///
-    /// ```
-    /// use blitz_io::sync::mpsc;
-    ///
-    /// let (tx, mut rx) = mpsc::channel(1);
-    /// let permit = tx.try_reserve().unwrap();
-    /// assert!(tx.try_reserve().is_err());
-    /// permit.send(7);
-    /// assert_eq!(rx.try_recv(), Ok(7));
-    /// ```
-    pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
-        self.tx.try_reserve(1)?;
-        Ok(Permit { tx: &self.tx })
-    }
-
-    /// Keeps room for `n` values if there is as much and no sender waits for it.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_send`](Self::try_send); [`Full`](TrySendError::Full), too, if
-    /// there is never room for `n` values, and for `n` from 2^29 on.
-    ///
-    /// ```
-    /// use blitz_io::sync::mpsc;
-    ///
-    /// let (tx, _rx) = mpsc::channel::<u8>(2);
-    /// assert!(tx.try_reserve_many(3).is_err());
-    /// assert_eq!(tx.try_reserve_many(2).unwrap().len(), 2);
-    /// ```
-    pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
-        let permits = self.permits(n).ok_or(TrySendError::Full(()))?;
-        self.tx.try_reserve(permits)?;
-        Ok(PermitIterator { tx: &self.tx, n })
-    }
-
-    /// Keeps room for one value, and the sender, if there is some and no other sender
-    /// waits for it.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_send`](Self::try_send). Both give the sender back.
-    ///
-    /// ```
-    /// use blitz_io::sync::mpsc;
-    ///
-    /// let (tx, mut rx) = mpsc::channel(1);
-    /// let permit = tx.clone().try_reserve_owned().unwrap();
-    /// assert!(tx.try_reserve_owned().is_err());
-    /// permit.send(7);
-    /// assert_eq!(rx.try_recv(), Ok(7));
-    /// ```
-    pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
-        match self.tx.try_reserve(1) {
-            Ok(()) => Ok(OwnedPermit { tx: Some(self.tx) }),
-            Err(refusal) => Err(refusal.with(self)),
-        }
-    }
-
     /// Returns for how many more values there is room now. Room that is reserved by permits, or
     /// belongs to waiting senders, does not count.
     ///
@@ -455,20 +306,6 @@ impl<T> Sender<T> {
     /// Returns how many values there is room for in an empty channel.
     pub fn max_capacity(&self) -> usize {
         self.tx.max_capacity
-    }
-
-    /// `n` as a number of permits, if there can be as many.
-    fn permits(&self, n: usize) -> Option<u32> {
-        u32::try_from(n)
-            .ok()
-            .filter(|&permits| n <= self.max_capacity() && permits <= MAX_PERMITS)
-    }
-
-    async fn take_permits(&self, n: u32) -> Result<(), SendError<()>> {
-        match coop::attempt(|| self.tx.try_reserve(n).ok()) {
-            Some(()) => Ok(()),
-            None => self.tx.reserve(n).await,
-        }
     }
 }
 

@@ -65,6 +65,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use blitz_io_core::inspect::{self, Blocking, Kind};
 use blitz_io_core::{HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
 
@@ -303,6 +304,8 @@ impl<T> Chan<T> {
 
     /// Waits in the queue, spinning first.
     fn sleep(&self, node: &Node<Request<T>>, deadline: Option<Instant>) -> bool {
+        let is_timed = deadline.is_some();
+        let _waits = Blocking::new(Kind::MpscSend, &self.object, self.made_at, is_timed);
         let mut spin = HandoffSpin::new(self.strong_count() + 1);
         while !node.is_signalled() && spin.turn() {}
         self.waiters.sleep(node, deadline)
@@ -314,6 +317,7 @@ impl<T> Chan<T> {
             chan: self,
             node: Node::new(Request::new(n)),
             state: State::New,
+            record: inspect::Wait::new(Kind::MpscSend, self.made_at),
         }
     }
 
@@ -328,6 +332,7 @@ pub struct Reserve<'a, T> {
     chan: &'a Chan<T>,
     node: Node<Request<T>>,
     state: State,
+    record: inspect::Wait,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -348,7 +353,11 @@ impl<T> Future for Reserve<'_, T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        let result = ready!(this.poll_permits(cx));
+        let Poll::Ready(result) = this.poll_permits(cx) else {
+            this.record.begin(&this.chan.object, cx.waker());
+            return Poll::Pending;
+        };
+        this.record.end();
         if result.is_ok() {
             this.state = State::Holds;
             ready!(coop::poll_proceed(cx)).made_progress();

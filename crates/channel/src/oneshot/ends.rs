@@ -9,6 +9,7 @@ use std::ptr;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use blitz_io_core::inspect::{Caller, Kind, Wait};
 use blitz_io_core::{coop, deadline};
 
 use super::cell::{
@@ -218,14 +219,17 @@ pub struct Receiver<T, S: Storage<Value = T> = Heap<T>> {
     /// `None` after the receiver has left the cell, with or without a value.
     storage: Option<S>,
     value: PhantomData<fn(T) -> T>,
+    record: Wait,
 }
 
 impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline]
+    #[track_caller]
     pub(super) fn new(storage: S) -> Self {
         Self {
             storage: Some(storage),
             value: PhantomData,
+            record: Wait::new(Kind::OneshotReceive, Caller::here()),
         }
     }
 
@@ -410,7 +414,16 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        coop::poll_with(cx, |cx| self.get_mut().poll_value(cx.waker()))
+        coop::poll_with(cx, |cx| {
+            let this = self.get_mut();
+            let polled = this.poll_value(cx.waker());
+            if polled.is_pending() {
+                this.record.begin_with(0, cx.waker());
+            } else {
+                this.record.end();
+            }
+            polled
+        })
     }
 }
 

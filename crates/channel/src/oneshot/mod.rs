@@ -116,6 +116,7 @@ impl<T> Slot<T> {
     /// assert_eq!(answer, Ok(42));
     /// # });
     /// ```
+    #[track_caller]
     pub fn channel(&mut self) -> (SlotSender<'_, T>, SlotReceiver<'_, T>) {
         self.0.clear();
         let core = &self.0;

@@ -13,11 +13,11 @@ use super::{Arguments, Files};
 use crate::exit::Exit;
 use crate::output;
 
-/// The bytes that are read at a time.
+/// The bytes of one read.
 const BLOCK: usize = 1 << 17;
 
 /// Prints the checksum of each file, in their order. A file that cannot be read is named, and
-/// the others have their checksums all the same, as with sha256sum.
+/// the others still have their checksums, as with sha256sum.
 pub fn run(arguments: &Arguments, files: &Files) -> Result<Exit, Exit> {
     let inputs = input::unchecked(files);
     let progress = Progress::new(input::len(&inputs), true);

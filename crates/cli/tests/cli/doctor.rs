@@ -21,7 +21,7 @@ fn doctor_speaks_to_people() {
         );
     }
     assert_eq!(ran.out.contains("io_uring"), cfg!(target_os = "linux"));
-    // What is not used and has no consequence is in the JSON only.
+    // Unused features without a consequence are in the JSON only.
     for word in ["spin hint", "exact wake counts"] {
         assert!(!ran.out.contains(word), "{word} is of no consequence");
     }
@@ -50,7 +50,7 @@ fn doctor_speaks_json() {
     assert!(found["costs"]["atomic_rmw_ns"].as_f64().unwrap() > 0.0);
     assert!(!found["uses"].as_array().unwrap().is_empty());
     if cfg!(target_os = "linux") {
-        // The doctor and the library must agree on what the kernel has.
+        // The doctor and the library must agree about the kernel.
         let probed = found["futex_waitv"]["works"].as_bool().unwrap();
         assert_eq!(
             probed,

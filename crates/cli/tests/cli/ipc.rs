@@ -147,7 +147,7 @@ fn tail_holds_no_sender_up_unless_it_must_not_lose_a_message() {
         sender.send(next.to_string().as_bytes()).unwrap();
         next += 1;
     };
-    // The receiver does not get what is sent before it has joined.
+    // The receiver misses messages that were sent before it joined.
     while begun.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
         send();
         std::thread::sleep(std::time::Duration::from_millis(1));

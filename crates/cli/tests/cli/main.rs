@@ -14,3 +14,5 @@ mod pipe;
 mod report;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(unix)]
+mod why;

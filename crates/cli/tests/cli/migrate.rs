@@ -180,7 +180,7 @@ fn a_lock_file_does_not_hold_back_the_replacement() {
     assert!(!lock.contains("patch.unused"), "{lock}");
     world.is_current();
     world.blitz(0, &["--check"]);
-    // Once more changes nothing.
+    // A second run changes nothing.
     world.migrate(0);
     assert_eq!(world.files(), (manifest, lock));
 
@@ -220,7 +220,7 @@ fn a_program_that_pins_a_version_stays_as_it_is() {
     assert_eq!(tokio["state"], "not-replaced");
     let why = tokio["why"].as_str().expect("there is a reason");
     assert!(why.contains("tokio = \"=1.28.0\""), "{why}");
-    // The other one is replaced all the same.
+    // The other one is still replaced.
     assert_eq!(report["packages"][1]["state"], "replaced");
     assert!(!world.read("Cargo.toml").contains("drop-in/tokio"));
     assert!(!world.read("Cargo.lock").contains("1.54.1"));

@@ -10,6 +10,7 @@ use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use super::wakes::Wake;
+use crate::inspect;
 use crate::watched::Watched;
 
 /// It has yet to be chosen, and need not be woken: it looks for itself, or is a task.
@@ -128,6 +129,7 @@ impl<T> Node<T> {
         // Announces the sleep first: a node that is awake is chosen without a wake-up.
         _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_signalled() {
+            let _record = inspect::sleeping();
             if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
                 return self.is_signalled();
             }

@@ -6,5 +6,6 @@ mod model;
 
 mod biased_lock;
 mod fences;
+mod inspect_slot;
 mod mutex;
 mod wait_queue;

@@ -2,7 +2,7 @@
 //!
 //! Stacks come in classes: the size with its guard is a power of two. A thread keeps the last
 //! [`KEPT`] stacks of each class that it has freed, with their memory. What is more goes to a
-//! list that all threads share, half of it at once, after its memory was given back to the
+//! list that all threads share, half of it at once, after its memory was returned to the
 //! system. That list holds addresses only; it is as long as the most fibers that there were at
 //! once.
 //!
@@ -24,7 +24,7 @@ use crate::running::Addresses;
 
 /// The addresses below a stack that cannot be used.
 const GUARD: usize = slab::GUARD;
-/// What a class has beyond the size that was asked for.
+/// Bytes of a class beyond the requested size.
 const EXTRA: usize = GUARD + 4 * 1024;
 /// How many free stacks of a class a thread keeps.
 const KEPT: usize = 64;

@@ -290,7 +290,7 @@ fn fibers_of_a_thread_that_lost_its_core_go_on() {
         for _ in 0..10 {
             begins.recv().await.unwrap();
         }
-        // Another thread becomes the worker, and keeps the core: this one blocks meanwhile.
+        // Another thread becomes the worker and keeps the core while this one blocks.
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let blocker =
             task::spawn(async move { task::block_in_place(|| receiver.recv().unwrap_err()) });

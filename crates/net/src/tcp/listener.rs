@@ -9,7 +9,7 @@ use blitz_io_driver::{Direction, PollEvented};
 
 use super::stream::TcpStream;
 use crate::addr::{self, ToSocketAddrs};
-use crate::methods::descriptors;
+use crate::descriptors::descriptors;
 
 /// A TCP socket that accepts connections.
 ///
@@ -61,12 +61,14 @@ impl TcpListener {
 
     /// Waits for a connection.
     ///
-    /// Cancel safe: no connection is lost when the future is dropped.
-    ///
     /// # Errors
     ///
     /// Returns the system's errors. Some concern only the one connection; others, such as
     /// too many open files, recur at once, so wait a little before you call this again.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: no connection is lost when the future is dropped.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let accept = || self.io.accept();
         let registration = self.io.registration();

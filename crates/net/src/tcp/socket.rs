@@ -37,35 +37,6 @@ pub struct TcpSocket {
     inner: Socket,
 }
 
-/// Defines options that are a pair of `socket2` methods.
-macro_rules! options {
-    ($(
-        $(#[$attribute:meta])*
-        $get:ident, $set:ident($argument:ident: $type:ty) = $inner_get:ident, $inner_set:ident,
-        $doc:literal;
-    )*) => {$(
-        #[doc = concat!("Returns ", $doc, ".")]
-        ///
-        /// # Errors
-        ///
-        /// Returns the system's errors.
-        $(#[$attribute])*
-        pub fn $get(&self) -> io::Result<$type> {
-            self.inner.$inner_get()
-        }
-
-        #[doc = concat!("Sets ", $doc, ".")]
-        ///
-        /// # Errors
-        ///
-        /// Returns the system's errors.
-        $(#[$attribute])*
-        pub fn $set(&self, $argument: $type) -> io::Result<()> {
-            self.inner.$inner_set($argument)
-        }
-    )*};
-}
-
 impl TcpSocket {
     /// Creates a socket for IPv4 addresses.
     ///
@@ -91,22 +62,151 @@ impl TcpSocket {
         Ok(Self { inner })
     }
 
-    options! {
-        keepalive, set_keepalive(keepalive: bool) = keepalive, set_keepalive,
-            "whether a connection that is idle is probed from time to time, `SO_KEEPALIVE`";
-        reuseaddr, set_reuseaddr(reuseaddr: bool) = reuse_address, set_reuse_address,
-            "whether an address may be bound that was in use until recently, `SO_REUSEADDR`";
-        #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
-        reuseport, set_reuseport(reuseport: bool) = reuse_port, set_reuse_port,
-            "whether several sockets may be bound to one address, `SO_REUSEPORT`";
-        nodelay, set_nodelay(nodelay: bool) = tcp_nodelay, set_tcp_nodelay,
-            "whether small writes are sent at once, `TCP_NODELAY`";
-        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd"))]
-        tclass_v6, set_tclass_v6(tclass: u32) = tclass_v6, set_tclass_v6,
-            "the traffic class of packets of IPv6, `IPV6_TCLASS`";
-        #[cfg(not(any(target_os = "fuchsia", target_os = "redox", target_os = "solaris", target_os = "illumos", target_os = "haiku", target_os = "wasi")))]
-        tos_v4, set_tos_v4(tos: u32) = tos_v4, set_tos_v4,
-            "the type of service of packets of IPv4, `IP_TOS`";
+    /// Returns whether a connection that is idle is probed from time to time, `SO_KEEPALIVE`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn keepalive(&self) -> io::Result<bool> {
+        self.inner.keepalive()
+    }
+
+    /// Sets whether a connection that is idle is probed from time to time, `SO_KEEPALIVE`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_keepalive(&self, keepalive: bool) -> io::Result<()> {
+        self.inner.set_keepalive(keepalive)
+    }
+
+    /// Returns whether an address may be bound that was in use until recently,
+    /// `SO_REUSEADDR`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn reuseaddr(&self) -> io::Result<bool> {
+        self.inner.reuse_address()
+    }
+
+    /// Sets whether an address may be bound that was in use until recently, `SO_REUSEADDR`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_reuseaddr(&self, reuseaddr: bool) -> io::Result<()> {
+        self.inner.set_reuse_address(reuseaddr)
+    }
+
+    /// Returns whether several sockets may be bound to one address, `SO_REUSEPORT`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
+    pub fn reuseport(&self) -> io::Result<bool> {
+        self.inner.reuse_port()
+    }
+
+    /// Sets whether several sockets may be bound to one address, `SO_REUSEPORT`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
+    pub fn set_reuseport(&self, reuseport: bool) -> io::Result<()> {
+        self.inner.set_reuse_port(reuseport)
+    }
+
+    /// Returns whether small writes are sent at once, `TCP_NODELAY`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.inner.tcp_nodelay()
+    }
+
+    /// Sets whether small writes are sent at once, `TCP_NODELAY`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.inner.set_tcp_nodelay(nodelay)
+    }
+
+    /// Returns the traffic class of packets of IPv6, `IPV6_TCLASS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(any(
+        target_os = "android",
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "fuchsia",
+        target_os = "linux",
+        target_os = "macos",
+        target_os = "netbsd",
+        target_os = "openbsd"
+    ))]
+    pub fn tclass_v6(&self) -> io::Result<u32> {
+        self.inner.tclass_v6()
+    }
+
+    /// Sets the traffic class of packets of IPv6, `IPV6_TCLASS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(any(
+        target_os = "android",
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "fuchsia",
+        target_os = "linux",
+        target_os = "macos",
+        target_os = "netbsd",
+        target_os = "openbsd"
+    ))]
+    pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
+        self.inner.set_tclass_v6(tclass)
+    }
+
+    /// Returns the type of service of packets of IPv4, `IP_TOS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn tos_v4(&self) -> io::Result<u32> {
+        self.inner.tos_v4()
+    }
+
+    /// Sets the type of service of packets of IPv4, `IP_TOS`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
+        self.inner.set_tos_v4(tos)
     }
 
     /// Returns the type of service of IPv4 packets.

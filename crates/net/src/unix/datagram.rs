@@ -7,14 +7,13 @@ use std::os::unix::net;
 use std::path::Path;
 use std::task::{Context, Poll};
 
-use blitz_io_aio::{Interest, ReadBuf, Ready};
+use blitz_io_aio::{BufResult, Interest, IoBuf, IoBufMut, ReadBuf, Ready};
 use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 
 use super::SocketAddr;
-use crate::buf::{receive_buf, receive_read_buf};
-use crate::methods::{descriptors, readiness};
-use crate::methods_datagram::{datagrams, datagrams_from};
+use crate::descriptors::descriptors;
+use crate::{buf, datagram, source};
 
 /// A Unix datagram socket. No datagram is lost, and their order is kept.
 ///
@@ -125,22 +124,331 @@ impl UnixDatagram {
         self.io.connect(path)
     }
 
-    readiness!(poll_recv_ready, poll_send_ready);
-    datagrams!();
-    datagrams_from!(SocketAddr);
-
-    fn receive_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let (n, addr) = self.io.recv_from(buf)?;
-        Ok((n, SocketAddr(addr)))
+    /// Waits until the socket is ready for any of `interest`.
+    ///
+    /// An operation may block even if the socket is reported ready: always use one of the
+    /// `try_` methods, which record that it would have blocked.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the socket stays ready.
+    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        source::ready(self.io.registration(), interest).await
     }
 
-    /// Sends a datagram to the socket at a path. Returns the number of bytes.
+    /// Waits until the socket is readable.
     ///
-    /// Cancel safe: when the future is dropped, nothing has been sent.
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the socket stays readable.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.ready(Interest::READABLE).await?;
+        Ok(())
+    }
+
+    /// Waits until the socket is writable.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the socket stays writable.
+    pub async fn writable(&self) -> io::Result<()> {
+        self.ready(Interest::WRITABLE).await?;
+        Ok(())
+    }
+
+    /// Waits until the socket is readable. Only the waker of the last call is woken; any number of
+    /// tasks may wait with [`readable`](Self::readable).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        source::poll_ready(self.io.registration(), cx, Direction::Read)
+    }
+
+    /// Waits until the socket is writable. Only the waker of the last call is woken; any number of
+    /// tasks may wait with [`writable`](Self::writable).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        source::poll_ready(self.io.registration(), cx, Direction::Write)
+    }
+
+    /// Tries an operation on the socket once, if it is ready for `interest`.
+    ///
+    /// `f` must be an operation on this socket that returns `WouldBlock` if it would
+    /// block. Then it is not called again before the next event.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of `f`, and `WouldBlock` if the socket is not ready.
+    pub fn try_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let mask = bits::of_interest(interest);
+        self.io.registration().try_io(mask, || self.io.try_io(f))
+    }
+
+    /// Tries an operation on the socket each time it is ready for `interest`, until the
+    /// operation does not block.
+    ///
+    /// `f` must be an operation on this socket that returns `WouldBlock` if it would block.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of `f` other than `WouldBlock`, and an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe if `f` is: the future waits only before it calls `f`.
+    pub async fn async_io<R>(
+        &self,
+        interest: Interest,
+        mut f: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let mask = bits::of_interest(interest);
+        self.io
+            .registration()
+            .async_io(mask, || self.io.try_io(&mut f))
+            .await
+    }
+
+    /// Sends a datagram to the address to which the socket is connected, and returns
+    /// the number of bytes.
     ///
     /// # Errors
     ///
     /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent.
+    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Write.mask(), || self.io.send(buf))).await
+    }
+
+    /// Sends a datagram to the address to which the socket is connected. Only the waker
+    /// of the last call is woken.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let registration = self.io.registration();
+        registration.poll_io(cx, Direction::Write, || self.io.send(buf))
+    }
+
+    /// Sends a datagram to the address to which the socket is connected, without
+    /// waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no room.
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Write.mask(), || self.io.send(buf))
+    }
+
+    /// Receives a datagram from the address to which the socket is connected, and
+    /// returns the number of bytes; bytes that do not fit into the buffer are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received.
+    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Read.mask(), || self.io.recv(buf))).await
+    }
+
+    /// Receives a datagram from the address to which the socket is connected. Only the
+    /// waker of the last call is woken.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        datagram::poll_recv(&self.io, cx, buf)
+    }
+
+    /// Receives a datagram from the address to which the socket is connected, without
+    /// waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Read.mask(), || self.io.recv(buf))
+    }
+
+    /// Receives a datagram into a buffer that grows or tracks how far it is filled,
+    /// like [`recv`](Self::recv).
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        datagram::recv_buf(&self.io, buf).await
+    }
+
+    /// Receives a datagram into a buffer that grows or tracks how far it is filled,
+    /// without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        datagram::try_recv_buf(&self.io, buf)
+    }
+
+    /// Sends the contents of a buffer, as one datagram, to the address to which the
+    /// socket is connected. The operation owns the buffer while it runs, and returns it
+    /// with the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
+    /// dropped with it.
+    pub async fn send_owned<B: IoBuf>(&self, buf: B) -> BufResult<usize, B> {
+        let result = self.send(buf::init(&buf)).await;
+        (result, buf)
+    }
+
+    /// Receives a datagram from the address to which the socket is connected. The
+    /// operation owns the buffer while it runs, and returns it with the number of
+    /// bytes; bytes that do not fit into [it](blitz_io_aio::IoBuf::bytes_total) are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
+    /// dropped with it.
+    pub async fn recv_owned<B: IoBufMut>(&self, buf: B) -> BufResult<usize, B> {
+        datagram::recv_owned(&self.io, buf).await
+    }
+
+    /// Receives a datagram from any sender. Returns the number of bytes and the address
+    /// of the sender; bytes that do not fit into the buffer are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received.
+    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let (n, addr) = datagram::recv_from(&self.io, buf).await?;
+        Ok((n, SocketAddr(addr)))
+    }
+
+    /// Receives a datagram from any sender. Only the waker of the last call is woken.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        datagram::poll_recv_from(&self.io, cx, buf).map_ok(SocketAddr)
+    }
+
+    /// Receives a datagram from any sender, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let (n, addr) = datagram::try_recv_from(&self.io, buf)?;
+        Ok((n, SocketAddr(addr)))
+    }
+
+    /// Receives a datagram from any sender into a buffer that grows or tracks how far
+    /// it is filled, like [`recv_from`](Self::recv_from).
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
+        let (n, addr) = datagram::recv_buf_from(&self.io, buf).await?;
+        Ok((n, SocketAddr(addr)))
+    }
+
+    /// Receives a datagram from any sender into a buffer that grows or tracks how far
+    /// it is filled, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
+    pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
+        let (n, addr) = datagram::try_recv_buf_from(&self.io, buf)?;
+        Ok((n, SocketAddr(addr)))
+    }
+
+    /// Receives a datagram from any sender. The operation owns the buffer while it
+    /// runs, and returns it with the number of bytes and the address of the sender;
+    /// bytes that do not fit into [it](blitz_io_aio::IoBuf::bytes_total) are lost.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
+    /// dropped with it.
+    pub async fn recv_from_owned<B: IoBufMut>(&self, buf: B) -> BufResult<(usize, SocketAddr), B> {
+        let (result, buf) = datagram::recv_from_owned(&self.io, buf).await;
+        (result.map(|(n, addr)| (n, SocketAddr(addr))), buf)
+    }
+
+    /// Sends a datagram to the socket at a path. Returns the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent.
     pub async fn send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
         let send = || self.io.send_to(buf, target.as_ref());
         let registration = self.io.registration();
@@ -150,18 +458,20 @@ impl UnixDatagram {
     /// Sends the contents of a buffer, as one datagram, to the socket at a path. The
     /// operation owns the buffer while it runs, and returns it with the number of bytes.
     ///
-    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is dropped
-    /// with it.
-    ///
     /// # Errors
     ///
     /// Returns the system's errors.
-    pub async fn send_to_owned<B: blitz_io_aio::IoBuf, P: AsRef<Path>>(
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
+    /// dropped with it.
+    pub async fn send_to_owned<B: IoBuf, P: AsRef<Path>>(
         &self,
         buf: B,
         target: P,
-    ) -> blitz_io_aio::BufResult<usize, B> {
-        let result = self.send_to(crate::buf::init(&buf), target).await;
+    ) -> BufResult<usize, B> {
+        let result = self.send_to(buf::init(&buf), target).await;
         (result, buf)
     }
 

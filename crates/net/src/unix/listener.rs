@@ -10,7 +10,7 @@ use blitz_io_driver::{Direction, PollEvented};
 
 use super::SocketAddr;
 use super::stream::UnixStream;
-use crate::methods::descriptors;
+use crate::descriptors::descriptors;
 
 /// A Unix socket that accepts connections.
 ///
@@ -117,12 +117,14 @@ impl UnixListener {
 
     /// Waits for a connection.
     ///
-    /// Cancel safe: no connection is lost when the future is dropped.
-    ///
     /// # Errors
     ///
     /// Returns the system's errors. Some, such as too many open files, recur at once, so
     /// wait a little before you call this again.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: no connection is lost when the future is dropped.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let accept = || self.io.accept();
         let registration = self.io.registration();

@@ -1,7 +1,7 @@
 //! Unix pipes, with and without a name.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -9,11 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, foreign_traits};
-use blitz_io_driver::{Direction, PollEvented, bits};
+use blitz_io_driver::{Direction, PollEvented};
 use bytes::BufMut;
 
-use crate::buf::receive_buf;
-use crate::methods::{try_read, try_write};
+use crate::{source, stream};
 
 /// Creates a pipe without a name.
 ///
@@ -148,179 +147,184 @@ impl Default for OpenOptions {
     }
 }
 
-/// Defines what both ends share.
-macro_rules! end {
-    ($end:ident, $access:ident, $direction:ident, $interest:expr, $refusal:literal, $waits:ident, $polls:ident, $verb:literal) => {
-        impl $end {
-            #[track_caller]
-            fn new(pipe: mio::unix::pipe::$end) -> io::Result<Self> {
-                let io = PollEvented::with_interest(pipe, $interest)?;
-                Ok(Self { io })
-            }
-
-            /// Takes over a file that is a pipe, and sets it to non-blocking mode.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors, and `InvalidInput` if the file is not a pipe,
-            /// or was opened for the other direction.
-            ///
-            /// # Panics
-            ///
-            /// Panics outside of a runtime, and in a runtime without I/O.
-            #[track_caller]
-            pub fn from_file(file: File) -> io::Result<Self> {
-                Self::from_owned_fd(file.into())
-            }
-
-            /// Takes over the descriptor of a pipe, and sets it to non-blocking mode.
-            ///
-            /// # Errors
-            ///
-            /// Same as for [`from_file`](Self::from_file).
-            ///
-            /// # Panics
-            ///
-            /// Panics outside of a runtime, and in a runtime without I/O.
-            #[track_caller]
-            pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Self> {
-                let file = File::from(owned_fd);
-                if !file.metadata()?.file_type().is_fifo() {
-                    return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a pipe"));
-                }
-                let flags = flags(file.as_fd())?;
-                let mode = flags & libc::O_ACCMODE;
-                if mode != libc::$access && mode != libc::O_RDWR {
-                    return Err(io::Error::new(io::ErrorKind::InvalidInput, $refusal));
-                }
-                if flags & libc::O_NONBLOCK == 0 {
-                    set_flags(file.as_fd(), flags | libc::O_NONBLOCK)?;
-                }
-                Self::from_file_unchecked(file)
-            }
-
-            /// Takes over a file that is a pipe, opened for this direction and in
-            /// non-blocking mode.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors.
-            ///
-            /// # Panics
-            ///
-            /// Panics outside of a runtime, and in a runtime without I/O.
-            #[track_caller]
-            pub fn from_file_unchecked(file: File) -> io::Result<Self> {
-                Self::from_owned_fd_unchecked(file.into())
-            }
-
-            /// Takes over the descriptor of a pipe, opened for this direction and in
-            /// non-blocking mode.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors.
-            ///
-            /// # Panics
-            ///
-            /// Panics outside of a runtime, and in a runtime without I/O.
-            #[track_caller]
-            pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
-                // SAFETY: this function owns the descriptor and gives up its ownership.
-                let pipe = unsafe { mio::unix::pipe::$end::from_raw_fd(owned_fd.into_raw_fd()) };
-                Self::new(pipe)
-            }
-
-            /// Waits until the pipe is ready for any of `interest`.
-            ///
-            /// Cancel safe.
-            ///
-            /// # Errors
-            ///
-            /// Returns an error if the runtime has ended.
-            pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-                let mask = bits::of_interest(interest);
-                let event = self.io.registration().wait(mask).await?;
-                Ok(bits::to_ready(event.bits))
-            }
-
-            #[doc = concat!("Waits until the pipe can be ", $verb, ".")]
-            ///
-            /// Cancel safe.
-            ///
-            /// # Errors
-            ///
-            /// Returns an error if the runtime has ended.
-            pub async fn $waits(&self) -> io::Result<()> {
-                self.ready($interest).await?;
-                Ok(())
-            }
-
-            #[doc = concat!("Waits until the pipe can be ", $verb, ". The waker of the last call is the one that is woken.")]
-            ///
-            /// # Errors
-            ///
-            /// Returns an error if the runtime has ended.
-            pub fn $polls(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                let registration = self.io.registration();
-                registration.poll_ready(cx, Direction::$direction).map_ok(|_| ())
-            }
-
-            /// Tries an operation on the pipe once, if it is ready. `f` returns
-            /// `WouldBlock` if it would block, and is then not called again before the next
-            /// event.
-            ///
-            /// # Errors
-            ///
-            /// Returns the errors of `f`, and `WouldBlock` if the pipe is not ready.
-            pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-                let registration = self.io.registration();
-                registration.try_io(Direction::$direction.mask(), f)
-            }
-
-            /// Converts it into a descriptor in blocking mode.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors.
-            pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
-                let fd = self.into_nonblocking_fd()?;
-                let flags = flags(fd.as_fd())?;
-                set_flags(fd.as_fd(), flags & !libc::O_NONBLOCK)?;
-                Ok(fd)
-            }
-
-            /// Converts it into a descriptor in non-blocking mode.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors.
-            pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-                let pipe = self.io.into_inner()?;
-                // SAFETY: the pipe owned its descriptor, and has given up its ownership.
-                Ok(unsafe { OwnedFd::from_raw_fd(pipe.into_raw_fd()) })
-            }
-        }
-
-        impl AsRawFd for $end {
-            fn as_raw_fd(&self) -> std::os::fd::RawFd {
-                self.io.as_raw_fd()
-            }
-        }
-
-        impl AsFd for $end {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                // SAFETY: the pipe owns its descriptor and is borrowed for as long.
-                unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
-            }
-        }
-    };
-}
-
 /// The write end of a pipe.
 #[derive(Debug)]
 pub struct Sender {
     io: PollEvented<mio::unix::pipe::Sender>,
+}
+
+impl Sender {
+    #[track_caller]
+    fn new(pipe: mio::unix::pipe::Sender) -> io::Result<Self> {
+        let io = PollEvented::with_interest(pipe, Interest::WRITABLE)?;
+        Ok(Self { io })
+    }
+
+    /// Takes over a file that is a pipe, and sets it to non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `InvalidInput` if the file is not a pipe,
+    /// or was opened for the other direction.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_file(file: File) -> io::Result<Self> {
+        Self::from_owned_fd(file.into())
+    }
+
+    /// Takes over the descriptor of a pipe, and sets it to non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`from_file`](Self::from_file).
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Self> {
+        let refusal = "not in O_WRONLY or O_RDWR access mode";
+        Self::from_file_unchecked(nonblocking(owned_fd, libc::O_WRONLY, refusal)?)
+    }
+
+    /// Takes over a file that is a pipe, opened for this direction and in
+    /// non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_file_unchecked(file: File) -> io::Result<Self> {
+        Self::from_owned_fd_unchecked(file.into())
+    }
+
+    /// Takes over the descriptor of a pipe, opened for this direction and in
+    /// non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
+        // SAFETY: this function owns the descriptor and gives up its ownership.
+        let pipe = unsafe { mio::unix::pipe::Sender::from_raw_fd(owned_fd.into_raw_fd()) };
+        Self::new(pipe)
+    }
+
+    /// Waits until the pipe is ready for any of `interest`.
+    ///
+    /// An operation may block even if the pipe is reported ready: always use one of the
+    /// `try_` methods, which record that it would have blocked.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the pipe stays ready.
+    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        source::ready(self.io.registration(), interest).await
+    }
+
+    /// Waits until the pipe is writable.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the pipe stays writable.
+    pub async fn writable(&self) -> io::Result<()> {
+        self.ready(Interest::WRITABLE).await?;
+        Ok(())
+    }
+
+    /// Waits until the pipe is writable. Only the waker of the last call is woken; any number of
+    /// tasks may wait with [`writable`](Self::writable).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        source::poll_ready(self.io.registration(), cx, Direction::Write)
+    }
+
+    /// Tries an operation on the pipe once, if it is ready. `f` returns
+    /// `WouldBlock` if it would block, and is then not called again before the next
+    /// event.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of `f`, and `WouldBlock` if the pipe is not ready.
+    pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Write.mask(), f)
+    }
+
+    /// Writes as many bytes as there is room for, without waiting. Returns the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no room.
+    pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
+        stream::try_write(&self.io, buf)
+    }
+
+    /// Writes as many bytes of several buffers, in order, as there is room for, without
+    /// waiting. Returns the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is no room.
+    pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        stream::try_write_vectored(&self.io, bufs)
+    }
+
+    /// Converts it into a descriptor in blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
+        blocking(self.into_nonblocking_fd()?)
+    }
+
+    /// Converts it into a descriptor in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
+        let pipe = self.io.into_inner()?;
+        // SAFETY: the pipe owned its descriptor, and has given up its ownership.
+        Ok(unsafe { OwnedFd::from_raw_fd(pipe.into_raw_fd()) })
+    }
+}
+
+impl AsRawFd for Sender {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.io.as_raw_fd()
+    }
+}
+
+impl AsFd for Sender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the pipe owns its descriptor and is borrowed for as long.
+        unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
+    }
 }
 
 /// The read end of a pipe.
@@ -329,33 +333,190 @@ pub struct Receiver {
     io: PollEvented<mio::unix::pipe::Receiver>,
 }
 
-end!(
-    Sender,
-    O_WRONLY,
-    Write,
-    Interest::WRITABLE,
-    "not in O_WRONLY or O_RDWR access mode",
-    writable,
-    poll_write_ready,
-    "written"
-);
-end!(
-    Receiver,
-    O_RDONLY,
-    Read,
-    Interest::READABLE,
-    "not in O_RDONLY or O_RDWR access mode",
-    readable,
-    poll_read_ready,
-    "read"
-);
+impl Receiver {
+    #[track_caller]
+    fn new(pipe: mio::unix::pipe::Receiver) -> io::Result<Self> {
+        let io = PollEvented::with_interest(pipe, Interest::READABLE)?;
+        Ok(Self { io })
+    }
 
-impl Sender {
-    try_write!();
+    /// Takes over a file that is a pipe, and sets it to non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `InvalidInput` if the file is not a pipe,
+    /// or was opened for the other direction.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_file(file: File) -> io::Result<Self> {
+        Self::from_owned_fd(file.into())
+    }
+
+    /// Takes over the descriptor of a pipe, and sets it to non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`from_file`](Self::from_file).
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Self> {
+        let refusal = "not in O_RDONLY or O_RDWR access mode";
+        Self::from_file_unchecked(nonblocking(owned_fd, libc::O_RDONLY, refusal)?)
+    }
+
+    /// Takes over a file that is a pipe, opened for this direction and in
+    /// non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_file_unchecked(file: File) -> io::Result<Self> {
+        Self::from_owned_fd_unchecked(file.into())
+    }
+
+    /// Takes over the descriptor of a pipe, opened for this direction and in
+    /// non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
+        // SAFETY: this function owns the descriptor and gives up its ownership.
+        let pipe = unsafe { mio::unix::pipe::Receiver::from_raw_fd(owned_fd.into_raw_fd()) };
+        Self::new(pipe)
+    }
+
+    /// Waits until the pipe is ready for any of `interest`.
+    ///
+    /// An operation may block even if the pipe is reported ready: always use one of the
+    /// `try_` methods, which record that it would have blocked.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the pipe stays ready.
+    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        source::ready(self.io.registration(), interest).await
+    }
+
+    /// Waits until the pipe is readable.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the pipe stays readable.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.ready(Interest::READABLE).await?;
+        Ok(())
+    }
+
+    /// Waits until the pipe is readable. Only the waker of the last call is woken; any number of
+    /// tasks may wait with [`readable`](Self::readable).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime has ended.
+    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        source::poll_ready(self.io.registration(), cx, Direction::Read)
+    }
+
+    /// Tries an operation on the pipe once, if it is ready. `f` returns
+    /// `WouldBlock` if it would block, and is then not called again before the next
+    /// event.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of `f`, and `WouldBlock` if the pipe is not ready.
+    pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Read.mask(), f)
+    }
+
+    /// Reads the available bytes, without waiting. Returns the number of bytes: 0 at the end
+    /// of the stream, or if the buffer is empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
+    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        stream::try_read(&self.io, buf)
+    }
+
+    /// Reads the available bytes into several buffers, in order, without waiting. Returns the
+    /// number of bytes: 0 at the end of the stream, or if the buffers are empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
+    pub fn try_read_vectored(&self, bufs: &mut [io::IoSliceMut<'_>]) -> io::Result<usize> {
+        stream::try_read_vectored(&self.io, bufs)
+    }
+
+    /// Reads the available bytes into a buffer that grows or tracks how far it is filled,
+    /// without waiting. Returns the number of bytes: 0 at the end of the stream, or if the
+    /// buffer has no room.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
+    pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        stream::try_read_buf(&self.io, buf)
+    }
+
+    /// Converts it into a descriptor in blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
+        blocking(self.into_nonblocking_fd()?)
+    }
+
+    /// Converts it into a descriptor in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
+        let pipe = self.io.into_inner()?;
+        // SAFETY: the pipe owned its descriptor, and has given up its ownership.
+        Ok(unsafe { OwnedFd::from_raw_fd(pipe.into_raw_fd()) })
+    }
 }
 
-impl Receiver {
-    try_read!();
+impl AsRawFd for Receiver {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.io.as_raw_fd()
+    }
+}
+
+impl AsFd for Receiver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the pipe owns its descriptor and is borrowed for as long.
+        unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
+    }
 }
 
 impl AsyncRead for Receiver {
@@ -422,4 +583,29 @@ fn set_flags(fd: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<()> {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// Sets the descriptor of a pipe to non-blocking mode, if it was opened with `access` or
+/// for both directions.
+fn nonblocking(fd: OwnedFd, access: libc::c_int, refusal: &'static str) -> io::Result<File> {
+    let file = File::from(fd);
+    if !file.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a pipe"));
+    }
+    let flags = flags(file.as_fd())?;
+    let mode = flags & libc::O_ACCMODE;
+    if mode != access && mode != libc::O_RDWR {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, refusal));
+    }
+    if flags & libc::O_NONBLOCK == 0 {
+        set_flags(file.as_fd(), flags | libc::O_NONBLOCK)?;
+    }
+    Ok(file)
+}
+
+/// Sets the descriptor of a pipe to blocking mode.
+fn blocking(fd: OwnedFd) -> io::Result<OwnedFd> {
+    let flags = flags(fd.as_fd())?;
+    set_flags(fd.as_fd(), flags & !libc::O_NONBLOCK)?;
+    Ok(fd)
 }

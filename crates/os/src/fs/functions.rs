@@ -6,110 +6,285 @@ use std::path::{Path, PathBuf};
 
 use crate::blocking::run;
 
-/// Defines functions of one path.
-macro_rules! of_a_path {
-    ($($(#[$doc:meta])* $name:ident($path:ident) -> $output:ty;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`std::fs::", stringify!($name), "`].")]
-        pub async fn $name(path: impl AsRef<Path>) -> io::Result<$output> {
-            let $path = path.as_ref().to_owned();
-            run(move || fs::$name($path)).await
-        }
-    )*};
+/// Returns the absolute path of a file, without links and without `.` and `..`.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::canonicalize`].
+///
+/// # Cancel safety
+///
+/// Cancel safe: the operation changes nothing.
+pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::canonicalize(path)).await
 }
 
-/// Defines functions of two paths.
-macro_rules! of_two_paths {
-    ($($(#[$doc:meta])* $name:ident($one:ident, $other:ident) -> $output:ty: $std:path;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($std), "`].")]
-        pub async fn $name(
-            $one: impl AsRef<Path>,
-            $other: impl AsRef<Path>,
-        ) -> io::Result<$output> {
-            let ($one, $other) = ($one.as_ref().to_owned(), $other.as_ref().to_owned());
-            run(move || $std($one, $other)).await
-        }
-    )*};
+/// Creates a directory. Its parent must exist.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::create_dir`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::create_dir(path)).await
 }
 
-of_a_path! {
-    /// Returns the absolute path of a file, without links and without `.` and `..`.
-    canonicalize(path) -> PathBuf;
-    /// Creates a directory. Its parent must exist.
-    create_dir(path) -> ();
-    /// Creates a directory, and its parents where they are missing.
-    create_dir_all(path) -> ();
-    /// Returns the metadata of a file: its size, its type, its times. Follows links.
-    metadata(path) -> Metadata;
-    /// Reads a whole file.
-    ///
-    /// ```
-    /// # #[blitz_io::main]
-    /// # async fn main() -> std::io::Result<()> {
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("file");
-    /// blitz_io::fs::write(&path, [1, 2, 3]).await?;
-    /// assert_eq!(blitz_io::fs::read(&path).await?, [1, 2, 3]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    read(path) -> Vec<u8>;
-    /// Returns the target of a symbolic link.
-    read_link(path) -> PathBuf;
-    /// Reads a whole file, which must be text in UTF-8.
-    ///
-    /// ```
-    /// # #[blitz_io::main]
-    /// # async fn main() -> std::io::Result<()> {
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("file");
-    /// blitz_io::fs::write(&path, "text").await?;
-    /// assert_eq!(blitz_io::fs::read_to_string(&path).await?, "text");
-    /// # Ok(())
-    /// # }
-    /// ```
-    read_to_string(path) -> String;
-    /// Removes an empty directory.
-    remove_dir(path) -> ();
-    /// Removes a directory and everything in it. Does not follow links. Be careful!
-    remove_dir_all(path) -> ();
-    /// Removes a file.
-    remove_file(path) -> ();
-    /// Returns the metadata of a file, or of the link itself if it is one.
-    symlink_metadata(path) -> Metadata;
+/// Creates a directory, and its parents where they are missing.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::create_dir_all`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::create_dir_all(path)).await
 }
 
-of_two_paths! {
-    /// Copies the contents of a file, and its permissions, to another path, and returns the
-    /// number of bytes copied. An existing file is replaced.
-    copy(from, to) -> u64: fs::copy;
-    /// Creates another name for a file.
-    hard_link(original, link) -> (): fs::hard_link;
-    /// Renames a file or a directory. An existing file of the new name is replaced.
-    ///
-    /// Both paths must be on the same file system.
-    rename(from, to) -> (): fs::rename;
+/// Returns the metadata of a file: its size, its type, its times. Follows links.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::metadata`].
+///
+/// # Cancel safety
+///
+/// Cancel safe: the operation changes nothing.
+pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::metadata(path)).await
 }
 
+/// Reads a whole file.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::read`].
+///
+/// # Cancel safety
+///
+/// Cancel safe: the operation changes nothing.
+///
+/// # Examples
+///
+/// ```
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("file");
+/// blitz_io::fs::write(&path, [1, 2, 3]).await?;
+/// assert_eq!(blitz_io::fs::read(&path).await?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::read(path)).await
+}
+
+/// Returns the target of a symbolic link.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::read_link`].
+///
+/// # Cancel safety
+///
+/// Cancel safe: the operation changes nothing.
+pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::read_link(path)).await
+}
+
+/// Reads a whole file, which must be text in UTF-8.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::read_to_string`].
+///
+/// # Cancel safety
+///
+/// Cancel safe: the operation changes nothing.
+///
+/// # Examples
+///
+/// ```
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("file");
+/// blitz_io::fs::write(&path, "text").await?;
+/// assert_eq!(blitz_io::fs::read_to_string(&path).await?, "text");
+/// # Ok(())
+/// # }
+/// ```
+pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::read_to_string(path)).await
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::remove_dir`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::remove_dir(path)).await
+}
+
+/// Removes a directory and everything in it. Does not follow links. Be careful!
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::remove_dir_all`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::remove_dir_all(path)).await
+}
+
+/// Removes a file.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::remove_file`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::remove_file(path)).await
+}
+
+/// Returns the metadata of a file, or of the link itself if it is one.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::symlink_metadata`].
+///
+/// # Cancel safety
+///
+/// Cancel safe: the operation changes nothing.
+pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
+    let path = path.as_ref().to_owned();
+    run(move || fs::symlink_metadata(path)).await
+}
+
+/// Copies the contents of a file, and its permissions, to another path, and returns the
+/// number of bytes copied. An existing file is replaced.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::copy`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
+    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+    run(move || fs::copy(from, to)).await
+}
+
+/// Creates another name for a file.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::hard_link`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    run(move || fs::hard_link(original, link)).await
+}
+
+/// Renames a file or a directory. An existing file of the new name is replaced.
+///
+/// Both paths must be on the same file system.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::fs::rename`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+    run(move || fs::rename(from, to)).await
+}
+
+/// Creates a symbolic link.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::os::unix::fs::symlink`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
 #[cfg(unix)]
-of_two_paths! {
-    /// Creates a symbolic link.
-    symlink(original, link) -> (): std::os::unix::fs::symlink;
+pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    run(move || std::os::unix::fs::symlink(original, link)).await
 }
 
+/// Creates a symbolic link to a directory.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::os::windows::fs::symlink_dir`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
 #[cfg(windows)]
-of_two_paths! {
-    /// Creates a symbolic link to a directory.
-    symlink_dir(original, link) -> (): std::os::windows::fs::symlink_dir;
-    /// Creates a symbolic link to a file.
-    symlink_file(original, link) -> (): std::os::windows::fs::symlink_file;
+pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    run(move || std::os::windows::fs::symlink_dir(original, link)).await
+}
+
+/// Creates a symbolic link to a file.
+///
+/// # Errors
+///
+/// Returns the errors of [`std::os::windows::fs::symlink_file`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+#[cfg(windows)]
+pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    run(move || std::os::windows::fs::symlink_file(original, link)).await
 }
 
 /// Changes the permissions of a file or a directory.
@@ -117,6 +292,11 @@ of_two_paths! {
 /// # Errors
 ///
 /// Returns the errors of [`std::fs::set_permissions`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
 pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || fs::set_permissions(path, perm)).await
@@ -126,7 +306,11 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
 ///
 /// # Errors
 ///
-/// Returns the errors of [`Path::try_exists`]: if it cannot be determined.
+/// Returns the errors of [`Path::try_exists`], if the system does not say.
+///
+/// # Cancel safety
+///
+/// Cancel safe: the operation changes nothing.
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref().to_owned();
     run(move || path.try_exists()).await
@@ -140,6 +324,13 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// # Errors
 ///
 /// Returns the errors of [`std::fs::write`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe: a future that is dropped does not stop an operation that a thread has
+/// begun.
+///
+/// # Examples
 ///
 /// ```
 /// # #[blitz_io::main]

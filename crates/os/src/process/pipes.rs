@@ -10,99 +10,200 @@ use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, foreign_traits};
 use blitz_io_driver::PollEvented;
 use mio::unix::pipe;
 
-macro_rules! pipe_of_a_child {
-    ($(#[$doc:meta])* $type:ident, $end:ident, $interest:ident) => {
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $type {
-            pipe: PollEvented<pipe::$end>,
-        }
-
-        impl $type {
-            /// Creates a pipe from that of the standard library.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors.
-            ///
-            /// # Panics
-            ///
-            /// Panics outside of a runtime, and in a runtime without I/O.
-            #[track_caller]
-            pub fn from_std(inner: std::process::$type) -> io::Result<Self> {
-                let pipe = pipe::$end::from(inner);
-                pipe.set_nonblocking(true)?;
-                PollEvented::with_interest(pipe, Interest::$interest).map(|pipe| Self { pipe })
-            }
-
-            /// Returns the descriptor, on which operations block again.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors.
-            pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
-                let pipe = self.pipe.into_inner()?;
-                pipe.set_nonblocking(false)?;
-                Ok(pipe.into())
-            }
-        }
-
-        impl AsRawFd for $type {
-            fn as_raw_fd(&self) -> RawFd {
-                self.pipe.as_raw_fd()
-            }
-        }
-
-        impl AsFd for $type {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                self.pipe.as_fd()
-            }
-        }
-
-        /// Converts the pipe into a standard stream of another child.
-        impl TryFrom<$type> for Stdio {
-            type Error = io::Error;
-
-            fn try_from(pipe: $type) -> io::Result<Self> {
-                pipe.into_owned_fd().map(Self::from)
-            }
-        }
-    };
+/// The pipe to the standard input of a child. Dropping it ends the input.
+#[derive(Debug)]
+pub struct ChildStdin {
+    pipe: PollEvented<pipe::Sender>,
 }
 
-macro_rules! readable {
-    ($type:ident) => {
-        impl AsyncRead for $type {
-            fn poll_read(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                buf: &mut ReadBuf<'_>,
-            ) -> Poll<io::Result<()>> {
-                // SAFETY: a read of the system only writes to its buffer, and returns how
-                // much.
-                unsafe { self.pipe.poll_read(cx, buf) }
-            }
-        }
+impl ChildStdin {
+    /// Creates a pipe from that of the standard library.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_std(inner: std::process::ChildStdin) -> io::Result<Self> {
+        let pipe = pipe::Sender::from(inner);
+        pipe.set_nonblocking(true)?;
+        PollEvented::with_interest(pipe, Interest::WRITABLE).map(|pipe| Self { pipe })
+    }
 
-        foreign_traits!([] $type: read);
-    };
+    /// Returns the descriptor, on which operations block again.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
+        let pipe = self.pipe.into_inner()?;
+        pipe.set_nonblocking(false)?;
+        Ok(pipe.into())
+    }
 }
 
-pipe_of_a_child!(
-    /// The pipe to the standard input of a child. Dropping it ends the input.
-    ChildStdin, Sender, WRITABLE
-);
-pipe_of_a_child!(
-    /// The pipe from the standard output of a child.
-    ChildStdout, Receiver, READABLE
-);
-pipe_of_a_child!(
-    /// The pipe from the standard error of a child.
-    ChildStderr, Receiver, READABLE
-);
+impl AsRawFd for ChildStdin {
+    fn as_raw_fd(&self) -> RawFd {
+        self.pipe.as_raw_fd()
+    }
+}
 
-readable!(ChildStdout);
-readable!(ChildStderr);
+impl AsFd for ChildStdin {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+/// Converts the pipe into a standard stream of another child.
+impl TryFrom<ChildStdin> for Stdio {
+    type Error = io::Error;
+
+    fn try_from(pipe: ChildStdin) -> io::Result<Self> {
+        pipe.into_owned_fd().map(Self::from)
+    }
+}
+
+/// The pipe from the standard output of a child.
+#[derive(Debug)]
+pub struct ChildStdout {
+    pipe: PollEvented<pipe::Receiver>,
+}
+
+impl ChildStdout {
+    /// Creates a pipe from that of the standard library.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_std(inner: std::process::ChildStdout) -> io::Result<Self> {
+        let pipe = pipe::Receiver::from(inner);
+        pipe.set_nonblocking(true)?;
+        PollEvented::with_interest(pipe, Interest::READABLE).map(|pipe| Self { pipe })
+    }
+
+    /// Returns the descriptor, on which operations block again.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
+        let pipe = self.pipe.into_inner()?;
+        pipe.set_nonblocking(false)?;
+        Ok(pipe.into())
+    }
+}
+
+impl AsRawFd for ChildStdout {
+    fn as_raw_fd(&self) -> RawFd {
+        self.pipe.as_raw_fd()
+    }
+}
+
+impl AsFd for ChildStdout {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+/// Converts the pipe into a standard stream of another child.
+impl TryFrom<ChildStdout> for Stdio {
+    type Error = io::Error;
+
+    fn try_from(pipe: ChildStdout) -> io::Result<Self> {
+        pipe.into_owned_fd().map(Self::from)
+    }
+}
+
+/// The pipe from the standard error of a child.
+#[derive(Debug)]
+pub struct ChildStderr {
+    pipe: PollEvented<pipe::Receiver>,
+}
+
+impl ChildStderr {
+    /// Creates a pipe from that of the standard library.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime, and in a runtime without I/O.
+    #[track_caller]
+    pub fn from_std(inner: std::process::ChildStderr) -> io::Result<Self> {
+        let pipe = pipe::Receiver::from(inner);
+        pipe.set_nonblocking(true)?;
+        PollEvented::with_interest(pipe, Interest::READABLE).map(|pipe| Self { pipe })
+    }
+
+    /// Returns the descriptor, on which operations block again.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
+        let pipe = self.pipe.into_inner()?;
+        pipe.set_nonblocking(false)?;
+        Ok(pipe.into())
+    }
+}
+
+impl AsRawFd for ChildStderr {
+    fn as_raw_fd(&self) -> RawFd {
+        self.pipe.as_raw_fd()
+    }
+}
+
+impl AsFd for ChildStderr {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+/// Converts the pipe into a standard stream of another child.
+impl TryFrom<ChildStderr> for Stdio {
+    type Error = io::Error;
+
+    fn try_from(pipe: ChildStderr) -> io::Result<Self> {
+        pipe.into_owned_fd().map(Self::from)
+    }
+}
+
+impl AsyncRead for ChildStdout {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // SAFETY: a read of the system only writes to its buffer, and returns how
+        // much.
+        unsafe { self.pipe.poll_read(cx, buf) }
+    }
+}
+
+foreign_traits!([] ChildStdout: read);
+impl AsyncRead for ChildStderr {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // SAFETY: a read of the system only writes to its buffer, and returns how
+        // much.
+        unsafe { self.pipe.poll_read(cx, buf) }
+    }
+}
+
+foreign_traits!([] ChildStderr: read);
 
 impl AsyncWrite for ChildStdin {
     fn poll_write(

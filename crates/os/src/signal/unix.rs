@@ -27,16 +27,6 @@ use signal_hook_registry::SigId;
 #[derive(Debug, Clone, Copy, Hash, PartialEq, Eq)]
 pub struct SignalKind(libc::c_int);
 
-macro_rules! kinds {
-    ($($(#[$attribute:meta])* $name:ident: $signal:ident, $what:literal;)*) => {$(
-        #[doc = concat!("Returns `", stringify!($signal), "`: ", $what, ".")]
-        $(#[$attribute])*
-        pub const fn $name() -> Self {
-            Self(libc::$signal)
-        }
-    )*};
-}
-
 impl SignalKind {
     /// Returns the signal with a number.
     pub const fn from_raw(signum: std::os::raw::c_int) -> Self {
@@ -48,27 +38,73 @@ impl SignalKind {
         self.0
     }
 
-    kinds! {
-        alarm: SIGALRM, "a timer of the process has ended. By default it ends the process";
-        child: SIGCHLD, "a child has ended, or has been stopped. By default it is ignored";
-        hangup: SIGHUP, "the terminal is gone; a daemon reads its settings again. By default it ends the process";
-        #[cfg(any(
-            target_os = "dragonfly",
-            target_os = "freebsd",
-            target_os = "macos",
-            target_os = "netbsd",
-            target_os = "openbsd",
-            target_os = "illumos"
-        ))]
-        info: SIGINFO, "somebody asks how far it is. By default it is ignored";
-        interrupt: SIGINT, "Ctrl-C. By default it ends the process";
-        io: SIGIO, "a descriptor is ready. By default it is ignored, or ends the process";
-        pipe: SIGPIPE, "a write into a pipe that nobody reads. Programs in Rust ignore it";
-        quit: SIGQUIT, "Ctrl-\\. By default it ends the process, with a core";
-        terminate: SIGTERM, "somebody asks the process to end. By default it does";
-        user_defined1: SIGUSR1, "what the program wants. By default it ends the process";
-        user_defined2: SIGUSR2, "what the program wants. By default it ends the process";
-        window_change: SIGWINCH, "the terminal has another size. By default it is ignored";
+    /// Returns `SIGALRM`: a timer of the process has ended. By default it ends the process.
+    pub const fn alarm() -> Self {
+        Self(libc::SIGALRM)
+    }
+
+    /// Returns `SIGCHLD`: a child has ended, or has been stopped. By default it is ignored.
+    pub const fn child() -> Self {
+        Self(libc::SIGCHLD)
+    }
+
+    /// Returns `SIGHUP`: the terminal has closed; a daemon reads its settings again. By default it
+    /// ends the process.
+    pub const fn hangup() -> Self {
+        Self(libc::SIGHUP)
+    }
+
+    /// Returns `SIGINFO`: a request for the status, Ctrl-T. By default it is ignored.
+    #[cfg(any(
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "macos",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "illumos"
+    ))]
+    pub const fn info() -> Self {
+        Self(libc::SIGINFO)
+    }
+
+    /// Returns `SIGINT`: Ctrl-C. By default it ends the process.
+    pub const fn interrupt() -> Self {
+        Self(libc::SIGINT)
+    }
+
+    /// Returns `SIGIO`: a descriptor is ready. By default it is ignored, or ends the process.
+    pub const fn io() -> Self {
+        Self(libc::SIGIO)
+    }
+
+    /// Returns `SIGPIPE`: a write into a pipe without a reader. Programs in Rust ignore it.
+    pub const fn pipe() -> Self {
+        Self(libc::SIGPIPE)
+    }
+
+    /// Returns `SIGQUIT`: Ctrl-\. By default it ends the process, with a core dump.
+    pub const fn quit() -> Self {
+        Self(libc::SIGQUIT)
+    }
+
+    /// Returns `SIGTERM`: a request to end the process. By default it does.
+    pub const fn terminate() -> Self {
+        Self(libc::SIGTERM)
+    }
+
+    /// Returns `SIGUSR1`: defined by the program. By default it ends the process.
+    pub const fn user_defined1() -> Self {
+        Self(libc::SIGUSR1)
+    }
+
+    /// Returns `SIGUSR2`: defined by the program. By default it ends the process.
+    pub const fn user_defined2() -> Self {
+        Self(libc::SIGUSR2)
+    }
+
+    /// Returns `SIGWINCH`: the terminal has another size. By default it is ignored.
+    pub const fn window_change() -> Self {
+        Self(libc::SIGWINCH)
     }
 }
 

@@ -128,76 +128,250 @@ unsafe extern "system" fn handler(event: u32) -> BOOL {
     1
 }
 
-macro_rules! events {
-    ($($(#[$doc:meta])* $listen:ident: $listener:ident, $event:ident, $name:literal;)*) => {$(
-        #[doc = concat!("A listener for ", $name, ": see [`", stringify!($listen), "`].")]
-        #[must_use = "listeners do nothing unless polled"]
-        #[derive(Debug)]
-        pub struct $listener(Listener);
+/// A listener for Ctrl-C: see [`ctrl_c`].
+#[must_use = "listeners do nothing unless polled"]
+#[derive(Debug)]
+pub struct CtrlC(Listener);
 
-        $(#[$doc])*
-        ///
-        /// It listens from now on, and needs no runtime. Any number of listeners may listen
-        /// for the same event. Once there are none any more, the system does its default
-        /// action again.
-        ///
-        /// # Errors
-        ///
-        /// Returns the system's errors.
-        ///
-        /// ```no_run
-        #[doc = concat!("use blitz_io::signal::windows::", stringify!($listen), ";")]
-        ///
-        /// # #[blitz_io::main]
-        /// # async fn main() -> std::io::Result<()> {
-        #[doc = concat!("let mut listener = ", stringify!($listen), "()?;")]
-        /// listener.recv().await;
-        /// println!("it has come");
-        /// # Ok(())
-        /// # }
-        /// ```
-        pub fn $listen() -> io::Result<$listener> {
-            Listener::new($event).map($listener)
-        }
-
-        impl $listener {
-            /// Waits for the next event. Several events since the last call count as one.
-            /// It never returns `None`.
-            ///
-            /// # Cancel safety
-            ///
-            /// Cancel safe: a future that is dropped before it is ready has taken no event.
-            pub async fn recv(&mut self) -> Option<()> {
-                std::future::poll_fn(|cx| self.poll_recv(cx)).await
-            }
-
-            /// Attempts to receive the next event.
-            ///
-            /// Only the waker of the last call is woken.
-            pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-                self.0.poll_recv(cx).map(Some)
-            }
-        }
-    )*};
+/// Listens for Ctrl-C.
+///
+/// It listens from now on, and needs no runtime. Any number of listeners may listen for the
+/// same event. Once none is left, the system does its default action again.
+///
+/// # Errors
+///
+/// Returns the system's errors.
+///
+/// # Examples
+///
+/// ```no_run
+/// use blitz_io::signal::windows::ctrl_c;
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut listener = ctrl_c()?;
+/// listener.recv().await;
+/// println!("it has come");
+/// # Ok(())
+/// # }
+/// ```
+pub fn ctrl_c() -> io::Result<CtrlC> {
+    Listener::new(CTRL_C_EVENT).map(CtrlC)
 }
 
-events! {
-    /// Listens for Ctrl-C.
-    ctrl_c: CtrlC, CTRL_C_EVENT, "Ctrl-C";
-    /// Listens for Ctrl-Break.
-    ctrl_break: CtrlBreak, CTRL_BREAK_EVENT, "Ctrl-Break";
-    /// Listens for the closing of the console window.
+impl CtrlC {
+    /// Waits for the next event. Several events since the last call count as one. Never
+    /// returns `None`.
     ///
-    /// The system ends the process some seconds after the event, whatever the program does.
-    ctrl_close: CtrlClose, CTRL_CLOSE_EVENT, "the end of the console's window";
-    /// Listens for the end of a user's session, which is reported only to services.
+    /// # Cancel safety
     ///
-    /// The system ends the process some seconds after the event, whatever the program does.
-    ctrl_logoff: CtrlLogoff, CTRL_LOGOFF_EVENT, "the end of a user's session";
-    /// Listens for the shutdown of the system, which is reported only to services.
+    /// Cancel safe: a future that is dropped before it is ready has taken no event.
+    pub async fn recv(&mut self) -> Option<()> {
+        std::future::poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// Attempts to receive the next event. Only the waker of the last call is woken.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        self.0.poll_recv(cx).map(Some)
+    }
+}
+
+/// A listener for Ctrl-Break: see [`ctrl_break`].
+#[must_use = "listeners do nothing unless polled"]
+#[derive(Debug)]
+pub struct CtrlBreak(Listener);
+
+/// Listens for Ctrl-Break.
+///
+/// It listens from now on, and needs no runtime. Any number of listeners may listen for the
+/// same event. Once none is left, the system does its default action again.
+///
+/// # Errors
+///
+/// Returns the system's errors.
+///
+/// # Examples
+///
+/// ```no_run
+/// use blitz_io::signal::windows::ctrl_break;
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut listener = ctrl_break()?;
+/// listener.recv().await;
+/// println!("it has come");
+/// # Ok(())
+/// # }
+/// ```
+pub fn ctrl_break() -> io::Result<CtrlBreak> {
+    Listener::new(CTRL_BREAK_EVENT).map(CtrlBreak)
+}
+
+impl CtrlBreak {
+    /// Waits for the next event. Several events since the last call count as one. Never
+    /// returns `None`.
     ///
-    /// The system ends the process some seconds after the event, whatever the program does.
-    ctrl_shutdown: CtrlShutdown, CTRL_SHUTDOWN_EVENT, "the shutdown of the system";
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a future that is dropped before it is ready has taken no event.
+    pub async fn recv(&mut self) -> Option<()> {
+        std::future::poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// Attempts to receive the next event. Only the waker of the last call is woken.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        self.0.poll_recv(cx).map(Some)
+    }
+}
+
+/// A listener for the closing of the console window: see [`ctrl_close`].
+#[must_use = "listeners do nothing unless polled"]
+#[derive(Debug)]
+pub struct CtrlClose(Listener);
+
+/// Listens for the closing of the console window.
+///
+/// The system ends the process some seconds after the event, whatever the program does.
+///
+/// It listens from now on, and needs no runtime. Any number of listeners may listen for the
+/// same event. Once none is left, the system does its default action again.
+///
+/// # Errors
+///
+/// Returns the system's errors.
+///
+/// # Examples
+///
+/// ```no_run
+/// use blitz_io::signal::windows::ctrl_close;
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut listener = ctrl_close()?;
+/// listener.recv().await;
+/// println!("it has come");
+/// # Ok(())
+/// # }
+/// ```
+pub fn ctrl_close() -> io::Result<CtrlClose> {
+    Listener::new(CTRL_CLOSE_EVENT).map(CtrlClose)
+}
+
+impl CtrlClose {
+    /// Waits for the next event. Several events since the last call count as one. Never
+    /// returns `None`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a future that is dropped before it is ready has taken no event.
+    pub async fn recv(&mut self) -> Option<()> {
+        std::future::poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// Attempts to receive the next event. Only the waker of the last call is woken.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        self.0.poll_recv(cx).map(Some)
+    }
+}
+
+/// A listener for the end of a user's session: see [`ctrl_logoff`].
+#[must_use = "listeners do nothing unless polled"]
+#[derive(Debug)]
+pub struct CtrlLogoff(Listener);
+
+/// Listens for the end of a user's session, which is reported only to services.
+///
+/// The system ends the process some seconds after the event, whatever the program does.
+///
+/// It listens from now on, and needs no runtime. Any number of listeners may listen for the
+/// same event. Once none is left, the system does its default action again.
+///
+/// # Errors
+///
+/// Returns the system's errors.
+///
+/// # Examples
+///
+/// ```no_run
+/// use blitz_io::signal::windows::ctrl_logoff;
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut listener = ctrl_logoff()?;
+/// listener.recv().await;
+/// println!("it has come");
+/// # Ok(())
+/// # }
+/// ```
+pub fn ctrl_logoff() -> io::Result<CtrlLogoff> {
+    Listener::new(CTRL_LOGOFF_EVENT).map(CtrlLogoff)
+}
+
+impl CtrlLogoff {
+    /// Waits for the next event. Several events since the last call count as one. Never
+    /// returns `None`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a future that is dropped before it is ready has taken no event.
+    pub async fn recv(&mut self) -> Option<()> {
+        std::future::poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// Attempts to receive the next event. Only the waker of the last call is woken.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        self.0.poll_recv(cx).map(Some)
+    }
+}
+
+/// A listener for the shutdown of the system: see [`ctrl_shutdown`].
+#[must_use = "listeners do nothing unless polled"]
+#[derive(Debug)]
+pub struct CtrlShutdown(Listener);
+
+/// Listens for the shutdown of the system, which is reported only to services.
+///
+/// The system ends the process some seconds after the event, whatever the program does.
+///
+/// It listens from now on, and needs no runtime. Any number of listeners may listen for the
+/// same event. Once none is left, the system does its default action again.
+///
+/// # Errors
+///
+/// Returns the system's errors.
+///
+/// # Examples
+///
+/// ```no_run
+/// use blitz_io::signal::windows::ctrl_shutdown;
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut listener = ctrl_shutdown()?;
+/// listener.recv().await;
+/// println!("it has come");
+/// # Ok(())
+/// # }
+/// ```
+pub fn ctrl_shutdown() -> io::Result<CtrlShutdown> {
+    Listener::new(CTRL_SHUTDOWN_EVENT).map(CtrlShutdown)
+}
+
+impl CtrlShutdown {
+    /// Waits for the next event. Several events since the last call count as one. Never
+    /// returns `None`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a future that is dropped before it is ready has taken no event.
+    pub async fn recv(&mut self) -> Option<()> {
+        std::future::poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// Attempts to receive the next event. Only the waker of the last call is woken.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        self.0.poll_recv(cx).map(Some)
+    }
 }
 
 #[cfg(test)]

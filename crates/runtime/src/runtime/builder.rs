@@ -1,12 +1,9 @@
 //! `Builder`: the settings of a runtime.
 
 use std::fmt;
-use std::io;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{LocalOptions, LocalRuntime, Runtime, launch};
 use crate::config::{Config, UnhandledPanic};
 use crate::hooks::{Hooks, TaskMeta};
 use crate::metrics::HistogramConfiguration;
@@ -25,9 +22,8 @@ const THREAD_NAME: &str = if cfg!(feature = "_tokio_names") {
 } else {
     "blitz-worker"
 };
-const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
-/// Builds a [`Runtime`] with settings.
+/// Builds a [`Runtime`](super::Runtime) with settings.
 ///
 /// ```
 /// use blitz_io::runtime::Builder;
@@ -44,10 +40,12 @@ pub struct Builder {
     pub(super) kind: Kind,
     /// Whether the runtime stays on the thread that makes it.
     pub(super) is_local: bool,
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(super) inspect: bool,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
-    worker_threads: Option<usize>,
+    pub(super) worker_threads: Option<usize>,
     histogram: HistogramConfiguration,
     eager_driver_handoff: bool,
 }
@@ -75,7 +73,7 @@ macro_rules! hooks {
 
 impl Builder {
     /// Creates a builder for a runtime whose tasks run on the thread that calls
-    /// [`Runtime::block_on`].
+    /// [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -137,6 +135,8 @@ impl Builder {
             seed: None,
             worker_threads: None,
             is_local: false,
+            #[cfg(all(feature = "inspect", not(loom)))]
+            inspect: false,
             histogram: HistogramConfiguration::default(),
             eager_driver_handoff: false,
         }
@@ -327,6 +327,23 @@ impl Builder {
         self
     }
 
+    /// Opens the process's socket for `blitz why` when the runtime is built, as `BLITZ_INSPECT=1` in
+    /// the environment does. Only on Unix. If the socket cannot be opened, [`build`](Self::build)
+    /// fails.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// # #[cfg(feature = "inspect")]
+    /// let runtime = Builder::new_current_thread().inspect(true).build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub fn inspect(&mut self, enable: bool) -> &mut Self {
+        self.inspect = enable;
+        self
+    }
+
     /// Sets the size of the threads' stacks in bytes. By default that of
     /// [`std::thread`](mod@std::thread).
     pub fn thread_stack_size(&mut self, val: usize) -> &mut Self {
@@ -415,7 +432,7 @@ impl Builder {
     /// A thread of its own calls it, so it is called also when all workers are stalled. It looks
     /// eight times in `after`, and at least four times in a second. The function must not panic,
     /// and should not block: it is not called for other workers meanwhile. It is not called for the
-    /// future of [`Runtime::block_on`].
+    /// future of [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// A poll counts with all that happens in it:
     ///
@@ -576,81 +593,6 @@ impl Builder {
         self.histogram = configuration;
         self
     }
-
-    /// Builds a runtime that stays on this thread, and whose tasks need not be `Send`.
-    ///
-    /// # Errors
-    ///
-    /// None at present.
-    ///
-    /// # Panics
-    ///
-    /// When the builder is one for a multi-thread runtime.
-    ///
-    /// ```
-    /// use blitz_io::runtime::{Builder, LocalOptions};
-    ///
-    /// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
-    /// assert_eq!(runtime.block_on(runtime.spawn_local(async { 1 })).unwrap(), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[allow(clippy::needless_pass_by_value, reason = "as Tokio has it")]
-    pub fn build_local(&mut self, options: LocalOptions) -> io::Result<LocalRuntime> {
-        let _ = options;
-        assert!(
-            self.kind == Kind::CurrentThread,
-            "multi_thread is not supported for LocalRuntime"
-        );
-        self.is_local = true;
-        let runtime = self.build();
-        self.is_local = false;
-        runtime.map(LocalRuntime::from_runtime)
-    }
-
-    /// Builds the runtime.
-    ///
-    /// # Errors
-    ///
-    /// When the system refuses a thread.
-    ///
-    /// # Panics
-    ///
-    /// When `TOKIO_WORKER_THREADS` is needed and is not a number above 0.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    ///
-    /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    /// assert_eq!(runtime.block_on(async { "runs" }), "runs");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn build(&mut self) -> io::Result<Runtime> {
-        self.config.worker_threads = match self.kind {
-            Kind::CurrentThread => 1,
-            Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
-        };
-        launch::launch(self)
-    }
-}
-
-fn default_workers() -> usize {
-    let text = match std::env::var(WORKER_THREADS_VARIABLE) {
-        Ok(text) => text,
-        Err(std::env::VarError::NotPresent) => {
-            return std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        }
-        Err(std::env::VarError::NotUnicode(text)) => {
-            panic!("\"{WORKER_THREADS_VARIABLE}\" must be valid unicode, error: {text:?}")
-        }
-    };
-    let workers = text.parse().unwrap_or_else(|error| {
-        panic!("\"{WORKER_THREADS_VARIABLE}\" must be usize, error: {error}, value: {text}")
-    });
-    assert!(
-        workers > 0,
-        "\"{WORKER_THREADS_VARIABLE}\" cannot be set to 0"
-    );
-    workers
 }
 
 impl fmt::Debug for Builder {

@@ -5,13 +5,15 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use super::{Id, RuntimeMetrics};
+use super::Id;
 use crate::enter::{self, SetCurrent};
 use crate::errors::TryCurrentError;
 use crate::scheduler;
 use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_on;
 use crate::trace::{spawn_meta, traced};
+#[cfg(all(feature = "inspect", not(loom)))]
+use blitz_io_core::inspect::{Caller, Root};
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///
@@ -174,6 +176,8 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        #[cfg(all(feature = "inspect", not(loom)))]
+        let future = Root::blocking(future, Caller::here());
         self.block_on_traced(traced!(block_on(future)))
     }
 
@@ -227,21 +231,6 @@ impl Handle {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.inner.common().config.name.as_deref()
-    }
-
-    /// Returns the runtime's metrics.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    ///
-    /// let runtime = Builder::new_current_thread().build()?;
-    /// let _task = runtime.spawn(async {});
-    /// assert_eq!(runtime.handle().metrics().num_alive_tasks(), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[must_use]
-    pub fn metrics(&self) -> RuntimeMetrics {
-        RuntimeMetrics::new(self.clone())
     }
 }
 

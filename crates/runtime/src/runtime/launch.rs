@@ -1,6 +1,7 @@
 //! Starts a runtime from the settings of a builder.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use super::builder::{Builder, Kind};
@@ -18,8 +19,63 @@ use crate::time;
 use crate::timers::{Clock, Wheels};
 use blitz_io_core::ThreadId;
 
+const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
+
+impl Builder {
+    /// Builds the runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread.
+    ///
+    /// # Panics
+    ///
+    /// When `TOKIO_WORKER_THREADS` is needed and is not a number above 0.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    /// assert_eq!(runtime.block_on(async { "runs" }), "runs");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        self.config.worker_threads = match self.kind {
+            Kind::CurrentThread => 1,
+            Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
+        };
+        #[cfg(all(unix, feature = "inspect", not(loom)))]
+        if self.inspect {
+            blitz_io_inspect::serve()?;
+        } else {
+            blitz_io_inspect::serve_if_asked();
+        }
+        launch(self)
+    }
+}
+
+fn default_workers() -> usize {
+    let text = match std::env::var(WORKER_THREADS_VARIABLE) {
+        Ok(text) => text,
+        Err(std::env::VarError::NotPresent) => {
+            return std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        }
+        Err(std::env::VarError::NotUnicode(text)) => {
+            panic!("\"{WORKER_THREADS_VARIABLE}\" must be valid unicode, error: {text:?}")
+        }
+    };
+    let workers = text.parse().unwrap_or_else(|error| {
+        panic!("\"{WORKER_THREADS_VARIABLE}\" must be usize, error: {error}, value: {text}")
+    });
+    assert!(
+        workers > 0,
+        "\"{WORKER_THREADS_VARIABLE}\" cannot be set to 0"
+    );
+    workers
+}
+
 /// Starts the runtime that `builder` describes.
-pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
+fn launch(builder: &Builder) -> io::Result<Runtime> {
     time::install();
     let (common, pool) = (common(builder)?, pool(builder));
     let (scheduler, inner) = match builder.kind {

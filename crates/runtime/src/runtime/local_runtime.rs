@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
+use super::builder::Kind;
 use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
 use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_local_on;
@@ -51,10 +52,42 @@ pub struct LocalOptions {
     _phantom: PhantomData<*mut u8>,
 }
 
+impl Builder {
+    /// Builds a runtime that stays on this thread, and whose tasks need not be `Send`.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
+    ///
+    /// # Panics
+    ///
+    /// When the builder is one for a multi-thread runtime.
+    ///
+    /// ```
+    /// use blitz_io::runtime::{Builder, LocalOptions};
+    ///
+    /// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
+    /// assert_eq!(runtime.block_on(runtime.spawn_local(async { 1 })).unwrap(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[allow(clippy::needless_pass_by_value, reason = "as Tokio has it")]
+    pub fn build_local(&mut self, options: LocalOptions) -> io::Result<LocalRuntime> {
+        let _ = options;
+        assert!(
+            self.kind == Kind::CurrentThread,
+            "multi_thread is not supported for LocalRuntime"
+        );
+        self.is_local = true;
+        let runtime = self.build();
+        self.is_local = false;
+        runtime.map(LocalRuntime::from_runtime)
+    }
+}
+
 impl LocalRuntime {
     /// `runtime` is a current-thread one that knows this thread's id and has no other
     /// owner.
-    pub(super) fn from_runtime(runtime: Runtime) -> Self {
+    fn from_runtime(runtime: Runtime) -> Self {
         Self {
             runtime,
             _stays_here: PhantomData,

@@ -28,6 +28,23 @@ pub struct RuntimeMetrics {
     handle: Handle,
 }
 
+impl Handle {
+    /// Returns the runtime's metrics.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// let _task = runtime.spawn(async {});
+    /// assert_eq!(runtime.handle().metrics().num_alive_tasks(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn metrics(&self) -> RuntimeMetrics {
+        RuntimeMetrics::new(self.clone())
+    }
+}
+
 /// Defines methods that return a counter of a worker.
 macro_rules! worker_counts {
     ($($(#[$doc:meta])* $name:ident: $counter:ident;)*) => { $(

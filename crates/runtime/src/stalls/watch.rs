@@ -76,7 +76,7 @@ impl fmt::Debug for StalledWorker<'_> {
     }
 }
 
-/// What is known of a task from its spawn.
+/// The name and place that a task got when it was spawned.
 #[derive(Clone)]
 struct Spawned {
     name: Option<Box<str>>,

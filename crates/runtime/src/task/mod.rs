@@ -6,6 +6,8 @@ pub(crate) mod cancellation_token;
 pub mod coop;
 mod counted;
 mod current;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod inspected;
 pub mod join_set;
 mod local_set;
 pub(crate) mod raw;

@@ -70,6 +70,8 @@ where
     F::Output: 'static,
 {
     let id = handle.common().new_task(meta);
+    #[cfg(all(feature = "inspect", not(loom)))]
+    let future = super::inspected::inspected(future, id, meta);
     // SAFETY: as the caller promises.
     unsafe {
         if size_of::<F>() > BOX_ABOVE {

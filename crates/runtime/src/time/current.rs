@@ -2,9 +2,6 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::time::Duration;
-
-use blitz_io_core::timers::{self, Timer, Timers};
 
 use crate::context;
 use crate::errors::NO_RUNTIME;
@@ -64,22 +61,4 @@ pub(super) fn clock() -> Option<Arc<Clock>> {
 pub(super) fn turn_all() {
     let turn = |wheels: &Wheels| wheels.turn_all();
     _ = scheduler::with_current(|current| current.common().time.as_ref().map(turn));
-}
-
-/// The timers of the current runtime, for channels, which do not know the runtime.
-struct Current;
-
-impl Timers for Current {
-    fn assert_here(&self) {
-        wheel();
-    }
-
-    fn timer(&self, time: Duration) -> Timer {
-        Box::pin(super::sleep(time))
-    }
-}
-
-/// Makes channels use the timers of runtimes.
-pub(crate) fn install() {
-    timers::install(&Current);
 }

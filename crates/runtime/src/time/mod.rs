@@ -28,6 +28,7 @@
 mod clock;
 mod current;
 pub mod error;
+mod hook;
 mod instant;
 mod interval;
 mod sleep;
@@ -36,7 +37,7 @@ mod timeout;
 #[doc(no_inline)]
 pub use std::time::Duration;
 
-pub(crate) use self::current::install;
+pub(crate) use self::hook::install;
 pub use self::{
     clock::{advance, pause, resume},
     instant::Instant,

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Kind, Wait};
 use pin_project_lite::pin_project;
 
 use super::{Instant, clock, current, safe_delay};
@@ -94,6 +95,7 @@ pin_project! {
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Sleep {
         deadline: Instant,
+        record: Wait,
         #[pin]
         timer: Timer,
     }
@@ -108,6 +110,7 @@ impl Sleep {
         let when = ticks::of_deadline(deadline.into_std(), wheel.origin());
         Self {
             deadline,
+            record: Wait::new(Kind::Sleep, Caller::here()),
             timer: Timer::new(when, wheel, may_be_past),
         }
     }
@@ -196,12 +199,17 @@ impl Sleep {
         if self.as_mut().project().timer.may_be_past() {
             self.as_mut().ask_clock();
         }
-        let timer = self.project().timer;
-        timer.poll(cx.waker(), current::own_wheel).map(|result| {
-            if result.is_err() {
-                shutting_down();
-            }
-        })
+        let this = self.project();
+        let polled = this.timer.poll(cx.waker(), current::own_wheel);
+        let Poll::Ready(result) = polled else {
+            this.record.begin_with(0, cx.waker());
+            return Poll::Pending;
+        };
+        this.record.end();
+        if result.is_err() {
+            shutting_down();
+        }
+        Poll::Ready(())
     }
 }
 

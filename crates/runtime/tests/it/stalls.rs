@@ -64,7 +64,7 @@ fn a_blocked_worker_is_told_once_for_each_poll() {
         runtime.block_on(task).unwrap();
     }
     assert!(line > 0);
-    // Each poll was told of once.
+    // The handler was called once for each poll.
     drop(runtime);
     assert!(reports.try_recv().is_err());
 }

@@ -1,6 +1,6 @@
 //! Models of how tasks come to the thread that they are pinned to.
 //!
-//! The workers only sleep, and take what is in the inbox; how they do that is the code that ships.
+//! The workers only sleep and empty the inbox, with the code that ships.
 #![cfg(loom)]
 
 use std::mem::ManuallyDrop;

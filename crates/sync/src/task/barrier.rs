@@ -24,6 +24,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object, Wait};
 use blitz_io_core::spin::EventSpin;
 use blitz_io_core::{Node, WaitQueue};
 
@@ -55,6 +56,7 @@ pub struct Barrier {
     /// lock.
     arrived: Cell<usize>,
     waiters: WaitQueue,
+    object: Object,
 }
 
 // SAFETY: the count is used under the lock only.
@@ -94,6 +96,7 @@ impl Barrier {
                 n: if n == 0 { 1 } else { n },
                 arrived: Cell::new(0),
                 waiters: WaitQueue::new(),
+                object: Object::new(),
             }
         }
     }
@@ -118,8 +121,9 @@ impl Barrier {
     /// # });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn wait(&self) -> impl Future<Output = BarrierWaitResult> {
-        Arrival::new(self)
+        Arrival::new(self, Caller::here())
     }
 
     /// Waits as [`wait`](Barrier::wait) does, for a thread, which it blocks.
@@ -134,11 +138,12 @@ impl Barrier {
     /// });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn blocking_wait(&self) -> BarrierWaitResult {
         if self.n == 1 {
             return BarrierWaitResult(true);
         }
-        pin!(Arrival::new(self)).block()
+        pin!(Arrival::new(self, Caller::here())).block()
     }
 
     /// Counts an arrival. Whether it is the last of the round. Under the lock.
@@ -173,6 +178,12 @@ impl Barrier {
     }
 }
 
+impl Named for Barrier {
+    fn inspected(&self) -> &Object {
+        &self.object
+    }
+}
+
 impl fmt::Debug for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Barrier")
@@ -187,6 +198,8 @@ struct Arrival<'a> {
     barrier: &'a Barrier,
     progress: Progress,
     node: Node,
+    caller: Caller,
+    record: Wait,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -201,11 +214,13 @@ enum Progress {
 
 impl<'a> Arrival<'a> {
     #[inline]
-    fn new(barrier: &'a Barrier) -> Self {
+    fn new(barrier: &'a Barrier, caller: Caller) -> Self {
         Self {
             barrier,
             progress: Progress::New,
             node: Node::new(()),
+            caller,
+            record: Wait::new(Kind::Barrier, caller),
         }
     }
 
@@ -236,6 +251,8 @@ impl<'a> Arrival<'a> {
         }
         let mut spin = EventSpin::among(self.barrier.n);
         while !self.node.is_signalled() && spin.turn() {}
+        let object = &self.barrier.object;
+        let _waits = Blocking::new(Kind::ThreadBarrier, object, self.caller, false);
         self.barrier.waiters.sleep(&self.node, None);
         BarrierWaitResult(false)
     }
@@ -245,11 +262,19 @@ impl Future for Arrival<'_> {
     type Output = BarrierWaitResult;
 
     #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         if self.barrier.n == 1 {
             return Poll::Ready(BarrierWaitResult(true));
         }
-        self.poll_wait(context)
+        let polled = self.as_mut().poll_wait(context);
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        if polled.is_pending() {
+            this.record.begin(&this.barrier.object, context.waker());
+        } else {
+            this.record.end();
+        }
+        polled
     }
 }
 

@@ -2,11 +2,13 @@
 //! `permits.rs`: the lock is one permit.
 
 use std::cell::UnsafeCell;
+use std::future::Future;
 use std::sync::Arc;
 
 use super::permits::{Permits, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Kind, Named, Object};
 
 mod error;
 mod guard;
@@ -96,11 +98,15 @@ impl<T: ?Sized> Mutex<T> {
     /// assert_eq!(*mutex.lock().await, 2);
     /// # });
     /// ```
-    pub async fn lock(&self) -> MutexGuard<'_, T> {
-        if !self.permits.take_all_in_budget(1) {
-            never_closed(self.permits.wait(1).await);
+    #[track_caller]
+    pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
+        let caller = Caller::here();
+        async move {
+            if !self.permits.take_all_in_budget(1) {
+                never_closed(self.permits.wait(1, Kind::Mutex, caller).await);
+            }
+            MutexGuard::new(self)
         }
-        MutexGuard::new(self)
     }
 
     /// Locks as [`lock`](Mutex::lock) does, for a thread, which is blocked until
@@ -123,7 +129,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
         coop::assert_may_block();
-        self.acquire_blocking();
+        self.acquire_blocking(Caller::here());
         MutexGuard::new(self)
     }
 
@@ -144,7 +150,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         coop::assert_may_block();
-        self.acquire_blocking();
+        self.acquire_blocking(Caller::here());
         OwnedMutexGuard::new(self)
     }
 
@@ -166,11 +172,15 @@ impl<T: ?Sized> Mutex<T> {
     /// assert!(mutex.try_lock().is_ok());
     /// # });
     /// ```
-    pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        if !self.permits.take_all_in_budget(1) {
-            never_closed(self.permits.wait(1).await);
+    #[track_caller]
+    pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
+        let caller = Caller::here();
+        async move {
+            if !self.permits.take_all_in_budget(1) {
+                never_closed(self.permits.wait(1, Kind::Mutex, caller).await);
+            }
+            OwnedMutexGuard::new(self)
         }
-        OwnedMutexGuard::new(self)
     }
 
     /// Locks, if the lock is free and no task or thread waits for it.
@@ -252,9 +262,9 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    fn acquire_blocking(&self) {
+    fn acquire_blocking(&self, caller: Caller) {
         if !self.permits.take_all(1) {
-            never_closed(self.permits.wait_blocking(1));
+            never_closed(self.permits.wait_blocking(1, Kind::Mutex, caller));
         }
     }
 }
@@ -291,3 +301,9 @@ macro_rules! lock_traits {
 lock_traits!(Mutex, try_lock);
 
 pub(super) use lock_traits;
+
+impl<T> Named for Mutex<T> {
+    fn inspected(&self) -> &Object {
+        &self.permits.object
+    }
+}

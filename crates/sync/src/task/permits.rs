@@ -79,6 +79,7 @@ use super::adaptive_spin::AdaptiveSpin;
 use blitz_io_core::Panics;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::EventSpin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
 
@@ -107,6 +108,8 @@ const FEW: usize = MAX_PERMITS >> 16;
 pub struct Permits {
     word: AtomicUsize,
     queue: WaitQueue<Request>,
+    /// For reports: which task holds permits, and the name.
+    pub object: Object,
 }
 
 /// The request of a node: its need, and whether it has been served.
@@ -144,7 +147,7 @@ impl Permits {
         /// So many permits, at most [`MAX_PERMITS`].
         pub const fn new(permits: usize) -> Self {
             debug_assert!(permits <= MAX_PERMITS);
-            Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new() }
+            Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new(), object: Object::new() }
         }
     }
 
@@ -249,13 +252,14 @@ impl Permits {
 
     /// Waits until the caller has `n` permits. For a task that has found too few.
     #[inline]
-    pub fn wait(&self, n: usize) -> Acquire<'_> {
-        Acquire::new(self, n)
+    pub fn wait(&self, n: usize, kind: Kind, caller: Caller) -> Acquire<'_> {
+        Acquire::new(self, n, kind, caller)
     }
 
     /// The same for a thread.
     #[cold]
-    pub fn wait_blocking(&self, n: usize) -> Result<(), AcquireError> {
+    pub fn wait_blocking(&self, n: usize, kind: Kind, caller: Caller) -> Result<(), AcquireError> {
+        let _waits = Blocking::new(kind, &self.object, caller, false);
         let mut spin = EventSpin::new();
         // While others wait, trying cannot succeed.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {

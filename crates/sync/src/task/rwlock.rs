@@ -3,6 +3,7 @@
 //! writer all.
 
 use std::cell::UnsafeCell;
+use std::future::Future;
 use std::sync::Arc;
 
 use super::TryLockError;
@@ -10,6 +11,7 @@ use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Kind, Named, Object};
 
 mod owned_read;
 mod owned_write;
@@ -165,11 +167,15 @@ impl<T: ?Sized> RwLock<T> {
     /// assert!(lock.try_read().is_ok());
     /// # });
     /// ```
-    pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        if !self.permits.take_in_budget(1) {
-            never_closed(self.permits.wait(1).await);
+    #[track_caller]
+    pub fn read(&self) -> impl Future<Output = RwLockReadGuard<'_, T>> {
+        let caller = Caller::here();
+        async move {
+            if !self.permits.take_in_budget(1) {
+                never_closed(self.permits.wait(1, Kind::Read, caller).await);
+            }
+            RwLockReadGuard::new(self.one(), self.value.get())
         }
-        RwLockReadGuard::new(One::new(&self.permits), self.value.get())
     }
 
     /// Locks as [`read`](RwLock::read) does, for a thread, which is blocked until then.
@@ -190,9 +196,9 @@ impl<T: ?Sized> RwLock<T> {
     pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
         coop::assert_may_block();
         if self.permits.take(1) != Taken::Yes {
-            never_closed(self.permits.wait_blocking(1));
+            never_closed(self.permits.wait_blocking(1, Kind::Read, Caller::here()));
         }
-        RwLockReadGuard::new(One::new(&self.permits), self.value.get())
+        RwLockReadGuard::new(self.one(), self.value.get())
     }
 
     /// Locks as [`read`](RwLock::read) does, with a guard that keeps the lock alive.
@@ -210,11 +216,15 @@ impl<T: ?Sized> RwLock<T> {
     /// std::thread::spawn(move || assert_eq!(*reader, 1)).join().unwrap();
     /// # });
     /// ```
-    pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        if !self.permits.take_in_budget(1) {
-            never_closed(self.permits.wait(1).await);
+    #[track_caller]
+    pub fn read_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockReadGuard<T>> {
+        let caller = Caller::here();
+        async move {
+            if !self.permits.take_in_budget(1) {
+                never_closed(self.permits.wait(1, Kind::Read, caller).await);
+            }
+            OwnedRwLockReadGuard::of(self)
         }
-        OwnedRwLockReadGuard::of(self)
     }
 
     /// Locks for reading, if there is neither a writer nor a waiter.
@@ -236,7 +246,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.try_acquire_one()?;
-        let hold = One::new(&self.permits);
+        let hold = self.one();
         Ok(RwLockReadGuard::new(hold, self.value.get()))
     }
 
@@ -277,12 +287,16 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*lock.read().await, 2);
     /// # });
     /// ```
-    pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        let all = self.max_readers as usize;
-        if !self.permits.take_all_in_budget(all) {
-            never_closed(self.permits.wait(all).await);
+    #[track_caller]
+    pub fn write(&self) -> impl Future<Output = RwLockWriteGuard<'_, T>> {
+        let caller = Caller::here();
+        async move {
+            let all = self.max_readers as usize;
+            if !self.permits.take_all_in_budget(all) {
+                never_closed(self.permits.wait(all, Kind::Write, caller).await);
+            }
+            RwLockWriteGuard::new(self.all(), self.value.get())
         }
-        RwLockWriteGuard::new(self.all(), self.value.get())
     }
 
     /// Locks as [`write`](RwLock::write) does, for a thread, which is blocked until then.
@@ -306,7 +320,7 @@ impl<T: ?Sized> RwLock<T> {
         coop::assert_may_block();
         let all = self.max_readers as usize;
         if !self.permits.take_all(all) {
-            never_closed(self.permits.wait_blocking(all));
+            never_closed(self.permits.wait_blocking(all, Kind::Write, Caller::here()));
         }
         RwLockWriteGuard::new(self.all(), self.value.get())
     }
@@ -328,12 +342,16 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*lock.read().await, 2);
     /// # });
     /// ```
-    pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        let all = self.max_readers as usize;
-        if !self.permits.take_all_in_budget(all) {
-            never_closed(self.permits.wait(all).await);
+    #[track_caller]
+    pub fn write_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockWriteGuard<T>> {
+        let caller = Caller::here();
+        async move {
+            let all = self.max_readers as usize;
+            if !self.permits.take_all_in_budget(all) {
+                never_closed(self.permits.wait(all, Kind::Write, caller).await);
+            }
+            OwnedRwLockWriteGuard::of(self)
         }
-        OwnedRwLockWriteGuard::of(self)
     }
 
     /// Locks for writing, if there is neither reader, writer nor waiter.
@@ -406,9 +424,17 @@ impl<T: ?Sized> RwLock<T> {
         self.value.into_inner()
     }
 
+    /// The permit of a reader.
+    #[inline]
+    fn one(&self) -> One<'_> {
+        self.permits.object.acquired_shared();
+        One::new(&self.permits)
+    }
+
     /// The permits of a writer.
     #[inline]
     fn all(&self) -> All<'_> {
+        self.permits.object.acquired();
         All::new(&self.permits, self.max_readers)
     }
 
@@ -431,3 +457,9 @@ impl<T: ?Sized> RwLock<T> {
 }
 
 lock_traits!(RwLock, try_read);
+
+impl<T> Named for RwLock<T> {
+    fn inspected(&self) -> &Object {
+        &self.permits.object
+    }
+}

@@ -2,12 +2,14 @@
 //! first served. The work is done in `permits.rs`.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
 use super::permits::{MAX_PERMITS, Permits, Taken};
 use crate::semaphores::errors;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Kind, Named, Object};
 
 mod permit;
 
@@ -170,11 +172,15 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
-    pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        if !self.take_in_budget(1) {
-            self.permits.wait(1).await?;
+    #[track_caller]
+    pub fn acquire(&self) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
+        let caller = Caller::here();
+        async move {
+            if !self.take_in_budget(1) {
+                self.permits.wait(1, Kind::Semaphore, caller).await?;
+            }
+            Ok(self.permit(1))
         }
-        Ok(SemaphorePermit::new(self, 1))
     }
 
     /// Takes `n` permits at once; waits until there are as many.
@@ -202,11 +208,20 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
-    pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        if !self.take_in_budget(n as usize) {
-            self.permits.wait(n as usize).await?;
+    #[track_caller]
+    pub fn acquire_many(
+        &self,
+        n: u32,
+    ) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
+        let caller = Caller::here();
+        async move {
+            if !self.take_in_budget(n as usize) {
+                self.permits
+                    .wait(n as usize, Kind::Semaphore, caller)
+                    .await?;
+            }
+            Ok(self.permit(n as usize))
         }
-        Ok(SemaphorePermit::new(self, n as usize))
     }
 
     /// Takes one permit, if there is one and no task or thread waits.
@@ -226,7 +241,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_take(1)?;
-        Ok(SemaphorePermit::new(self, 1))
+        Ok(self.permit(1))
     }
 
     /// Takes `n` permits at once, if there are as many and no task or thread waits.
@@ -250,7 +265,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(SemaphorePermit::new(self, n as usize))
+        Ok(self.permit(n as usize))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, for a thread, which is blocked until then.
@@ -275,7 +290,7 @@ impl Semaphore {
     /// ```
     pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_blocking(1)?;
-        Ok(SemaphorePermit::new(self, 1))
+        Ok(self.permit(1))
     }
 
     /// Acquires as [`acquire_many`](Semaphore::acquire_many) does, for a thread, which is blocked
@@ -300,7 +315,7 @@ impl Semaphore {
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_blocking(n as usize)?;
-        Ok(SemaphorePermit::new(self, n as usize))
+        Ok(self.permit(n as usize))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, with a permit that keeps the semaphore
@@ -326,11 +341,17 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
-    pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        if !self.take_in_budget(1) {
-            self.permits.wait(1).await?;
+    #[track_caller]
+    pub fn acquire_owned(
+        self: Arc<Self>,
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
+        let caller = Caller::here();
+        async move {
+            if !self.take_in_budget(1) {
+                self.permits.wait(1, Kind::Semaphore, caller).await?;
+            }
+            Ok(self.owned_permit(1))
         }
-        Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
     /// Acquires as [`acquire_many`](Semaphore::acquire_many) does, with permits that keep the
@@ -360,14 +381,20 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
-    pub async fn acquire_many_owned(
+    #[track_caller]
+    pub fn acquire_many_owned(
         self: Arc<Self>,
         n: u32,
-    ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        if !self.take_in_budget(n as usize) {
-            self.permits.wait(n as usize).await?;
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
+        let caller = Caller::here();
+        async move {
+            if !self.take_in_budget(n as usize) {
+                self.permits
+                    .wait(n as usize, Kind::Semaphore, caller)
+                    .await?;
+            }
+            Ok(self.owned_permit(n as usize))
         }
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
     /// Tries as [`try_acquire`](Semaphore::try_acquire) does, with a permit that keeps the
@@ -389,7 +416,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_take(1)?;
-        Ok(OwnedSemaphorePermit::new(self, 1))
+        Ok(self.owned_permit(1))
     }
 
     /// Tries as [`try_acquire_many`](Semaphore::try_acquire_many) does, with permits that keep the
@@ -419,7 +446,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(self.owned_permit(n as usize))
     }
 
     /// Acquires as [`acquire_owned`](Semaphore::acquire_owned) does, for a thread, which is blocked
@@ -439,7 +466,7 @@ impl Semaphore {
     /// ```
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.take_blocking(1)?;
-        Ok(OwnedSemaphorePermit::new(self, 1))
+        Ok(self.owned_permit(1))
     }
 
     /// Acquires as [`acquire_many_owned`](Semaphore::acquire_many_owned) does, for a thread, which
@@ -468,7 +495,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.take_blocking(n as usize)?;
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(self.owned_permit(n as usize))
     }
 
     /// Ends all waiting, now and in future, with an error. Permits that are out
@@ -525,8 +552,24 @@ impl Semaphore {
         coop::assert_may_block();
         match self.try_take(n) {
             Ok(()) => Ok(()),
-            Err(_) => self.permits.wait_blocking(n),
+            Err(_) => self
+                .permits
+                .wait_blocking(n, Kind::Semaphore, Caller::here()),
         }
+    }
+
+    /// The guard of permits that have been taken.
+    #[inline]
+    fn permit(&self, n: usize) -> SemaphorePermit<'_> {
+        self.permits.object.acquired_movable();
+        SemaphorePermit::new(self, n)
+    }
+
+    /// The same with a guard that keeps the semaphore alive.
+    #[inline]
+    fn owned_permit(self: Arc<Self>, n: usize) -> OwnedSemaphorePermit {
+        self.permits.object.acquired_movable();
+        OwnedSemaphorePermit::new(self, n)
     }
 
     /// Returns the permits of a guard.
@@ -562,5 +605,11 @@ impl fmt::Debug for Count {
         f.debug_struct("Semaphore")
             .field("permits", &self.0)
             .finish()
+    }
+}
+
+impl Named for Semaphore {
+    fn inspected(&self) -> &Object {
+        &self.permits.object
     }
 }

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use super::mutex::raw_mutex;
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::{Exclusive, HELD};
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 
 /// The lock of a [`FairMutex`], for use with [`lock_api`].
-pub struct RawFairMutex(Exclusive);
+pub struct RawFairMutex(Exclusive, Object);
 
 /// A [`Mutex`](super::Mutex) whose every release is fair.
 ///

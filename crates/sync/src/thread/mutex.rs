@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::{Exclusive, HELD};
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 
 /// The lock without the value, the base of [`Mutex`], for use with [`lock_api`].
 ///
 /// A release looks at the lock after it has freed it. So, as for any method, the lock must live
 /// until `unlock` has returned: unsafe code must not free it merely because it could be locked.
-pub struct RawMutex(pub(crate) Exclusive);
+pub struct RawMutex(pub(crate) Exclusive, Object);
 
 /// A mutual exclusion lock.
 ///
@@ -60,22 +61,32 @@ macro_rules! raw_mutex {
         // every way to take the lock is an acquire of it.
         unsafe impl lock_api::RawMutex for $raw {
             #[allow(clippy::declare_interior_mutable_const)]
-            const INIT: Self = Self(Exclusive::new());
+            const INIT: Self = Self(Exclusive::new(), Object::new());
 
             type GuardMarker = super::GuardMarker;
 
             #[inline]
+            #[track_caller]
             fn lock(&self) {
-                self.0.lock(HELD);
+                if !self.0.try_lock(HELD) {
+                    let _waits = Blocking::new(Kind::ThreadMutex, &self.1, Caller::here(), false);
+                    self.0.lock(HELD);
+                }
+                self.1.acquired();
             }
 
             #[inline]
             fn try_lock(&self) -> bool {
-                self.0.try_lock(HELD)
+                let locked = self.0.try_lock(HELD);
+                if locked {
+                    self.1.acquired();
+                }
+                locked
             }
 
             #[inline]
             unsafe fn unlock(&self) {
+                self.1.released();
                 self.0.$unlock();
             }
 
@@ -88,13 +99,15 @@ macro_rules! raw_mutex {
         // SAFETY: a fair release is a release, and as such argued for at `RawMutex`.
         unsafe impl lock_api::RawMutexFair for $raw {
             unsafe fn unlock_fair(&self) {
+                self.1.released();
                 self.0.unlock_fair();
             }
 
             unsafe fn bump(&self) {
                 if self.0.is_awaited() {
+                    self.1.released();
                     self.0.unlock_fair();
-                    self.0.lock(HELD);
+                    lock_api::RawMutex::lock(self);
                 }
             }
         }
@@ -105,13 +118,29 @@ macro_rules! raw_mutex {
             type Instant = Instant;
 
             #[inline]
+            #[track_caller]
             fn try_lock_for(&self, timeout: Duration) -> bool {
-                self.0.try_lock(HELD) || self.0.lock_until(HELD, deadline::after(timeout))
+                lock_api::RawMutex::try_lock(self)
+                    || self.lock_until(deadline::after(timeout), Caller::here())
             }
 
             #[inline]
+            #[track_caller]
             fn try_lock_until(&self, deadline: Instant) -> bool {
-                self.0.lock_until(HELD, Some(deadline))
+                self.lock_until(Some(deadline), Caller::here())
+            }
+        }
+
+        impl $raw {
+            #[inline]
+            fn lock_until(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+                let is_timed = deadline.is_some();
+                let _waits = Blocking::new(Kind::ThreadMutex, &self.1, caller, is_timed);
+                let locked = self.0.lock_until(HELD, deadline);
+                if locked {
+                    self.1.acquired();
+                }
+                locked
             }
         }
     };

@@ -9,9 +9,10 @@ use lock_api::{
 
 use super::shared::Shared;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 
 /// The lock without the value, the base of [`RwLock`], for use with [`lock_api`].
-pub struct RawRwLock(Shared);
+pub struct RawRwLock(Shared, Object);
 
 /// A reader-writer lock: many readers, or one writer.
 ///
@@ -68,37 +69,49 @@ pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
 // the count: both sides are sequentially consistent.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = Self(Shared::new());
+    const INIT: Self = Self(Shared::new(), Object::new());
 
     type GuardMarker = super::GuardMarker;
 
     #[inline]
+    #[track_caller]
     fn lock_shared(&self) {
-        self.0.lock_shared(None);
+        if !self.0.try_lock_shared() {
+            let _waits = Blocking::new(Kind::ThreadRead, &self.1, Caller::here(), false);
+            self.0.lock_shared(None);
+        }
+        self.1.acquired_shared();
     }
 
     #[inline]
     fn try_lock_shared(&self) -> bool {
-        self.0.try_lock_shared()
+        self.read_if(self.0.try_lock_shared())
     }
 
     #[inline]
     unsafe fn unlock_shared(&self) {
+        self.1.released_shared();
         self.0.unlock_shared();
     }
 
     #[inline]
+    #[track_caller]
     fn lock_exclusive(&self) {
-        self.0.lock_exclusive(None);
+        if !self.0.try_lock_exclusive() {
+            let _waits = Blocking::new(Kind::ThreadWrite, &self.1, Caller::here(), false);
+            self.0.lock_exclusive(None);
+        }
+        self.1.acquired();
     }
 
     #[inline]
     fn try_lock_exclusive(&self) -> bool {
-        self.0.try_lock_exclusive()
+        self.held_if(self.0.try_lock_exclusive())
     }
 
     #[inline]
     unsafe fn unlock_exclusive(&self) {
+        self.1.released();
         self.0.unlock();
     }
 
@@ -117,10 +130,12 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
 // Readers that leave already leave in favour of a waiting writer.
 unsafe impl RawRwLockFair for RawRwLock {
     unsafe fn unlock_shared_fair(&self) {
+        self.1.released_shared();
         self.0.unlock_shared();
     }
 
     unsafe fn unlock_exclusive_fair(&self) {
+        self.1.released();
         self.0.unlock_fair();
     }
 }
@@ -128,6 +143,7 @@ unsafe impl RawRwLockFair for RawRwLock {
 // SAFETY: the writer is counted as a reader before it opens the lock.
 unsafe impl RawRwLockDowngrade for RawRwLock {
     unsafe fn downgrade(&self) {
+        self.1.downgraded();
         self.0.downgrade();
     }
 }
@@ -137,22 +153,23 @@ unsafe impl RawRwLockRecursive for RawRwLock {
     #[inline]
     fn lock_shared_recursive(&self) {
         self.0.lock_shared_recursive(None);
+        self.1.acquired_shared();
     }
 
     #[inline]
     fn try_lock_shared_recursive(&self) -> bool {
-        self.0.try_lock_shared_recursive()
+        self.read_if(self.0.try_lock_shared_recursive())
     }
 }
 
 // SAFETY: a resident reader is in only while no writer is, also if its wait has a deadline.
 unsafe impl RawRwLockRecursiveTimed for RawRwLock {
     fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
-        self.0.lock_shared_recursive(deadline::after(timeout))
+        self.read_if(self.0.lock_shared_recursive(deadline::after(timeout)))
     }
 
     fn try_lock_shared_recursive_until(&self, deadline: Instant) -> bool {
-        self.0.lock_shared_recursive(Some(deadline))
+        self.read_if(self.0.lock_shared_recursive(Some(deadline)))
     }
 }
 
@@ -162,19 +179,19 @@ unsafe impl RawRwLockTimed for RawRwLock {
     type Instant = Instant;
 
     fn try_lock_shared_for(&self, timeout: Duration) -> bool {
-        self.0.lock_shared(deadline::after(timeout))
+        self.read_if(self.0.lock_shared(deadline::after(timeout)))
     }
 
     fn try_lock_shared_until(&self, deadline: Instant) -> bool {
-        self.0.lock_shared(Some(deadline))
+        self.read_if(self.0.lock_shared(Some(deadline)))
     }
 
     fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
-        self.0.lock_exclusive(deadline::after(timeout))
+        self.held_if(self.0.lock_exclusive(deadline::after(timeout)))
     }
 
     fn try_lock_exclusive_until(&self, deadline: Instant) -> bool {
-        self.0.lock_exclusive(Some(deadline))
+        self.held_if(self.0.lock_exclusive(Some(deadline)))
     }
 }
 
@@ -183,28 +200,32 @@ unsafe impl RawRwLockTimed for RawRwLock {
 unsafe impl RawRwLockUpgrade for RawRwLock {
     fn lock_upgradable(&self) {
         self.0.lock_upgradable(None);
+        self.1.acquired_beside_readers();
     }
 
     fn try_lock_upgradable(&self) -> bool {
-        self.0.try_lock_upgradable()
+        self.upgradable_if(self.0.try_lock_upgradable())
     }
 
     unsafe fn unlock_upgradable(&self) {
+        self.1.released();
         self.0.unlock();
     }
 
     unsafe fn upgrade(&self) {
         self.0.upgrade(None);
+        self.1.acquired();
     }
 
     unsafe fn try_upgrade(&self) -> bool {
-        self.0.try_upgrade()
+        self.held_if(self.0.try_upgrade())
     }
 }
 
 // SAFETY: a fair release of the writers' side is a release of it.
 unsafe impl RawRwLockUpgradeFair for RawRwLock {
     unsafe fn unlock_upgradable_fair(&self) {
+        self.1.released();
         self.0.unlock_fair();
     }
 }
@@ -212,10 +233,12 @@ unsafe impl RawRwLockUpgradeFair for RawRwLock {
 // SAFETY: as for `RawRwLockDowngrade`.
 unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     unsafe fn downgrade_upgradable(&self) {
+        self.1.downgraded();
         self.0.downgrade();
     }
 
     unsafe fn downgrade_to_upgradable(&self) {
+        self.1.acquired_beside_readers();
         self.0.downgrade_to_upgradable();
     }
 }
@@ -223,18 +246,45 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
 // SAFETY: as for `RawRwLockUpgrade`.
 unsafe impl RawRwLockUpgradeTimed for RawRwLock {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
-        self.0.lock_upgradable(deadline::after(timeout))
+        self.upgradable_if(self.0.lock_upgradable(deadline::after(timeout)))
     }
 
     fn try_lock_upgradable_until(&self, deadline: Instant) -> bool {
-        self.0.lock_upgradable(Some(deadline))
+        self.upgradable_if(self.0.lock_upgradable(Some(deadline)))
     }
 
     unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
-        self.0.upgrade(deadline::after(timeout))
+        self.held_if(self.0.upgrade(deadline::after(timeout)))
     }
 
     unsafe fn try_upgrade_until(&self, deadline: Instant) -> bool {
-        self.0.upgrade(Some(deadline))
+        self.held_if(self.0.upgrade(Some(deadline)))
+    }
+}
+
+impl RawRwLock {
+    #[inline]
+    fn read_if(&self, entered: bool) -> bool {
+        if entered {
+            self.1.acquired_shared();
+        }
+        entered
+    }
+
+    /// The holder keeps writers out, but not readers, which may wait for a writer that gives up.
+    #[inline]
+    fn upgradable_if(&self, entered: bool) -> bool {
+        if entered {
+            self.1.acquired_beside_readers();
+        }
+        entered
+    }
+
+    #[inline]
+    fn held_if(&self, entered: bool) -> bool {
+        if entered {
+            self.1.acquired();
+        }
+        entered
     }
 }

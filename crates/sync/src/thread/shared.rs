@@ -67,6 +67,7 @@ use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
+use blitz_io_core::inspect;
 use blitz_io_core::spin::{EventSpin, LockSpin, Owners};
 use blitz_io_core::{deadline, fences};
 
@@ -300,7 +301,10 @@ impl Shared {
             let readers = self.readers.fetch_or(ASLEEP, Ordering::SeqCst) | ASLEEP;
             let result = match readers {
                 ASLEEP => WaitResult::Woken,
-                _ => wait_until(&self.readers, readers, deadline),
+                _ => {
+                    let _record = inspect::sleeping();
+                    wait_until(&self.readers, readers, deadline)
+                }
             };
             let drained = self.readers.load(Ordering::SeqCst) & COUNT == 0;
             if drained || result == WaitResult::TimedOut {

@@ -1,9 +1,8 @@
 //! The scale that all ratios share: logarithmic, with 1 in the middle.
 
-use std::fmt::{self, Write};
+use minijinja::{Value, context};
 
 use super::super::document::Row;
-use super::super::{range, times};
 
 /// A scale from `1 / 2^reach` to `2^reach`.
 pub struct Axis {
@@ -30,44 +29,28 @@ impl Axis {
         50.0 + 50.0 * distance.clamp(-1.0, 1.0)
     }
 
-    /// Returns the powers of two that fit, few enough that they do not touch.
-    fn ticks(&self) -> impl Iterator<Item = i32> {
+    /// Returns the powers of two that fit, few enough that they do not touch: their labels and
+    /// positions.
+    pub fn ticks(&self) -> Vec<(String, String)> {
         let reach = self.reach.floor() as i32;
         let step = if reach > 3 { 2 } else { 1 };
-        (-reach..=reach).filter(move |power| power % step == 0)
-    }
-
-    /// Writes the scale's own line.
-    pub fn write_scale(&self, page: &mut String) -> fmt::Result {
-        page.push_str(
-            "<div class=\"scale\" aria-hidden=\"true\"><span class=\"sides\"><span>peer faster</span><span>blitz-io faster</span></span><span class=\"ticks\">",
-        );
-        for power in self.ticks() {
-            let label = match power {
-                p if p < 0 => format!("1/{}", 1 << -p),
-                p => (1 << p).to_string(),
-            };
+        let powers = (-reach..=reach).filter(|power| power % step == 0);
+        let tick = |power: i32| {
+            let one = if power < 0 { "1/" } else { "" };
             let place = self.place(f64::from(power).exp2());
-            write!(page, "<i style=\"left:{place:.2}%\">{label}</i>")?;
-        }
-        page.push_str("</span></div>\n");
-        Ok(())
+            (format!("{one}{}", 1 << power.abs()), format!("{place:.2}"))
+        };
+        powers.map(tick).collect()
     }
 
-    /// Writes one row's dot and line.
-    pub fn write_strip(&self, page: &mut String, row: &Row) -> fmt::Result {
-        let (Some(ratio), Some(interval)) = (row.ratio, row.ratio_ci95) else {
-            return Ok(());
-        };
+    /// Returns the places of a row's dot and line.
+    pub fn strip(&self, ratio: f64, interval: [f64; 2]) -> Value {
         let [low, high] = interval.map(|end| self.place(end));
-        write!(
-            page,
-            "<span class=\"strip\" role=\"img\" aria-label=\"{}, 95 % interval {}\"><s></s><u style=\"left:{low:.2}%;width:{:.2}%\"></u><i style=\"left:{:.2}%\"></i></span>",
-            times(ratio),
-            range(interval),
-            high - low,
-            self.place(ratio),
-        )
+        context! {
+            low => format!("{low:.2}"),
+            width => format!("{:.2}", high - low),
+            middle => format!("{:.2}", self.place(ratio)),
+        }
     }
 }
 

@@ -48,9 +48,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         let scenario = Scenario::new(4, format!("channel_close_{which}"), title, MOST)
             .threads(2)
             .with(OURS, body);
-        PEERS
-            .iter()
-            .fold(scenario, |s, &(name, body)| s.with(name, body))
+        scenario.with_all(PEERS)
     };
     ours.map(scenario).into()
 }

@@ -113,15 +113,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         CHANNEL_OPS,
     );
     vec![
-        PEERS
-            .iter()
-            .fold(fill, |s, peer| s.with(peer.name, peer.fill)),
-        PEERS
-            .iter()
-            .fold(drain, |s, peer| s.with(peer.name, peer.drain)),
-        PEERS
-            .iter()
-            .fold(round_trip, |s, peer| s.with(peer.name, peer.round_trip)),
+        fill.with_all(PEERS.map(|peer| (peer.name, peer.fill))),
+        drain.with_all(PEERS.map(|peer| (peer.name, peer.drain))),
+        round_trip.with_all(PEERS.map(|peer| (peer.name, peer.round_trip))),
     ]
 }
 

@@ -11,101 +11,52 @@ use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
 use crate::settings::CHANNEL_OPS;
 use crate::threads::solo;
 
-/// A channel for one message.
-trait Oneshot {
-    /// Creates a channel, sends `message` and receives it.
-    fn pass(message: u64) -> Option<u64>;
-}
-
-struct Ours;
-
-impl Oneshot for Ours {
-    #[inline]
-    fn pass(message: u64) -> Option<u64> {
-        let (sender, receiver) = black_box(blitz_io_channel::oneshot::channel());
-        sender.send(message).ok()?;
+/// Creates a channel, sends a message through it and receives it.
+macro_rules! pass {
+    ($message:ident, $channel:expr) => {{
+        #[allow(unused_mut, reason = "some senders take `&mut self`")]
+        let (mut sender, receiver) = black_box($channel);
+        sender.send($message).ok()?;
         poll_now(receiver)?.ok()
-    }
+    }};
 }
-
-/// The channel is in memory that the caller chooses, here on the stack.
-struct OursInPlace;
-
-impl Oneshot for OursInPlace {
-    #[inline]
-    fn pass(message: u64) -> Option<u64> {
-        let mut slot = blitz_io_channel::oneshot::Slot::new();
-        let (sender, receiver) = black_box(slot.channel());
-        sender.send(message).ok()?;
-        poll_now(receiver)?.ok()
-    }
-}
-
-struct Tokio;
-
-impl Oneshot for Tokio {
-    #[inline]
-    fn pass(message: u64) -> Option<u64> {
-        let (sender, receiver) = black_box(tokio::sync::oneshot::channel());
-        sender.send(message).ok()?;
-        poll_now(receiver)?.ok()
-    }
-}
-
-/// The crate `oneshot`.
-struct Crate;
-
-impl Oneshot for Crate {
-    #[inline]
-    fn pass(message: u64) -> Option<u64> {
-        let (sender, receiver) = black_box(oneshot::async_channel());
-        sender.send(message).ok()?;
-        poll_now(receiver)?.ok()
-    }
-}
-
-struct AsyncOneshot;
-
-impl Oneshot for AsyncOneshot {
-    #[inline]
-    fn pass(message: u64) -> Option<u64> {
-        let (mut sender, receiver) = black_box(async_oneshot::oneshot());
-        sender.send(message).ok()?;
-        poll_now(receiver)?.ok()
-    }
-}
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
-
-const PEERS: [(&str, Body); 3] = [
-    ("tokio", made::<Tokio>),
-    ("oneshot", made::<Crate>),
-    ("async-oneshot", made::<AsyncOneshot>),
-];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let scenario = |id, title, ours: Body| {
-        let scenario = Scenario::new(2, id, title, CHANNEL_OPS).with(OURS, ours);
-        PEERS
-            .iter()
-            .fold(scenario, |s, &(name, body)| s.with(name, body))
+    let row = |id, title| Scenario::new(2, id, title, CHANNEL_OPS);
+    let ours = |cx: &Context| made(cx, |m| pass!(m, blitz_io_channel::oneshot::channel()));
+    // The channel is in memory that the caller chooses, here on the stack.
+    let in_place = |cx: &Context| {
+        made(cx, |m| {
+            let mut slot = blitz_io_channel::oneshot::Slot::new();
+            pass!(m, slot.channel())
+        })
     };
+    let peers = |scenario: Scenario| {
+        scenario
+            .with("tokio", |cx| {
+                made(cx, |m| pass!(m, tokio::sync::oneshot::channel()))
+            })
+            .with("oneshot", |cx| {
+                made(cx, |m| pass!(m, oneshot::async_channel()))
+            })
+            .with("async-oneshot", |cx| {
+                made(cx, |m| pass!(m, async_oneshot::oneshot()))
+            })
+    };
+    let title = "Oneshot create, send, recv";
+    let title_in_place = "Oneshot create, send, recv (ours: in place)";
     vec![
-        scenario("oneshot", "Oneshot create, send, recv", made::<Ours>),
-        scenario(
-            "oneshot_in_place",
-            "Oneshot create, send, recv (ours: in place)",
-            made::<OursInPlace>,
-        ),
+        peers(row("oneshot", title).with(OURS, ours)),
+        peers(row("oneshot_in_place", title_in_place).with(OURS, in_place)),
     ]
 }
 
-fn made<O: Oneshot>(cx: &Context) -> Measured {
+/// `pass` sends a message through a new channel and returns the one that arrives.
+fn made(cx: &Context, pass: impl Fn(u64) -> Option<u64> + Copy) -> Measured {
     let (span, arrived) = solo(|| {
         let mut arrived = Arrived::default();
         for message in 0..cx.ops {
-            if let Some(message) = O::pass(message) {
+            if let Some(message) = pass(message) {
                 arrived.note(message);
             }
         }
@@ -120,18 +71,12 @@ mod tests {
     use super::*;
     use crate::scenarios::tests::context;
 
-    /// A channel that swaps two messages.
-    struct Mixed;
-
-    impl Oneshot for Mixed {
-        fn pass(message: u64) -> Option<u64> {
-            Some(message.max(1))
-        }
-    }
-
     #[test]
     fn a_changed_message_is_caught() {
-        let failure = made::<Mixed>(&context()).unwrap_err().to_string();
-        assert!(failure.starts_with("the sum of the messages"), "{failure}");
+        let failure = made(&context(), |message| Some(message.max(1))).unwrap_err();
+        assert!(
+            failure.to_string().starts_with("the sum of the messages"),
+            "{failure}"
+        );
     }
 }

@@ -26,95 +26,45 @@ trait Channel: 'static {
     fn recv(receiver: &Self::Receiver) -> impl Future<Output = Option<u64>> + Send;
 }
 
-struct Ours;
+/// Writes one `impl` for each channel: its ends, how it is made, and the two operations.
+macro_rules! channels {
+    ($($name:ident: $sender:ty, $receiver:ty, $bounded:expr,
+        |$from:ident, $message:ident| $send:expr, |$to:ident| $recv:expr;)+) => {
+        $(struct $name;
 
-impl Channel for Ours {
-    type Sender = blitz_io_channel::mpmc::Sender<u64>;
-    type Receiver = blitz_io_channel::mpmc::Receiver<u64>;
-    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        blitz_io_channel::mpmc::bounded(capacity)
-    }
-    #[inline]
-    async fn send(sender: &Self::Sender, message: u64) -> bool {
-        sender.send(message).await.is_ok()
-    }
-    #[inline]
-    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
-        receiver.recv().await.ok()
-    }
+        impl Channel for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+            fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
+                $bounded(capacity)
+            }
+            #[inline]
+            async fn send($from: &Self::Sender, $message: u64) -> bool {
+                $send.await.is_ok()
+            }
+            #[inline]
+            async fn recv($to: &Self::Receiver) -> Option<u64> {
+                // Some return an `Option`, some a `Result`.
+                $recv.await.into_iter().next()
+            }
+        })+
+    };
 }
 
-struct Tokio;
-
-impl Channel for Tokio {
-    type Sender = tokio::sync::mpsc::Sender<u64>;
-    type Receiver = Arc<tokio::sync::Mutex<tokio::sync::mpsc::Receiver<u64>>>;
-    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        let (sender, receiver) = tokio::sync::mpsc::channel(capacity);
-        (sender, Arc::new(tokio::sync::Mutex::new(receiver)))
-    }
-    #[inline]
-    async fn send(sender: &Self::Sender, message: u64) -> bool {
-        sender.send(message).await.is_ok()
-    }
-    #[inline]
-    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
-        receiver.lock().await.recv().await
-    }
-}
-
-struct AsyncChannel;
-
-impl Channel for AsyncChannel {
-    type Sender = async_channel::Sender<u64>;
-    type Receiver = async_channel::Receiver<u64>;
-    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        async_channel::bounded(capacity)
-    }
-    #[inline]
-    async fn send(sender: &Self::Sender, message: u64) -> bool {
-        sender.send(message).await.is_ok()
-    }
-    #[inline]
-    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
-        receiver.recv().await.ok()
-    }
-}
-
-struct Flume;
-
-impl Channel for Flume {
-    type Sender = flume::Sender<u64>;
-    type Receiver = flume::Receiver<u64>;
-    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        flume::bounded(capacity)
-    }
-    #[inline]
-    async fn send(sender: &Self::Sender, message: u64) -> bool {
-        sender.send_async(message).await.is_ok()
-    }
-    #[inline]
-    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
-        receiver.recv_async().await.ok()
-    }
-}
-
-struct Kanal;
-
-impl Channel for Kanal {
-    type Sender = kanal::AsyncSender<u64>;
-    type Receiver = kanal::AsyncReceiver<u64>;
-    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        kanal::bounded_async(capacity)
-    }
-    #[inline]
-    async fn send(sender: &Self::Sender, message: u64) -> bool {
-        sender.send(message).await.is_ok()
-    }
-    #[inline]
-    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
-        receiver.recv().await.ok()
-    }
+channels! {
+    Ours: blitz_io_channel::mpmc::Sender<u64>, blitz_io_channel::mpmc::Receiver<u64>,
+        blitz_io_channel::mpmc::bounded, |s, message| s.send(message), |r| r.recv();
+    Tokio: tokio::sync::mpsc::Sender<u64>, Arc<tokio::sync::Mutex<tokio::sync::mpsc::Receiver<u64>>>,
+        |capacity| {
+            let (sender, receiver) = tokio::sync::mpsc::channel(capacity);
+            (sender, Arc::new(tokio::sync::Mutex::new(receiver)))
+        }, |s, message| s.send(message), |r| r.lock().await.recv();
+    AsyncChannel: async_channel::Sender<u64>, async_channel::Receiver<u64>,
+        async_channel::bounded, |s, message| s.send(message), |r| r.recv();
+    Flume: flume::Sender<u64>, flume::Receiver<u64>,
+        flume::bounded, |s, message| s.send_async(message), |r| r.recv_async();
+    Kanal: kanal::AsyncSender<u64>, kanal::AsyncReceiver<u64>,
+        kanal::bounded_async, |s, message| s.send(message), |r| r.recv();
 }
 
 /// One contender's body.
@@ -143,12 +93,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = Scenario::new(3, "mpmc_tasks", title, ASYNC_OPS).on_runtime();
     let title = "MPMC, 4 producers and 4 consumers, capacity 1000, own runtime";
     let own = Scenario::new(3, "mpmc_tasks_own", title, ASYNC_OPS).on_runtime();
-    vec![
-        PEERS
-            .iter()
-            .fold(scenario, |s, &(name, body)| s.with(name, body)),
-        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
-    ]
+    vec![scenario.with_all(PEERS), own.with_all(OWN)]
 }
 
 fn four_to_four<C: Channel, G: Host>(cx: &Context) -> Measured {

@@ -3,7 +3,9 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::Server;
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{failure, for_each, with_clients};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 

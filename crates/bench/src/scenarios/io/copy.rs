@@ -4,7 +4,9 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 use super::client::fill;
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::Server;
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{failure, for_each, with_clients};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::client::{Client, Datagrams, Socket};
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::Server;
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{Body, failure, for_each};
 use crate::cpu;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};

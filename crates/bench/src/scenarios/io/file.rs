@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::client::fill;
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::Server;
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{failure, for_each};
 use crate::cpu;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};

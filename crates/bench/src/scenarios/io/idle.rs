@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::client::raise_limit;
-use super::server::{Ours, Server, Smol, Tokio, echo};
+use super::server::{Server, echo};
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{failure, with_bodies};
 use crate::alloc::Memory;
 use crate::scenario::{Context, Failure, Measured, Sample, Scenario};

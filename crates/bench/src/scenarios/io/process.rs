@@ -1,6 +1,8 @@
 //! Child processes.
 
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::Server;
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{failure, with_bodies};
 use crate::cpu;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};

@@ -9,9 +9,6 @@ use std::time::Duration;
 
 use crate::runtimes::Cache;
 
-pub(super) use super::smol::Smol;
-pub(super) use super::tokio_names::{Ours, Tokio};
-
 /// A runtime with I/O.
 ///
 /// The functions that start a server return when it listens: the tasks that serve go on.

@@ -18,7 +18,9 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
 use super::client::{Socket, raise_limit};
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::Server;
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{Body, failure, with_bodies};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::scenarios::processes::{Processes, Role, now};
@@ -118,10 +120,7 @@ fn serve<S: Hyper, const CONNECTIONS: usize, const MIXED: bool>(
     accepts.join().expect("the last connection ends it");
     verify("answers", requests, found.reports[0].0)?;
     verify("waits", requests, found.waits.len() as u64)?;
-    let span = Span {
-        elapsed: found.elapsed,
-        memory: Default::default(),
-    };
+    let span = Span::of(found.elapsed);
     Ok(Sample::new(span, requests)
         .with_waits(found.histogram())
         .with_cpu(found.cpu))

@@ -6,7 +6,9 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::client::Client;
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::Server;
+use super::smol::Smol;
+use super::tokio_names::{Ours, Tokio};
 use super::{failure, with_bodies};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::threads::solo;

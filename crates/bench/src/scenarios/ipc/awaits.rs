@@ -114,10 +114,7 @@ fn round_trips<A: Awaited>(cx: &Context) -> Measured {
     for report in &found.reports {
         verify("messages", cx.ops, report.0)?;
     }
-    let span = Span {
-        elapsed: found.elapsed,
-        memory: Default::default(),
-    };
+    let span = Span::of(found.elapsed);
     Ok(Sample::new(span, cx.ops).with_waits(found.histogram()))
 }
 

@@ -119,9 +119,6 @@ fn run<L: Link>(
     let (count, sum) = found.reports[1];
     verify("frames", frames, count)?;
     verify("sum of the bytes", all, sum)?;
-    let span = Span {
-        elapsed: found.elapsed,
-        memory: Default::default(),
-    };
+    let span = Span::of(found.elapsed);
     Ok(Sample::new(span, frames))
 }

@@ -25,8 +25,8 @@ use iceoryx2::port::{BackpressureAction, BackpressureInfo};
 use iceoryx2::prelude::*;
 use iceoryx2::service::port_factory::{event, publish_subscribe};
 
-use super::Transport;
 use super::link::{Link, Poll};
+use super::transport::Transport;
 
 /// Messages of one publisher that wait for one subscriber, as many as in our ring.
 const CAPACITY: usize = 1024;

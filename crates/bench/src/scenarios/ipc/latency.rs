@@ -100,10 +100,7 @@ fn spin_with<L: Poll>(cx: &Context) -> Measured {
     let found = processes.measure()?;
     let count = found.reports.iter().map(|report| report.0).sum();
     verify("messages", rounds * 2, count)?;
-    let span = Span {
-        elapsed: found.elapsed,
-        memory: Default::default(),
-    };
+    let span = Span::of(found.elapsed);
     Ok(Sample::new(span, count).with_waits(found.histogram()))
 }
 
@@ -135,9 +132,6 @@ fn sleep_with<L: Link>(cx: &Context) -> Measured {
     let found = processes.measure()?;
     verify("messages", count, found.reports[1].0)?;
     verify("waits", count, found.waits.len() as u64)?;
-    let span = Span {
-        elapsed: found.waits.iter().sum(),
-        memory: Default::default(),
-    };
+    let span = Span::of(found.waits.iter().sum());
     Ok(Sample::new(span, count).with_waits(found.histogram()))
 }

@@ -9,33 +9,20 @@ mod latency;
 mod link;
 mod ours;
 mod posix;
+mod transport;
 mod transports;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::processes::{Processes, Role};
 use crate::threads::Span;
 use posix::MessageQueues;
+use transport::Transport;
 use transports::{Datagrams, Pipes};
 
 /// Messages of one iteration of a full run, of all senders together.
 const MESSAGES: u64 = 100_000;
 /// Lengths of messages, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=256;
-
-/// A way to send messages from some processes to some others.
-trait Transport: Sized {
-    /// The state of a sending process.
-    type Sender;
-    /// The state of a receiving process.
-    type Receiver;
-    /// Created before the processes are; each of them has a copy.
-    fn new(senders: usize, receivers: usize) -> Self;
-    fn sender(self, number: usize) -> Self::Sender;
-    fn receiver(self, number: usize) -> Self::Receiver;
-    fn send(sender: &mut Self::Sender, message: &[u8]);
-    /// Returns the next message's length; the message is at the beginning of `buffer`.
-    fn receive(receiver: &mut Self::Receiver, buffer: &mut [u8; 256]) -> usize;
-}
 
 /// Random bytes; each message is a piece of them.
 struct Bytes(Vec<u8>);

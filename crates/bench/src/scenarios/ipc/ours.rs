@@ -2,7 +2,7 @@
 
 use blitz_io_ipc::{Anonymous, Builder, Receiver, Sender};
 
-use super::Transport;
+use super::transport::Transport;
 
 macro_rules! transport {
     ($name:ident) => {

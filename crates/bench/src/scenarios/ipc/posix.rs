@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Transport;
+use super::transport::Transport;
 
 /// Messages that wait in all queues of a measurement together, as in our ring.
 const CAPACITY: usize = 1024;

@@ -3,7 +3,7 @@
 use std::io::{BufReader, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::net::UnixDatagram;
 
-use super::Transport;
+use super::transport::Transport;
 
 /// A pair of datagram sockets for each receiver; senders share one end.
 pub(super) struct Datagrams(Vec<(UnixDatagram, UnixDatagram)>);

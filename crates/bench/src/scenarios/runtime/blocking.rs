@@ -1,19 +1,12 @@
 //! A task hands a job to a thread that may block, and awaits the result.
 
-use super::{WORKERS, for_each, on_task, sum_below};
-use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use super::{on_runtimes, on_task, sum_below};
+use crate::runtimes::Runtime;
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    for_each(
-        &WORKERS,
-        ("spawn_blocking", "spawn_blocking, round trip", 2_000),
-        &[
-            (OURS, round_trips::<Blitz>),
-            ("tokio", round_trips::<Tokio>),
-            ("smol", round_trips::<Smol>),
-        ],
-    )
+    let what = ("spawn_blocking", "spawn_blocking, round trip", 2_000);
+    on_runtimes!(what, round_trips)
 }
 
 fn round_trips<R: Runtime>(cx: &Context, workers: usize) -> Measured {

@@ -198,9 +198,9 @@ fn played_by_may(cx: &Context, _workers: usize) -> Measured {
 mod memory {
     //! The resident memory of a fiber, or a task, that only waits.
     //!
-    //! Stacks do not come from the allocator, so the system is asked. Memory that was given back
-    //! and that the system has not taken yet does not count. Tasks may fit into memory that the
-    //! allocator has kept; then the bytes that it was asked for count.
+    //! Stacks do not come from the allocator, so this reads the system's figure. Returned
+    //! memory that the system has not taken yet does not count. Tasks may fit into memory that
+    //! the allocator has kept; then the requested bytes count.
 
     use std::fs::read_to_string;
     use std::future::pending;

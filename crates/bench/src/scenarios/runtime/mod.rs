@@ -52,12 +52,27 @@ fn for_each(
 ) -> Vec<Scenario> {
     let with = |&workers: &usize| {
         let scenario = Scenario::new(5, format!("{id}_{workers}"), title, ops).threads(workers);
-        bodies.iter().fold(scenario, |scenario, &(name, body)| {
-            scenario.with(name, move |cx| body(cx, workers))
-        })
+        let body = |&(name, body): &(_, Body)| (name, move |cx: &Context| body(cx, workers));
+        scenario.with_all(bodies.iter().map(body))
     };
     workers.iter().map(with).collect()
 }
+
+/// Creates one scenario for each number of workers, in which all runtimes run the same body.
+macro_rules! on_runtimes {
+    ($what:expr, $body:ident $(, $argument:literal)?) => {
+        $crate::scenarios::runtime::for_each(
+            &$crate::scenarios::runtime::WORKERS,
+            $what,
+            &[
+                ($crate::scenario::OURS, $body::<$crate::runtimes::Blitz $(, $argument)?>),
+                ("tokio", $body::<$crate::runtimes::Tokio $(, $argument)?>),
+                ("smol", $body::<$crate::runtimes::Smol $(, $argument)?>),
+            ],
+        )
+    };
+}
+use on_runtimes;
 
 /// Runs `work` as a task of the runtime, and measures it from inside.
 fn on_task<R, F>(runtime: R, work: F) -> (Span, F::Output)

@@ -6,41 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Body, WORKERS, for_each, on_task, quiesce, sum_below};
+use super::{on_runtimes, on_task, quiesce, sum_below};
 use crate::latency::Waits;
-use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::runtimes::Runtime;
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::signal::Signal;
 use crate::threads::{Mark, Span};
-
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    awaited: Body,
-    many: Body,
-    chained: Body,
-    outside_idle: Body,
-    outside_busy: Body,
-}
-
-impl Peer {
-    const fn of<R: Runtime>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            awaited: awaited::<R>,
-            many: many::<R>,
-            chained: chained::<R>,
-            outside_idle: outside_idle::<R>,
-            outside_busy: outside_busy::<R>,
-        }
-    }
-}
-
-const PEERS: [Peer; 3] = [
-    Peer::of::<Blitz>(OURS),
-    Peer::of::<Tokio>("tokio"),
-    Peer::of::<Smol>("smol"),
-];
 
 /// Tasks that are spawned before the first is awaited.
 const MANY: u64 = 10_000;
@@ -50,21 +21,19 @@ const DEPTH: u64 = 1_000;
 const IDLE: Duration = Duration::from_micros(500);
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let all = |what: (&str, &str, u64), body: fn(&Peer) -> Body| {
-        for_each(&WORKERS, what, &PEERS.each_ref().map(|p| (p.name, body(p))))
-    };
-    let mut scenarios = all(("spawn_await", "Spawn and await", 20_000), |p| p.awaited);
-    let title = "Spawn 10,000, then join";
-    scenarios.extend(all(("spawn_many", title, 50_000), |p| p.many));
-    let title = "Chained spawn, depth 1,000";
-    scenarios.extend(all(("spawn_chain", title, 50_000), |p| p.chained));
+    let mut scenarios = on_runtimes!(("spawn_await", "Spawn and await", 20_000), awaited);
+    let what = ("spawn_many", "Spawn 10,000, then join", 50_000);
+    scenarios.extend(on_runtimes!(what, many));
+    let what = ("spawn_chain", "Chained spawn, depth 1,000", 50_000);
+    scenarios.extend(on_runtimes!(what, chained));
     let title = "Spawn from outside and await, runtime idle";
-    let idle = all(("spawn_outside_idle", title, 200), |p| p.outside_idle);
+    let idle = on_runtimes!(("spawn_outside_idle", title, 200), outside_idle);
     scenarios.extend(idle.into_iter().map(Scenario::decided_by_p50));
     let title = "Spawn from outside until it has run, runtime busy";
-    scenarios.extend(all(("spawn_outside_busy", title, 8_000), |p| {
-        p.outside_busy
-    }));
+    scenarios.extend(on_runtimes!(
+        ("spawn_outside_busy", title, 8_000),
+        outside_busy
+    ));
     scenarios
 }
 

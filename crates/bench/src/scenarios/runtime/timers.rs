@@ -5,34 +5,11 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Body, WORKERS, for_each, on_task, quiesce};
+use super::{on_runtimes, on_task, quiesce};
 use crate::latency::Waits;
-use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::runtimes::Runtime;
+use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
 use crate::threads::Span;
-
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    cancelled: Body,
-    fired: Body,
-}
-
-impl Peer {
-    const fn of<R: Runtime>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            cancelled: cancelled::<R>,
-            fired: fired::<R>,
-        }
-    }
-}
-
-const PEERS: [Peer; 3] = [
-    Peer::of::<Blitz>(OURS),
-    Peer::of::<Tokio>("tokio"),
-    Peer::of::<Smol>("smol"),
-];
 
 /// Timers that are started before the first is cancelled.
 const STARTED: u64 = 100_000;
@@ -41,11 +18,8 @@ const SLEEPERS: u64 = 10_000;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Timer started and cancelled, 100,000 at a time";
-    let cancelled = PEERS.each_ref().map(|peer| (peer.name, peer.cancelled));
-    let mut scenarios = for_each(&WORKERS, ("timer_cancel", title, STARTED), &cancelled);
-    let title = "Error of 10,000 sleeps";
-    let fired = PEERS.each_ref().map(|peer| (peer.name, peer.fired));
-    let sleeps = for_each(&WORKERS, ("sleep_error", title, SLEEPERS), &fired);
+    let mut scenarios = on_runtimes!(("timer_cancel", title, STARTED), cancelled);
+    let sleeps = on_runtimes!(("sleep_error", "Error of 10,000 sleeps", SLEEPERS), fired);
     scenarios.extend(sleeps.into_iter().map(Scenario::decided_by_p99));
     scenarios
 }

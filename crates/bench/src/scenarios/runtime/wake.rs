@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{WORKERS, for_each};
+use super::on_runtimes;
 use crate::latency::Waits;
-use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::runtimes::Runtime;
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::signal::Signal;
 use crate::threads::{Mark, Span};
 
@@ -18,15 +18,7 @@ const IDLE: Duration = Duration::from_micros(500);
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Wake a task from outside, runtime idle";
-    let scenarios = for_each(
-        &WORKERS,
-        ("wake_idle", title, 200),
-        &[
-            (OURS, woken::<Blitz>),
-            ("tokio", woken::<Tokio>),
-            ("smol", woken::<Smol>),
-        ],
-    );
+    let scenarios = on_runtimes!(("wake_idle", title, 200), woken);
     let scenarios = scenarios.into_iter().map(Scenario::decided_by_p50);
     scenarios.collect()
 }

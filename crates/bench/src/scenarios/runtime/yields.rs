@@ -1,31 +1,8 @@
 //! Yielding: one task alone, and among 200 tasks.
 
-use super::{Body, WORKERS, for_each, on_task};
-use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    alone: Body,
-    many: Body,
-}
-
-impl Peer {
-    const fn of<R: Runtime>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            alone: yields::<R, 1>,
-            many: yields::<R, 200>,
-        }
-    }
-}
-
-const PEERS: [Peer; 3] = [
-    Peer::of::<Blitz>(OURS),
-    Peer::of::<Tokio>("tokio"),
-    Peer::of::<Smol>("smol"),
-];
+use super::{on_runtimes, on_task};
+use crate::runtimes::Runtime;
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 
 /// Yields of an iteration, of all tasks together. After the pause before an iteration, the
 /// processor needs a few tenths of a millisecond to reach full speed. So an iteration must
@@ -34,19 +11,10 @@ const ALONE_OPS: u64 = 200_000;
 const MANY_OPS: u64 = 2_000_000;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let alone = PEERS.each_ref().map(|peer| (peer.name, peer.alone));
-    let many = PEERS.each_ref().map(|peer| (peer.name, peer.many));
-    let mut scenarios = for_each(
-        &WORKERS,
-        ("yield_now", "yield_now, 1 task", ALONE_OPS),
-        &alone,
-    );
-    let title = "yield_now, 200 tasks";
-    scenarios.extend(for_each(
-        &WORKERS,
-        ("yield_now_200", title, MANY_OPS),
-        &many,
-    ));
+    let what = ("yield_now", "yield_now, 1 task", ALONE_OPS);
+    let mut scenarios = on_runtimes!(what, yields, 1);
+    let what = ("yield_now_200", "yield_now, 200 tasks", MANY_OPS);
+    scenarios.extend(on_runtimes!(what, yields, 200));
     scenarios
 }
 

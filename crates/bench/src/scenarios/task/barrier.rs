@@ -16,52 +16,35 @@ trait Rounds {
     fn pass(&self) -> Option<bool>;
 }
 
-impl Rounds for blitz_io_sync::task::Barrier {
-    fn new(tasks: usize) -> Self {
-        Self::new(tasks)
-    }
-    #[inline]
-    fn pass(&self) -> Option<bool> {
-        Some(poll_now(self.wait())?.is_leader())
-    }
-}
-
-impl Rounds for tokio::sync::Barrier {
-    fn new(tasks: usize) -> Self {
-        Self::new(tasks)
-    }
-    #[inline]
-    fn pass(&self) -> Option<bool> {
-        Some(poll_now(self.wait())?.is_leader())
-    }
-}
-
-impl Rounds for async_lock::Barrier {
-    fn new(tasks: usize) -> Self {
-        Self::new(tasks)
-    }
-    #[inline]
-    fn pass(&self) -> Option<bool> {
-        Some(poll_now(self.wait())?.is_leader())
-    }
-}
-
 /// One contender's body.
 type Body = fn(&Context) -> Measured;
 
-const PEERS: [(&str, Body); 3] = [
-    (OURS, alone::<blitz_io_sync::task::Barrier>),
-    ("tokio", alone::<tokio::sync::Barrier>),
-    ("async-lock", alone::<async_lock::Barrier>),
-];
+/// Makes the contenders: a name and a type.
+macro_rules! peers {
+    ($($name:expr, $barrier:ty;)+) => {
+        $(impl Rounds for $barrier {
+            fn new(tasks: usize) -> Self {
+                Self::new(tasks)
+            }
+            #[inline]
+            fn pass(&self) -> Option<bool> {
+                Some(poll_now(self.wait())?.is_leader())
+            }
+        })+
+
+        const PEERS: [(&str, Body); [$($name),+].len()] = [$(($name, alone::<$barrier>)),+];
+    };
+}
+
+peers! {
+    OURS, blitz_io_sync::task::Barrier;
+    "tokio", tokio::sync::Barrier;
+    "async-lock", async_lock::Barrier;
+}
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = Scenario::new(1, "barrier", "Barrier of one, wait", SYNC_OPS);
-    vec![
-        PEERS
-            .iter()
-            .fold(scenario, |s, &(name, body)| s.with(name, body)),
-    ]
+    vec![scenario.with_all(PEERS)]
 }
 
 fn alone<B: Rounds>(cx: &Context) -> Measured {

@@ -23,73 +23,47 @@ trait Lock: Send + Sync + 'static {
     ) -> impl Future<Output = R> + Send;
 }
 
-impl Lock for blitz_io_sync::task::Mutex<u64> {
-    fn new() -> Self {
-        Self::new(0)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
-        Some(section(&mut *self.try_lock().ok()?))
-    }
-    #[inline]
-    async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
-        section(&mut *self.lock().await)
-    }
-}
-
-impl Lock for tokio::sync::Mutex<u64> {
-    fn new() -> Self {
-        Self::new(0)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
-        Some(section(&mut *self.try_lock().ok()?))
-    }
-    #[inline]
-    async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
-        section(&mut *self.lock().await)
-    }
-}
-
-impl Lock for async_lock::Mutex<u64> {
-    fn new() -> Self {
-        Self::new(0)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
-        Some(section(&mut *self.try_lock()?))
-    }
-    #[inline]
-    async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
-        section(&mut *self.lock().await)
-    }
-}
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
 
 /// One contender's bodies.
 struct Peer {
     name: &'static str,
-    tried: fn(&Context) -> Measured,
-    contended: fn(&Context) -> Measured,
+    tried: Body,
+    contended: Body,
 }
 
-impl Peer {
-    const fn of<L: Lock>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            tried: tried::<L>,
-            contended: contended::<L, SharedRuntime>,
-        }
-    }
+/// Makes the contenders: a name, a type, and how its lock is tried.
+macro_rules! peers {
+    ($($name:expr, $lock:ty, |$this:ident| $try_lock:expr;)+) => {
+        $(impl Lock for $lock {
+            fn new() -> Self {
+                Self::new(0)
+            }
+            #[inline]
+            fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
+                let $this = self;
+                Some(section(&mut *$try_lock?))
+            }
+            #[inline]
+            async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
+                section(&mut *self.lock().await)
+            }
+        })+
+
+        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
+            name: $name,
+            tried: tried::<$lock>,
+            contended: contended::<$lock, SharedRuntime>,
+        }),+];
+    };
 }
 
-const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_io_sync::task::Mutex<u64>>(OURS),
-    Peer::of::<tokio::sync::Mutex<u64>>("tokio"),
-    Peer::of::<async_lock::Mutex<u64>>("async-lock"),
-];
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
+peers! {
+    OURS, blitz_io_sync::task::Mutex<u64>, |lock| lock.try_lock().ok();
+    "tokio", tokio::sync::Mutex<u64>, |lock| lock.try_lock().ok();
+    "async-lock", async_lock::Mutex<u64>, |lock| lock.try_lock();
+}
 
 /// The same work, each contender on its own runtime.
 const OWN: [(&str, Body); 3] = [
@@ -115,13 +89,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Mutex, 4 tasks, own runtime";
     let own = Scenario::new(3, "mutex_tasks_own", title, ASYNC_OPS).on_runtime();
     vec![
-        PEERS
-            .iter()
-            .fold(tried, |s, peer| s.with(peer.name, peer.tried)),
-        PEERS
-            .iter()
-            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
-        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
+        tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
+        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
+        own.with_all(OWN),
     ]
 }
 

@@ -17,62 +17,6 @@ trait Cell {
     fn set(&self, value: u64) -> bool;
 }
 
-impl Cell for blitz_io_sync::task::OnceCell<u64> {
-    fn new() -> Self {
-        Self::new()
-    }
-    #[inline]
-    fn get(&self) -> Option<u64> {
-        self.get().copied()
-    }
-    #[inline]
-    fn set(&self, value: u64) -> bool {
-        self.set(value).is_ok()
-    }
-}
-
-impl Cell for tokio::sync::OnceCell<u64> {
-    fn new() -> Self {
-        Self::new()
-    }
-    #[inline]
-    fn get(&self) -> Option<u64> {
-        self.get().copied()
-    }
-    #[inline]
-    fn set(&self, value: u64) -> bool {
-        self.set(value).is_ok()
-    }
-}
-
-impl Cell for async_lock::OnceCell<u64> {
-    fn new() -> Self {
-        Self::new()
-    }
-    #[inline]
-    fn get(&self) -> Option<u64> {
-        self.get().copied()
-    }
-    #[inline]
-    fn set(&self, value: u64) -> bool {
-        self.try_set(value).is_ok()
-    }
-}
-
-impl Cell for OnceLock<u64> {
-    fn new() -> Self {
-        Self::new()
-    }
-    #[inline]
-    fn get(&self) -> Option<u64> {
-        self.get().copied()
-    }
-    #[inline]
-    fn set(&self, value: u64) -> bool {
-        self.set(value).is_ok()
-    }
-}
-
 /// One contender's bodies.
 struct Peer {
     name: &'static str,
@@ -80,33 +24,41 @@ struct Peer {
     set: fn(&Context) -> Measured,
 }
 
-impl Peer {
-    const fn of<C: Cell>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            get: get::<C>,
-            set: set::<C>,
-        }
-    }
+/// Makes the contenders: a name, a type, and the name of its `set`.
+macro_rules! peers {
+    ($($name:expr, $cell:ty, $set:ident;)+) => {
+        $(impl Cell for $cell {
+            fn new() -> Self {
+                Self::new()
+            }
+            #[inline]
+            fn get(&self) -> Option<u64> {
+                self.get().copied()
+            }
+            #[inline]
+            fn set(&self, value: u64) -> bool {
+                self.$set(value).is_ok()
+            }
+        })+
+
+        const PEERS: [Peer; [$($name),+].len()] =
+            [$(Peer { name: $name, get: get::<$cell>, set: set::<$cell> }),+];
+    };
 }
 
-const PEERS: [Peer; 4] = [
-    Peer::of::<blitz_io_sync::task::OnceCell<u64>>(OURS),
-    Peer::of::<tokio::sync::OnceCell<u64>>("tokio"),
-    Peer::of::<async_lock::OnceCell<u64>>("async-lock"),
-    Peer::of::<OnceLock<u64>>("std"),
-];
+peers! {
+    OURS, blitz_io_sync::task::OnceCell<u64>, set;
+    "tokio", tokio::sync::OnceCell<u64>, set;
+    "async-lock", async_lock::OnceCell<u64>, try_set;
+    "std", OnceLock<u64>, set;
+}
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let get = Scenario::new(1, "once_cell_get", "OnceCell get, set cell", SYNC_OPS);
     let set = Scenario::new(1, "once_cell_set", "OnceCell set, fresh cell", SYNC_OPS);
     vec![
-        PEERS
-            .iter()
-            .fold(get, |s, peer| s.with(peer.name, peer.get)),
-        PEERS
-            .iter()
-            .fold(set, |s, peer| s.with(peer.name, peer.set)),
+        get.with_all(PEERS.map(|peer| (peer.name, peer.get))),
+        set.with_all(PEERS.map(|peer| (peer.name, peer.set))),
     ]
 }
 

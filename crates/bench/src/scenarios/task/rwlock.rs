@@ -29,99 +29,58 @@ trait Lock: Send + Sync + 'static {
     ) -> impl Future<Output = R> + Send;
 }
 
-impl Lock for blitz_io_sync::task::RwLock<Twins> {
-    fn new() -> Self {
-        Self::new(Twins::default())
-    }
-    #[inline]
-    fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
-        Some(section(&*self.try_read().ok()?))
-    }
-    #[inline]
-    fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
-        Some(section(&mut *self.try_write().ok()?))
-    }
-    #[inline]
-    async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
-        section(&*self.read().await)
-    }
-    #[inline]
-    async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
-        section(&mut *self.write().await)
-    }
-}
-
-impl Lock for tokio::sync::RwLock<Twins> {
-    fn new() -> Self {
-        Self::new(Twins::default())
-    }
-    #[inline]
-    fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
-        Some(section(&*self.try_read().ok()?))
-    }
-    #[inline]
-    fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
-        Some(section(&mut *self.try_write().ok()?))
-    }
-    #[inline]
-    async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
-        section(&*self.read().await)
-    }
-    #[inline]
-    async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
-        section(&mut *self.write().await)
-    }
-}
-
-impl Lock for async_lock::RwLock<Twins> {
-    fn new() -> Self {
-        Self::new(Twins::default())
-    }
-    #[inline]
-    fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
-        Some(section(&*self.try_read()?))
-    }
-    #[inline]
-    fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
-        Some(section(&mut *self.try_write()?))
-    }
-    #[inline]
-    async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
-        section(&*self.read().await)
-    }
-    #[inline]
-    async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
-        section(&mut *self.write().await)
-    }
-}
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
 
 /// One contender's bodies.
 struct Peer {
     name: &'static str,
-    tried_reads: fn(&Context) -> Measured,
-    tried_writes: fn(&Context) -> Measured,
-    contended: fn(&Context) -> Measured,
+    tried_reads: Body,
+    tried_writes: Body,
+    contended: Body,
 }
 
-impl Peer {
-    const fn of<L: Lock>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            tried_reads: tried_reads::<L>,
-            tried_writes: tried_writes::<L>,
-            contended: contended::<L, SharedRuntime>,
-        }
-    }
+/// Makes the contenders: a name, a type, and how its guards are tried.
+macro_rules! peers {
+    ($($name:expr, $lock:ty, |$this:ident| $try_read:expr, $try_write:expr;)+) => {
+        $(impl Lock for $lock {
+            fn new() -> Self {
+                Self::new(Twins::default())
+            }
+            #[inline]
+            fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
+                let $this = self;
+                Some(section(&*$try_read?))
+            }
+            #[inline]
+            fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
+                let $this = self;
+                Some(section(&mut *$try_write?))
+            }
+            #[inline]
+            async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
+                section(&*self.read().await)
+            }
+            #[inline]
+            async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
+                section(&mut *self.write().await)
+            }
+        })+
+
+        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
+            name: $name,
+            tried_reads: tried_reads::<$lock>,
+            tried_writes: tried_writes::<$lock>,
+            contended: contended::<$lock, SharedRuntime>,
+        }),+];
+    };
 }
 
-const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_io_sync::task::RwLock<Twins>>(OURS),
-    Peer::of::<tokio::sync::RwLock<Twins>>("tokio"),
-    Peer::of::<async_lock::RwLock<Twins>>("async-lock"),
-];
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
+peers! {
+    OURS, blitz_io_sync::task::RwLock<Twins>, |lock| lock.try_read().ok(), lock.try_write().ok();
+    "tokio", tokio::sync::RwLock<Twins>, |lock| lock.try_read().ok(), lock.try_write().ok();
+    "async-lock", async_lock::RwLock<Twins>, |lock| lock.try_read(), lock.try_write();
+}
 
 /// The same work, each contender on its own runtime.
 const OWN: [(&str, Body); 3] = [
@@ -155,16 +114,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "RwLock, 4 readers and 2 writers, own runtime";
     let own = Scenario::new(3, "rwlock_tasks_own", title, ASYNC_OPS).on_runtime();
     vec![
-        PEERS
-            .iter()
-            .fold(reads, |s, peer| s.with(peer.name, peer.tried_reads)),
-        PEERS
-            .iter()
-            .fold(writes, |s, peer| s.with(peer.name, peer.tried_writes)),
-        PEERS
-            .iter()
-            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
-        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
+        reads.with_all(PEERS.map(|peer| (peer.name, peer.tried_reads))),
+        writes.with_all(PEERS.map(|peer| (peer.name, peer.tried_writes))),
+        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
+        own.with_all(OWN),
     ]
 }
 

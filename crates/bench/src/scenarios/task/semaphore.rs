@@ -21,79 +21,53 @@ trait Permits: Send + Sync + 'static {
     fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> impl Future<Output = R> + Send;
 }
 
-impl Permits for blitz_io_sync::task::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _permit = self.try_acquire().ok()?;
-        Some(section())
-    }
-    #[inline]
-    async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
-        let _permit = self.acquire().await.expect("nobody closes it");
-        section()
-    }
-}
-
-impl Permits for tokio::sync::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _permit = self.try_acquire().ok()?;
-        Some(section())
-    }
-    #[inline]
-    async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
-        let _permit = self.acquire().await.expect("nobody closes it");
-        section()
-    }
-}
-
-impl Permits for async_lock::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let _permit = self.try_acquire()?;
-        Some(section())
-    }
-    #[inline]
-    async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
-        let _permit = self.acquire().await;
-        section()
-    }
-}
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
 
 /// One contender's bodies.
 struct Peer {
     name: &'static str,
-    tried: fn(&Context) -> Measured,
-    contended: fn(&Context) -> Measured,
+    tried: Body,
+    contended: Body,
 }
 
-impl Peer {
-    const fn of<P: Permits>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            tried: tried::<P>,
-            contended: contended::<P, SharedRuntime>,
-        }
-    }
+/// Makes the contenders: a name, a type, and how a permit is taken.
+macro_rules! peers {
+    ($($name:expr, $semaphore:ty, |$this:ident| $try_acquire:expr, $acquire:expr;)+) => {
+        $(impl Permits for $semaphore {
+            fn new(permits: usize) -> Self {
+                Self::new(permits)
+            }
+            #[inline]
+            fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+                let $this = self;
+                let _permit = $try_acquire?;
+                Some(section())
+            }
+            #[inline]
+            async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
+                let $this = self;
+                let _permit = $acquire;
+                section()
+            }
+        })+
+
+        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
+            name: $name,
+            tried: tried::<$semaphore>,
+            contended: contended::<$semaphore, SharedRuntime>,
+        }),+];
+    };
 }
 
-const PEERS: [Peer; 3] = [
-    Peer::of::<blitz_io_sync::task::Semaphore>(OURS),
-    Peer::of::<tokio::sync::Semaphore>("tokio"),
-    Peer::of::<async_lock::Semaphore>("async-lock"),
-];
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
+peers! {
+    OURS, blitz_io_sync::task::Semaphore, |semaphore| semaphore.try_acquire().ok(),
+        semaphore.acquire().await.expect("it stays open");
+    "tokio", tokio::sync::Semaphore, |semaphore| semaphore.try_acquire().ok(),
+        semaphore.acquire().await.expect("it stays open");
+    "async-lock", async_lock::Semaphore, |semaphore| semaphore.try_acquire(),
+        semaphore.acquire().await;
+}
 
 /// The same work, each contender on its own runtime.
 const OWN: [(&str, Body); 3] = [
@@ -123,13 +97,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Semaphore, 8 tasks, 2 permits, own runtime";
     let own = Scenario::new(3, "semaphore_tasks_own", title, ASYNC_OPS).on_runtime();
     vec![
-        PEERS
-            .iter()
-            .fold(tried, |s, peer| s.with(peer.name, peer.tried)),
-        PEERS
-            .iter()
-            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
-        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
+        tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
+        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
+        own.with_all(OWN),
     ]
 }
 

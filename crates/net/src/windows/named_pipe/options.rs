@@ -33,20 +33,6 @@ pub struct ServerOptions {
     in_buffer_size: u32,
 }
 
-macro_rules! flags {
-    ($($(#[$doc:meta])* $name:ident($argument:ident): $flag:ident;)*) => {$(
-        $(#[$doc])*
-        pub fn $name(&mut self, $argument: bool) -> &mut Self {
-            if $argument {
-                self.open |= $flag;
-            } else {
-                self.open &= !$flag;
-            }
-            self
-        }
-    )*};
-}
-
 impl ServerOptions {
     /// Creates the usual options for a server: bytes in both directions, any number of
     /// instances, no clients from other machines, buffers of 64 KiB.
@@ -67,23 +53,44 @@ impl ServerOptions {
         self
     }
 
-    flags! {
-        /// Sets whether clients may write. By default they may.
-        access_inbound(allowed): PIPE_ACCESS_INBOUND;
-        /// Sets whether clients may read. By default they may.
-        access_outbound(allowed): PIPE_ACCESS_OUTBOUND;
-        /// Sets whether an existing instance of the pipe, which may belong to another
-        /// program, is an error. By default it is not.
-        first_pipe_instance(first): FILE_FLAG_FIRST_PIPE_INSTANCE;
-        /// Sets whether the access control list of the pipe may be changed through this end. By
-        /// default it may not.
-        write_dac(requested): WRITE_DAC;
-        /// Sets whether the owner of the pipe may be changed through this end. By default it
-        /// may not.
-        write_owner(requested): WRITE_OWNER;
-        /// Sets whether the system's access control list of the pipe may be changed through
-        /// this end. By default it may not.
-        access_system_security(requested): ACCESS_SYSTEM_SECURITY;
+    /// Sets whether clients may write. By default they may.
+    pub fn access_inbound(&mut self, allowed: bool) -> &mut Self {
+        set_flag(&mut self.open, PIPE_ACCESS_INBOUND, allowed);
+        self
+    }
+
+    /// Sets whether clients may read. By default they may.
+    pub fn access_outbound(&mut self, allowed: bool) -> &mut Self {
+        set_flag(&mut self.open, PIPE_ACCESS_OUTBOUND, allowed);
+        self
+    }
+
+    /// Sets whether an existing instance of the pipe, which may belong to another program, is
+    /// an error. By default it is not.
+    pub fn first_pipe_instance(&mut self, first: bool) -> &mut Self {
+        set_flag(&mut self.open, FILE_FLAG_FIRST_PIPE_INSTANCE, first);
+        self
+    }
+
+    /// Sets whether the access control list of the pipe may be changed through this end. By
+    /// default it may not.
+    pub fn write_dac(&mut self, requested: bool) -> &mut Self {
+        set_flag(&mut self.open, WRITE_DAC, requested);
+        self
+    }
+
+    /// Sets whether the owner of the pipe may be changed through this end. By default it may
+    /// not.
+    pub fn write_owner(&mut self, requested: bool) -> &mut Self {
+        set_flag(&mut self.open, WRITE_OWNER, requested);
+        self
+    }
+
+    /// Sets whether the system's access control list of the pipe may be changed through this
+    /// end. By default it may not.
+    pub fn access_system_security(&mut self, requested: bool) -> &mut Self {
+        set_flag(&mut self.open, ACCESS_SYSTEM_SECURITY, requested);
+        self
     }
 
     /// Sets whether clients on other machines are rejected. By default they are.
@@ -205,23 +212,16 @@ impl ClientOptions {
         }
     }
 
-    fn access(&mut self, flag: u32, allowed: bool) -> &mut Self {
-        if allowed {
-            self.access |= flag;
-        } else {
-            self.access &= !flag;
-        }
-        self
-    }
-
     /// Sets whether the client reads. By default it does.
     pub fn read(&mut self, allowed: bool) -> &mut Self {
-        self.access(GENERIC_READ, allowed)
+        set_flag(&mut self.access, GENERIC_READ, allowed);
+        self
     }
 
     /// Sets whether the client writes. By default it does.
     pub fn write(&mut self, allowed: bool) -> &mut Self {
-        self.access(GENERIC_WRITE, allowed)
+        set_flag(&mut self.access, GENERIC_WRITE, allowed);
+        self
     }
 
     /// Sets how far the server may impersonate the client, by the system's flags. The
@@ -305,6 +305,14 @@ impl ClientOptions {
 impl Default for ClientOptions {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+fn set_flag(flags: &mut u32, flag: u32, set: bool) {
+    if set {
+        *flags |= flag;
+    } else {
+        *flags &= !flag;
     }
 }
 

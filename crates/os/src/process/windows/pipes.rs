@@ -32,97 +32,196 @@ impl Write for Shared {
     }
 }
 
-macro_rules! pipe_of_a_child {
-    ($(#[$doc:meta])* $type:ident) => {
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $type {
-            file: Shared,
-            io: Blocking<Shared>,
-        }
-
-        impl $type {
-            /// Creates a pipe from that of the standard library.
-            ///
-            /// # Errors
-            ///
-            /// Returns no error on this system.
-            pub fn from_std(inner: std::process::$type) -> io::Result<Self> {
-                let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
-                let io = Blocking::new(file.clone());
-                Ok(Self { file, io })
-            }
-
-            /// Returns the handle, or another handle for the same pipe if an operation is
-            /// under way.
-            ///
-            /// # Errors
-            ///
-            /// Returns the system's errors.
-            pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
-                let Self { file, io } = self;
-                drop(io);
-                match Arc::try_unwrap(file.0) {
-                    Ok(file) => Ok(file.into()),
-                    Err(file) => file.try_clone().map(OwnedHandle::from),
-                }
-            }
-        }
-
-        impl AsRawHandle for $type {
-            fn as_raw_handle(&self) -> RawHandle {
-                self.file.0.as_raw_handle()
-            }
-        }
-
-        impl AsHandle for $type {
-            fn as_handle(&self) -> BorrowedHandle<'_> {
-                self.file.0.as_handle()
-            }
-        }
-
-        /// Converts the pipe into a standard stream of another child.
-        impl TryFrom<$type> for Stdio {
-            type Error = io::Error;
-
-            fn try_from(pipe: $type) -> io::Result<Self> {
-                pipe.into_owned_handle().map(Self::from)
-            }
-        }
-    };
+/// The pipe to the standard input of a child. Dropping it ends the input.
+#[derive(Debug)]
+pub struct ChildStdin {
+    file: Shared,
+    io: Blocking<Shared>,
 }
 
-macro_rules! readable {
-    ($type:ident) => {
-        impl AsyncRead for $type {
-            fn poll_read(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                buf: &mut ReadBuf<'_>,
-            ) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.io).poll_read(cx, buf)
-            }
-        }
+impl ChildStdin {
+    /// Creates a pipe from that of the standard library.
+    ///
+    /// # Errors
+    ///
+    /// Returns no error on this system.
+    pub fn from_std(inner: std::process::ChildStdin) -> io::Result<Self> {
+        let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
+        let io = Blocking::new(file.clone());
+        Ok(Self { file, io })
+    }
 
-        foreign_traits!([] $type: read);
-    };
+    /// Returns the handle, or another handle for the same pipe if an operation is
+    /// under way.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
+        let Self { file, io } = self;
+        drop(io);
+        match Arc::try_unwrap(file.0) {
+            Ok(file) => Ok(file.into()),
+            Err(file) => file.try_clone().map(OwnedHandle::from),
+        }
+    }
 }
 
-pipe_of_a_child!(
-    /// The pipe to the standard input of a child. Dropping it ends the input.
-    ChildStdin
-);
-pipe_of_a_child!(
-    /// The pipe from the standard output of a child.
-    ChildStdout
-);
-pipe_of_a_child!(
-    /// The pipe from the standard error of a child.
-    ChildStderr
-);
+impl AsRawHandle for ChildStdin {
+    fn as_raw_handle(&self) -> RawHandle {
+        self.file.0.as_raw_handle()
+    }
+}
 
-readable!(ChildStdout);
-readable!(ChildStderr);
+impl AsHandle for ChildStdin {
+    fn as_handle(&self) -> BorrowedHandle<'_> {
+        self.file.0.as_handle()
+    }
+}
+
+/// Converts the pipe into a standard stream of another child.
+impl TryFrom<ChildStdin> for Stdio {
+    type Error = io::Error;
+
+    fn try_from(pipe: ChildStdin) -> io::Result<Self> {
+        pipe.into_owned_handle().map(Self::from)
+    }
+}
+
+/// The pipe from the standard output of a child.
+#[derive(Debug)]
+pub struct ChildStdout {
+    file: Shared,
+    io: Blocking<Shared>,
+}
+
+impl ChildStdout {
+    /// Creates a pipe from that of the standard library.
+    ///
+    /// # Errors
+    ///
+    /// Returns no error on this system.
+    pub fn from_std(inner: std::process::ChildStdout) -> io::Result<Self> {
+        let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
+        let io = Blocking::new(file.clone());
+        Ok(Self { file, io })
+    }
+
+    /// Returns the handle, or another handle for the same pipe if an operation is
+    /// under way.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
+        let Self { file, io } = self;
+        drop(io);
+        match Arc::try_unwrap(file.0) {
+            Ok(file) => Ok(file.into()),
+            Err(file) => file.try_clone().map(OwnedHandle::from),
+        }
+    }
+}
+
+impl AsRawHandle for ChildStdout {
+    fn as_raw_handle(&self) -> RawHandle {
+        self.file.0.as_raw_handle()
+    }
+}
+
+impl AsHandle for ChildStdout {
+    fn as_handle(&self) -> BorrowedHandle<'_> {
+        self.file.0.as_handle()
+    }
+}
+
+/// Converts the pipe into a standard stream of another child.
+impl TryFrom<ChildStdout> for Stdio {
+    type Error = io::Error;
+
+    fn try_from(pipe: ChildStdout) -> io::Result<Self> {
+        pipe.into_owned_handle().map(Self::from)
+    }
+}
+
+/// The pipe from the standard error of a child.
+#[derive(Debug)]
+pub struct ChildStderr {
+    file: Shared,
+    io: Blocking<Shared>,
+}
+
+impl ChildStderr {
+    /// Creates a pipe from that of the standard library.
+    ///
+    /// # Errors
+    ///
+    /// Returns no error on this system.
+    pub fn from_std(inner: std::process::ChildStderr) -> io::Result<Self> {
+        let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
+        let io = Blocking::new(file.clone());
+        Ok(Self { file, io })
+    }
+
+    /// Returns the handle, or another handle for the same pipe if an operation is
+    /// under way.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
+        let Self { file, io } = self;
+        drop(io);
+        match Arc::try_unwrap(file.0) {
+            Ok(file) => Ok(file.into()),
+            Err(file) => file.try_clone().map(OwnedHandle::from),
+        }
+    }
+}
+
+impl AsRawHandle for ChildStderr {
+    fn as_raw_handle(&self) -> RawHandle {
+        self.file.0.as_raw_handle()
+    }
+}
+
+impl AsHandle for ChildStderr {
+    fn as_handle(&self) -> BorrowedHandle<'_> {
+        self.file.0.as_handle()
+    }
+}
+
+/// Converts the pipe into a standard stream of another child.
+impl TryFrom<ChildStderr> for Stdio {
+    type Error = io::Error;
+
+    fn try_from(pipe: ChildStderr) -> io::Result<Self> {
+        pipe.into_owned_handle().map(Self::from)
+    }
+}
+
+impl AsyncRead for ChildStdout {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+foreign_traits!([] ChildStdout: read);
+impl AsyncRead for ChildStderr {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+foreign_traits!([] ChildStderr: read);
 
 impl AsyncWrite for ChildStdin {
     fn poll_write(

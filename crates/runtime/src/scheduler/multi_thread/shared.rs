@@ -21,7 +21,7 @@ use crate::task::raw::{Header, Notified};
 
 /// See the head of this file.
 pub(crate) struct Shared {
-    /// Dropped first: until then `idle` is asked how many workers are awake.
+    /// Dropped first: until then the counter reads the number of awake workers from `idle`.
     registered: Lock<Option<Registered>>,
     /// One for each worker.
     pub(super) cores: Box<[Core]>,

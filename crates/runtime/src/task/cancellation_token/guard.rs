@@ -4,6 +4,7 @@ use super::CancellationToken;
 
 /// Cancels its token when it is dropped: see [`CancellationToken::drop_guard`].
 #[derive(Debug)]
+#[must_use = "the token is cancelled at once"]
 pub struct DropGuard {
     // Tokio's name, which `Debug` shows. `None` once it is disarmed.
     pub(super) inner: Option<CancellationToken>,
@@ -12,6 +13,7 @@ pub struct DropGuard {
 /// Cancels a token that it borrows when it is dropped: see
 /// [`CancellationToken::drop_guard_ref`].
 #[derive(Debug)]
+#[must_use = "the token is cancelled at once"]
 pub struct DropGuardRef<'a> {
     pub(super) inner: Option<&'a CancellationToken>,
 }

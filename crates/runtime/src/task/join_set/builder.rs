@@ -20,8 +20,30 @@ pub struct Builder<'a, T> {
     builder: task::Builder<'a>,
 }
 
+impl<T: 'static> JoinSet<T> {
+    /// Starts a task that has a name: see [`task::Builder`](crate::task::Builder).
+    ///
+    /// Only with the feature `tracing`.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Builder, task::JoinSet};
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// let outputs = runtime.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     set.build_task().name("adder").spawn(async { 1 + 1 })?;
+    ///     Ok::<_, std::io::Error>(set.join_all().await)
+    /// });
+    /// assert_eq!(outputs?, [2]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn build_task(&mut self) -> Builder<'_, T> {
+        Builder::new(self)
+    }
+}
+
 impl<'a, T: 'static> Builder<'a, T> {
-    pub(super) fn new(set: &'a mut JoinSet<T>) -> Self {
+    fn new(set: &'a mut JoinSet<T>) -> Self {
         Self {
             set,
             builder: task::Builder::new(),

@@ -217,27 +217,6 @@ impl<T: 'static> JoinSet<T> {
         self.insert(local_set.spawn_local(task))
     }
 
-    /// Starts a task that has a name: see [`task::Builder`](crate::task::Builder).
-    ///
-    /// Only with the feature `tracing`.
-    ///
-    /// ```
-    /// use blitz_io::{runtime::Builder, task::JoinSet};
-    ///
-    /// let runtime = Builder::new_current_thread().build()?;
-    /// let outputs = runtime.block_on(async {
-    ///     let mut set = JoinSet::new();
-    ///     set.build_task().name("adder").spawn(async { 1 + 1 })?;
-    ///     Ok::<_, std::io::Error>(set.join_all().await)
-    /// });
-    /// assert_eq!(outputs?, [2]);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[cfg(feature = "tracing")]
-    pub fn build_task(&mut self) -> super::Builder<'_, T> {
-        super::Builder::new(self)
-    }
-
     #[inline]
     pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         self.slots.insert(handle)

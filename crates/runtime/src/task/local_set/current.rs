@@ -62,6 +62,7 @@ impl Drop for Enter {
 /// let _guard = set.enter();
 /// spawn_local(async {});
 /// ```
+#[must_use = "the set is left at once"]
 pub struct LocalEnterGuard(#[allow(dead_code, reason = "its drop counts")] Enter);
 
 impl LocalEnterGuard {

@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
+use blitz_io_core::inspect::Wait;
 
 use super::error::JoinError;
 use super::header::{self, Header, Id};
@@ -45,6 +46,7 @@ pub struct JoinHandle<T> {
     /// With a reference. The task's output is a `T`.
     pub(super) task: NonNull<Header>,
     pub(super) _output: PhantomData<T>,
+    pub(super) record: Wait,
 }
 
 // SAFETY: the handle gives and drops the output, wherever it is.
@@ -188,7 +190,9 @@ impl<T> JoinHandle<T> {
         assert!(self.is_finished());
         // SAFETY: the task is complete.
         let output = unsafe { self.take() };
-        let task = ManuallyDrop::new(self).task;
+        let mut this = ManuallyDrop::new(self);
+        this.record.end();
+        let task = this.task;
         // SAFETY: this is the handle's reference; there is no output left to drop.
         unsafe { header::release_last(task) };
         match output {
@@ -274,8 +278,11 @@ impl<T> Future for JoinHandle<T> {
         let this = self.get_mut();
         coop::poll_with(context, |context| {
             if !this.register(context.waker()) {
+                let id = this.header().id().as_u64();
+                this.record.begin_with(id, context.waker());
                 return Poll::Pending;
             }
+            this.record.end();
             // SAFETY: the task is complete.
             unsafe { this.take() }
         })

@@ -40,6 +40,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
+use blitz_io_core::inspect::{Caller, Kind, Wait};
 use blitz_io_core::{BiasedLock, Lock, Watched};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
@@ -402,6 +403,7 @@ impl OwnedTasks {
         let join = JoinHandle {
             task,
             _output: PhantomData,
+            record: Wait::new(Kind::Join, Caller::UNKNOWN),
         };
         if added {
             // SAFETY: a new task has a token.
@@ -587,6 +589,7 @@ where
     let join = JoinHandle {
         task,
         _output: PhantomData,
+        record: Wait::new(Kind::Join, Caller::UNKNOWN),
     };
     // SAFETY: a new task has a token.
     (join, unsafe { Notified::from_raw(task) })

@@ -82,6 +82,8 @@
 
 #[cfg(loom)]
 use blitz_io_core::Watched;
+#[cfg(all(feature = "inspect", not(loom)))]
+use blitz_io_core::inspect::TaskState;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 /// A token is queued, or will be when the poll that runs now has ended.
@@ -457,6 +459,19 @@ impl Snapshot {
 
     pub(super) fn is_complete(self) -> bool {
         self.0 & COMPLETE != 0
+    }
+
+    /// What a task that is not complete does, and how many references it has beside its own and its
+    /// join handle's: its wakers, and handles that can abort it.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(super) fn inspect(self) -> (TaskState, usize) {
+        let state = match self.0 & (RUNNING | NOTIFIED) {
+            0 => TaskState::Idle,
+            NOTIFIED => TaskState::Scheduled,
+            _ => TaskState::Running,
+        };
+        let own = 1 + usize::from(self.0 & JOIN_INTEREST != 0);
+        (state, (self.0 / REF_ONE).saturating_sub(own))
     }
 
     /// The join handle's waker is in its place.

@@ -1,16 +1,21 @@
 //! A child's future, with the channel for its result.
 
+use std::any::Any;
 use std::future::Future;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use blitz_io_channel::oneshot::{self, Receiver, Sender};
+use blitz_io_sync::thread::Mutex;
 use pin_project_lite::pin_project;
 
-use super::Unclaimed;
 use crate::task::raw::{Id, JoinError};
+
+/// The payload of the first panic of a child whose result was not taken.
+pub(super) type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// The result of a child.
 pub(super) type Outcome<T> = Result<T, Failure>;

@@ -44,7 +44,6 @@ mod children;
 mod handle;
 mod member;
 
-use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
@@ -52,19 +51,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use blitz_io_sync::thread::Mutex;
-
 use super::join_set::ready::Ready;
 use crate::task::raw::Id;
 use children::{Child, Children};
 use handle::Abort;
-use member::Member;
+use member::{Member, Unclaimed};
 
 pub use blocking::{BlockingScope, scope_blocking};
 pub use handle::ScopedJoinHandle;
-
-/// The payload of the first panic of a child whose result was not taken.
-type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Starts children of a [`scope`]. All clones start children of the same one.
 ///

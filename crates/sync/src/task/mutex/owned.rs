@@ -19,6 +19,7 @@ use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_write
 /// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
+#[must_use = "the mutex is unlocked at once"]
 pub struct OwnedMutexGuard<T: ?Sized> {
     hold: Hold<T>,
 }
@@ -47,6 +48,7 @@ unsafe impl<T: ?Sized + Send, U: ?Sized + Send> Send for OwnedMappedMutexGuard<T
 impl<T: ?Sized> Drop for Hold<T> {
     #[inline]
     fn drop(&mut self) {
+        self.0.permits.object.released();
         self.0.permits.give_back(1);
     }
 }
@@ -54,6 +56,7 @@ impl<T: ?Sized> Drop for Hold<T> {
 impl<T: ?Sized> OwnedMutexGuard<T> {
     #[inline]
     pub(super) fn new(lock: Arc<Mutex<T>>) -> Self {
+        lock.permits.object.acquired_movable();
         Self { hold: Hold(lock) }
     }
 

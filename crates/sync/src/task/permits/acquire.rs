@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use super::{AcquireError, Permits, Request, Taken};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Kind, Wait};
 
 /// Ends when the task has the permits, or there will be none any more. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.
@@ -15,6 +16,7 @@ pub struct Acquire<'a> {
     permits: &'a Permits,
     progress: Progress,
     node: Node<Request>,
+    record: Wait,
 }
 
 #[derive(Clone, Copy)]
@@ -31,11 +33,12 @@ enum Progress {
 
 impl<'a> Acquire<'a> {
     #[inline]
-    pub(super) fn new(permits: &'a Permits, n: usize) -> Self {
+    pub(super) fn new(permits: &'a Permits, n: usize, kind: Kind, caller: Caller) -> Self {
         Self {
             permits,
             progress: Progress::New,
             node: Node::new(Request::new(n)),
+            record: Wait::new(kind, caller),
         }
     }
 
@@ -95,7 +98,11 @@ impl Future for Acquire<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        let result = ready!(this.poll_permits(context));
+        let Poll::Ready(result) = this.poll_permits(context) else {
+            this.record.begin(&this.permits.object, context.waker());
+            return Poll::Pending;
+        };
+        this.record.end();
         if result.is_ok() {
             this.progress = Progress::Holds;
             ready!(coop::poll_proceed(context)).made_progress();

@@ -18,6 +18,7 @@ use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads};
 /// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
+#[must_use = "the lock is released at once"]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
     hold: Share<T>,
     data: *const U,
@@ -37,6 +38,7 @@ unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedRwLo
 impl<T: ?Sized> Drop for Share<T> {
     #[inline]
     fn drop(&mut self) {
+        self.0.permits.object.released_shared();
         self.0.permits.give_back(1);
     }
 }
@@ -44,6 +46,7 @@ impl<T: ?Sized> Drop for Share<T> {
 impl<T: ?Sized> OwnedRwLockReadGuard<T> {
     #[inline]
     pub(super) fn of(lock: Arc<RwLock<T>>) -> Self {
+        lock.permits.object.acquired_shared_movable();
         let data = lock.value.get();
         Self::new(Share(lock), data)
     }

@@ -23,6 +23,7 @@ use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_write
 /// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
+#[must_use = "the lock is released at once"]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
     hold: Whole<T>,
     data: *mut T,
@@ -35,6 +36,7 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
 /// It cannot be downgraded: a part that has been reached through a `&mut` may be
 /// one that must not be shared.
 #[clippy::has_significant_drop]
+#[must_use = "the lock is released at once"]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
     hold: Whole<T>,
     data: *mut U,
@@ -72,6 +74,8 @@ impl<T: ?Sized> Whole<T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: it is read once, since `this` is never dropped.
         let share = Share(unsafe { ptr::read(&this.0) });
+        share.0.permits.object.released();
+        share.0.permits.object.acquired_shared_movable();
         let others = share.0.max_readers as usize - 1;
         if others > 0 {
             share.0.permits.give_back(others);
@@ -83,6 +87,7 @@ impl<T: ?Sized> Whole<T> {
 impl<T: ?Sized> Drop for Whole<T> {
     #[inline]
     fn drop(&mut self) {
+        self.0.permits.object.released();
         self.0.permits.give_back(self.0.max_readers as usize);
     }
 }
@@ -90,6 +95,7 @@ impl<T: ?Sized> Drop for Whole<T> {
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     #[inline]
     pub(super) fn of(lock: Arc<RwLock<T>>) -> Self {
+        lock.permits.object.acquired_movable();
         let data = lock.value.get();
         Self::new(Whole(lock), data)
     }

@@ -1,0 +1,123 @@
+//! `blitz ps` and `blitz why`: what a process waits for.
+
+mod picture;
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use blitz_io_inspect::{Answer, Certainty, ask, dot, list, report};
+
+use crate::exit::Exit;
+use crate::output;
+
+/// The options of `blitz why`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The process id, or the program's name; may be left out if there is one such process
+    #[arg(value_name = "PID|NAME")]
+    process: Option<String>,
+    /// Prints JSON
+    #[arg(long, conflicts_with = "dot")]
+    json: bool,
+    /// Prints the graph in the language of Graphviz
+    #[arg(long)]
+    dot: bool,
+    /// Also writes the graph as a picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Also writes a page with the graph and the report
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Prints the report again every second
+    #[arg(long)]
+    watch: bool,
+}
+
+/// Lists the processes that answer.
+pub fn list_processes() -> Result<Exit, Exit> {
+    for (pid, name) in processes()? {
+        output::print(&format!("{pid:>8}  {name}\n"))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Reports the waits of one process.
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    let (pid, name) = choose(arguments.process.as_deref())?;
+    loop {
+        let answer = ask(pid, &name).map_err(|error| failed(pid, &error))?;
+        write_files(arguments, &name, &answer)?;
+        show(arguments, &answer)?;
+        if !arguments.watch {
+            let is_certain =
+                |finding: &blitz_io_inspect::Finding| finding.certainty == Certainty::Certain;
+            let found = answer.findings.iter().any(is_certain);
+            return Ok(if found { Exit::Found } else { Exit::Done });
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn show(arguments: &Arguments, answer: &Answer) -> Result<(), Exit> {
+    let text = if arguments.json {
+        let text = serde_json::to_string_pretty(answer);
+        text.map_err(|error| Exit::Failed(error.to_string()))? + "\n"
+    } else if arguments.dot {
+        dot(&answer.snapshot, &answer.findings)
+    } else {
+        report(&answer.snapshot, &answer.findings)
+    };
+    // A terminal shows one report at a time, a file all of them.
+    let clear = arguments.watch && io::stdout().is_terminal();
+    output::print(&format!(
+        "{}{text}",
+        if clear { "\x1b[H\x1b[2J" } else { "" }
+    ))
+}
+
+fn write_files(arguments: &Arguments, name: &str, answer: &Answer) -> Result<(), Exit> {
+    let write = |path: &Path, text: Result<String, String>| {
+        let written = text.and_then(|text| fs::write(path, text).map_err(|e| e.to_string()));
+        let failed = |error| Exit::Failed(format!("cannot write {}: {error}", path.display()));
+        written.map_err(failed)
+    };
+    if let Some(path) = &arguments.svg {
+        write(path, picture::svg(answer))?;
+    }
+    if let Some(path) = &arguments.html {
+        write(path, picture::html(name, answer))?;
+    }
+    Ok(())
+}
+
+fn processes() -> Result<Vec<(u32, String)>, Exit> {
+    list().map_err(|error| Exit::Failed(format!("cannot list the processes: {error}")))
+}
+
+/// The process that the argument names.
+fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
+    let fits = |pid: u32, name: &str| {
+        wanted.is_none_or(|wanted| wanted == name || wanted.parse() == Ok(pid))
+    };
+    let mut found = processes()?;
+    found.retain(|(pid, name)| fits(*pid, name));
+    if found.len() > 1 {
+        return Err(Exit::Failed(
+            "several processes fit; give a process id: see blitz ps".into(),
+        ));
+    }
+    found.pop().ok_or_else(|| {
+        Exit::Failed(
+            "no such process answers; it needs the feature `inspect`, and BLITZ_INSPECT=1 in \
+             its environment"
+                .into(),
+        )
+    })
+}
+
+fn failed(pid: u32, error: &io::Error) -> Exit {
+    Exit::Failed(format!("process {pid} does not answer: {error}"))
+}

@@ -1,0 +1,44 @@
+//! The graph of waits as a picture, and a page with the report below it.
+
+use blitz_io_inspect::{Answer, dot, report};
+use layout::backends::svg::SVGWriter;
+use layout::gv::{DotParser, GraphBuilder};
+
+/// Returns the graph as SVG.
+pub fn svg(answer: &Answer) -> Result<String, String> {
+    if answer.snapshot.waits.is_empty() {
+        return Ok(EMPTY.into());
+    }
+    let text = dot(&answer.snapshot, &answer.findings);
+    let graph = DotParser::new(&text).process()?;
+    let mut builder = GraphBuilder::new();
+    builder.visit_graph(&graph);
+    let mut writer = SVGWriter::new();
+    builder.get().do_it(false, false, false, &mut writer);
+    Ok(writer.finalize())
+}
+
+/// The layout has no picture of a graph without nodes.
+const EMPTY: &str = "<svg width=\"200\" height=\"40\" xmlns=\"http://www.w3.org/2000/svg\">\
+                     <text x=\"10\" y=\"25\">no waits</text></svg>";
+
+/// Returns a page without links to other files.
+pub fn html(name: &str, answer: &Answer) -> Result<String, String> {
+    let picture = svg(answer)?;
+    // The XML declaration is not for a picture within a page.
+    let picture = picture.find("<svg").map_or("", |at| &picture[at..]);
+    let title = escaped(&format!("{name} ({})", answer.snapshot.pid));
+    let report = escaped(&report(&answer.snapshot, &answer.findings));
+    Ok(format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
+         <style>body {{ font-family: sans-serif; margin: 1em }} \
+         svg {{ max-width: 100%; height: auto }} pre {{ white-space: pre-wrap }}</style>\n\
+         </head>\n<body>\n<h1>{title}</h1>\n{picture}\n<pre>{report}</pre>\n</body>\n</html>\n"
+    ))
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}

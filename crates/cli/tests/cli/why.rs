@@ -1,0 +1,177 @@
+//! `blitz ps` and `blitz why` from outside, with a process that the test stands in for.
+//! `examples/hangs` tests what real programs answer.
+
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::thread;
+
+use blitz_io_inspect::{Answer, Object, Snapshot, Task, TaskState, Wait, Waiter, findings};
+use tempfile::TempDir;
+
+use super::common::{Ran, blitz};
+
+const PID: u32 = 4242;
+
+/// A task that waits for its own mutex.
+fn stuck() -> Answer {
+    let task = Task {
+        id: 7,
+        name: "refresh <cache>".into(),
+        location: "src/cache.rs:17".into(),
+        is_root: false,
+        state: TaskState::Idle,
+        thread: 1,
+        poll_ms: None,
+        wakers: 1,
+        polls: 2,
+    };
+    let object = Object {
+        id: 1,
+        name: Some("a cache with a name that is so long that it needs a line of its own".into()),
+        holder: Some(Waiter::Task(7)),
+        ..Object::default()
+    };
+    let wait = Wait {
+        id: 3,
+        waiter: Waiter::Task(7),
+        thread: 1,
+        kind: "Mutex".into(),
+        object: Some(object),
+        task: None,
+        location: "src/cache.rs:23".into(),
+        since_ms: 0,
+        waiting_ms: 1_500,
+        is_timed: false,
+        blocks_thread: false,
+        is_direct: true,
+    };
+    let snapshot = Snapshot {
+        pid: PID,
+        tasks: vec![task],
+        waits: vec![wait],
+        ..Snapshot::default()
+    };
+    let findings = findings(&snapshot, &snapshot);
+    Answer { snapshot, findings }
+}
+
+/// A runtime directory with the socket of a process that gives this answer.
+fn process(answer: &Answer) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("blitz-io");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    let listener = UnixListener::bind(folder.join(format!("{PID}-server.sock"))).unwrap();
+    let text = serde_json::to_vec(answer).unwrap();
+    // The thread ends with the test program.
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            if stream.read(&mut [0]).unwrap() == 1 {
+                stream.write_all(&text).unwrap();
+            }
+        }
+    });
+    home
+}
+
+fn run(code: i32, home: &Path, arguments: &[&str]) -> Ran {
+    let output = blitz(arguments).env("XDG_RUNTIME_DIR", home).output();
+    let ran = Ran::from(output.expect("the command starts"));
+    assert_eq!(ran.code, Some(code), "{arguments:?}\n{ran:?}");
+    ran
+}
+
+#[test]
+fn processes_are_listed() {
+    let home = process(&stuck());
+    assert_eq!(run(0, home.path(), &["ps"]).out, "    4242  server\n");
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(run(0, empty.path(), &["ps"]).out, "");
+}
+
+#[test]
+fn a_certain_finding_is_exit_status_3() {
+    let home = process(&stuck());
+    for arguments in [&["why"][..], &["why", "4242"], &["why", "server"]] {
+        let ran = run(3, home.path(), arguments);
+        assert!(
+            ran.out.starts_with("certain: self-wait: task 7 "),
+            "{ran:?}"
+        );
+        assert!(ran.out.contains("at src/cache.rs:23"), "{ran:?}");
+        assert!(
+            ran.out.lines().all(|line| line.chars().count() <= 60),
+            "{ran:?}"
+        );
+        assert!(!ran.out.contains('\x1b'), "{ran:?}");
+    }
+    let ran = run(3, home.path(), &["why", "--json"]);
+    let answer: Answer = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(answer.snapshot, stuck().snapshot);
+}
+
+#[test]
+fn nothing_certain_is_exit_status_0() {
+    let mut answer = stuck();
+    answer.findings.clear();
+    let home = process(&answer);
+    assert!(
+        run(0, home.path(), &["why"])
+            .out
+            .starts_with("nothing certain\n")
+    );
+}
+
+#[test]
+fn the_graph_is_written_as_text_and_pictures() {
+    let home = process(&stuck());
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (svg, html) = (path("graph.svg"), path("page.html"));
+    let ran = run(
+        3,
+        home.path(),
+        &["why", "--dot", "--svg", &svg, "--html", &html],
+    );
+    assert!(ran.out.starts_with("digraph waits {\n"), "{ran:?}");
+    assert!(
+        ran.out
+            .contains(r#"label="task 7 \"refresh <cache>\"\nsrc/cache.rs:17", color=red"#)
+    );
+    let picture = fs::read_to_string(svg).unwrap();
+    assert!(
+        picture.ends_with("</svg>") && picture.contains("refresh &lt;cache&gt;"),
+        "{picture}"
+    );
+    let page = fs::read_to_string(html).unwrap();
+    assert!(
+        page.contains("<title>server (4242)</title>") && page.contains("<svg "),
+        "{page}"
+    );
+    assert!(page.contains("certain: self-wait: task 7"), "{page}");
+}
+
+#[test]
+fn without_waits_the_picture_says_so() {
+    let home = process(&Answer {
+        snapshot: Snapshot::default(),
+        findings: vec![],
+    });
+    let svg = home.path().join("graph.svg");
+    run(0, home.path(), &["why", "--svg", svg.to_str().unwrap()]);
+    assert!(fs::read_to_string(svg).unwrap().contains("no waits"));
+}
+
+#[test]
+fn a_process_that_does_not_answer_is_an_error() {
+    let home = process(&stuck());
+    let ran = run(1, home.path(), &["why", "other"]);
+    assert!(ran.err.contains("no such process answers"), "{ran:?}");
+    let no_folder = home.path().join("no/folder");
+    let svg = no_folder.to_str().unwrap();
+    let ran = run(1, home.path(), &["why", "--svg", svg]);
+    assert!(ran.err.contains("cannot write"), "{ran:?}");
+}

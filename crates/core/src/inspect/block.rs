@@ -1,0 +1,290 @@
+//! `Object`: the facts about a primitive, in memory that is never freed.
+//!
+//! A record may outlive its object (a future may be leaked, and the object moved or dropped), so
+//! it has no pointer to it. It points to the object's [`Block`], which comes from a pool and
+//! returns there. The generation of a block tells its objects apart.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::Waiter;
+
+/// How many readers a block names.
+const READERS: usize = 8;
+
+/// In `holder`: the guard may have moved to another task since.
+const MOVABLE: u64 = 1 << 63;
+
+/// A field of a primitive.
+pub struct Object {
+    block: AtomicPtr<Block>,
+}
+
+/// The facts about one object.
+pub struct Block {
+    generation: AtomicU32,
+    /// How many readers are not among `readers`; a reader that another task has released is
+    /// counted until the lock has no readers.
+    unnamed: AtomicU32,
+    holder: AtomicU64,
+    readers: [AtomicU64; READERS],
+    sender: AtomicU64,
+    receiver: AtomicU64,
+    name: AtomicPtr<&'static str>,
+}
+
+/// A copy of a [`Block`].
+#[derive(Clone, Default, Debug)]
+pub struct Facts {
+    /// Identifies the object, as long as it lives.
+    pub id: u64,
+    /// The name that the program gave it.
+    pub name: Option<&'static str>,
+    /// The thread or task that has it exclusively.
+    pub holder: Option<Waiter>,
+    /// The guard may have moved away from the holder.
+    pub is_movable: bool,
+    /// The readers that are known.
+    pub readers: Vec<Waiter>,
+    /// How many readers are not known.
+    pub unnamed: u32,
+    /// The last one to send.
+    pub sender: Option<Waiter>,
+    /// The last one to receive.
+    pub receiver: Option<Waiter>,
+}
+
+static POOL: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
+
+impl Object {
+    /// Creates an object without facts.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            block: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Returns the block.
+    #[inline]
+    pub(super) fn block(&self) -> &'static Block {
+        let block = self.block.load(Ordering::Acquire);
+        if block.is_null() {
+            return self.first_block();
+        }
+        // SAFETY: blocks are never freed.
+        unsafe { &*block }
+    }
+
+    #[cold]
+    fn first_block(&self) -> &'static Block {
+        let new = Block::take();
+        let place = ptr::from_ref(new).cast_mut();
+        match self.block.compare_exchange(
+            ptr::null_mut(),
+            place,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ) {
+            Ok(_) => new,
+            Err(other) => {
+                new.put_back();
+                // SAFETY: blocks are never freed.
+                unsafe { &*other }
+            }
+        }
+    }
+
+    /// The current task or thread has the object exclusively.
+    #[inline]
+    pub fn acquired(&self) {
+        let holder = Waiter::current().word();
+        self.block().holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// The same, with a guard that may move to another task.
+    #[inline]
+    pub fn acquired_movable(&self) {
+        let holder = Waiter::current().word() | MOVABLE;
+        self.block().holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// The current task or thread has the object, and keeps only some of the waiters out.
+    #[inline]
+    pub fn acquired_beside_readers(&self) {
+        self.acquired_movable();
+    }
+
+    /// The object is about to be released.
+    #[inline]
+    pub fn released(&self) {
+        self.block().holder.store(0, Ordering::Relaxed);
+    }
+
+    /// The current task or thread has the object beside others.
+    #[inline]
+    pub fn acquired_shared(&self) {
+        let block = self.block();
+        let word = Waiter::current().word();
+        for place in &block.readers {
+            if place.load(Ordering::Relaxed) == 0
+                && place
+                    .compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return;
+            }
+        }
+        block.unnamed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The object is about to be released by one of those that share it.
+    #[inline]
+    pub fn released_shared(&self) {
+        let block = self.block();
+        let word = Waiter::current().word();
+        for place in &block.readers {
+            if place.load(Ordering::Relaxed) == word
+                && place
+                    .compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return;
+            }
+        }
+        block.forget_reader();
+    }
+
+    /// The object has one more reader, whose guard may move to another task.
+    #[inline]
+    pub fn acquired_shared_movable(&self) {
+        self.block().unnamed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The object is about to be released by its exclusive holder, or else by a reader.
+    #[inline]
+    pub fn released_by_any(&self) {
+        if self.block().holder.load(Ordering::Relaxed) == 0 {
+            self.released_shared();
+        } else {
+            self.released();
+        }
+    }
+
+    /// The exclusive holder shares the object from now on.
+    #[inline]
+    pub fn downgraded(&self) {
+        self.released();
+        self.acquired_shared();
+    }
+
+    /// The current task or thread has sent.
+    #[inline]
+    pub fn used_by_sender(&self) {
+        self.block()
+            .sender
+            .store(Waiter::current().word(), Ordering::Relaxed);
+    }
+
+    /// The current task or thread has received.
+    #[inline]
+    pub fn used_by_receiver(&self) {
+        self.block()
+            .receiver
+            .store(Waiter::current().word(), Ordering::Relaxed);
+    }
+
+    /// Gives the object a name for reports. The name is kept until the process ends.
+    pub fn set_name(&self, name: &'static str) {
+        let name = Box::into_raw(Box::new(name));
+        self.block().name.store(name, Ordering::Release);
+    }
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let block = *self.block.get_mut();
+        if !block.is_null() {
+            // SAFETY: blocks are never freed.
+            unsafe { &*block }.put_back();
+        }
+    }
+}
+
+impl Block {
+    fn take() -> &'static Self {
+        let pooled = POOL.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        pooled.unwrap_or_else(|| {
+            Box::leak(Box::new(Self {
+                generation: AtomicU32::new(0),
+                unnamed: AtomicU32::new(0),
+                holder: AtomicU64::new(0),
+                readers: [const { AtomicU64::new(0) }; READERS],
+                sender: AtomicU64::new(0),
+                receiver: AtomicU64::new(0),
+                name: AtomicPtr::new(ptr::null_mut()),
+            }))
+        })
+    }
+
+    fn put_back(&'static self) {
+        self.generation.fetch_add(1, Ordering::Relaxed);
+        self.unnamed.store(0, Ordering::Relaxed);
+        let words = [&self.holder, &self.sender, &self.receiver];
+        for word in words.into_iter().chain(&self.readers) {
+            word.store(0, Ordering::Relaxed);
+        }
+        self.name.store(ptr::null_mut(), Ordering::Relaxed);
+        POOL.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(self);
+    }
+
+    /// A reader whose name is not there leaves. If it was named under another task, that name
+    /// would stay, so all names are given up: the count alone is right.
+    #[cold]
+    fn forget_reader(&self) {
+        let fewer = |count: u32| count.checked_sub(1);
+        let counted = self
+            .unnamed
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        if counted.is_err() {
+            let mut named = 0;
+            for place in &self.readers {
+                named += u32::from(place.swap(0, Ordering::Relaxed) != 0);
+            }
+            self.unnamed
+                .fetch_add(named.saturating_sub(1), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// Copies the facts.
+    #[must_use]
+    pub(super) fn facts(&'static self) -> Facts {
+        let holder = self.holder.load(Ordering::Relaxed);
+        let waiter = |word: &AtomicU64| Waiter::from_word(word.load(Ordering::Relaxed));
+        let name = self.name.load(Ordering::Acquire);
+        Facts {
+            id: ptr::from_ref(self).addr() as u64,
+            // SAFETY: names are never freed.
+            name: unsafe { name.as_ref() }.copied(),
+            holder: Waiter::from_word(holder & !MOVABLE),
+            is_movable: holder & MOVABLE != 0,
+            readers: self.readers.iter().filter_map(waiter).collect(),
+            unnamed: self.unnamed.load(Ordering::Relaxed),
+            sender: waiter(&self.sender),
+            receiver: waiter(&self.receiver),
+        }
+    }
+}

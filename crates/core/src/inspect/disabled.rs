@@ -1,0 +1,136 @@
+//! The same names without the feature `inspect`: empty types that do nothing.
+
+use std::task::Waker;
+
+use super::Kind;
+
+/// See `block.rs`.
+#[derive(Default)]
+pub struct Object;
+
+impl Object {
+    /// Creates the empty object.
+    #[inline(always)]
+    #[allow(clippy::new_without_default, reason = "it is derived")]
+    pub const fn new() -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_beside_readers(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_shared(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released_shared(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_shared_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released_by_any(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn downgraded(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn used_by_sender(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn used_by_receiver(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn set_name(&self, _name: &'static str) {}
+}
+
+/// See `wait.rs`.
+#[derive(Clone, Copy)]
+pub struct Caller;
+
+impl Caller {
+    /// Returns the empty location.
+    #[inline(always)]
+    pub fn here() -> Self {
+        Self
+    }
+
+    /// Returns the empty location.
+    pub const UNKNOWN: Self = Self;
+}
+
+/// See `wait.rs`.
+pub struct Wait;
+
+impl Wait {
+    /// Creates the empty wait.
+    #[inline(always)]
+    pub const fn new(_kind: Kind, _caller: Caller) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin(&mut self, _object: &Object, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_with(&mut self, _number: u64, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn end(&mut self) {}
+}
+
+/// See `wait.rs`.
+pub struct Blocking;
+
+impl Blocking {
+    /// Does nothing.
+    #[inline(always)]
+    pub fn new(_kind: Kind, _object: &Object, _caller: Caller, _is_timed: bool) -> Self {
+        Self
+    }
+}
+
+/// See `wait.rs`.
+pub struct Sleeping;
+
+/// Does nothing.
+#[inline(always)]
+pub fn sleeping() -> Sleeping {
+    Sleeping
+}
+
+/// A field of these types changes no other type's size, alignment or need of a destructor.
+const _: () = {
+    use std::mem::{align_of, needs_drop, size_of};
+
+    macro_rules! is_nothing {
+        ($($name:ty)*) => {
+            $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
+        };
+    }
+    is_nothing!(Object Caller Wait Blocking Sleeping);
+};

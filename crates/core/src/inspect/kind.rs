@@ -1,0 +1,45 @@
+//! `Kind`: what a record says about its waiter.
+
+macro_rules! kinds {
+    ($($kind:ident $name:literal,)*) => {
+        /// The kind of a wait: its primitive.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Kind {
+            $(#[doc = concat!("`", $name, "`")] $kind,)*
+        }
+
+        impl Kind {
+            /// Returns the name that reports use.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Task "task",
+    ThreadMutex "thread::Mutex",
+    ThreadRead "thread::RwLock (read)",
+    ThreadWrite "thread::RwLock (write)",
+    ThreadSemaphore "thread::Semaphore",
+    ThreadBarrier "thread::Barrier",
+    ThreadCondvar "thread::Condvar",
+    Mutex "Mutex",
+    Read "RwLock (read)",
+    Write "RwLock (write)",
+    Semaphore "Semaphore",
+    Notify "Notify",
+    Barrier "Barrier",
+    MpscSend "mpsc::Sender",
+    MpscReceive "mpsc::Receiver",
+    MpmcSend "mpmc::Sender",
+    MpmcReceive "mpmc::Receiver",
+    OneshotReceive "oneshot::Receiver",
+    Join "JoinHandle",
+    BlockOn "block_on",
+    Sleep "Sleep",
+}

@@ -1,0 +1,52 @@
+//! Records of waits: which thread or task waits for which object, and which one holds it.
+//!
+//! With the feature `inspect` these types record; without it they are empty types whose methods do
+//! nothing, so a primitive needs no `cfg` and keeps its size. Nothing is recorded on a path that
+//! does not wait, except the holder of a lock, which is one store.
+//!
+//! - [`Object`]: a field of each primitive. Its facts (holders, name) are in a `Block` of memory
+//!   that is never freed, so a reader needs no reference to the primitive.
+//! - [`Wait`]: a field of each future that waits. It has a record while the future is pending.
+//! - [`Blocking`]: announces on which object this thread may sleep; [`sleeping`] makes the record
+//!   right before the futex is called.
+//! - [`Caller`]: the location in the user's code.
+//!
+//! `blitz-io-inspect` reads all this with `read`, and judges it.
+
+#[cfg(all(feature = "inspect", not(loom)))]
+mod block;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod current;
+#[cfg(not(all(feature = "inspect", not(loom))))]
+mod disabled;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod registry;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod root;
+#[cfg(any(feature = "inspect", loom))]
+mod slot;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod threads;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod wait;
+
+mod kind;
+mod named;
+
+pub use kind::Kind;
+pub use named::Named;
+
+#[cfg(all(feature = "inspect", not(loom)))]
+pub use {
+    block::{Block, Facts, Object},
+    current::{Entered, Waiter, enter},
+    registry::{Record, TaskFacts, TaskRecord, TaskState, read},
+    root::Root,
+    wait::{Blocking, Caller, Sleeping, Wait, now, sleeping},
+};
+
+#[cfg(not(all(feature = "inspect", not(loom))))]
+pub use disabled::{Blocking, Caller, Object, Sleeping, Wait, sleeping};
+
+#[cfg(any(feature = "inspect", loom))]
+pub use slot::Slot;

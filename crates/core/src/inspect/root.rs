@@ -1,0 +1,147 @@
+//! `Root`: a future that a thread drives, such as that of `block_on`. It is a task in reports.
+//!
+//! Its wakers are counted as a task's are: it gives the future a waker of its own, an `Arc`, and
+//! wakes the thread's waker in turn.
+
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use super::Kind;
+use super::current::{Waiter, enter};
+use super::registry::{TaskFacts, TaskState};
+use super::wait::{Caller, Wait};
+
+/// Above the numbers of tasks, and below 2^53, so that JSON keeps it.
+static LAST: AtomicU64 = AtomicU64::new(1 << 52);
+
+/// A future with a record of its own, which it loses when it is dropped.
+pub struct Root<F> {
+    // Dropped first: it has a pointer to the state.
+    record: Wait,
+    /// That of the task or thread which blocks for it.
+    blocked: Wait,
+    id: u64,
+    state: Arc<State>,
+    waker: Waker,
+    future: F,
+}
+
+struct State {
+    is_polled: AtomicBool,
+    is_woken: AtomicBool,
+    /// The waker that drives the future now.
+    outer: Mutex<Waker>,
+}
+
+/// The references that a root has to its own state: a field, and its waker.
+const OWN: usize = 2;
+
+impl<F> Root<F> {
+    /// Gives a future its record.
+    pub fn new(future: F, caller: Caller) -> Self {
+        let state = Arc::new(State {
+            is_polled: AtomicBool::new(false),
+            is_woken: AtomicBool::new(true),
+            outer: Mutex::new(Waker::noop().clone()),
+        });
+        let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut record = Wait::new(Kind::Task, caller);
+        let facts = TaskFacts {
+            state: read,
+            name: [0; 32],
+            is_root: true,
+        };
+        record.begin_task(id, facts);
+        record.set_header(Arc::as_ptr(&state).cast());
+        Self {
+            record,
+            blocked: Wait::new(Kind::BlockOn, caller),
+            id,
+            waker: state.clone().into(),
+            state,
+            future,
+        }
+    }
+
+    /// The same for a future for which the current task or thread blocks.
+    pub fn blocking(future: F, caller: Caller) -> Self {
+        let mut this = Self::new(future, caller);
+        this.blocked.begin_block_on(this.id);
+        this
+    }
+
+    /// Returns its number among the tasks.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+/// # Safety
+///
+/// The pointer is to the state of a root that exists.
+unsafe fn read(state: *const ()) -> (TaskState, usize) {
+    // SAFETY: the caller promises that the pointer is that of an `Arc`, which this does not drop.
+    let state = ManuallyDrop::new(unsafe { Arc::from_raw(state.cast::<State>()) });
+    let what = if state.is_polled.load(Ordering::Acquire) {
+        TaskState::Running
+    } else if state.is_woken.load(Ordering::Acquire) {
+        TaskState::Scheduled
+    } else {
+        TaskState::Idle
+    };
+    (what, Arc::strong_count(&state).saturating_sub(OWN))
+}
+
+impl Wake for State {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_woken.store(true, Ordering::Release);
+        let outer = self
+            .outer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        outer.wake();
+    }
+}
+
+impl<F: Future> Future for Root<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: only `future` is pinned, which is not moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        let new = context.waker();
+        let mut outer = this
+            .state
+            .outer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !outer.will_wake(new) {
+            let old = std::mem::replace(&mut *outer, new.clone());
+            drop(outer);
+            // Foreign code runs without the lock.
+            drop(old);
+        } else {
+            drop(outer);
+        }
+        this.state.is_polled.store(true, Ordering::Release);
+        this.state.is_woken.store(false, Ordering::Release);
+        let _entered = enter(Waiter::task(this.id));
+        this.record.poll_begins();
+        // SAFETY: it is a field of a pinned value.
+        let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        let result = future.poll(&mut Context::from_waker(&this.waker));
+        this.record.poll_ends();
+        this.state.is_polled.store(false, Ordering::Release);
+        result
+    }
+}

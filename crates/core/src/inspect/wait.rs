@@ -1,0 +1,303 @@
+//! Records of futures and of threads.
+
+use std::cell::Cell;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::ptr;
+use std::sync::atomic::Ordering;
+use std::task::Waker;
+
+use super::block::Object;
+use super::registry::{self, Place, TaskFacts, Value};
+use super::{Kind, Waiter};
+
+/// A location in the user's code.
+#[derive(Clone, Copy)]
+pub struct Caller(Option<&'static Location<'static>>);
+
+impl Caller {
+    /// No location.
+    pub const UNKNOWN: Self = Self(None);
+
+    /// Returns the location of the caller.
+    #[track_caller]
+    #[inline(always)]
+    #[must_use]
+    pub fn here() -> Self {
+        Self(Some(Location::caller()))
+    }
+
+    /// Returns a location that is known.
+    #[must_use]
+    pub const fn at(location: &'static Location<'static>) -> Self {
+        Self(Some(location))
+    }
+}
+
+/// Returns the milliseconds of the monotonic clock, which may be a few too low.
+#[must_use]
+pub fn now() -> u64 {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the pointer is to a value that the call may write.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+        time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        use std::sync::OnceLock;
+        use std::time::Instant;
+        static START: OnceLock<Instant> = OnceLock::new();
+        // Never 0, which means "not polled".
+        START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+    }
+}
+
+/// The record of a pending future or of a task, if there is one. It removes the record when it is
+/// dropped.
+pub struct Wait {
+    place: Option<&'static Place>,
+    waiter: u64,
+    waker: usize,
+    kind: Kind,
+    caller: Caller,
+}
+
+// A record is a copy: a panic breaks no invariant of it.
+impl UnwindSafe for Wait {}
+impl RefUnwindSafe for Wait {}
+
+impl Wait {
+    /// Creates a wait without a record.
+    #[inline]
+    #[must_use]
+    pub const fn new(kind: Kind, caller: Caller) -> Self {
+        Self {
+            place: None,
+            waiter: 0,
+            waker: 0,
+            kind,
+            caller,
+        }
+    }
+
+    /// The future waits for the object, in the task or thread that polls it, and has kept one clone
+    /// of `waker`.
+    #[inline]
+    pub fn begin(&mut self, object: &Object, waker: &Waker) {
+        if self.is_new(waker) {
+            let block = object.block();
+            let generation = block.generation();
+            self.set(Value {
+                block: Some((block, generation)),
+                waker: waker.data().addr(),
+                ..Value::of(self.kind, self.caller)
+            });
+        }
+    }
+
+    /// The same for an object that is only a number: a task, or none.
+    #[inline]
+    pub fn begin_with(&mut self, number: u64, waker: &Waker) {
+        if self.is_new(waker) {
+            self.set(Value {
+                number,
+                waker: waker.data().addr(),
+                ..Value::of(self.kind, self.caller)
+            });
+        }
+    }
+
+    /// The current task or thread drives the root with this number, and nothing else until that is
+    /// ready.
+    pub(super) fn begin_block_on(&mut self, root: u64) {
+        self.set(Value {
+            number: root,
+            blocks_thread: true,
+            ..Value::of(self.kind, self.caller)
+        });
+    }
+
+    /// The record of a task, which removes it before its header is freed.
+    pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
+        let waiter = Waiter::task(id);
+        self.set(Value {
+            waiter,
+            task: Some(task),
+            ..Value::of(self.kind, self.caller)
+        });
+    }
+
+    /// The task's header is known from its first poll on.
+    pub fn set_header(&self, header: *const ()) {
+        if let Some(place) = self.place {
+            place.header.store(header.cast_mut(), Ordering::Release);
+        }
+    }
+
+    /// A poll of the task begins.
+    #[inline]
+    pub fn poll_begins(&self) {
+        if let Some(place) = self.place {
+            let thread = Waiter::thread().number();
+            place.thread.store(thread, Ordering::Relaxed);
+            place.poll_since.store(now(), Ordering::Relaxed);
+            // One thread at a time polls the task.
+            let polls = place.polls.load(Ordering::Relaxed) + 1;
+            place.polls.store(polls, Ordering::Release);
+        }
+    }
+
+    /// A poll of the task has ended.
+    #[inline]
+    pub fn poll_ends(&self) {
+        if let Some(place) = self.place {
+            place.poll_since.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether there is no record, or it is that of another task or waker, which polled the future
+    /// before.
+    #[inline]
+    fn is_new(&self, waker: &Waker) -> bool {
+        self.place.is_none()
+            || self.waker != waker.data().addr()
+            || self.waiter != Waiter::current().word()
+    }
+
+    fn set(&mut self, value: Value) {
+        self.end();
+        let place = registry::take();
+        place.poll_since.store(0, Ordering::Relaxed);
+        place.header.store(ptr::null_mut(), Ordering::Relaxed);
+        self.waiter = value.waiter.word();
+        self.waker = value.waker;
+        // SAFETY: a taken place has no record, and is ours.
+        unsafe { place.slot.set(value) };
+        self.place = Some(place);
+    }
+
+    /// The future waits no more.
+    #[inline]
+    pub fn end(&mut self) {
+        if self.place.is_some() {
+            self.remove();
+        }
+    }
+
+    #[inline(never)]
+    fn remove(&mut self) {
+        if let Some(place) = self.place.take() {
+            // SAFETY: the place is ours, and has the record that `set` put there.
+            unsafe { place.slot.clear() };
+            registry::put_back(place);
+        }
+    }
+}
+
+impl Drop for Wait {
+    #[inline]
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Value {
+    fn of(kind: Kind, caller: Caller) -> Self {
+        Self {
+            id: next_id(),
+            kind,
+            waker: 0,
+            waiter: Waiter::current(),
+            thread: Waiter::thread(),
+            block: None,
+            number: 0,
+            location: caller.0,
+            since: now(),
+            is_timed: kind == Kind::Sleep,
+            blocks_thread: false,
+            task: None,
+        }
+    }
+}
+
+thread_local! {
+    static INTENT: Cell<Option<Intent>> = const { Cell::new(None) };
+    static LAST_ID: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Returns a number that tells this wait from others.
+#[inline]
+fn next_id() -> u64 {
+    LAST_ID.with(|last| {
+        let id = match last.get() {
+            0 => Waiter::thread().number() << 40,
+            id => id,
+        };
+        last.set(id.wrapping_add(1));
+        id
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Intent {
+    id: u64,
+    kind: Kind,
+    block: &'static super::Block,
+    caller: Caller,
+    is_timed: bool,
+    since: u64,
+}
+
+/// While it lives, this thread may sleep for an object.
+pub struct Blocking(Option<Intent>);
+
+impl Blocking {
+    /// Announces the object. `is_timed`: the wait has a deadline.
+    #[inline]
+    #[must_use]
+    pub fn new(kind: Kind, object: &Object, caller: Caller, is_timed: bool) -> Self {
+        let block = object.block();
+        let intent = Intent {
+            id: next_id(),
+            kind,
+            block,
+            caller,
+            is_timed,
+            since: now(),
+        };
+        Self(INTENT.replace(Some(intent)))
+    }
+}
+
+impl Drop for Blocking {
+    #[inline]
+    fn drop(&mut self) {
+        INTENT.set(self.0);
+    }
+}
+
+/// The record of a thread that sleeps.
+pub struct Sleeping(#[allow(dead_code, reason = "its drop removes the record")] Wait);
+
+/// Records that this thread sleeps for the object that it has announced, until the result is
+/// dropped. Called right before the futex.
+#[inline]
+#[must_use]
+pub fn sleeping() -> Sleeping {
+    let mut wait = Wait::new(Kind::Task, Caller::UNKNOWN);
+    if let Some(intent) = INTENT.get() {
+        wait.set(Value {
+            id: intent.id,
+            block: Some((intent.block, intent.block.generation())),
+            is_timed: intent.is_timed,
+            since: intent.since,
+            blocks_thread: true,
+            ..Value::of(intent.kind, intent.caller)
+        });
+    }
+    Sleeping(wait)
+}

@@ -1,0 +1,334 @@
+//! Judges a snapshot: which waits can never end.
+//!
+//! # Method
+//!
+//! A waiter (a task or a thread) goes on if *any* of its waits ends, and a wait ends if *any* of its
+//! *enders* goes on: the holder of a lock, a reader (all must leave, so one that is stuck suffices),
+//! the awaited task. So a set of waiters is stuck for ever if each wait of each member is ended by
+//! members only. The largest such set comes from all waiters, by removing those that may go on,
+//! until none is left to remove:
+//!
+//! 1. A waiter without a record may go on: a thread or task that runs, or waits for something that
+//!    has no records.
+//! 2. A task that was polled between the snapshots, or is scheduled, may go on, and so may a thread
+//!    that has ended a wait in between: each wait has a number of its own, and the polls of a task
+//!    are counted.
+//! 3. A task that has more wakers than recorded waits may go on (`graph.rs`).
+//! 4. A waiter may go on if one of its waits has a deadline, or an ender that is not known, or
+//!    one that may go on.
+//!
+//! Both snapshots must agree: each of these questions is asked of both, and a waiter is removed if
+//! the answer for one of them is that it may go on. So an owner that was preempted before it wrote
+//! itself down, or after it erased itself, counts as an owner that is not known.
+//!
+//! A finding of this kind is certain if every ender is known by the semantics of its primitive.
+//! Where the ender is only likely (the task that used the other end of a channel last, the last
+//! task that acquired a permit, a guard that may have moved), the finding is probable.
+//!
+//! # Futurelock
+//!
+//! A release hands a lock to a future in the queue. If that future's task is idle nevertheless, it
+//! has been polled since and did not poll that future; if the waits that it does poll are stuck, it
+//! never will. `graph.rs` says how such a task is known.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::Graph;
+use crate::names::{of_target, of_waiter};
+use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// By the semantics of the primitives, no step of the program ends this wait.
+    Certain,
+    /// It looks so; the finding says why it is not certain.
+    Probable,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// `deadlock`, `self-wait`, `futurelock`, `lost-holder` or `long-poll`.
+    pub kind: String,
+    /// One sentence.
+    pub summary: String,
+    /// The threads and tasks concerned, in the order of the chain.
+    pub waiters: Vec<Waiter>,
+    /// The waits of the chain.
+    pub waits: Vec<Wait>,
+}
+
+/// A poll that takes longer than this is a finding, in milliseconds.
+const LONG_POLL: u64 = 1_000;
+
+/// Judges a snapshot. `earlier` is one of the same process, some milliseconds before.
+#[must_use]
+pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
+    let (earlier, later) = (Graph::new(earlier), Graph::new(snapshot));
+    let mut found = Vec::new();
+    let certain = stuck(&earlier, &later, true);
+    chains(&later, &certain, Certainty::Certain, &mut found);
+    let mut likely = stuck(&earlier, &later, false);
+    likely.retain(|waiter| !certain.contains(waiter));
+    chains(&later, &likely, Certainty::Probable, &mut found);
+    lost_holders(&earlier, &later, &mut found);
+    long_polls(&later, &mut found);
+    found
+}
+
+/// The waiters that cannot go on. `certain`: only by known enders.
+fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Waiter> {
+    let both = [earlier, later];
+    let mut all: BTreeSet<Waiter> = later
+        .waiters()
+        .filter(|&waiter| has_lasted(earlier, later, waiter))
+        .filter(|&waiter| {
+            both.iter()
+                .all(|graph| graph.has_records_only(waiter, certain))
+        })
+        .collect();
+    loop {
+        let stays = |waiter: &Waiter| {
+            let mut graphs = both.iter();
+            graphs.all(|graph| {
+                let mut waits = graph.waits(*waiter).iter();
+                waits.all(|wait| wait_stays(graph, wait, &all, certain))
+            })
+        };
+        let kept: BTreeSet<Waiter> = all.iter().copied().filter(stays).collect();
+        if kept.len() == all.len() {
+            return all;
+        }
+        all = kept;
+    }
+}
+
+/// Whether the waits of a waiter are the same ones in both snapshots, and it has not run in between.
+fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
+    let (before, now) = (earlier.waits(waiter), later.waits(waiter));
+    if before.len() != now.len() || !now.iter().all(|wait| earlier.same(wait).is_some()) {
+        return false;
+    }
+    let Waiter::Task(id) = waiter else {
+        return true;
+    };
+    let tasks = earlier.task(id).zip(later.task(id));
+    now.iter().any(|wait| wait.blocks_thread)
+        || tasks.is_some_and(|(before, now)| {
+            before.polls == now.polls
+                && before.state == TaskState::Idle
+                && now.state == TaskState::Idle
+        })
+}
+
+fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: bool) -> bool {
+    let enders = graph.enders(wait);
+    if enders.waiters.is_empty() || (certain && !enders.is_certain) {
+        return false;
+    }
+    let object = wait.object.as_ref();
+    let is_read = wait.kind.ends_with("(read)") && object.is_some_and(|o| o.holder.is_none());
+    // A reader that waits beside readers waits behind a writer, which might give up.
+    if is_read && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
+        return false;
+    }
+    let mut waiters = enders.waiters.iter();
+    if enders.needs_all {
+        waiters.all(|ender| all.contains(ender))
+    } else {
+        waiters.any(|ender| all.contains(ender))
+    }
+}
+
+/// Whether writers wait for the same lock, and none of them may go on.
+fn writers_stay(graph: &Graph<'_>, read: &Wait, all: &BTreeSet<Waiter>) -> bool {
+    let object = read.object.as_ref().map_or(0, |object| object.id);
+    let waits = graph.waits_for(object).iter();
+    let mut writers = waits
+        .filter(|wait| wait.kind.ends_with("(write)"))
+        .peekable();
+    writers.peek().is_some() && writers.all(|wait| !wait.is_timed && all.contains(&wait.waiter))
+}
+
+/// Follows the enders from each stuck waiter to the cycle, and reports each cycle once.
+fn chains(
+    graph: &Graph<'_>,
+    stuck: &BTreeSet<Waiter>,
+    certainty: Certainty,
+    found: &mut Vec<Finding>,
+) {
+    let mut seen = BTreeSet::new();
+    for &start in stuck {
+        found.extend(
+            cycle_from(graph, stuck, start, &mut seen)
+                .map(|cycle| of_cycle(graph, &cycle, certainty)),
+        );
+    }
+}
+
+/// Follows the enders to a cycle without waiters that have been `seen`.
+fn cycle_from<'a>(
+    graph: &Graph<'a>,
+    stuck: &BTreeSet<Waiter>,
+    start: Waiter,
+    seen: &mut BTreeSet<Waiter>,
+) -> Option<Vec<(Waiter, &'a Wait)>> {
+    let mut path: Vec<(Waiter, &Wait)> = Vec::new();
+    let mut here = start;
+    let cycle = loop {
+        if let Some(at) = path.iter().position(|&(waiter, _)| waiter == here) {
+            break Some(at);
+        }
+        if seen.contains(&here) {
+            break None;
+        }
+        let Some((wait, next)) = next_of(graph, stuck, here) else {
+            break None;
+        };
+        path.push((here, wait));
+        here = next;
+    };
+    seen.extend(path.iter().map(|&(waiter, _)| waiter));
+    cycle.map(|at| path.split_off(at))
+}
+
+/// The certain finding that keeps a waiter from ever going on, if there is one.
+#[cfg(feature = "records")]
+pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -> Option<Finding> {
+    let (earlier, later) = (Graph::new(earlier), Graph::new(later));
+    let stuck = stuck(&earlier, &later, true);
+    if !stuck.contains(&waiter) {
+        return None;
+    }
+    let cycle = cycle_from(&later, &stuck, waiter, &mut BTreeSet::new())?;
+    Some(of_cycle(&later, &cycle, Certainty::Certain))
+}
+
+/// A wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
+/// comes before one whose lock was handed over.
+fn next_of<'a>(
+    graph: &Graph<'a>,
+    stuck: &BTreeSet<Waiter>,
+    waiter: Waiter,
+) -> Option<(&'a Wait, Waiter)> {
+    let ender = |&wait: &&'a Wait| {
+        let enders = graph.enders(wait);
+        let mut waiters = enders.waiters.into_iter();
+        waiters
+            .find(|ender| stuck.contains(ender))
+            .map(|next| (wait, next))
+    };
+    let waits = graph.waits(waiter).iter();
+    let polled = waits.clone().filter(|wait| !graph.is_handed(wait));
+    polled.chain(waits).find_map(ender)
+}
+
+fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) -> Finding {
+    let snapshot = graph.snapshot;
+    let mut waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
+    // Which future of the cycle's tasks has the lock that was handed over.
+    let mut handed = None;
+    for &(waiter, _) in cycle {
+        for &wait in graph.waits(waiter) {
+            if graph.is_handed(wait) {
+                handed = handed.or(Some(wait.clone()));
+                if !waits.contains(wait) {
+                    waits.push(wait.clone());
+                }
+            }
+        }
+    }
+    let (kind, summary) = if let Some(wait) = handed {
+        let task = of_waiter(snapshot, wait.waiter);
+        let target = of_target(snapshot, &wait);
+        (
+            "futurelock",
+            format!("{target} was handed to a future of {task} that the task does not poll"),
+        )
+    } else if let [(waiter, wait)] = cycle {
+        let target = of_target(snapshot, wait);
+        (
+            "self-wait",
+            format!(
+                "{} waits for {target}, which only it can end",
+                of_waiter(snapshot, *waiter)
+            ),
+        )
+    } else {
+        let names: Vec<String> = cycle
+            .iter()
+            .map(|&(waiter, _)| of_waiter(snapshot, waiter))
+            .collect();
+        (
+            "deadlock",
+            format!("{} wait for each other", names.join(", ")),
+        )
+    };
+    let waiters = cycle.iter().map(|&(waiter, _)| waiter).collect();
+    Finding {
+        certainty,
+        kind: kind.into(),
+        summary,
+        waiters,
+        waits,
+    }
+}
+
+/// Locks and permits whose holder is a task that has ended.
+fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    let mut seen = BTreeSet::new();
+    for wait in &later.snapshot.waits {
+        let Some(object) = &wait.object else { continue };
+        let Some(Waiter::Task(holder)) = object.holder else {
+            continue;
+        };
+        let mut before = earlier.waits_for(object.id).iter();
+        let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
+        if wait.is_timed || !has_lasted || later.task(holder).is_some() || !seen.insert(object.id) {
+            continue;
+        }
+        found.push(Finding {
+            certainty: Certainty::Probable,
+            kind: "lost-holder".into(),
+            summary: format!(
+                "{} waits for {}, which task {holder} acquired last and did not release before it ended",
+                of_waiter(later.snapshot, wait.waiter),
+                of_target(later.snapshot, wait),
+            ),
+            waiters: vec![wait.waiter],
+            waits: vec![wait.clone()],
+        });
+    }
+}
+
+fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
+    let snapshot = graph.snapshot;
+    // A thread that drives a future of its own keeps no other task waiting.
+    for task in snapshot.tasks.iter().filter(|task| !task.is_root) {
+        let Some(time) = task.poll_ms.filter(|&time| time >= LONG_POLL) else {
+            continue;
+        };
+        let waiter = Waiter::Task(task.id);
+        let waits = graph.waits(waiter).iter();
+        let sleeps = waits.filter(|wait| wait.blocks_thread);
+        let waits = sleeps.map(|&wait| wait.clone()).collect();
+        found.push(Finding {
+            certainty: Certainty::Probable,
+            kind: "long-poll".into(),
+            summary: format!(
+                "{}, spawned at {}, has kept {} in one poll for {time} ms",
+                of_waiter(snapshot, waiter),
+                task.location,
+                of_waiter(snapshot, Waiter::Thread(task.thread)),
+            ),
+            waiters: vec![waiter],
+            waits,
+        });
+    }
+}

@@ -1,0 +1,254 @@
+//! `Graph`: a snapshot with its waits by waiter and by object, and the enders of each wait.
+//!
+//! # Wakers
+//!
+//! A task that is idle goes on only when one of its wakers is used. A recorded wait of a task has
+//! one clone of the task's waker. So if a task has as many wakers as recorded waits, all that can
+//! wake it is recorded; if it has more, it also waits for something that has no record, such as a
+//! future of another library, and nothing certain can be said of it.
+//!
+//! # Handed-over locks
+//!
+//! A release of a task's lock hands it to a future in the queue and uses up that future's waker. So
+//! if a task is idle and has fewer wakers than recorded waits, that many of its futures were chosen
+//! and have not been polled since.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::snapshot::{Snapshot, Task, TaskState, Wait, Waiter};
+
+/// See the head of this file.
+pub(crate) struct Graph<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    tasks: HashMap<u64, &'a Task>,
+    waits: BTreeMap<Waiter, Vec<&'a Wait>>,
+    by_object: HashMap<u64, Vec<&'a Wait>>,
+    /// For each lock that was handed over: the tasks that do not poll the future that has it.
+    handed: HashMap<u64, Vec<Waiter>>,
+}
+
+/// The threads and tasks that can end a wait.
+#[derive(Default)]
+pub(crate) struct Enders {
+    pub(crate) waiters: Vec<Waiter>,
+    /// The primitive says so. Otherwise it is likely only.
+    pub(crate) is_certain: bool,
+    /// Each of them has to go on before the wait ends. Otherwise one suffices.
+    pub(crate) needs_all: bool,
+}
+
+impl Enders {
+    fn holder(waiter: Waiter, is_certain: bool) -> Self {
+        Self {
+            waiters: vec![waiter],
+            is_certain,
+            needs_all: true,
+        }
+    }
+}
+
+impl<'a> Graph<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
+        let mut waits: BTreeMap<Waiter, Vec<&Wait>> = BTreeMap::new();
+        let mut by_object: HashMap<u64, Vec<&Wait>> = HashMap::new();
+        for wait in &snapshot.waits {
+            waits.entry(wait.waiter).or_default().push(wait);
+            if let Some(object) = &wait.object {
+                by_object.entry(object.id).or_default().push(wait);
+            }
+        }
+        for waits in waits.values_mut() {
+            // A thread that sleeps sleeps for one object; its futures are not polled meanwhile.
+            if waits.iter().any(|wait| wait.blocks_thread) {
+                waits.retain(|wait| wait.blocks_thread);
+            }
+        }
+        let tasks = snapshot.tasks.iter().map(|task| (task.id, task)).collect();
+        let mut graph = Self {
+            snapshot,
+            tasks,
+            waits,
+            by_object,
+            handed: HashMap::new(),
+        };
+        graph.find_handed();
+        graph
+    }
+
+    pub(crate) fn task(&self, id: u64) -> Option<&'a Task> {
+        self.tasks.get(&id).copied()
+    }
+
+    pub(crate) fn waiters(&self) -> impl Iterator<Item = Waiter> + '_ {
+        self.waits.keys().copied()
+    }
+
+    pub(crate) fn waits(&self, waiter: Waiter) -> &[&'a Wait] {
+        self.waits.get(&waiter).map_or(&[], Vec::as_slice)
+    }
+
+    /// The waits for an object.
+    pub(crate) fn waits_for(&self, object: u64) -> &[&'a Wait] {
+        self.by_object.get(&object).map_or(&[], Vec::as_slice)
+    }
+
+    /// The wait with this number.
+    pub(crate) fn same(&self, wait: &Wait) -> Option<&'a Wait> {
+        let mut waits = self.waits(wait.waiter).iter();
+        waits.find(|other| other.id == wait.id).copied()
+    }
+
+    fn find_handed(&mut self) {
+        for (&waiter, waits) in &self.waits {
+            let objects = self.free_locks(waits);
+            if !objects.is_empty() && self.missing_wakers(waiter) == Some(objects.len()) {
+                for object in objects {
+                    self.handed.entry(object).or_default().push(waiter);
+                }
+            }
+        }
+    }
+
+    /// The locks without a holder among those that a waiter waits for.
+    fn free_locks(&self, waits: &[&Wait]) -> Vec<u64> {
+        let objects = waits.iter().filter(|wait| {
+            let object = wait.object.as_ref();
+            is_task_lock(wait)
+                && object
+                    .is_some_and(|o| o.holder.is_none() && o.readers.is_empty() && o.unnamed == 0)
+        });
+        let mut objects: Vec<u64> = objects
+            .filter_map(|w| Some(w.object.as_ref()?.id))
+            .collect();
+        objects.sort_unstable();
+        objects.dedup();
+        objects
+    }
+
+    /// How many more recorded waits than wakers an idle task has. `None` if it has more wakers, or
+    /// is not idle, or its futures have other wakers than its own.
+    fn missing_wakers(&self, waiter: Waiter) -> Option<usize> {
+        let Waiter::Task(id) = waiter else {
+            return None;
+        };
+        let task = self.task(id)?;
+        let waits = self.waits(waiter);
+        let is_plain = task.state == TaskState::Idle
+            && waits
+                .iter()
+                .all(|wait| wait.is_direct && !wait.blocks_thread);
+        if is_plain {
+            waits.len().checked_sub(task.wakers)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the task's future has the lock, or waits for a lock, that was handed to a future
+    /// which its task does not poll.
+    pub(crate) fn is_handed(&self, wait: &Wait) -> bool {
+        self.handed_to(wait).contains(&wait.waiter)
+    }
+
+    fn handed_to(&self, wait: &Wait) -> &[Waiter] {
+        let object = wait.object.as_ref();
+        let handed = object.and_then(|object| self.handed.get(&object.id));
+        handed.map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether only the recorded waits can let the waiter go on. `certain`: for certain.
+    pub(crate) fn has_records_only(&self, waiter: Waiter, certain: bool) -> bool {
+        let waits = self.waits(waiter);
+        if waits.iter().any(|wait| wait.blocks_thread) {
+            return true;
+        }
+        let Waiter::Task(id) = waiter else {
+            // The wakers of a future that another library drives are not counted.
+            return !certain;
+        };
+        let Some(task) = self.task(id) else {
+            return false;
+        };
+        if !certain {
+            return task.state == TaskState::Idle && task.wakers <= waits.len();
+        }
+        // Each lock that may have been handed to this task, and not to another, accounts for one.
+        let objects = self.free_locks(waits).into_iter();
+        let possible = objects.filter(|object| {
+            let handed = self.handed.get(object);
+            handed.is_none_or(|tasks| tasks.contains(&waiter))
+        });
+        self.missing_wakers(waiter) == Some(possible.count())
+    }
+
+    /// The enders of the wait; none if they are not known.
+    pub(crate) fn enders(&self, wait: &Wait) -> Enders {
+        if wait.is_timed {
+            return Enders::default();
+        }
+        if let Some(task) = wait.task {
+            return Enders::holder(Waiter::Task(task), true);
+        }
+        let Some(object) = &wait.object else {
+            return Enders::default();
+        };
+        match wait.kind.as_str() {
+            "Semaphore" | "mpsc::Sender" | "mpmc::Sender" | "mpsc::Receiver" | "mpmc::Receiver" => {
+                let other = if wait.kind.ends_with("Sender") {
+                    object.receiver
+                } else if wait.kind.ends_with("Receiver") {
+                    object.sender
+                } else {
+                    object.holder
+                };
+                other.map_or_else(Enders::default, |other| Enders::holder(other, false))
+            }
+            _ if !is_lock(wait) => Enders::default(),
+            _ if object.holder.is_some() => {
+                let holder = object.holder.into_iter();
+                let mut enders = holder.map(|holder| Enders::holder(holder, !object.is_movable));
+                enders.next().unwrap_or_default()
+            }
+            _ if object.unnamed != 0 => Enders::default(),
+            _ if !object.readers.is_empty() => Enders {
+                waiters: object.readers.clone(),
+                is_certain: true,
+                needs_all: false,
+            },
+            _ if is_task_lock(wait) => self.enders_of_free_lock(wait, object.id),
+            // The owner of a thread's lock is about to write itself down, or to wake a waiter.
+            _ => Enders::default(),
+        }
+    }
+
+    /// The lock was handed over, or its owner is about to write itself down, or to wake a waiter.
+    fn enders_of_free_lock(&self, wait: &Wait, object: u64) -> Enders {
+        let tasks = self.handed_to(wait);
+        if tasks.is_empty() {
+            let waits = self.waits_for(object).iter();
+            return Enders {
+                waiters: waits.map(|wait| wait.waiter).collect(),
+                is_certain: false,
+                needs_all: true,
+            };
+        }
+        Enders {
+            waiters: tasks.to_vec(),
+            is_certain: true,
+            needs_all: false,
+        }
+    }
+}
+
+fn is_lock(wait: &Wait) -> bool {
+    is_task_lock(wait)
+        || wait.kind.starts_with("thread::Mutex")
+        || wait.kind.starts_with("thread::RwLock")
+}
+
+fn is_task_lock(wait: &Wait) -> bool {
+    matches!(
+        wait.kind.as_str(),
+        "Mutex" | "RwLock (read)" | "RwLock (write)"
+    )
+}

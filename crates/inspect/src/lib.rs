@@ -1,0 +1,49 @@
+//! Answers what a program waits for: which thread or task waits for which object, which one holds
+//! it, and whether that wait can end.
+//!
+//! Three steps, each on plain data:
+//!
+//! 1. `snapshot` copies the records of this process (`snapshot.rs`).
+//! 2. [`findings`] judges a [`Snapshot`], and is a pure function (`findings.rs`).
+//! 3. [`report`] writes both for people (`report.rs`).
+//!
+//! `serve` answers the same from outside, to `blitz why`.
+
+mod dot;
+mod findings;
+mod graph;
+mod names;
+mod report;
+mod snapshot;
+
+#[cfg(unix)]
+mod client;
+#[cfg(feature = "records")]
+mod deadlock_panics;
+#[cfg(feature = "records")]
+mod reader;
+#[cfg(all(unix, feature = "records"))]
+mod server;
+#[cfg(all(unix, feature = "records"))]
+mod signal;
+#[cfg(feature = "records")]
+mod watchdog;
+
+pub use blitz_io_core::inspect::Named;
+pub use dot::dot;
+pub use findings::{Certainty, Finding, findings};
+pub use report::report;
+pub use snapshot::{Object, Snapshot, Task, TaskState, Thread, Wait, Waiter};
+
+#[cfg(unix)]
+pub use client::{Answer, ask, directory, list};
+#[cfg(feature = "records")]
+pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
+#[cfg(feature = "records")]
+pub use reader::{deadlocks, snapshot};
+#[cfg(all(unix, feature = "records"))]
+pub use server::{serve, serve_if_asked};
+#[cfg(all(unix, feature = "records"))]
+pub use signal::on_signal;
+#[cfg(feature = "records")]
+pub use watchdog::Watchdog;

@@ -1,0 +1,132 @@
+//! Copies the records of this process into a [`Snapshot`].
+
+use std::collections::HashMap;
+use std::panic::Location;
+use std::thread;
+use std::time::Duration;
+
+use blitz_io_core::inspect as records;
+
+use crate::findings::{Finding, findings};
+use crate::snapshot::{Object, Snapshot, Task, TaskState, Thread, Wait, Waiter};
+
+/// The time between the two snapshots that a judgement needs.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Copies all waits of this process. Takes no lock that a thread may hold while it waits, and polls
+/// no future.
+///
+/// # Examples
+///
+/// ```
+/// let snapshot = blitz_io_inspect::snapshot();
+/// assert_eq!(snapshot.pid, std::process::id());
+/// ```
+#[must_use]
+pub fn snapshot() -> Snapshot {
+    let (records, threads) = records::read();
+    let now = records::now();
+    let mut snapshot = Snapshot {
+        pid: std::process::id(),
+        ..Snapshot::default()
+    };
+    snapshot.threads = threads
+        .into_iter()
+        .map(|(id, name)| Thread { id, name })
+        .collect();
+    let tasks = records.iter().filter_map(|record| {
+        let task = record.task.as_ref()?;
+        Some((record.waiter, task.header))
+    });
+    let headers: HashMap<records::Waiter, usize> = tasks.collect();
+    for record in records {
+        let is_direct = headers.get(&record.waiter) == Some(&record.waker);
+        let location = record.location.map(place).unwrap_or_default();
+        if let Some(task) = record.task {
+            let since = (task.poll_since != 0).then(|| now.saturating_sub(task.poll_since));
+            snapshot.tasks.push(Task {
+                id: record.waiter.number(),
+                name: task.name,
+                is_root: task.is_root,
+                location,
+                state: match task.state {
+                    records::TaskState::Idle => TaskState::Idle,
+                    records::TaskState::Scheduled => TaskState::Scheduled,
+                    records::TaskState::Running => TaskState::Running,
+                },
+                thread: task.thread,
+                poll_ms: since,
+                wakers: task.wakers,
+                polls: task.polls,
+            });
+            continue;
+        }
+        snapshot.waits.push(Wait {
+            id: record.id,
+            waiter: waiter(record.waiter),
+            thread: record.thread.number(),
+            kind: record.kind.name().into(),
+            object: record.object.map(object),
+            task: matches!(record.kind, records::Kind::Join | records::Kind::BlockOn)
+                .then_some(record.number),
+            location,
+            since_ms: record.since,
+            waiting_ms: now.saturating_sub(record.since),
+            is_timed: record.is_timed,
+            blocks_thread: record.blocks_thread,
+            is_direct,
+        });
+    }
+    snapshot
+        .waits
+        .sort_by_key(|wait| (wait.waiter, std::cmp::Reverse(wait.waiting_ms)));
+    snapshot.tasks.sort_by_key(|task| task.id);
+    snapshot
+}
+
+/// Judges the waits of this process. Blocks the thread for a tenth of a second, because a judgement
+/// compares two snapshots.
+///
+/// # Examples
+///
+/// ```
+/// assert!(blitz_io_inspect::deadlocks().is_empty());
+/// ```
+#[must_use]
+pub fn deadlocks() -> Vec<Finding> {
+    judged().1
+}
+
+/// Two snapshots and the judgement; the second one comes back.
+pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
+    let earlier = snapshot();
+    thread::sleep(PAUSE);
+    let later = snapshot();
+    let findings = findings(&earlier, &later);
+    (later, findings)
+}
+
+fn place(location: &Location<'_>) -> String {
+    format!("{}:{}", location.file(), location.line())
+}
+
+fn waiter(waiter: records::Waiter) -> Waiter {
+    if waiter.is_task() {
+        Waiter::Task(waiter.number())
+    } else {
+        Waiter::Thread(waiter.number())
+    }
+}
+
+fn object(facts: records::Facts) -> Object {
+    Object {
+        id: facts.id,
+        name: facts.name.map(str::to_owned),
+        holder: facts.holder.map(waiter),
+        is_movable: facts.is_movable,
+        readers: facts.readers.into_iter().map(waiter).collect(),
+        unnamed: facts.unnamed,
+        sender: facts.sender.map(waiter),
+        receiver: facts.receiver.map(waiter),
+    }
+}

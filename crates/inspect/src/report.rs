@@ -1,0 +1,114 @@
+//! The report for people, within 60 columns where names allow it.
+
+use std::fmt::Write;
+
+use crate::findings::{Certainty, Finding};
+use crate::names::{of_target, of_waiter};
+use crate::snapshot::{Snapshot, Wait};
+
+const COLUMNS: usize = 60;
+
+/// Writes the report: the findings, then all waits.
+///
+/// # Examples
+///
+/// ```
+/// let text = blitz_io_inspect::report(&Default::default(), &[]);
+/// assert!(text.contains("nothing certain"));
+/// ```
+#[must_use]
+pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
+    let mut text = String::new();
+    if !findings
+        .iter()
+        .any(|finding| finding.certainty == Certainty::Certain)
+    {
+        text.push_str("nothing certain\n");
+    }
+    for finding in findings {
+        let certainty = match finding.certainty {
+            Certainty::Certain => "certain",
+            Certainty::Probable => "probable",
+        };
+        wrap(
+            &mut text,
+            "",
+            &format!("{certainty}: {}: {}", finding.kind, finding.summary),
+        );
+        for wait in &finding.waits {
+            describe(&mut text, snapshot, wait);
+        }
+    }
+    let (tasks, waits) = (snapshot.tasks.len(), snapshot.waits.len());
+    _ = writeln!(text, "\n{tasks} tasks, {waits} waits");
+    for wait in &snapshot.waits {
+        describe(&mut text, snapshot, wait);
+    }
+    text
+}
+
+fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
+    let time = wait.waiting_ms as f64 / 1e3;
+    let waiter = of_waiter(snapshot, wait.waiter);
+    wrap(
+        text,
+        "  ",
+        &format!(
+            "{waiter} waits {time:.1} s for {}",
+            of_target(snapshot, wait)
+        ),
+    );
+    if !wait.location.is_empty() {
+        wrap(text, "    ", &format!("at {}", wait.location));
+    }
+    let Some(object) = &wait.object else { return };
+    let roles = [
+        ("held by", object.holder),
+        ("last sender", object.sender),
+        ("last receiver", object.receiver),
+    ];
+    for (role, waiter) in roles {
+        if let Some(waiter) = waiter {
+            wrap(
+                text,
+                "    ",
+                &format!("{role} {}", of_waiter(snapshot, waiter)),
+            );
+        }
+    }
+    for &reader in &object.readers {
+        wrap(
+            text,
+            "    ",
+            &format!("read by {}", of_waiter(snapshot, reader)),
+        );
+    }
+    if object.unnamed != 0 {
+        wrap(
+            text,
+            "    ",
+            &format!("and {} readers that are not known", object.unnamed),
+        );
+    }
+}
+
+/// Adds `line` with an indentation, broken between words.
+fn wrap(text: &mut String, indent: &str, line: &str) {
+    let mut width = indent.len();
+    text.push_str(indent);
+    for word in line.split_whitespace() {
+        let length = word.chars().count();
+        if width > indent.len() {
+            if width + 1 + length > COLUMNS {
+                _ = write!(text, "\n{indent}  ");
+                width = indent.len() + 2;
+            } else {
+                text.push(' ');
+                width += 1;
+            }
+        }
+        text.push_str(word);
+        width += length;
+    }
+    text.push('\n');
+}

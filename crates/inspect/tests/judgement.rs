@@ -1,0 +1,240 @@
+//! The judgement of snapshots that are made by hand: which findings are certain.
+
+use blitz_io_inspect::{
+    Certainty, Finding, Object, Snapshot, Task, TaskState, Wait, Waiter, findings,
+};
+
+use Waiter::{Task as T, Thread as H};
+
+/// An idle task with this many wakers.
+fn task(id: u64, wakers: usize) -> Task {
+    Task {
+        id,
+        name: format!("t{id}"),
+        location: "main.rs:1".into(),
+        is_root: false,
+        state: TaskState::Idle,
+        thread: 1,
+        poll_ms: None,
+        wakers,
+        polls: 3,
+    }
+}
+
+/// A lock with a holder.
+fn lock(id: u64, holder: Option<Waiter>) -> Object {
+    Object {
+        id,
+        holder,
+        ..Object::default()
+    }
+}
+
+fn wait(id: u64, waiter: Waiter, kind: &str, object: Object) -> Wait {
+    Wait {
+        id,
+        waiter,
+        thread: 1,
+        kind: kind.into(),
+        object: Some(object),
+        task: None,
+        location: "main.rs:2".into(),
+        since_ms: 0,
+        waiting_ms: 500 - id,
+        is_timed: false,
+        blocks_thread: matches!(waiter, H(_)),
+        is_direct: matches!(waiter, T(_)),
+    }
+}
+
+fn snapshot(tasks: Vec<Task>, waits: Vec<Wait>) -> Snapshot {
+    Snapshot {
+        tasks,
+        waits,
+        ..Snapshot::default()
+    }
+}
+
+/// Two tasks that took two locks in two orders.
+fn crossed() -> Snapshot {
+    let waits = vec![
+        wait(1, T(1), "Mutex", lock(10, Some(T(2)))),
+        wait(2, T(2), "Mutex", lock(20, Some(T(1)))),
+    ];
+    snapshot(vec![task(1, 1), task(2, 1)], waits)
+}
+
+/// A task has one future that was handed a lock, and polls another one that waits for it.
+fn futurelock(wakers: usize) -> Snapshot {
+    let waits = vec![
+        wait(1, T(1), "Mutex", lock(10, None)),
+        wait(2, T(1), "Mutex", lock(10, None)),
+        wait(3, T(2), "Mutex", lock(10, None)),
+    ];
+    snapshot(vec![task(1, wakers), task(2, 1)], waits)
+}
+
+fn certain(earlier: &Snapshot, later: &Snapshot) -> Vec<Finding> {
+    let mut found = findings(earlier, later);
+    found.retain(|finding| finding.certainty == Certainty::Certain);
+    found
+}
+
+/// Nothing certain is known if one of the two snapshots is changed, whichever it is.
+fn prevents(snapshot: &Snapshot, change: impl Fn(&mut Snapshot)) {
+    assert_eq!(certain(snapshot, snapshot).len(), 1);
+    let mut changed = snapshot.clone();
+    change(&mut changed);
+    assert_eq!(certain(snapshot, &changed), []);
+    assert_eq!(certain(&changed, snapshot), []);
+}
+
+#[test]
+fn crossed_locks_are_a_deadlock() {
+    let found = certain(&crossed(), &crossed());
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kind, "deadlock");
+    assert_eq!(found[0].waiters, [T(1), T(2)]);
+    assert_eq!(found[0].waits, crossed().waits);
+}
+
+#[test]
+fn a_foreign_future_may_wake_its_task() {
+    prevents(&crossed(), |snapshot| snapshot.tasks[0].wakers = 2);
+}
+
+#[test]
+fn a_foreign_future_is_not_taken_for_a_likely_deadlock() {
+    let mut snapshot = crossed();
+    snapshot.tasks[1].wakers = 2;
+    assert_eq!(findings(&snapshot, &snapshot), []);
+}
+
+#[test]
+fn a_task_that_was_polled_in_between_may_go_on() {
+    prevents(&crossed(), |snapshot| snapshot.tasks[1].polls += 1);
+}
+
+#[test]
+fn a_task_that_is_queued_or_runs_may_go_on() {
+    prevents(&crossed(), |snapshot| {
+        snapshot.tasks[1].state = TaskState::Scheduled
+    });
+    prevents(&crossed(), |snapshot| {
+        snapshot.tasks[0].state = TaskState::Running
+    });
+}
+
+#[test]
+fn another_wait_for_the_same_lock_is_another_wait() {
+    prevents(&crossed(), |snapshot| snapshot.waits[0].id = 7);
+}
+
+#[test]
+fn an_owner_that_has_erased_itself_is_not_known() {
+    prevents(&crossed(), |snapshot| {
+        snapshot.waits[0].object = Some(lock(10, None))
+    });
+}
+
+#[test]
+fn a_deadline_ends_a_wait() {
+    prevents(&crossed(), |snapshot| snapshot.waits[0].is_timed = true);
+}
+
+#[test]
+fn a_second_wait_that_may_end_lets_its_task_go_on() {
+    prevents(&crossed(), |snapshot| {
+        let other = wait(9, T(2), "Mutex", lock(30, Some(H(5))));
+        snapshot.waits.push(other);
+        snapshot.tasks[1].wakers = 2;
+    });
+}
+
+#[test]
+fn a_guard_that_may_have_moved_is_likely_only() {
+    let mut snapshot = crossed();
+    snapshot.waits[0].object.as_mut().unwrap().is_movable = true;
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].certainty, found[0].kind.as_str()),
+        (Certainty::Probable, "deadlock")
+    );
+}
+
+#[test]
+fn wakers_of_a_combinator_are_not_counted_so_that_it_is_likely_only() {
+    let mut snapshot = crossed();
+    snapshot.waits[0].is_direct = false;
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].certainty, Certainty::Probable);
+}
+
+#[test]
+fn threads_that_sleep_for_each_others_locks_are_a_deadlock() {
+    let waits = vec![
+        wait(1, H(1), "thread::Mutex", lock(10, Some(H(2)))),
+        wait(2, H(2), "thread::Mutex", lock(20, Some(H(1)))),
+    ];
+    prevents(&snapshot(vec![], waits), |snapshot| {
+        snapshot.waits[1].object = Some(lock(20, None));
+    });
+}
+
+#[test]
+fn a_handed_over_lock_is_a_futurelock() {
+    let found = certain(&futurelock(1), &futurelock(1));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kind, "futurelock");
+    assert_eq!(found[0].waiters, [T(1)]);
+    assert_eq!(found[0].waits.len(), 2);
+}
+
+/// The owner has taken the lock and was preempted before it wrote itself down: no future has used
+/// up its waker.
+#[test]
+fn a_lock_whose_owner_is_not_written_down_is_no_futurelock() {
+    prevents(&futurelock(1), |snapshot| snapshot.tasks[0].wakers = 2);
+}
+
+/// Its waker may be a foreign future's, and the other one be used up.
+#[test]
+fn a_foreign_future_beside_a_handed_over_lock() {
+    let mut snapshot = futurelock(1);
+    let other = wait(4, T(1), "Mutex", lock(20, Some(T(2))));
+    snapshot.waits.push(other);
+    snapshot.tasks[0].wakers = 3;
+    assert_eq!(certain(&snapshot, &snapshot), []);
+}
+
+#[test]
+fn new_requests_do_not_hide_a_futurelock() {
+    let mut later = futurelock(1);
+    later.waits.push(wait(8, T(3), "Mutex", lock(10, None)));
+    later.tasks.push(task(3, 1));
+    assert_eq!(certain(&futurelock(1), &later).len(), 1);
+}
+
+#[test]
+fn one_stuck_reader_suffices_to_keep_a_writer_out() {
+    let readers = Object {
+        id: 10,
+        readers: vec![T(1), T(5)],
+        ..Object::default()
+    };
+    let waits = vec![
+        wait(1, T(1), "RwLock (read)", readers.clone()),
+        wait(2, T(2), "RwLock (write)", readers),
+    ];
+    let stuck = snapshot(vec![task(1, 1), task(2, 1)], waits);
+    // Without the writer, or if it gives up, the reader goes on.
+    prevents(&stuck, |snapshot| snapshot.waits[1].is_timed = true);
+}
+
+#[test]
+fn a_snapshot_survives_json() {
+    let text = serde_json::to_string(&crossed()).unwrap();
+    assert_eq!(serde_json::from_str::<Snapshot>(&text).unwrap(), crossed());
+}

@@ -1,0 +1,102 @@
+//! Hangs of channels.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Barrier as ThreadBarrier};
+
+use blitz_io::sync::{Barrier, mpsc, oneshot};
+
+use crate::spawn;
+
+/// A task fills the channel of which it is the receiver.
+///
+/// After <https://github.com/rust-lang/async-book/pull/189>.
+pub async fn bounded_to_oneself() {
+    _ = spawn("echo", async move {
+        let (sender, mut receiver) = mpsc::channel(1);
+        _ = sender.send(1).await;
+        assert_eq!(receiver.recv().await, Some(1));
+        for n in 2..4 {
+            _ = sender.send(n).await;
+        }
+    })
+    .await;
+}
+
+/// Two tasks send each other more than their channels hold, and receive afterwards.
+///
+/// After <https://github.com/build-trust/ockam/issues/1947>.
+pub async fn bounded_both_ways() {
+    let (to_server, mut requests) = mpsc::channel(1);
+    let (to_client, mut answers) = mpsc::channel(1);
+    let both = Arc::new(Barrier::new(2));
+    let other = both.clone();
+    let client = spawn("client", async move {
+        _ = to_server.send(0).await;
+        _ = answers.recv().await;
+        both.wait().await;
+        for n in 1..4 {
+            _ = to_server.send(n).await;
+        }
+        while answers.recv().await.is_some() {}
+    });
+    let server = spawn("server", async move {
+        _ = to_client.send(0).await;
+        _ = requests.recv().await;
+        other.wait().await;
+        for n in 1..4 {
+            _ = to_client.send(n).await;
+        }
+        while requests.recv().await.is_some() {}
+    });
+    _ = (client.await, server.await);
+}
+
+/// The answer's sender stays in a map of pending requests.
+///
+/// After <https://github.com/modal-labs/blobnet/pull/29>.
+pub async fn sender_in_a_map() {
+    let mut pending = HashMap::new();
+    let (sender, receiver) = oneshot::channel::<u32>();
+    pending.insert(7, sender);
+    _ = spawn("asks", async move { _ = receiver.await }).await;
+    drop(pending);
+}
+
+/// A task drains a channel until the last sender is gone, and the last sender awaits that task.
+///
+/// After <https://github.com/openai/codex/pull/2747>.
+pub async fn last_sender_waits() {
+    let (sender, mut receiver) = mpsc::channel(4);
+    let consumer = spawn("consumer", async move {
+        while receiver.recv().await.is_some() {}
+    });
+    _ = spawn("producer", async move {
+        for n in 0..3 {
+            _ = sender.send(n).await;
+        }
+        _ = consumer.await;
+        drop(sender);
+    })
+    .await;
+}
+
+/// Two threads send each other more than their channels hold.
+///
+/// After <https://github.com/sigp/discv5/pull/23>.
+pub fn threads_bounded_both_ways() {
+    let (one, mut from_one) = mpsc::channel(1);
+    let (two, mut from_two) = mpsc::channel(1);
+    let both = ThreadBarrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            _ = two.blocking_send(0);
+            _ = from_one.blocking_recv();
+            both.wait();
+            (1..4).for_each(|n| _ = two.blocking_send(n));
+        });
+        _ = one.blocking_send(0);
+        _ = from_two.blocking_recv();
+        both.wait();
+        (1..4).for_each(|n| _ = one.blocking_send(n));
+    });
+}

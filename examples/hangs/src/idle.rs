@@ -1,0 +1,181 @@
+//! Programs that only look as if they hang: nothing certain is to be said about them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
+use blitz_io::{thread, time};
+
+use crate::spawn;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A task sleeps.
+pub async fn sleep() {
+    _ = spawn("sleeps", time::sleep(LONG)).await;
+}
+
+/// Two tasks take two mutexes in two orders, with a timeout.
+pub async fn lock_with_timeout() {
+    let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+    let (c, d) = (a.clone(), b.clone());
+    let both = Arc::new(Barrier::new(2));
+    let other = both.clone();
+    let one = spawn("one", async move {
+        let _a = a.lock().await;
+        both.wait().await;
+        _ = time::timeout(LONG, b.lock()).await;
+    });
+    let two = spawn("two", async move {
+        let _d = d.lock().await;
+        other.wait().await;
+        _ = time::timeout(LONG, c.lock()).await;
+    });
+    _ = (one.await, two.await);
+}
+
+/// The holder of a lock sleeps.
+pub async fn holder_sleeps() {
+    let lock = Arc::new(Mutex::new(()));
+    let held = lock.clone();
+    let holder = spawn("holder", async move {
+        let _guard = held.lock().await;
+        time::sleep(LONG).await;
+    });
+    let waiter = spawn("waiter", async move { drop(lock.lock().await) });
+    _ = (holder.await, waiter.await);
+}
+
+/// Many tasks take turns.
+pub async fn queue_moves() {
+    let lock = Arc::new(Mutex::new(()));
+    for _ in 0..8 {
+        let lock = lock.clone();
+        drop(spawn("turn", async move {
+            loop {
+                let _guard = lock.lock().await;
+                blitz_io::task::yield_now().await;
+            }
+        }));
+    }
+    std::future::pending().await
+}
+
+/// A value comes much later.
+pub async fn oneshot_later() {
+    let (sender, receiver) = oneshot::channel();
+    drop(spawn("sends", async move {
+        time::sleep(LONG).await;
+        _ = sender.send(());
+    }));
+    _ = spawn("receives", receiver).await;
+}
+
+/// A guard moves to another task, and the first task locks again.
+pub async fn guard_moved() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("first", async move {
+        let guard = lock.clone().lock_owned().await;
+        drop(spawn("second", async move {
+            time::sleep(LONG).await;
+            drop(guard);
+        }));
+        drop(lock.lock().await);
+    })
+    .await;
+}
+
+/// A task waits for its own lock, or a value.
+pub async fn select_of_locks() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("selects", async move {
+        let _guard = lock.lock().await;
+        blitz_io::select! {
+            _ = lock.lock() => {}
+            () = time::sleep(LONG) => {}
+        }
+    })
+    .await;
+}
+
+/// A chain of tasks awaits one that sleeps.
+pub async fn join_sleeper() {
+    let sleeper = spawn("sleeper", time::sleep(LONG));
+    let middle = spawn("middle", sleeper);
+    _ = spawn("last", middle).await;
+}
+
+/// A writer waits for readers, one of which sleeps.
+pub async fn readers() {
+    let lock = Arc::new(RwLock::new(()));
+    for _ in 0..3 {
+        let lock = lock.clone();
+        drop(spawn("reader", async move {
+            let _guard = lock.read().await;
+            time::sleep(LONG).await;
+        }));
+    }
+    _ = spawn("writer", async move { drop(lock.write().await) }).await;
+}
+
+/// All permits are out, and their holder sleeps.
+pub async fn semaphore() {
+    let limit = Arc::new(Semaphore::new(1));
+    let taken = limit.clone();
+    drop(spawn("holder", async move {
+        let _permit = taken.acquire().await;
+        time::sleep(LONG).await;
+    }));
+    _ = spawn("waiter", async move { drop(limit.acquire().await) }).await;
+}
+
+/// A thread that holds a lock sleeps.
+pub fn thread_holder_sleeps() {
+    let lock = thread::Mutex::new(());
+    std::thread::scope(|scope| {
+        let _guard = lock.lock();
+        scope.spawn(|| drop(lock.lock()));
+        std::thread::sleep(LONG);
+    });
+}
+
+/// A task waits for its own lock, or for a future of another library.
+pub async fn foreign_future() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("selects", async move {
+        let _guard = lock.lock().await;
+        blitz_io::select! {
+            _ = lock.lock() => {}
+            () = foreign() => {}
+        }
+    })
+    .await;
+}
+
+/// Ends when a thread that has no record wakes it.
+async fn foreign() {
+    let mut thread = None;
+    std::future::poll_fn(|cx| {
+        if thread.is_none() {
+            let waker = cx.waker().clone();
+            thread = Some(std::thread::spawn(move || {
+                std::thread::sleep(LONG);
+                waker.wake();
+            }));
+        }
+        std::task::Poll::<()>::Pending
+    })
+    .await;
+}
+
+/// A task that waits for its own lock, which a sleeping task can abort.
+pub async fn abort() {
+    let lock = Arc::new(Mutex::new(()));
+    let task = spawn("selects", async move {
+        let _guard = lock.lock().await;
+        drop(lock.lock().await);
+    });
+    let handle = task.abort_handle();
+    time::sleep(LONG).await;
+    handle.abort();
+}

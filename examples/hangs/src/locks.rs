@@ -1,0 +1,280 @@
+//! Hangs with locks.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use blitz_io::runtime::Handle;
+use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore};
+use blitz_io::{inspect::Named, thread};
+
+use crate::spawn;
+
+/// Two tasks take two mutexes in two orders.
+///
+/// After <https://github.com/versatica/mediasoup/pull/1605>.
+pub async fn two_mutexes() {
+    let accounts = Arc::new(Mutex::new(0).named("accounts"));
+    let audit = Arc::new(Mutex::new(0).named("audit"));
+    let both = Arc::new(Barrier::new(2));
+    let (a, b, c) = (accounts.clone(), audit.clone(), both.clone());
+    let one = spawn("transfer", async move {
+        let _first = a.lock().await;
+        c.wait().await;
+        let _second = b.lock().await;
+    });
+    let two = spawn("report", async move {
+        let _first = audit.lock().await;
+        both.wait().await;
+        let _second = accounts.lock().await;
+    });
+    _ = (one.await, two.await);
+}
+
+/// Three tasks and three locks, in a circle: the dining philosophers.
+pub async fn three_locks() {
+    let forks: Vec<_> = (0..3)
+        .map(|_| Arc::new(Mutex::new(()).named("fork")))
+        .collect();
+    let all = Arc::new(Barrier::new(3));
+    let tasks: Vec<_> = (0..3)
+        .map(|i| {
+            let (left, right, all) = (forks[i].clone(), forks[(i + 1) % 3].clone(), all.clone());
+            spawn("philosopher", async move {
+                let _left = left.lock().await;
+                all.wait().await;
+                let _right = right.lock().await;
+            })
+        })
+        .collect();
+    for task in tasks {
+        _ = task.await;
+    }
+}
+
+/// A task locks its own mutex a second time.
+///
+/// After <https://github.com/murmur-io/murmur/pull/680>.
+pub async fn self_lock() {
+    let cache = Arc::new(Mutex::new(()).named("cache"));
+    _ = spawn("refresh", async move {
+        let _guard = cache.lock().await;
+        let _again = cache.lock().await;
+    })
+    .await;
+}
+
+/// The future of `block_on` locks its own mutex a second time.
+pub async fn block_on_self_lock() {
+    let cache = Mutex::new(()).named("cache");
+    let _guard = cache.lock().await;
+    let _again = cache.lock().await;
+}
+
+/// A read lock is taken twice, with a writer between.
+///
+/// After <https://github.com/tokio-rs/tokio/issues/2849>.
+pub async fn read_twice() {
+    let config = Arc::new(RwLock::new(()).named("config"));
+    let (has_read, wants) = (Arc::new(Barrier::new(2)), config.clone());
+    let both = has_read.clone();
+    let reader = spawn("reader", async move {
+        let _outer = config.read().await;
+        both.wait().await;
+        // Ends only with a writer in the queue.
+        while config.try_read().is_ok() {
+            blitz_io::task::yield_now().await;
+        }
+        let _inner = config.read().await;
+    });
+    let writer = spawn("writer", async move {
+        has_read.wait().await;
+        let _guard = wants.write().await;
+    });
+    _ = (reader.await, writer.await);
+}
+
+/// A future that has been polled waits for a lock, gets it, and is never polled again, while its
+/// task waits for the same lock.
+///
+/// After <https://rfd.shared.oxide.computer/rfd/0609> and <https://github.com/smol-rs/async-lock/issues/91>.
+pub async fn futurelock_select() {
+    let lock = Arc::new(Mutex::new(()).named("shared"));
+    let background = lock.lock().await;
+    let wanted = lock.clone();
+    let (queued, is_queued) = blitz_io::sync::oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut first = pin!(wanted.lock());
+        let mut queued = Some(queued);
+        std::future::poll_fn(|cx| {
+            assert!(first.as_mut().poll(cx).is_pending());
+            _ = queued.take().map(|queued| queued.send(()));
+            Poll::Ready(())
+        })
+        .await;
+        // The other branch of the `select!`.
+        let _second = wanted.lock().await;
+    });
+    _ = is_queued.await;
+    drop(background);
+    _ = task.await;
+}
+
+/// The same, but the task blocks its worker for the second lock.
+///
+/// After <https://github.com/tokio-rs/tokio/issues/7892>.
+pub async fn futurelock_block_on() {
+    let lock = Arc::new(Mutex::new(()).named("shared"));
+    let background = lock.lock().await;
+    let wanted = lock.clone();
+    let (queued, is_queued) = blitz_io::sync::oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut first = pin!(wanted.lock());
+        std::future::poll_fn(|cx| {
+            assert!(first.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        blitz_io::task::block_in_place(|| {
+            let second = Handle::current().block_on(async {
+                _ = queued.send(());
+                wanted.lock().await
+            });
+            drop(second);
+        });
+    });
+    _ = is_queued.await;
+    drop(background);
+    _ = task.await;
+}
+
+/// A guard is kept over an await that never ends.
+///
+/// After <https://github.com/BaranziniLab/biorouter/issues/157>.
+pub async fn guard_over_await() {
+    let sessions = Arc::new(Mutex::new(()).named("sessions"));
+    let guarded = sessions.clone();
+    let (locked, is_locked) = blitz_io::sync::oneshot::channel();
+    let holder = spawn("holder", async move {
+        let _guard = guarded.lock().await;
+        _ = locked.send(());
+        std::future::pending::<()>().await;
+    });
+    _ = is_locked.await;
+    _ = spawn("wants", async move { drop(sessions.lock().await) }).await;
+    _ = holder.await;
+}
+
+/// A task forgets its permit and ends.
+///
+/// After <https://github.com/apache/solr/pull/4236>.
+pub async fn leaked_permit() {
+    let limit = Arc::new(Semaphore::new(1).named("limit"));
+    let taken = limit.clone();
+    _ = spawn(
+        "leaks",
+        async move { taken.acquire().await.unwrap().forget() },
+    )
+    .await;
+    _ = spawn("waits", async move { _ = limit.acquire().await }).await;
+}
+
+/// Two threads take two mutexes in two orders.
+///
+/// After <https://github.com/1jehuang/jcode/issues/875>.
+pub fn two_thread_mutexes() {
+    let (one, two) = (thread::Mutex::new(()), thread::Mutex::new(()));
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _first = one.lock();
+            both.wait();
+            let _second = two.lock();
+        });
+        let _first = two.lock();
+        both.wait();
+        let _second = one.lock();
+    });
+}
+
+/// A thread locks its own mutex a second time.
+pub fn thread_self_lock() {
+    let lock = thread::Mutex::new(());
+    let _guard = lock.lock();
+    let _again = lock.lock();
+}
+
+/// A thread takes a read lock twice, with a writer between.
+///
+/// After <https://github.com/Amanieu/parking_lot/issues/212>.
+pub fn thread_read_twice() {
+    let lock = thread::RwLock::new(());
+    std::thread::scope(|scope| {
+        let _outer = lock.read();
+        scope.spawn(|| drop(lock.write()));
+        while lock.try_read().is_some() {
+            std::thread::yield_now();
+        }
+        let _inner = lock.read();
+    });
+}
+
+/// A thread and a task hold each other's lock.
+pub fn thread_and_task() {
+    let ours = Arc::new(thread::Mutex::new(()));
+    let theirs = Arc::new(Mutex::new(()).named("theirs"));
+    let has_ours = ours.lock();
+    let (locked, is_locked) = std::sync::mpsc::channel();
+    let (a, b) = (ours.clone(), theirs.clone());
+    let runtime = blitz_io::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .build();
+    let runtime = runtime.expect("the system has threads");
+    runtime.spawn(async move {
+        let guard = b.lock().await;
+        locked.send(()).expect("the thread waits for it");
+        drop(a.lock());
+        drop(guard);
+    });
+    is_locked.recv().expect("the task sends it");
+    drop(theirs.blocking_lock());
+    drop(has_ours);
+}
+
+/// Two tasks read, and both want to write while they do.
+///
+/// After <https://github.com/Amanieu/parking_lot/issues/200>.
+pub async fn two_readers_upgrade() {
+    let table = Arc::new(RwLock::new(0).named("table"));
+    let both = Arc::new(Barrier::new(2));
+    let tasks = ["first", "second"].map(|name| {
+        let (table, both) = (table.clone(), both.clone());
+        spawn(name, async move {
+            let seen = table.read().await;
+            both.wait().await;
+            *table.write().await = *seen + 1;
+        })
+    });
+    for task in tasks {
+        _ = task.await;
+    }
+}
+
+/// Two tasks take permits of two semaphores in two orders.
+pub async fn two_semaphores() {
+    let files = Arc::new(Semaphore::new(1).named("files"));
+    let sockets = Arc::new(Semaphore::new(1).named("sockets"));
+    let both = Arc::new(Barrier::new(2));
+    let (f, s, other) = (files.clone(), sockets.clone(), both.clone());
+    let one = spawn("upload", async move {
+        let _file = f.acquire().await;
+        other.wait().await;
+        _ = s.acquire().await;
+    });
+    let two = spawn("download", async move {
+        let _socket = sockets.acquire().await;
+        both.wait().await;
+        _ = files.acquire().await;
+    });
+    _ = (one.await, two.await);
+}

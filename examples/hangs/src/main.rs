@@ -1,0 +1,95 @@
+//! Programs that hang, each after a public report, and programs that are only slow or idle.
+//! `blitz-io-hangs NAME` runs one; with `BLITZ_INSPECT=1`, `blitz why blitz-io-hangs` says why it hangs.
+
+mod channels;
+mod idle;
+mod locks;
+mod tasks;
+
+use std::process::ExitCode;
+
+use blitz_io::runtime::Builder;
+use blitz_io::task;
+
+/// A program by its name.
+const PROGRAMS: &[(&str, fn())] = &[
+    ("two_mutexes", || run(locks::two_mutexes())),
+    ("three_locks", || run(locks::three_locks())),
+    ("self_lock", || run(locks::self_lock())),
+    ("block_on_self_lock", || run(locks::block_on_self_lock())),
+    ("read_twice", || run(locks::read_twice())),
+    ("futurelock_select", || run(locks::futurelock_select())),
+    ("futurelock_block_on", || run(locks::futurelock_block_on())),
+    ("guard_over_await", || run(locks::guard_over_await())),
+    ("leaked_permit", || run(locks::leaked_permit())),
+    ("two_thread_mutexes", locks::two_thread_mutexes),
+    ("thread_self_lock", locks::thread_self_lock),
+    ("thread_read_twice", locks::thread_read_twice),
+    ("thread_and_task", locks::thread_and_task),
+    ("join_each_other", || run(tasks::join_each_other())),
+    ("join_holds_lock", || run(tasks::join_holds_lock())),
+    ("bounded_to_oneself", || run(channels::bounded_to_oneself())),
+    ("bounded_both_ways", || run(channels::bounded_both_ways())),
+    ("sender_in_a_map", || run(channels::sender_in_a_map())),
+    ("last_sender_waits", || run(channels::last_sender_waits())),
+    (
+        "threads_bounded_both_ways",
+        channels::threads_bounded_both_ways,
+    ),
+    ("missing_party", || run(tasks::missing_party())),
+    ("thread_missing_party", tasks::thread_missing_party),
+    ("two_readers_upgrade", || run(locks::two_readers_upgrade())),
+    ("two_semaphores", || run(locks::two_semaphores())),
+    ("block_on_in_worker", || run(tasks::block_on_in_worker())),
+    ("blocked_worker", || run(tasks::blocked_worker())),
+    ("idle_sleep", || run(idle::sleep())),
+    ("idle_lock_with_timeout", || run(idle::lock_with_timeout())),
+    ("idle_holder_sleeps", || run(idle::holder_sleeps())),
+    ("idle_queue_moves", || run(idle::queue_moves())),
+    ("idle_oneshot_later", || run(idle::oneshot_later())),
+    ("idle_guard_moved", || run(idle::guard_moved())),
+    ("idle_select_of_locks", || run(idle::select_of_locks())),
+    ("idle_join_sleeper", || run(idle::join_sleeper())),
+    ("idle_readers", || run(idle::readers())),
+    ("idle_semaphore", || run(idle::semaphore())),
+    ("idle_thread_holder_sleeps", idle::thread_holder_sleeps),
+    ("idle_foreign_future", || run(idle::foreign_future())),
+    ("idle_abort", || run(idle::abort())),
+    ("idle_pending", || run(std::future::pending())),
+];
+
+fn main() -> ExitCode {
+    blitz_io::inspect::serve_if_asked();
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let Some((_, program)) = PROGRAMS.iter().find(|(name, _)| *name == wanted) else {
+        for (name, _) in PROGRAMS {
+            println!("{name}");
+        }
+        return ExitCode::from(2);
+    };
+    #[cfg(unix)]
+    blitz_io::inspect::on_signal(libc::SIGQUIT).expect("a program can handle SIGQUIT");
+    program();
+    ExitCode::SUCCESS
+}
+
+/// Runs the program on a runtime with two workers.
+fn run(program: impl Future<Output = ()>) {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    runtime.expect("the system has threads").block_on(program);
+}
+
+/// Spawns a task with a name.
+#[track_caller]
+fn spawn<F>(name: &'static str, future: F) -> task::JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    task::Builder::new()
+        .name(name)
+        .spawn(future)
+        .expect("there is a runtime")
+}

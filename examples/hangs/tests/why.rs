@@ -1,0 +1,400 @@
+//! Runs each program and asks it from outside, as `blitz why` does, what it waits for.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use blitz_io_inspect::{Answer, Certainty, Finding, Waiter, ask};
+
+/// A program, which ends with this.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended, which its test reports.
+        _ = self.0.kill();
+        self.0.wait().expect("it is our child");
+    }
+}
+
+impl Program {
+    fn start(name: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_blitz-io-hangs"));
+        Self(
+            command
+                .arg(name)
+                .env("BLITZ_INSPECT", "1")
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("it was built"),
+        )
+    }
+
+    /// Asks until the answer has come to this state.
+    fn until(&mut self, is_there: impl Fn(&Answer) -> bool) -> Answer {
+        loop {
+            assert_eq!(
+                self.0.try_wait().expect("it is our child"),
+                None,
+                "the program ended"
+            );
+            match ask(self.0.id(), "blitz-io-hangs") {
+                Ok(answer) if is_there(&answer) => return answer,
+                _ => std::thread::yield_now(),
+            }
+        }
+    }
+}
+
+/// Waits for a finding, whose certainty, kind and number of waiters must be these.
+fn finds(program: &str, certainty: Certainty, kind: &str, waiters: usize) -> (Answer, Finding) {
+    let mut program = Program::start(program);
+    let answer = program.until(|answer| answer.findings.iter().any(|f| f.kind == kind));
+    let finding = answer
+        .findings
+        .iter()
+        .find(|f| f.kind == kind)
+        .unwrap()
+        .clone();
+    assert_eq!(finding.certainty, certainty, "{finding:#?}");
+    assert_eq!(finding.waiters.len(), waiters, "{finding:#?}");
+    (answer, finding)
+}
+
+/// The names of the tasks and objects of a finding, and the files of its locations.
+fn names(answer: &Answer, finding: &Finding) -> (Vec<String>, Vec<String>) {
+    let task = |waiter: &Waiter| Some(answer.snapshot.task(waiter.task()?)?.name.clone());
+    let mut tasks: Vec<String> = finding.waiters.iter().filter_map(task).collect();
+    tasks.sort();
+    let object = |wait: &blitz_io_inspect::Wait| wait.object.as_ref()?.name.clone();
+    let mut objects: Vec<String> = finding.waits.iter().filter_map(object).collect();
+    objects.sort();
+    objects.dedup();
+    (tasks, objects)
+}
+
+fn at(finding: &Finding, file: &str) {
+    for wait in finding.waits.iter().filter(|wait| wait.task.is_none()) {
+        assert!(wait.location.contains(file), "{wait:#?}");
+    }
+}
+
+#[test]
+fn two_mutexes() {
+    let (answer, finding) = finds("two_mutexes", Certainty::Certain, "deadlock", 2);
+    let (tasks, objects) = names(&answer, &finding);
+    assert_eq!(tasks, ["report", "transfer"]);
+    assert_eq!(objects, ["accounts", "audit"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn three_locks() {
+    let (answer, finding) = finds("three_locks", Certainty::Certain, "deadlock", 3);
+    assert_eq!(names(&answer, &finding).0, ["philosopher"; 3]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn self_lock() {
+    let (answer, finding) = finds("self_lock", Certainty::Certain, "self-wait", 1);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["refresh".into()], vec!["cache".into()])
+    );
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn block_on_self_lock() {
+    let (answer, finding) = finds("block_on_self_lock", Certainty::Certain, "self-wait", 1);
+    assert!(finding.summary.starts_with("block_on at "), "{finding:#?}");
+    assert_eq!(names(&answer, &finding).1, ["cache"]);
+    at(&finding, "locks.rs");
+}
+
+/// A signal makes the program print what `blitz why` says.
+#[test]
+fn a_signal_prints_the_report() {
+    let mut program = Program::start("two_mutexes");
+    program.until(|answer| answer.findings.iter().any(|f| f.kind == "deadlock"));
+    let pid = program.0.id().to_string();
+    let sent = Command::new("kill").args(["-QUIT", &pid]).status();
+    assert!(sent.expect("kill is a program of each Unix").success());
+    let mut lines = BufReader::new(program.0.stderr.take().expect("it is a pipe")).lines();
+    let is_it = |line: &String| line.starts_with("certain: deadlock: ");
+    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_it(&line)));
+}
+
+#[test]
+fn read_twice() {
+    let (answer, finding) = finds("read_twice", Certainty::Certain, "self-wait", 1);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["reader".into()], vec!["config".into()])
+    );
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn futurelock() {
+    let (answer, finding) = finds("futurelock_select", Certainty::Certain, "futurelock", 1);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["futurelock".into()], vec!["shared".into()])
+    );
+    assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn a_guard_over_an_endless_await_has_its_holder() {
+    let mut program = Program::start("guard_over_await");
+    let wait = |answer: &Answer| {
+        let mut waits = answer.snapshot.waits.iter();
+        let is_it = |wait: &&blitz_io_inspect::Wait| wait.kind == "Mutex" && !wait.is_timed;
+        waits.find(is_it).cloned()
+    };
+    let answer = program.until(|answer| wait(answer).is_some());
+    let object = wait(&answer).unwrap().object.unwrap();
+    let Some(Waiter::Task(holder)) = object.holder else {
+        panic!("{object:#?}")
+    };
+    assert_eq!(answer.snapshot.task(holder).unwrap().name, "holder");
+    assert_eq!(object.name.as_deref(), Some("sessions"));
+    assert!(
+        answer
+            .findings
+            .iter()
+            .all(|finding| finding.certainty != Certainty::Certain)
+    );
+}
+
+/// The task that blocks is not idle, so which future has the lock is likely only.
+#[test]
+fn futurelock_block_on() {
+    let (answer, finding) = finds("futurelock_block_on", Certainty::Probable, "deadlock", 2);
+    let (tasks, objects) = names(&answer, &finding);
+    assert!(tasks.contains(&"futurelock".to_owned()), "{finding:#?}");
+    assert_eq!(objects, ["shared"]);
+}
+
+#[test]
+fn block_on_in_worker() {
+    let (answer, finding) = finds("block_on_in_worker", Certainty::Certain, "deadlock", 3);
+    let (tasks, objects) = names(&answer, &finding);
+    assert_eq!(tasks, ["", "inner", "outer"]);
+    assert_eq!(objects, ["state"]);
+}
+
+#[test]
+fn two_readers_upgrade() {
+    let (answer, finding) = finds("two_readers_upgrade", Certainty::Certain, "self-wait", 1);
+    let (tasks, objects) = names(&answer, &finding);
+    assert!(
+        ["first", "second"].contains(&tasks[0].as_str()),
+        "{finding:#?}"
+    );
+    assert_eq!(objects, ["table"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn two_semaphores() {
+    let (answer, finding) = finds("two_semaphores", Certainty::Probable, "deadlock", 2);
+    let (tasks, objects) = names(&answer, &finding);
+    assert_eq!(tasks, ["download", "upload"]);
+    assert_eq!(objects, ["files", "sockets"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn bounded_to_oneself() {
+    let (answer, finding) = finds("bounded_to_oneself", Certainty::Probable, "self-wait", 1);
+    assert_eq!(names(&answer, &finding).0, ["echo"]);
+    at(&finding, "channels.rs");
+}
+
+#[test]
+fn bounded_both_ways() {
+    let (answer, finding) = finds("bounded_both_ways", Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).0, ["client", "server"]);
+    at(&finding, "channels.rs");
+}
+
+#[test]
+fn threads_bounded_both_ways() {
+    let (_, finding) = finds(
+        "threads_bounded_both_ways",
+        Certainty::Probable,
+        "deadlock",
+        2,
+    );
+    assert!(
+        finding
+            .waiters
+            .iter()
+            .all(|waiter| matches!(waiter, Waiter::Thread(_)))
+    );
+    at(&finding, "channels.rs");
+}
+
+#[test]
+fn last_sender_waits() {
+    let (answer, finding) = finds("last_sender_waits", Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).0, ["consumer", "producer"]);
+    at(&finding, "channels.rs");
+}
+
+/// Nothing is wrong with these waits by themselves: the report has who waits, for what and where.
+fn is_listed(program: &str, kind: &str, object: Option<&str>, waiters: usize, file: &str) {
+    let mut program = Program::start(program);
+    let is_it = |wait: &&blitz_io_inspect::Wait| wait.kind == kind;
+    let answer =
+        program.until(|answer| answer.snapshot.waits.iter().filter(is_it).count() == waiters);
+    for wait in answer.snapshot.waits.iter().filter(is_it) {
+        let name = wait
+            .object
+            .as_ref()
+            .and_then(|object| object.name.as_deref());
+        assert_eq!(name, object, "{wait:#?}");
+        assert!(wait.location.contains(file), "{wait:#?}");
+    }
+    let mut findings = answer.findings.iter();
+    assert!(findings.all(|finding| finding.certainty != Certainty::Certain));
+}
+
+#[test]
+fn sender_in_a_map() {
+    is_listed(
+        "sender_in_a_map",
+        "oneshot::Receiver",
+        None,
+        1,
+        "channels.rs",
+    );
+}
+
+#[test]
+fn missing_party() {
+    is_listed("missing_party", "Barrier", Some("ready"), 2, "tasks.rs");
+}
+
+#[test]
+fn thread_missing_party() {
+    is_listed(
+        "thread_missing_party",
+        "thread::Barrier",
+        Some("ready"),
+        2,
+        "tasks.rs",
+    );
+}
+
+#[test]
+fn leaked_permit() {
+    let (answer, finding) = finds("leaked_permit", Certainty::Probable, "lost-holder", 1);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["waits".into()], vec!["limit".into()])
+    );
+}
+
+#[test]
+fn two_thread_mutexes() {
+    let (_, finding) = finds("two_thread_mutexes", Certainty::Certain, "deadlock", 2);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn thread_self_lock() {
+    let (_, finding) = finds("thread_self_lock", Certainty::Certain, "self-wait", 1);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn thread_read_twice() {
+    let (_, finding) = finds("thread_read_twice", Certainty::Certain, "self-wait", 1);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn thread_and_task() {
+    let (_, finding) = finds("thread_and_task", Certainty::Certain, "deadlock", 2);
+    assert!(
+        finding
+            .waiters
+            .iter()
+            .any(|waiter| matches!(waiter, Waiter::Thread(_)))
+    );
+    assert!(
+        finding
+            .waiters
+            .iter()
+            .any(|waiter| matches!(waiter, Waiter::Task(_)))
+    );
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn join_each_other() {
+    let (answer, finding) = finds("join_each_other", Certainty::Certain, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).0, ["one", "two"]);
+}
+
+#[test]
+fn join_holds_lock() {
+    let (answer, finding) = finds("join_holds_lock", Certainty::Certain, "deadlock", 2);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["child".into(), "parent".into()], vec!["state".into()])
+    );
+}
+
+#[test]
+fn blocked_worker() {
+    let (answer, finding) = finds("blocked_worker", Certainty::Probable, "long-poll", 1);
+    assert_eq!(names(&answer, &finding).0, ["blocks"]);
+    assert_eq!(finding.waits.len(), 1, "the lock: {finding:#?}");
+}
+
+/// Nothing certain is said of this program, once it has waits or tasks, and again later.
+fn is_fine(program: &str) {
+    let mut program = Program::start(program);
+    program.until(|answer| !answer.snapshot.waits.is_empty() || !answer.snapshot.tasks.is_empty());
+    for _ in 0..3 {
+        let answer = program.until(|_| true);
+        let certain = answer
+            .findings
+            .iter()
+            .find(|f| f.certainty == Certainty::Certain);
+        assert_eq!(certain, None);
+    }
+}
+
+macro_rules! fine {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                is_fine(stringify!($name));
+            }
+        )*
+    };
+}
+
+fine! {
+    idle_foreign_future
+    idle_abort
+    idle_sleep
+    idle_lock_with_timeout
+    idle_holder_sleeps
+    idle_queue_moves
+    idle_oneshot_later
+    idle_guard_moved
+    idle_select_of_locks
+    idle_join_sleeper
+    idle_readers
+    idle_semaphore
+    idle_thread_holder_sleeps
+}
