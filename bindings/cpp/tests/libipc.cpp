@@ -55,8 +55,9 @@ void kill_and_wait(pid_t child) {
 }
 
 TEST(LibipcBuffer, OwnsItsBytes) {
-    static int freed = 0;
-    static void* freed_address = nullptr;
+    static int freed;
+    static void* freed_address;
+    freed = 0;
     const auto count = [](void* address, std::size_t size) {
         freed += static_cast<int>(size);
         freed_address = address;
@@ -151,7 +152,7 @@ TEST(LibipcRoute, HasNamesOfAnyForm) {
     EXPECT_FALSE(none.reconnect(ipc::sender));
     EXPECT_FALSE(none.send("x"));
     EXPECT_TRUE(none.recv().empty());
-    EXPECT_FALSE(none.wait_for_recv(0U, 0));
+    EXPECT_FALSE(none.wait_for_recv(1, 0));
     EXPECT_FALSE(ipc::route::wait_for_recv("", 0, 0));
     EXPECT_EQ(none.recv_count(), static_cast<std::size_t>(ipc::invalid_value));
     none.disconnect();

@@ -119,7 +119,7 @@ public:
     // Returns the number of the process; 0 if it has ended and was waited for.
     [[nodiscard]] std::uint32_t id() const noexcept { return blitz_process_id(native_handle()); }
 
-    // Kills the child. Throws `error` with `errc::invalid` if it was waited for.
+    // Kills the child. Does nothing if it was waited for.
     void kill() { detail::check(blitz_process_kill(native_handle())); }
 
     // Take this side's end of a pipe. Throw `error` with `errc::invalid` if there is none, or it was
