@@ -279,6 +279,7 @@ static void *past_of_handles_body(void *argument) {
     blitz_stream_free(one);
     EXPECT(BLITZ_EINVAL, blitz_fd_wait(-1, 0, 0, NULL));
     EXPECT(-EBADF, blitz_fd_wait(-1, BLITZ_FD_READ, 0, NULL));
+    EXPECT(-EBADF, blitz_fd_wait(-1, BLITZ_FD_READ, BLITZ_NEVER, NULL));
     blitz_stream_free(other);
     blitz_udp_free(udp);
     blitz_listener_free(listener);
