@@ -1,9 +1,16 @@
-//! Compares two gateways with Zenoh alone, in one process over TCP on loopback.
+//! Compares two gateways with Zenoh alone, and with Unix datagrams and TCP by hand, over loopback.
+//! The gateways are processes; the two ends of the others are threads of this one.
 //!
-//! Throughput: from the first send until the last receipt; every message is counted. Both block
+//! Throughput: from the first send until the last receipt; every message is counted. All block
 //! rather than drop. Latency: one message at a time, one way, by one clock.
+//!
+//! Arguments are lengths of messages; without any, all of them are measured.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,46 +22,88 @@ use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
 /// Length and number of messages.
-const THROUGHPUT: [(usize, u64); 3] = [(8, 400_000), (1 << 10, 200_000), (1 << 20, 1_000)];
-const LATENCIES: u64 = 5_000;
+const THROUGHPUT: [(usize, u64); 3] = [(8, 200_000), (1 << 10, 100_000), (1 << 20, 500)];
+const LATENCIES: u64 = 2_000;
 const PAUSE: Duration = Duration::from_micros(200);
+const ROUNDS: usize = 3;
+
+/// The figures of one run: messages a second, and p50 and p99 of the latency in microseconds.
+type Figures = [f64; 3];
 
 fn main() {
     let runtime = blitz_io::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .unwrap();
-    println!(
-        "{:<8} {:>8} {:>14} {:>12} {:>10} {:>10}",
-        "what", "bytes", "messages/s", "MB/s", "p50 us", "p99 us"
-    );
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if_eq(GATEWAY).is_some() {
+        return runtime.block_on(gateway(&arguments.collect::<String>()));
+    }
+    let wanted: Vec<usize> = arguments
+        .map(|length| length.parse().expect("arguments are lengths"))
+        .collect();
     for (len, count) in THROUGHPUT {
-        for round in 0..3 {
-            zenoh_alone(len, count, round);
-            gateways(&runtime, len, count, round);
+        if !wanted.is_empty() && !wanted.contains(&len) {
+            continue;
         }
+        let mut rounds = [const { Vec::new() }; 5];
+        for _ in 0..ROUNDS {
+            rounds[0].push(zenoh_alone(len, count, false));
+            rounds[1].push(zenoh_alone(len, count, true));
+            rounds[2].push(by_hand(len, count));
+            rounds[3].push(gateways(len, count));
+            rounds[4].push(one_hop(len, count));
+        }
+        report(len, &rounds);
     }
 }
 
-fn print(what: &str, len: usize, count: u64, took: Duration, mut latencies: Vec<Duration>) {
-    latencies.sort_unstable();
-    let at = |part: usize| latencies[latencies.len() * part / 100].as_secs_f64() * 1e6;
-    let rate = count as f64 / took.as_secs_f64();
-    let megabytes = rate * len as f64 / 1e6;
+/// Prints the medians and what the gateway is held to.
+fn report(len: usize, rounds: &[Vec<Figures>; 5]) {
+    let names = ["zenoh", "zenoh express", "by hand", "gateway", "ipc alone"];
+    let medians = rounds.each_ref().map(|rounds| {
+        [0, 1, 2].map(|figure| {
+            let mut values: Vec<f64> = rounds.iter().map(|figures| figures[figure]).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        })
+    });
+    println!("{len} bytes: messages/s, MB/s, latency p50 and p99 in us");
+    for (name, [rate, p50, p99]) in names.iter().zip(&medians) {
+        let megabytes = rate * len as f64 / 1e6;
+        println!("{name:<14} {rate:>12.0} {megabytes:>10.1} {p50:>10.1} {p99:>10.1}");
+    }
+    let [zenoh, express, _, gateway, hop] = medians;
+    let best = zenoh[0].max(express[0]);
     println!(
-        "{what:<8} {len:>8} {rate:>14.0} {megabytes:>12.1} {:>10.1} {:>10.1}",
-        at(50),
-        at(99)
+        "throughput / zenoh's best: {:.2} (at least 0.8)",
+        gateway[0] / best
     );
+    for (figure, name) in [(1, "p50"), (2, "p99")] {
+        let best = zenoh[figure].min(express[figure]);
+        let most = 1.3 * best + 2.0 * hop[figure];
+        println!(
+            "latency {name}: {:.1} us (at most {most:.1})",
+            gateway[figure]
+        );
+    }
 }
 
-/// Sends in this thread and receives in another one. Returns the time, and the latencies.
+fn figures(count: u64, took: Duration, mut latencies: Vec<Duration>) -> Figures {
+    latencies.sort_unstable();
+    let at = |part: usize| latencies[latencies.len() * part / 100].as_secs_f64() * 1e6;
+    let figures = [count as f64 / took.as_secs_f64(), at(50), at(99)];
+    eprintln!("{figures:.1?}");
+    figures
+}
+
+/// Sends in this thread and receives in another one.
 fn measure(
     len: usize,
     count: u64,
     mut send: impl FnMut(&[u8]),
     mut receive: impl FnMut() -> usize + Send,
-) -> (Duration, Vec<Duration>) {
+) -> Figures {
     let message = vec![7; len];
     let latencies = LATENCIES.min(count);
     let (arrived, arrivals) = mpsc::channel();
@@ -78,7 +127,7 @@ fn measure(
             send(&message);
             arrivals.recv().unwrap() - start
         });
-        (took, times.collect())
+        figures(count, took, times.collect())
     })
 }
 
@@ -100,17 +149,17 @@ fn network(port: u16, is_first: bool) -> String {
     format!("[network]\nlisten = {listen}\nconnect = {connect}\n")
 }
 
-fn config(host: &str, directory: &Path, network: &str, rule: &str) -> Config {
-    let text = format!(
+fn config(host: &str, directory: &Path, network: &str, rule: &str) -> String {
+    format!(
         "host = '{host}'\ndirectory = {directory:?}\n{network}[[{rule}]]\nkind = 'route'\nname = 'r'\n"
-    );
-    Config::parse(&text).unwrap()
+    )
 }
 
-fn zenoh_alone(len: usize, count: u64, round: usize) {
+fn zenoh_alone(len: usize, count: u64, express: bool) -> Figures {
     let (port, place) = (port(), std::env::temp_dir());
     let open = |is_first| {
-        let config = config("x", &place, &network(port, is_first), "export");
+        let text = config("x", &place, &network(port, is_first), "export");
+        let config = Config::parse(&text).unwrap();
         zenoh::open(engine(&config.network).unwrap())
             .wait()
             .unwrap()
@@ -118,13 +167,13 @@ fn zenoh_alone(len: usize, count: u64, round: usize) {
     let (one, two) = (open(true), open(false));
     let subscriber = two
         .declare_subscriber("compare")
-        .with(flume_like())
+        .with(zenoh::handlers::FifoChannel::new(1024))
         .wait()
         .unwrap();
     let publisher = one
         .declare_publisher("compare")
         .congestion_control(CongestionControl::Block)
-        .express(round == 2)
+        .express(express)
         .wait()
         .unwrap();
     while !publisher.matching_status().wait().unwrap().matching() {
@@ -132,57 +181,133 @@ fn zenoh_alone(len: usize, count: u64, round: usize) {
     }
     let send = |message: &[u8]| publisher.put(message).wait().unwrap();
     let receive = || subscriber.recv().unwrap().payload().len();
-    let (took, latencies) = measure(len, count, send, receive);
-    print(
-        if round == 2 { "express" } else { "zenoh" },
-        len,
-        count,
-        took,
-        latencies,
-    );
+    let figures = measure(len, count, send, receive);
     two.close().wait().unwrap();
     one.close().wait().unwrap();
+    figures
 }
 
-/// Zenoh's own bounded queue behind a subscriber.
-fn flume_like() -> zenoh::handlers::FifoChannel {
-    zenoh::handlers::FifoChannel::new(1024)
+/// A process would read datagrams and write them to a connection; another one the reverse.
+fn by_hand(len: usize, count: u64) -> Figures {
+    /// Longer datagrams do not fit into a socket's buffer.
+    const PART: usize = 64 << 10;
+    let (sender, to_send) = UnixDatagram::pair().unwrap();
+    let (to_receive, receiver) = UnixDatagram::pair().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut there = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    there.set_nodelay(true).unwrap();
+    let (here, _) = listener.accept().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut frame = vec![0; 4 + PART];
+            // Nothing, when the sender has ended.
+            while let Ok(len @ 1..) = to_send.recv(&mut frame[4..]) {
+                frame[..4].copy_from_slice(&(len as u32).to_le_bytes());
+                there.write_all(&frame[..4 + len]).unwrap();
+            }
+        });
+        scope.spawn(move || {
+            let mut here = BufReader::with_capacity(128 << 10, here);
+            let (mut length, mut part) = ([0; 4], vec![0; PART]);
+            while here.read_exact(&mut length).is_ok() {
+                let part = &mut part[..u32::from_le_bytes(length) as usize];
+                here.read_exact(part).unwrap();
+                to_receive.send(part).unwrap();
+            }
+        });
+        let send = |message: &[u8]| {
+            for part in message.chunks(PART) {
+                sender.send(part).unwrap();
+            }
+        };
+        let mut part = vec![0; PART];
+        let receive = move || {
+            let mut received = 0;
+            while received < len {
+                received += receiver.recv(&mut part).unwrap();
+            }
+            received
+        };
+        let figures = measure(len, count, send, receive);
+        sender.send(&[]).unwrap();
+        figures
+    })
 }
 
-fn gateways(runtime: &blitz_io::runtime::Runtime, len: usize, count: u64, _: usize) {
+/// A route on one machine.
+fn one_hop(len: usize, count: u64) -> Figures {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let builder = route(&place, len);
+    let mut receiver = builder.receiver("r").unwrap();
+    let mut sender = builder.sender("r").unwrap();
+    let send = |message: &[u8]| sender.send(message).unwrap();
+    measure(len, count, send, || receiver.recv().unwrap().len())
+}
+
+fn route(place: &tempfile::TempDir, len: usize) -> Builder {
+    let capacity = if len > 64 << 10 { 16 } else { 8192 };
+    Route::builder()
+        .directory(place.path())
+        .max_len(len)
+        .capacity(capacity)
+}
+
+/// The argument with which this program is a gateway.
+const GATEWAY: &str = "gateway";
+
+/// Runs a gateway, and says so when it has found the other one.
+async fn gateway(config: &str) {
+    let mut gateway = Gateway::start(Config::parse(config).unwrap())
+        .await
+        .unwrap();
+    let moment = Duration::from_millis(5);
+    while !gateway.status().contains("two") {
+        _ = blitz_io::time::timeout(moment, gateway.scan()).await;
+    }
+    println!("found");
+    gateway.scan().await;
+}
+
+/// A gateway that ends with this.
+struct Running(Child);
+
+impl Running {
+    fn start(config: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([GATEWAY, config]).stdout(Stdio::piped());
+        Self(command.spawn().unwrap())
+    }
+
+    fn until_found(&mut self) {
+        let mut line = String::new();
+        let output = self.0.stdout.as_mut().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        assert_eq!(line, "found\n");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+fn gateways(len: usize, count: u64) -> Figures {
     let port = port();
     let places = [
         tempfile::tempdir_in("/dev/shm").unwrap(),
         tempfile::tempdir_in("/dev/shm").unwrap(),
     ];
-    let builder = |place: &tempfile::TempDir| -> Builder {
-        Route::builder().directory(place.path()).max_len(len)
-    };
-    let start = |host, place: &tempfile::TempDir, is_first, rule| {
-        let config = config(host, place.path(), &network(port, is_first), rule);
-        runtime.block_on(Gateway::start(config)).unwrap()
-    };
-    let capacity = |builder: Builder| {
-        if len > 64 << 10 {
-            builder.capacity(16)
-        } else {
-            builder.capacity(8192)
-        }
-    };
-    let mut receiver = capacity(builder(&places[1])).receiver("r").unwrap();
-    let mut sender = capacity(builder(&places[0])).sender("r").unwrap();
-    let mut one = start("one", &places[0], true, "export");
-    let two = start("two", &places[1], false, "import");
-    while !one.status().contains("two") {
-        runtime.block_on(async {
-            blitz_io::time::timeout(Duration::from_millis(5), one.scan())
-                .await
-                .unwrap_err()
-        });
-    }
+    let mut receiver = route(&places[1], len).receiver("r").unwrap();
+    let mut sender = route(&places[0], len).sender("r").unwrap();
+    let configs = [
+        config("one", places[0].path(), &network(port, true), "export"),
+        config("two", places[1].path(), &network(port, false), "import"),
+    ];
+    let [mut one, _two] = configs.map(|config| Running::start(&config));
+    one.until_found();
     let send = |message: &[u8]| sender.send(message).unwrap();
     let receive = || receiver.recv().unwrap().len();
-    let (took, latencies) = measure(len, count, send, receive);
-    print("gateway", len, count, took, latencies);
-    drop((one, two));
+    measure(len, count, send, receive)
 }

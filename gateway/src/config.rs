@@ -268,7 +268,7 @@ impl Config {
         check_name("host", &self.host, false)?;
         self.network.check()?;
         let limits = [
-            ("window-bytes", self.limits.window_bytes, 64 << 10),
+            ("window-bytes", self.limits.window_bytes, 128 << 10),
             (
                 "inbox-bytes",
                 self.limits.inbox_bytes,

@@ -58,7 +58,6 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
             Policy::Block => CongestionControl::Block,
             Policy::Drop => CongestionControl::Drop,
         })
-        .express(true)
         .await
         .map_err(|error| error.to_string())?;
     let mut exporter = Exporter::new(shared, name, policy, &receiver, publisher);

@@ -4,7 +4,7 @@
 //! the exporter that it is alive.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use blitz_io::ipc::{Loan, SendError, Sender};
 use blitz_io::select;
@@ -12,16 +12,19 @@ use blitz_io::time::{self, Interval};
 use zenoh::Wait;
 use zenoh::pubsub::Publisher;
 
-use crate::config::Import;
+use crate::config::{Import, Kind};
 use crate::inbox::Inbox;
 use crate::keys::Name;
 use crate::record::{Entry, Record};
-use crate::sequence::{Known, Tracker, Verdict};
+use crate::sequence::{Tracker, Verdict};
 use crate::shared::{Direction, Row, Shared, TICK, is_due};
 use crate::wire::{Ack, Frame, Head, Items, Piece, Writer, origin, parse};
 
-/// An acknowledgement is sent after so many bytes, or when the inbox is empty.
+/// An acknowledgement is sent after so many bytes.
 const ACK_EVERY: usize = 256 << 10;
+/// Fewer bytes are acknowledged after this time: on the way of a single message to its receiver,
+/// nothing else uses the processor.
+const ACK_AFTER: Duration = Duration::from_millis(5);
 
 /// The parts of an import.
 pub struct Source {
@@ -68,22 +71,36 @@ pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Re
             heard,
         },
         record,
+        recorded: Recorded::default(),
+        is_route: name.kind == Kind::Route,
         segment: sender.segment_id(),
         partial: Partial::default(),
         bytes: 0,
         refused: 0,
     };
     let mut unacknowledged = 0;
+    let mut since = Instant::now();
     let mut shown = Instant::now();
     loop {
         while let Some(frame) = inbox.pop() {
             *importer.link.heard = Instant::now();
+            if unacknowledged == 0 {
+                since = *importer.link.heard;
+            }
             unacknowledged += frame.len();
             importer.frame(&mut sender, &frame).await?;
             if unacknowledged >= ACK_EVERY {
                 unacknowledged = 0;
                 importer.link.acknowledge();
             }
+        }
+        let left = ACK_AFTER.saturating_sub(since.elapsed());
+        if unacknowledged > 0
+            && !importer.link.resend
+            && !left.is_zero()
+            && time::timeout(left, inbox.arrived()).await.is_ok()
+        {
+            continue;
         }
         importer.link.acknowledge();
         unacknowledged = 0;
@@ -162,13 +179,26 @@ impl Link<'_> {
 struct Partial {
     run: u64,
     ordinal: u64,
+    total: u64,
     bytes: Vec<u8>,
+}
+
+/// The next messages, of which the record tells already: see `record.rs`.
+#[derive(Default)]
+struct Recorded {
+    /// How many.
+    left: u64,
+    /// The position of the first in the local segment.
+    ring: u64,
 }
 
 struct Importer<'a> {
     origin: u64,
     link: Link<'a>,
     record: Record,
+    recorded: Recorded,
+    /// Whether this is the only sender of the segment.
+    is_route: bool,
     segment: u64,
     partial: Partial,
     bytes: u64,
@@ -206,6 +236,7 @@ impl Importer<'_> {
                 before: head.position,
                 after: head.position,
                 ring: 0,
+                count: 0,
             };
             self.store(&entry)?;
         }
@@ -225,7 +256,9 @@ impl Importer<'_> {
         if ordinal > self.link.tracker.expected().1 {
             self.link.resend = true;
         }
-        for item in items {
+        let mut items = items;
+        self.recorded.left = 0;
+        while let Some(item) = items.next() {
             position += u64::from(item.skip) + u64::from(item.lost);
             if !self
                 .item(
@@ -233,6 +266,7 @@ impl Importer<'_> {
                     head.epoch,
                     (ordinal, item.lost, position),
                     item.bytes,
+                    items,
                 )
                 .await?
             {
@@ -253,16 +287,22 @@ impl Importer<'_> {
         let position = head.position + u64::from(piece.skip) + u64::from(piece.lost);
         let place = (head.ordinal, piece.lost, position);
         let verdict = self.link.tracker.item(head.ordinal, piece.lost, position);
-        let continues = self.partial.run == head.run
-            && self.partial.ordinal == head.ordinal
-            && self.partial.bytes.len() as u64 == piece.offset;
+        let known = (head.run, head.ordinal, piece.total)
+            == (self.partial.run, self.partial.ordinal, self.partial.total);
+        let there = self.partial.bytes.len() as u64;
+        if known && piece.offset < there {
+            // The exporter sends the whole message again, and this piece is there. What is there
+            // stays, so each repeat brings the message forward, however small the inbox is.
+            return Ok(());
+        }
         if piece.offset == 0 {
             self.partial = Partial {
                 run: head.run,
                 ordinal: head.ordinal,
+                total: piece.total,
                 bytes: Vec::new(),
             };
-        } else if !continues {
+        } else if !known || piece.offset != there {
             // Of a repeat, or one is missing.
             self.link.resend |= verdict != Verdict::Repeat;
             return Ok(());
@@ -271,21 +311,29 @@ impl Importer<'_> {
             self.link.resend = true;
             return Ok(());
         }
+        if self.partial.bytes.is_empty() {
+            // At most `max_len` of the segment, and touched only as pieces arrive.
+            self.partial.bytes.reserve_exact(piece.total as usize);
+        }
         self.partial.bytes.extend_from_slice(piece.bytes);
         if self.partial.bytes.len() as u64 == piece.total {
             let bytes = std::mem::take(&mut self.partial.bytes);
-            self.item(sender, head.epoch, place, &bytes).await?;
+            self.recorded.left = 0;
+            self.item(sender, head.epoch, place, &bytes, Items::default())
+                .await?;
         }
         Ok(())
     }
 
-    /// Delivers a message, if it is the next. Returns `false` if it is early.
+    /// Delivers a message, if it is the next. Returns `false` if it is early. `behind` are the items
+    /// behind it in its frame.
     async fn item(
         &mut self,
         sender: &mut Sender,
         epoch: u64,
         (ordinal, lost, position): (u64, u32, u64),
         bytes: &[u8],
+        behind: Items<'_>,
     ) -> Result<bool, String> {
         let gap = match self.link.tracker.item(ordinal, lost, position) {
             Verdict::Next { gap } => gap,
@@ -307,19 +355,28 @@ impl Importer<'_> {
             .claim(sender, bytes.len())
             .await
             .map_err(|error| error.to_string())?;
-        let known = self
-            .link
-            .tracker
-            .known()
-            .unwrap_or(Known { epoch, position });
-        let entry = Entry {
-            segment: self.segment,
-            epoch,
-            before: known.position,
-            after: position + 1,
-            ring: loan.position(),
-        };
-        self.store(&entry)?;
+        let ring = loan.position();
+        if self.recorded.left > 0 && self.recorded.ring == ring {
+            self.recorded.left -= 1;
+        } else {
+            let known = self.link.tracker.known();
+            let following = if self.is_route {
+                behind.consecutive()
+            } else {
+                0
+            };
+            let entry = Entry {
+                segment: self.segment,
+                epoch,
+                before: known.map_or(position, |known| known.position),
+                after: position + 1,
+                ring,
+                count: 1 + following,
+            };
+            self.store(&entry)?;
+            self.recorded.left = following;
+        }
+        self.recorded.ring = ring + 1;
         loan.copy_from_slice(bytes);
         loan.send_imported().map_err(|error| error.to_string())?;
         self.bytes += bytes.len() as u64;
@@ -352,6 +409,7 @@ impl Importer<'_> {
             before,
             after: position,
             ring: loan.position(),
+            count: 1,
         };
         self.store(&entry)?;
         loan.send_gap(gap).map_err(|error| error.to_string())

@@ -13,6 +13,10 @@
 //! that was used again says nothing; then local senders of a channel have sent a whole ring since
 //! and the message counts as delivered. In a route this cannot happen, as its only sender is the
 //! gateway.
+//!
+//! **Many at once.** In a route, the places that the gateway claims follow each other. So one record
+//! stands for `count` messages with consecutive remote positions, and the ring tells how many of
+//! them were published: the first place without a message ends them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -34,10 +38,12 @@ pub struct Entry {
     pub epoch: u64,
     /// The next remote position if the message at `ring` was not published.
     pub before: u64,
-    /// The same if it was.
+    /// The same if it was, and the one behind it was not.
     pub after: u64,
-    /// The position in the local segment.
+    /// The position of the first message in the local segment.
     pub ring: u64,
+    /// The number of messages.
+    pub count: u64,
 }
 
 const LEN: usize = 64;
@@ -76,6 +82,7 @@ impl Record {
             entry.before,
             entry.after,
             entry.ring,
+            entry.count,
         ];
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
             chunk.copy_from_slice(&word.to_le_bytes());
@@ -98,6 +105,7 @@ impl Record {
             before: word(2),
             after: word(3),
             ring: word(4),
+            count: word(5),
         })
     }
 
@@ -106,20 +114,27 @@ impl Record {
         let entry = self
             .load()
             .filter(|entry| entry.segment == sender.segment_id())?;
-        loop {
-            let position = match sender.message_state(entry.ring) {
-                MessageState::Absent | MessageState::Ahead => entry.before,
-                // The dead gateway's claim, which another participant is about to undo.
-                MessageState::Claimed => {
-                    blitz_io::time::sleep(Duration::from_millis(10)).await;
-                    continue;
-                }
-                _ => entry.after,
-            };
-            return Some(Known {
-                epoch: entry.epoch,
-                position,
-            });
+        let mut position = entry.before;
+        for number in 0..entry.count {
+            match settled(sender, entry.ring + number).await {
+                MessageState::Absent | MessageState::Ahead => break,
+                _ => position = entry.after + number,
+            }
+        }
+        Some(Known {
+            epoch: entry.epoch,
+            position,
+        })
+    }
+}
+
+/// Returns the state of a message that no sender is about to send.
+async fn settled(sender: &Sender, ring: u64) -> MessageState {
+    loop {
+        match sender.message_state(ring) {
+            // The dead gateway's claim, which another participant is about to undo.
+            MessageState::Claimed => blitz_io::time::sleep(Duration::from_millis(10)).await,
+            state => return state,
         }
     }
 }

@@ -122,6 +122,8 @@ impl Shared {
                 Direction::Export => "export",
                 Direction::Import => "import",
             };
+            // No host has this name: the row is the sum of all.
+            let host = if host.is_empty() { "*" } else { host };
             let state = if row.error.is_empty() {
                 "ok"
             } else {
@@ -152,7 +154,6 @@ impl Shared {
         self.session
             .declare_publisher(name.ack(host, &self.host))
             .congestion_control(CongestionControl::Drop)
-            .express(true)
             .await
             .map_err(|error| error.to_string())
     }

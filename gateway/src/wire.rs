@@ -59,8 +59,16 @@ pub struct Item<'a> {
 }
 
 /// The items of a batch, which were checked when the frame was parsed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Items<'a>(&'a [u8]);
+
+impl Items<'_> {
+    /// Returns how many items have no missing message before them, up to the first that has.
+    pub fn consecutive(self) -> u64 {
+        self.take_while(|item| (item.skip, item.lost) == (0, 0))
+            .count() as u64
+    }
+}
 
 impl<'a> Iterator for Items<'a> {
     type Item = Item<'a>;

@@ -4,6 +4,7 @@
 use crate::cluster::Cut;
 use crate::failure::Failure;
 use crate::file_names::path;
+use crate::inflate::{FromPoint, Point};
 use blitz_io::pipeline::gzip::MemberReader;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -24,6 +25,8 @@ pub struct InputFile {
     stream: Option<Arc<Mutex<Stream>>>,
     /// The position of the first record that is read for the last time.
     begin: Cut,
+    /// The point of a gzip member at which inflating begins for the last time.
+    point: Option<Arc<Point>>,
     /// How many bytes of the file were read for the last time.
     bytes_read: Arc<AtomicU64>,
 }
@@ -52,12 +55,19 @@ impl InputFile {
             name: name.to_owned(),
             stream: stream.map(|stream| Arc::new(Mutex::new(stream))),
             begin: Cut::default(),
+            point: None,
             bytes_read: Arc::default(),
         })
     }
 
-    /// Lets the file be read from this position on for the last time.
-    pub fn from(mut self, begin: Cut) -> Self {
+    /// Lets the file be read from this position on for the last time. `point` is before it in the
+    /// same gzip member.
+    pub fn from(mut self, mut begin: Cut, point: Option<Point>) -> Self {
+        if let Some(point) = point {
+            begin.offset = point.offset;
+            begin.skip = begin.skip.saturating_sub(point.content);
+            self.point = Some(Arc::new(point));
+        }
         self.begin = begin;
         self
     }
@@ -98,10 +108,17 @@ impl InputFile {
                 let mut file = self.file()?;
                 file.seek(SeekFrom::Start(self.begin.offset))
                     .map_err(|error| Failure::file(&self.name, "read it", &error))?;
-                Ok(self.content(Counted {
+                let file = Counted {
                     file,
                     bytes: self.bytes_read.clone(),
-                }))
+                };
+                Ok(match &self.point {
+                    Some(point) => {
+                        let buffered = BufReader::with_capacity(COMPRESSED, file);
+                        Content::Known(Box::new(FromPoint::new(buffered, point)))
+                    }
+                    None => self.content(file),
+                })
             }
         }
     }

@@ -26,6 +26,7 @@ mod filter;
 #[doc(hidden)]
 pub mod fuzz;
 mod html;
+mod inflate;
 mod input;
 mod json;
 mod known;

@@ -8,7 +8,7 @@ use crate::process::{Done, STREAMS, Stream};
 use crate::spare::Spare;
 use blitz_io::pipeline::atomic_output::{AtomicOutput, CompleteOutput, Target};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Write};
 
 /// Buffers whose bytes were written, to be used again.
 pub static SPARE: Spare<Vec<u8>> = Spare::new();
@@ -47,19 +47,15 @@ impl Output {
         written.map_err(|error| Failure::file(&self.name, "write it", &error))
     }
 
-    /// Appends a file.
+    /// Appends a file. Where the system can, it copies the bytes itself.
     fn append(&mut self, name: &str) -> Result<(), Failure> {
         let part = File::open(crate::file_names::path(name));
         let mut part = part.map_err(|error| Failure::file(name, "open it", &error))?;
-        let mut buffer = vec![0; 1 << 20];
-        loop {
-            match part.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Ok(read) => self.write(&buffer[..read])?,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(Failure::file(name, "read it", &error)),
-            }
-        }
+        let copied = io::copy(&mut part, &mut self.file.file());
+        let copied =
+            copied.map_err(|error| Failure::file(&self.name, &format!("append {name}"), &error))?;
+        self.written |= copied > 0;
+        Ok(())
     }
 
     /// Completes the file, which does not get its name yet.

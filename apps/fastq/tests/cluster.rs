@@ -206,6 +206,50 @@ fn compressed_output_is_the_same_to_the_byte() {
     assert_eq!(read("one"), read("spread"));
 }
 
+/// Shards of a gzip member begin within it, by the index beside the plan. Without the index they
+/// inflate it from its beginning.
+#[test]
+fn an_index_leads_into_a_gzip_member() {
+    let inputs = inputs(9, 30_000);
+    let folder = inputs.path();
+    // The fastest level makes one block of everything.
+    for name in ["1", "2"] {
+        let text = fs::read(folder.join(format!("{name}.fq"))).unwrap();
+        let file = fs::File::create(folder.join(format!("{name}.gz"))).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        encoder.write_all(&text).unwrap();
+        encoder.finish().unwrap();
+    }
+    let options = "-i ../1.gz -I ../2.gz -o 1.fq -O 2.fq";
+    compare(folder, options, "--shards 5");
+    let spread = folder.join("spread");
+    succeed(&spread, &format!("plan --shards 5 {options}"));
+    let plan: serde_json::Value =
+        serde_json::from_slice(&fs::read(spread.join("plan.json")).unwrap()).unwrap();
+    let last = &plan["shards"][4]["begin"];
+    assert!(
+        last[0]["point"].is_array() && last[1]["point"].is_array(),
+        "{last}"
+    );
+    let index = spread.join("shard-0000.plan.json.index");
+    let whole = fs::read(&index).unwrap();
+    let part = "shard-0005.1.fq";
+    succeed(&spread, "run --shard 5");
+    let with = fs::read(spread.join(part)).unwrap();
+    fs::remove_file(&index).unwrap();
+    succeed(&spread, "run --shard 5");
+    assert!(with == fs::read(spread.join(part)).unwrap());
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    for wrong in [&damaged[..], &whole[..100], &[&whole[1..], &[0]].concat()] {
+        fs::write(&index, wrong).unwrap();
+        fails(&spread, "run --shard 5", "it is damaged: remove it");
+    }
+    // An index that is left over does not stay beside a plan without points.
+    succeed(&spread, "plan --shards 5 -i ../1.fq -o 1.fq");
+    assert!(!index.exists());
+}
+
 fn fails(folder: &Path, words: &str, expected: &str) {
     let output = run(folder, words);
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -291,6 +291,7 @@
 //! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
 //! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
 //! | `tracing` | a span of `tracing` for each task, and `task::Builder` and `JoinSet::build_task`, which name tasks |
+//! | `inspect` | records of what each task and thread waits for: `inspect`, and answers to `blitz why` |
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
 //! | `tokio`, `futures-io` | the traits of those packages on this crate's streams, and the other way round; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |

@@ -33,6 +33,7 @@ fn full_is_full() {
         "full",
         "futures-io",
         "hyper",
+        "inspect",
         "pipeline-gzip",
         "portable",
         "send_guard",

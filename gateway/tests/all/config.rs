@@ -75,7 +75,7 @@ fn errors_name_the_setting() {
         ),
         (
             "[limits]\nwindow-bytes = 5",
-            "limits.window-bytes: must be at least 65536",
+            "limits.window-bytes: must be at least 131072",
         ),
         (
             "[limits]\ninbox-bytes = 70000",

@@ -23,6 +23,10 @@ fn heads() -> impl Strategy<Value = Head> {
         })
 }
 
+fn often_0() -> impl Strategy<Value = u32> {
+    prop_oneof![3 => Just(0), 1 => any::<u32>()]
+}
+
 fn batch(head: &Head, items: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
     let mut writer = Writer::batch(head, 0);
     for (skip, lost, bytes) in items {
@@ -37,10 +41,12 @@ fn batch(head: &Head, items: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn a_batch_comes_back(head in heads(), items in vec((any::<u32>(), any::<u32>(), vec(any::<u8>(), 0..40)), 0..20)) {
+    fn a_batch_comes_back(head in heads(), items in vec((often_0(), often_0(), vec(any::<u8>(), 0..40)), 0..20)) {
         let bytes = batch(&head, &items);
         let Ok(Frame::Batch(found, read)) = parse(&bytes) else { panic!("no batch") };
         prop_assert_eq!(found, head);
+        let whole = items.iter().position(|item| (item.0, item.1) != (0, 0));
+        prop_assert_eq!(read.consecutive(), whole.unwrap_or(items.len()) as u64);
         let read: Vec<_> = read.map(|item| (item.skip, item.lost, item.bytes.to_vec())).collect();
         prop_assert_eq!(read, items);
     }

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use blitz_io::ipc::{Builder, Receiver, RecvError, Route, Sender};
 
+use crate::namespace::Namespace;
+
 const GATEWAY: &str = env!("CARGO_BIN_EXE_blitz-gateway");
 pub const MAX_LEN: usize = 1008;
 
@@ -19,6 +21,9 @@ pub struct Host {
     place: tempfile::TempDir,
     config: PathBuf,
     gateway: Option<Child>,
+    mode: &'static str,
+    namespace: Option<Arc<Namespace>>,
+    environment: Vec<(&'static str, String)>,
 }
 
 /// Returns a port that no other process uses now.
@@ -33,36 +38,71 @@ pub fn free_port() -> u16 {
 impl Host {
     /// Starts a gateway that listens on `listen` and connects to `connect`.
     pub fn start(name: &'static str, listen: &[String], connect: &[String], rules: &str) -> Self {
+        Self::new(name).run(listen, connect, rules)
+    }
+
+    /// Creates a host without a gateway.
+    pub fn new(name: &'static str) -> Self {
         let place = tempfile::tempdir().unwrap();
         let config = place.path().join("gateway.toml");
-        let mut host = Self {
+        Self {
             name,
             place,
             config,
             gateway: None,
-        };
-        host.configure(listen, connect, rules);
-        host.start_gateway();
-        host
+            mode: "peer",
+            namespace: None,
+            environment: Vec::new(),
+        }
+    }
+
+    /// Sets the mode of the gateway: `peer`, `client` or `router`.
+    pub fn mode(mut self, mode: &'static str) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Places the gateway in a network namespace.
+    pub fn within(mut self, namespace: &Arc<Namespace>) -> Self {
+        self.namespace = Some(namespace.clone());
+        self
+    }
+
+    /// Sets variables of the gateway's environment.
+    pub fn environment(mut self, variables: &[(&'static str, String)]) -> Self {
+        self.environment = variables.to_vec();
+        self
+    }
+
+    /// Starts the gateway: see [`start`](Self::start).
+    pub fn run(mut self, listen: &[String], connect: &[String], rules: &str) -> Self {
+        self.configure(listen, connect, rules);
+        self.start_gateway();
+        self
     }
 
     pub fn configure(&self, listen: &[String], connect: &[String], rules: &str) {
         let text = format!(
-            "host = {:?}\ndirectory = {:?}\n[network]\nlisten = {listen:?}\nconnect = {connect:?}\n{rules}",
+            "host = {:?}\ndirectory = {:?}\n[network]\nmode = {:?}\nlisten = {listen:?}\nconnect = {connect:?}\n{rules}",
             self.name,
-            self.place.path()
+            self.place.path(),
+            self.mode
         );
         fs::write(&self.config, text).unwrap();
     }
 
     pub fn start_gateway(&mut self) {
         let mut command = Command::new(GATEWAY);
-        let mut child = command
+        command
             .arg("run")
             .arg(&self.config)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .envs(self.environment.iter().cloned())
+            .stderr(Stdio::piped());
+        let mut child = match &self.namespace {
+            Some(namespace) => namespace.run(|| command.spawn()),
+            None => command.spawn(),
+        }
+        .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         // It says this when it runs.
         let first = lines.next().unwrap().unwrap();
@@ -91,6 +131,15 @@ impl Host {
                 .unwrap()
                 .success()
         );
+    }
+
+    /// Returns the most memory that the gateway has used, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let pid = self.gateway.as_ref().unwrap().id();
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+        let kibibytes = line.and_then(|line| line.split_whitespace().nth(1));
+        kibibytes.unwrap().parse::<u64>().unwrap() << 10
     }
 
     pub fn status(&self) -> String {

@@ -8,17 +8,18 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use zenoh::Wait;
 
 use crate::host::{Host, MAX_LEN, count, free_port, message, tcp};
+use crate::namespace::Network;
 
 const EXPORT: &str = "[[export]]\nkind = 'route'\nname = 'r'\n";
 const IMPORT: &str = "[[import]]\nkind = 'route'\nname = 'r'\n";
 
 /// Writes a new authority and a host's certificate of it. Returns the configuration.
-fn certificates(place: &Path, name: &str) -> String {
+pub fn certificates(place: &Path, name: &str) -> String {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let host = CertificateParams::new(vec!["localhost".to_owned()])
+    let host = CertificateParams::new(vec!["localhost".to_owned(), Network::SWITCH.to_owned()])
         .unwrap()
         .signed_by(&key, &authority)
         .unwrap();

@@ -3,9 +3,14 @@
 
 #[path = "host.rs"]
 mod host;
+#[path = "lossy.rs"]
+mod lossy;
+#[path = "namespace.rs"]
+mod namespace;
 #[path = "proxy.rs"]
 mod proxy;
 
 mod hostile;
+mod hosts;
 mod jobs;
 mod routes;

@@ -1,6 +1,7 @@
 //! Where an input file can be cut: the positions of some of its records.
 
 use crate::failure::Failure;
+use crate::inflate::{After, Inflater, Point};
 use crate::input::{self, InputFile};
 use blitz_io::pipeline::gzip;
 use flate2::bufread::GzDecoder;
@@ -19,10 +20,17 @@ pub struct Cut {
     pub offset: u64,
     /// The number of bytes of content between that offset and the record.
     pub skip: u64,
+    /// The number and checksum, in the index, of a point between that offset and the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<(u64, u32)>,
 }
 
 /// The number of positions that are kept. With more than that, most are dropped.
 const MOST: usize = 1 << 16;
+/// The number of points of gzip members that are kept. With more than that, half are dropped.
+const MOST_POINTS: usize = 128;
+/// Points are at least this many bytes of content apart.
+const POINT_DISTANCE: u64 = 1 << 20;
 /// The content is read in pieces of this size.
 const CHUNK: usize = 1 << 17;
 
@@ -34,6 +42,13 @@ pub struct Cuts {
     pub records: u64,
     /// The number of lines.
     pub lines: u64,
+    points: Vec<MemberPoint>,
+}
+
+/// A point within the gzip member that begins at an offset of the file.
+struct MemberPoint {
+    member: u64,
+    point: Point,
 }
 
 /// How many records there are between two positions that are kept.
@@ -58,7 +73,18 @@ impl Cuts {
             cuts: finder.cuts,
             records: finder.records.min(most),
             lines: finder.lines,
+            points: finder.points,
         })
+    }
+
+    /// Returns the last point between the offset of a cut and its record.
+    pub fn point(&self, cut: &Cut) -> Option<&Point> {
+        let place = (cut.offset, cut.skip);
+        let after = self
+            .points
+            .partition_point(|known| (known.member, known.point.content) <= place);
+        let last = self.points.get(after.checked_sub(1)?)?;
+        (last.member == cut.offset).then_some(&last.point)
     }
 }
 
@@ -77,6 +103,11 @@ struct Finder {
     last: u8,
     /// Where the current line starts, if it is the first of a record.
     start: (u64, u64),
+    points: Vec<MemberPoint>,
+    /// How much content lies between two points.
+    distance: u64,
+    /// How much content there was since the last point.
+    since: u64,
 }
 
 impl Finder {
@@ -96,6 +127,9 @@ impl Finder {
             length: 0,
             last: 0,
             start: (0, 0),
+            points: vec![],
+            distance: POINT_DISTANCE,
+            since: 0,
         }
     }
 
@@ -159,14 +193,57 @@ impl Finder {
     fn members(&mut self, bytes: &mut Counted) -> io::Result<()> {
         // Zeros may follow the last member.
         while !self.is_done() && bytes.fill_buf()?.starts_with(&input::GZIP[..1]) {
-            let (offset, mut skip) = (bytes.consumed, 0);
-            let mut member = GzDecoder::new(&mut *bytes);
-            self.content(&mut member, |read| {
-                skip += read;
-                (offset, skip - read)
-            })?;
+            let offset = bytes.consumed;
+            let mut header = GzDecoder::new(&mut *bytes);
+            if header.header().is_none() {
+                // It tells what is wrong.
+                header.read_exact(&mut [0])?;
+                return Err(ErrorKind::InvalidData.into());
+            }
+            self.since = 0;
+            self.member(bytes, offset)?;
         }
         Ok(())
+    }
+
+    /// Reads the data of a member, and what follows it.
+    fn member(&mut self, bytes: &mut Counted, offset: u64) -> io::Result<()> {
+        let mut inflater = Inflater::new();
+        while !self.is_done() {
+            let before = inflater.len();
+            let input = bytes.fill_buf()?;
+            let at_end = input.is_empty();
+            let step = inflater.step(input)?;
+            bytes.consume(step.consumed);
+            self.since += step.produced.len() as u64;
+            self.chunk(inflater.content(step.produced), (offset, before));
+            match step.state {
+                After::End => return inflater.trailer(bytes),
+                After::Boundary if self.since >= self.distance => {
+                    let point = inflater.point(bytes.consumed);
+                    self.keep_point(offset, point);
+                }
+                _ if at_end && inflater.len() == before => {
+                    return Err(ErrorKind::UnexpectedEof.into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_point(&mut self, member: u64, point: Option<Point>) {
+        self.since = 0;
+        self.points
+            .extend(point.map(|point| MemberPoint { member, point }));
+        if self.points.len() > MOST_POINTS {
+            self.distance *= 2;
+            let mut number = 0;
+            self.points.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+        }
     }
 
     /// Reads one piece of content to its end. `place` returns the position of a chunk, given its
@@ -235,6 +312,7 @@ impl Finder {
             line: self.lines - 1,
             offset,
             skip,
+            point: None,
         });
         if self.fine && self.cuts.len() > MOST {
             self.step *= if self.step.is_multiple_of(1000) {

@@ -1,6 +1,7 @@
 //! The third step: the files and reports of the whole run.
 
 use super::Own;
+use super::index::Index;
 use super::plan::{Bitmap, Plan};
 use super::run::name_parts;
 use super::state::State;
@@ -64,6 +65,7 @@ pub fn merge(own: &Own) -> Result<(), Failure> {
             Outputs::names(&part_of(&options, shard)).try_for_each(|name| remove(&name))?;
         }
         Bitmap::remove(own.plan())?;
+        Index::remove(own.plan())?;
     }
     Ok(())
 }

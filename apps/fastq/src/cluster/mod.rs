@@ -10,6 +10,7 @@
 //! Any shard may run on any machine that sees the files, at any time, and again after a failure.
 
 mod cuts;
+mod index;
 mod merge;
 mod plan;
 mod run;

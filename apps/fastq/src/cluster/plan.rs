@@ -1,6 +1,7 @@
 //! The first step: what is detected in the input, and where it is cut.
 
 use super::cuts::{Cut, Cuts, Step};
+use super::index::Index;
 use super::{Own, part};
 use crate::arguments::Arguments;
 use crate::detect;
@@ -18,7 +19,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Increased when the form of plans and states changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The result of the first step.
 #[derive(Serialize, Deserialize)]
@@ -90,7 +91,8 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
         )));
     }
     let sequences = detect::look(&mut options, &files)?;
-    let (reads, shards) = cut(&options, &files, cutting)?;
+    let (reads, shards, index) = cut(&options, &files, cutting)?;
+    index.write(own.plan())?;
     let options = Arc::new(options);
     let duplicates = if options.dedup {
         let bitmap = Bitmap::of_input(&files, &options)?;
@@ -150,12 +152,13 @@ enum Cutting {
     Size(u64),
 }
 
-/// Cuts the files. Returns how many reads or pairs there are, and the shards.
+/// Cuts the files. Returns how many reads or pairs there are, the shards, and the points at which
+/// inflating begins.
 fn cut(
     options: &Options,
     files: &[InputFile],
     cutting: Cutting,
-) -> Result<(u64, Vec<Shard>), Failure> {
+) -> Result<(u64, Vec<Shard>, Index), Failure> {
     let records = if options.interleaved { 2 } else { 1 };
     let step = match cutting {
         Cutting::Shards(_) => Step::Fine(records),
@@ -205,12 +208,20 @@ fn cut(
         .skip(1)
         .map(|&at| found[0].cuts[at].record / records);
     let ends: Vec<u64> = ends.chain([reads]).collect();
+    let mut index = Index::default();
     let mut shards: Vec<Shard> = begins
         .iter()
         .zip(&ends)
         .map(|(&at, end)| Shard {
             reads: end - found[0].cuts[at].record / records,
-            begin: found.iter().map(|cuts| cuts.cuts[at]).collect(),
+            begin: found
+                .iter()
+                .map(|cuts| {
+                    let cut = cuts.cuts[at];
+                    let point = cuts.point(&cut).map(|point| index.add(point));
+                    Cut { point, ..cut }
+                })
+                .collect(),
         })
         .collect();
     if shards.is_empty() {
@@ -219,7 +230,7 @@ fn cut(
             begin: vec![Cut::default(); files.len()],
         });
     }
-    Ok((reads, shards))
+    Ok((reads, shards, index))
 }
 
 /// Returns which of the known positions is the begin of a shard. Large shards begin where a run
@@ -266,7 +277,12 @@ impl Plan {
     }
 
     /// Opens the input files at the begin of a shard.
-    pub fn open(&self, options: &Options, shard: &Shard) -> Result<Vec<InputFile>, Failure> {
+    pub fn open(
+        &self,
+        own: &Own,
+        options: &Options,
+        shard: &Shard,
+    ) -> Result<Vec<InputFile>, Failure> {
         let names = [&options.in1, &options.in2].into_iter();
         let names = names.filter(|name| !name.is_empty());
         let mut files = vec![];
@@ -280,7 +296,11 @@ impl Plan {
                     "{name}: it has changed since the plan was made: make it again"
                 )));
             }
-            files.push(file.from(*begin));
+            let point = match begin.point {
+                Some(point) => Index::read(own.plan(), point)?,
+                None => None,
+            };
+            files.push(file.from(*begin, point));
         }
         Ok(files)
     }

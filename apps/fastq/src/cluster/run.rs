@@ -31,7 +31,7 @@ pub fn run(own: &Own) -> Result<(), Failure> {
     if let Some(threads) = own.number("thread")? {
         options.threads = usize::try_from(threads).unwrap_or(256).min(256);
     }
-    let files = plan.open(&options, chosen)?;
+    let files = plan.open(own, &options, chosen)?;
     let before = plan.shards[..number - 1]
         .iter()
         .map(|shard| shard.reads)

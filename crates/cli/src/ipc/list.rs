@@ -8,6 +8,7 @@ use blitz_io_ipc::{Kind, Participant, SegmentInfo};
 use clap::Args;
 use serde::Serialize;
 
+use super::remote::{Remote, remotes};
 use super::{Arguments, segments};
 use crate::exit::Exit;
 use crate::output;
@@ -36,6 +37,9 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     messages_per_second: Option<f64>,
     participants: Vec<Member>,
+    /// Hosts with which a gateway exchanges the messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remote: Vec<Remote>,
 }
 
 #[derive(Serialize)]
@@ -64,10 +68,16 @@ impl Member {
 }
 
 impl Row {
-    fn new(segment: &SegmentInfo, messages_per_second: Option<f64>) -> Self {
+    fn new(segment: &SegmentInfo, messages_per_second: Option<f64>, remotes: &[Remote]) -> Self {
+        let kind = format!("{:?}", segment.kind).to_lowercase();
         Self {
             name: segment.name.clone(),
-            kind: format!("{:?}", segment.kind).to_lowercase(),
+            remote: remotes
+                .iter()
+                .filter(|remote| remote.is_of(&kind, &segment.name))
+                .cloned()
+                .collect(),
+            kind,
             capacity: segment.capacity,
             max_len: segment.max_len,
             when_full: format!("{:?}", segment.when_full).to_lowercase(),
@@ -91,6 +101,9 @@ impl Looks {
     /// Lists the segments again. A segment that was present last time gets a rate.
     fn look(&mut self, arguments: &Arguments) -> Result<Vec<Row>, Exit> {
         let found = segments(arguments)?;
+        // All segments of a listing are in one directory.
+        let directory = found.first().and_then(|segment| segment.path.parent());
+        let remotes = directory.map_or_else(Vec::new, remotes);
         let now = Instant::now();
         let rows = found.iter().map(|segment| {
             let last = self.0.insert(segment.name.clone(), (segment.messages, now));
@@ -98,7 +111,7 @@ impl Looks {
                 let more = segment.messages.saturating_sub(messages);
                 more as f64 / (now - then).as_secs_f64()
             });
-            Row::new(segment, rate)
+            Row::new(segment, rate, &remotes)
         });
         Ok(rows.collect())
     }
@@ -184,6 +197,24 @@ fn text(rows: &[Row], width: Option<usize>) -> String {
             let depth = member.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(", {depth} behind"));
             text += &format!("  {:<8} pid {} {state}{depth}\n", member.role, member.pid);
+        }
+        for remote in &row.remote {
+            let Remote {
+                role,
+                host,
+                messages,
+                gaps,
+                lag,
+                ..
+            } = remote;
+            let unit = if *role == "receiver" {
+                "behind"
+            } else {
+                "bytes wait"
+            };
+            text += &format!(
+                "  {role:<8} host {host}, {messages} messages, {gaps} missing, {lag} {unit}\n"
+            );
         }
     }
     text

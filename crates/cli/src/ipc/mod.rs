@@ -3,6 +3,7 @@
 mod list;
 mod messages;
 mod names;
+mod remote;
 
 use std::path::PathBuf;
 

@@ -56,6 +56,36 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
     assert!(place.path().join("prices.ring").exists());
 }
 
+/// A gateway answers at its socket with a table of what it carries.
+#[cfg(unix)]
+#[test]
+fn ls_shows_the_hosts_that_a_gateway_reaches() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let _receiver = Route::builder()
+        .directory(place.path())
+        .receiver("prices")
+        .unwrap();
+    std::fs::create_dir(place.path().join("gateway")).unwrap();
+    let socket = place.path().join("gateway/status.socket");
+    let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let row = "import route prices 1008 lab-2 20 900 3 0 0 7 ok\n";
+            stream.unwrap().write_all(row.as_bytes()).unwrap();
+        }
+    });
+    let listed = expect(0, &["ipc", "ls", &directory]).out;
+    let row = "  sender   host lab-2, 20 messages, 3 missing, 7 bytes wait\n";
+    assert!(listed.contains(row), "{listed}");
+    let found = expect(0, &["ipc", "ls", "--json", &directory]).json();
+    let remote = &found[0]["remote"][0];
+    assert_eq!(
+        (&remote["host"], &remote["gaps"]),
+        (&"lab-2".into(), &3.into())
+    );
+}
+
 #[test]
 fn send_and_tail_meet_others() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
