@@ -183,10 +183,10 @@ TEST(LibipcRoute, CarriesMessagesOfAnySize) {
     ipc::route rx(name.c_str(), ipc::receiver);
     ipc::route tx(name.c_str(), ipc::sender);
     // One that fits in the ring at once, and one that does not.
-    const std::string half(512 * 1024, 'h');
+    const std::string half(std::size_t{512} * 1024, 'h');
     EXPECT_TRUE(tx.send(half));
     EXPECT_EQ(text_of(rx.recv()), half);
-    const std::string large(5 * 1024 * 1024, 'l');
+    const std::string large(std::size_t{5} * 1024 * 1024, 'l');
     std::thread sends([&] { EXPECT_TRUE(tx.send(large, ipc::invalid_value)); });
     EXPECT_EQ(text_of(rx.recv()), large);
     sends.join();
