@@ -570,12 +570,13 @@ const char *blitz_last_error(void);
 // fiber, or blocks the calling thread.
 //
 // `is_leader` becomes true for one of them, and false for the others; it may be NULL. Returns
-// `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled, which then has not come; or
-// `BLITZ_EINVAL` if `barrier` is NULL.
+// `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if `barrier` is
+// NULL. A fiber that is cancelled while it waits has come: it counts for the round.
 int blitz_barrier_wait(struct blitz_barrier *barrier, bool *is_leader);
 
 // Waits as `blitz_barrier_wait` does, but until `deadline_ns` at most (nanoseconds of
-// `blitz_now_ns`). After the deadline the caller has not come: the others wait on.
+// `blitz_now_ns`). After the deadline the caller no longer waits, but has come: it counts for the
+// round.
 //
 // Returns what `blitz_barrier_wait` returns, or `BLITZ_ETIMEDOUT`.
 int blitz_barrier_wait_until(struct blitz_barrier *barrier, uint64_t deadline_ns, bool *is_leader);
@@ -1071,8 +1072,8 @@ uint32_t blitz_process_id(struct blitz_process *process);
 
 // Kills a child process. Does not wait: see `blitz_process_wait`.
 //
-// Returns `BLITZ_OK`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL or if it was waited for, or an error
-// of the system.
+// Returns `BLITZ_OK`, also if it has ended; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; or an error of
+// the system.
 int blitz_process_kill(struct blitz_process *process);
 
 // Takes the parent's end of the standard input (0), output (1) or error (2) of a child process

@@ -32,8 +32,8 @@ unsafe impl Storage for blitz_barrier {
 /// fiber, or blocks the calling thread.
 ///
 /// `is_leader` becomes true for one of them, and false for the others; it may be NULL. Returns
-/// `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled, which then has not come; or
-/// `BLITZ_EINVAL` if `barrier` is NULL.
+/// `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if `barrier` is
+/// NULL. A fiber that is cancelled while it waits has come: it counts for the round.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_barrier_wait(barrier: *mut blitz_barrier, is_leader: *mut bool) -> c_int {
     entry(|| {
@@ -47,7 +47,8 @@ pub extern "C" fn blitz_barrier_wait(barrier: *mut blitz_barrier, is_leader: *mu
 }
 
 /// Waits as `blitz_barrier_wait` does, but until `deadline_ns` at most (nanoseconds of
-/// `blitz_now_ns`). After the deadline the caller has not come: the others wait on.
+/// `blitz_now_ns`). After the deadline the caller no longer waits, but has come: it counts for the
+/// round.
 ///
 /// Returns what `blitz_barrier_wait` returns, or `BLITZ_ETIMEDOUT`.
 #[unsafe(no_mangle)]

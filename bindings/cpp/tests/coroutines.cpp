@@ -1,5 +1,6 @@
 // Coroutines: tasks, what they await, and cancellation.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <blitz/blitz.hpp>
 #include <stdexcept>
@@ -90,6 +91,68 @@ TEST(Task, AwaitsSocketsAndTasks) {
         co_return std::string(buffer, 5);
     };
     EXPECT_EQ(blitz::sync_wait(talk()), "hello");
+}
+
+TEST(Task, AwaitsChannelsOfAllKinds) {
+    auto [done_tx, done_rx] = blitz::oneshot<std::string>();
+    auto [all_tx, all_rx] = blitz::broadcast<int>(4);
+    auto [latest_tx, latest_rx] = blitz::watch<int>(0);
+    const auto receives = [&]() -> blitz::task<std::string> {
+        const int first = (co_await all_rx.async_recv()).value();
+        const int latest = (co_await latest_rx.async_recv()).value();
+        std::string text;
+        const std::size_t index = co_await blitz::async_select(
+            blitz::on_recv(all_rx, [](const auto&) {}),
+            blitz::on_recv(done_rx, [&](auto value) { text = std::move(*value); }));
+        co_return std::to_string(first) + std::to_string(latest) + std::to_string(index) + text;
+    };
+    auto receiver = blitz::spawn(receives());
+    EXPECT_EQ(all_tx.send(1), blitz::status::ok);
+    EXPECT_EQ(latest_tx.send(2), blitz::status::ok);
+    EXPECT_EQ(done_tx.send("done"), blitz::status::ok);
+    EXPECT_EQ(receiver.join(), "121done");
+    const auto waits = [](auto tx, auto other) -> blitz::task<> {
+        co_await tx.async_wait_closed();
+        co_await other.async_wait_closed();
+    };
+    auto closes = blitz::spawn(waits(std::move(done_tx), std::move(all_tx)));
+    { const auto gone = std::move(done_rx); }
+    { const auto gone = std::move(all_rx); }
+    closes.join();
+}
+
+TEST(Task, AwaitsTheSystem) {
+    const auto runs = []() -> blitz::task<int> {
+        blitz::process_options options;
+        options.program = "sh";
+        options.arguments = {"-c", "exit 5"};
+        blitz::process child(options);
+        const blitz::exit_status status = co_await child.async_wait();
+        blitz::signal_listener listener(SIGUSR2);
+        EXPECT_EQ(raise(SIGUSR2), 0);
+        co_await listener.async_wait();
+        blitz::once_flag flag;
+        int sum = 0;
+        co_await blitz::async_call_once(flag, [&] { sum = status.code().value(); });
+        int next = 0;
+        co_await blitz::make_pipeline([&]() -> std::optional<int> {
+            if (next == 10) return std::nullopt;
+            return next++;
+        }).async_run([&](int number) { sum += number; });
+        co_return sum;
+    };
+    EXPECT_EQ(blitz::sync_wait(runs()), 50);
+}
+
+TEST(Stop, EndsPipelines) {
+    std::stop_source source;
+    int next = 0;
+    EXPECT_THROW(blitz::make_pipeline([&]() -> std::optional<int> { return next++; })
+                     .run(source.get_token(),
+                          [&](int number) {
+                              if (number == 10) source.request_stop();
+                          }),
+                 blitz::canceled);
 }
 
 // A coroutine of another library: it runs where it is resumed, and must not block.

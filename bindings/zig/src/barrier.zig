@@ -19,15 +19,16 @@ pub const Barrier = struct {
     }
 
     /// Waits until as many have come as the barrier counts. Returns true to one of them, the leader.
-    /// A fiber that is cancelled gets `error.Canceled`, and has not come.
+    /// A fiber that is cancelled gets `error.Canceled`; if it was while it waited, it has come and
+    /// counts for the round.
     pub fn wait(barrier: *Barrier) error{Canceled}!bool {
         var is_leader = false;
         try errors.check(error{Canceled}, c.blitz_barrier_wait(&barrier.raw, &is_leader));
         return is_leader;
     }
 
-    /// Waits as `wait` does, until the deadline at most. After the deadline the caller has not come:
-    /// the others wait on.
+    /// Waits as `wait` does, until the deadline at most. After the deadline the caller no longer
+    /// waits, but has come and counts for the round.
     pub fn waitUntil(barrier: *Barrier, deadline: Deadline) error{ Canceled, TimedOut }!bool {
         var is_leader = false;
         const result = c.blitz_barrier_wait_until(&barrier.raw, deadline.ns(), &is_leader);

@@ -41,6 +41,10 @@ pub extern "C" fn blitz_fd_wait(
         if events == 0 || events & !(BLITZ_FD_READ | BLITZ_FD_WRITE) != 0 {
             return Err(BLITZ_EINVAL);
         }
+        // poll(2) ignores it, and would wait for ever.
+        if fd < 0 {
+            return Err(of_io(&io::Error::from_raw_os_error(libc::EBADF)));
+        }
         let mut found = poll(fd, events, 0)?;
         if found == 0 && deadline_ns > 0 {
             found = wait(fd, events, Limit::at(deadline_ns))?;

@@ -163,8 +163,8 @@ pub extern "C" fn blitz_process_id(process: *mut blitz_process) -> u32 {
 
 /// Kills a child process. Does not wait: see `blitz_process_wait`.
 ///
-/// Returns `BLITZ_OK`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL or if it was waited for, or an error
-/// of the system.
+/// Returns `BLITZ_OK`, also if it has ended; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; or an error of
+/// the system.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_process_kill(process: *mut blitz_process) -> c_int {
     entry(|| {

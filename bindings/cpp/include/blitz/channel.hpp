@@ -24,7 +24,28 @@ enum class status {
     full = BLITZ_EFULL,
     empty = BLITZ_EEMPTY,
     timed_out = BLITZ_ETIMEDOUT,
+    // The receiver was too slow and missed values. Only for receivers of `broadcast`.
+    lagged = BLITZ_ELAGGED,
 };
+
+namespace detail {
+
+// The statuses that are no exceptions.
+inline status status_of(int result) {
+    switch (result) {
+        case BLITZ_ECLOSED:
+        case BLITZ_EFULL:
+        case BLITZ_EEMPTY:
+        case BLITZ_ETIMEDOUT:
+        case BLITZ_ELAGGED:
+            break;
+        default:
+            check(result);
+    }
+    return static_cast<status>(result);
+}
+
+}  // namespace detail
 
 // No limit of the values in a channel.
 inline constexpr std::size_t unbounded = BLITZ_UNBOUNDED;
@@ -118,6 +139,8 @@ public:
     }
 #endif
 
+    [[nodiscard]] blitz_sender* native_handle() const noexcept { return core_->sender(); }
+
     // Made by `channel`.
     explicit sender(std::shared_ptr<detail::channel_core<T>> core) noexcept
         : core_(std::move(core)) {}
@@ -126,26 +149,14 @@ private:
     template <class Send>
     status send_with(T& value, Send&& send) {
         if constexpr (std::is_trivially_copyable_v<T>) {
-            return checked(send(&value));
+            return detail::status_of(send(&value));
         } else {
             detail::element<T> element(std::move(value));
             const int result = send(element.bytes());
             // Not sent, so it goes back.
             if (result != BLITZ_OK) value = element.take();
-            return checked(result);
+            return detail::status_of(result);
         }
-    }
-
-    static status checked(int result) {
-        switch (result) {
-            case BLITZ_ECLOSED:
-            case BLITZ_EFULL:
-            case BLITZ_ETIMEDOUT:
-                break;
-            default:
-                detail::check(result);
-        }
-        return static_cast<status>(result);
     }
 
     std::shared_ptr<detail::channel_core<T>> core_;
@@ -256,6 +267,8 @@ public:
     [[nodiscard]] iterator begin() { return iterator(this); }
     [[nodiscard]] iterator end() { return {}; }
 
+    [[nodiscard]] blitz_receiver* native_handle() const noexcept { return core_->receiver(); }
+
     // Made by `channel`.
     explicit receiver(std::shared_ptr<detail::channel_core<T>> core) noexcept
         : core_(std::move(core)) {}
@@ -265,17 +278,8 @@ private:
     received<T> recv_with(Receive&& receive) {
         detail::element<T> element;
         const int result = receive(element.bytes());
-        switch (result) {
-            case BLITZ_OK:
-                return received<T>(element.take());
-            case BLITZ_ECLOSED:
-            case BLITZ_EEMPTY:
-            case BLITZ_ETIMEDOUT:
-                break;
-            default:
-                detail::check(result);
-        }
-        return received<T>(static_cast<status>(result));
+        if (result == BLITZ_OK) return received<T>(element.take());
+        return received<T>(detail::status_of(result));
     }
 
     std::shared_ptr<detail::channel_core<T>> core_;
