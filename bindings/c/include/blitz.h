@@ -1198,6 +1198,16 @@ int blitz_stream_read_exact(struct blitz_stream *stream,
 // `BLITZ_EFORKED`, or an error of the system, as `-EPIPE` (no signal is raised).
 int blitz_stream_write(struct blitz_stream *stream, const void *buffer, size_t len, size_t *count);
 
+// Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
+// `blitz_now_ns`). After the deadline nothing was sent.
+//
+// Returns what `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+int blitz_stream_write_until(struct blitz_stream *stream,
+                             const void *buffer,
+                             size_t len,
+                             uint64_t deadline_ns,
+                             size_t *count);
+
 // Sends all of `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 //

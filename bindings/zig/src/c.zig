@@ -526,6 +526,13 @@ pub extern fn blitz_stream_write(
     len: usize,
     count: *usize,
 ) c_int;
+pub extern fn blitz_stream_write_until(
+    stream: *blitz_stream,
+    buffer: [*]const u8,
+    len: usize,
+    deadline_ns: u64,
+    count: *usize,
+) c_int;
 pub extern fn blitz_stream_write_all(
     stream: *blitz_stream,
     buffer: [*]const u8,
