@@ -67,7 +67,7 @@ fn addBenchmarks(b: *std.Build, module: *std.Build.Module) void {
     const bench = b.addRunArtifact(exe);
     bench.addPassthruArgs();
     bench.has_side_effects = true;
-    b.step("bench", "Measure tiers 1 to 3; options after --, such as --json").dependOn(&bench.step);
+    b.step("bench", "Measure tiers 1 to 3, and fibers; options after --, such as --json").dependOn(&bench.step);
 
     // The Rust benchmark measures Tokio, and our own rows in Rust, at the same counts.
     const rust_program = b.option([]const u8, "rust-bench", "A compiled `blitz` of the Rust benchmark (default: cargo runs it)");

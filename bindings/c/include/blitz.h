@@ -200,11 +200,23 @@
 // A sender gets `BLITZ_EFULL`.
 #define BLITZ_IPC_FAIL 2
 
+// The first word of `space` of a mutex that is free. See `blitz_mutex`.
+#define BLITZ_MUTEX_FREE 4
+
 // The most worker threads of a runtime.
 #define BLITZ_WORKERS_MAX 1024
 
+// The first word of `space` of a lock that is free. See `blitz_rwlock`.
+#define BLITZ_RWLOCK_FREE 2147483644
+
+// A reader subtracts this from the first word of `space`. See `blitz_rwlock`.
+#define BLITZ_RWLOCK_READER 4
+
 // The most permits of a semaphore.
 #define BLITZ_SEMAPHORE_MAX ((1 << 29) - 1)
+
+// The `state` of an object by value that has been used. See `blitz_mutex` and `blitz_rwlock`.
+#define BLITZ_STATE_READY 2
 
 // The smallest stack of a fiber, in bytes.
 #define BLITZ_STACK_MIN (16 * 1024)
@@ -255,7 +267,8 @@ typedef struct blitz_runtime blitz_runtime;
 // returns.
 typedef struct blitz_scope blitz_scope;
 
-// The sending end of a channel. Any thread or fiber may use it, several at once.
+// The sending end of a channel. Any thread or fiber may use it, several at once; with that of
+// `blitz_oneshot_new` a second call at the same time returns `BLITZ_EBUSY`.
 typedef struct blitz_sender blitz_sender;
 
 // Receives a signal of the system. Any thread or fiber may use it; a second call at the same time
@@ -312,6 +325,12 @@ typedef struct blitz_condvar {
 // recursive. A thread or fiber may unlock what another has locked.
 //
 // Waiting for a mutex is not ended by the cancellation of a fiber.
+//
+// A program may lock and unlock without a call, in inline functions. If `state`, read with acquire
+// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_MUTEX_FREE` if the
+// mutex is free, and 0 if it is locked and nothing waits. A compare-exchange from the first to the
+// second, with acquire ordering, locks the mutex; one the other way round, with release ordering,
+// unlocks it. If `state` or the word is another, call the functions.
 typedef struct blitz_mutex {
     uint32_t state;
     uint32_t config;
@@ -502,6 +521,14 @@ typedef struct blitz_runtime_settings {
 // writer, so a thread or fiber must not lock it for reading twice.
 //
 // Waiting for a lock is not ended by the cancellation of a fiber.
+//
+// A program may lock and unlock without a call, in inline functions. If `state`, read with acquire
+// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_RWLOCK_FREE` less
+// `BLITZ_RWLOCK_READER` for each reader, and 0 while a writer has the lock. Its lowest two bits are 0
+// if nothing waits. Then a reader may subtract its part from a word that is not 0, with a
+// compare-exchange of acquire ordering, and add it again, with one of release ordering. A writer
+// changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
+// is another, call the functions.
 typedef struct blitz_rwlock {
     uint32_t state;
     uint32_t config;
@@ -1171,6 +1198,16 @@ int blitz_stream_read_exact(struct blitz_stream *stream,
 // `count` gets how many were sent. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
 // `BLITZ_EFORKED`, or an error of the system, as `-EPIPE` (no signal is raised).
 int blitz_stream_write(struct blitz_stream *stream, const void *buffer, size_t len, size_t *count);
+
+// Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
+// `blitz_now_ns`). After the deadline nothing was sent.
+//
+// Returns what `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+int blitz_stream_write_until(struct blitz_stream *stream,
+                             const void *buffer,
+                             size_t len,
+                             uint64_t deadline_ns,
+                             size_t *count);
 
 // Sends all of `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.

@@ -4,6 +4,7 @@
 //! channel of Rust for each of a few sizes. Larger ones are in a box.
 
 use std::mem::MaybeUninit;
+use std::ptr;
 
 /// The largest element, in bytes.
 pub const BLITZ_ELEMENT_MAX: usize = 1 << 30;
@@ -24,22 +25,34 @@ impl<const N: usize> Element for Inline<N> {
     #[inline]
     fn read(from: &[u8]) -> Self {
         let mut value = [MaybeUninit::uninit(); N];
-        debug_assert!(from.len() <= N * 8);
         // SAFETY: the size class of the channel has room for its element.
-        unsafe {
-            std::ptr::copy_nonoverlapping(from.as_ptr(), value.as_mut_ptr().cast(), from.len());
-        }
+        unsafe { copy::<N>(from.as_ptr(), value.as_mut_ptr().cast(), from.len()) };
         Self(value)
     }
 
     #[inline]
     fn write(&self, to: &mut [u8]) {
-        debug_assert!(to.len() <= N * 8);
         // SAFETY: all elements of a channel have one length, so these bytes have been written by
         // `read`.
-        unsafe {
-            std::ptr::copy_nonoverlapping(self.0.as_ptr().cast(), to.as_mut_ptr(), to.len());
-        }
+        unsafe { copy::<N>(self.0.as_ptr().cast(), to.as_mut_ptr(), to.len()) };
+    }
+}
+
+/// Copies `len` bytes of an element of the size class `N`. An element that fills its class is copied
+/// without a call of `memcpy`.
+///
+/// # Safety
+///
+/// `len` bytes can be read and written, and are at most `N * 8`.
+#[inline(always)]
+unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
+    debug_assert!(len <= N * 8);
+    if len == N * 8 {
+        // SAFETY: by this function's contract.
+        unsafe { ptr::copy_nonoverlapping(from, to, N * 8) };
+    } else {
+        // SAFETY: by this function's contract.
+        unsafe { ptr::copy_nonoverlapping(from, to, len) };
     }
 }
 

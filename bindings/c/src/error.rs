@@ -1,5 +1,6 @@
 //! The numbers of errors, the text of the last error, and the catching of panics.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt::Display;
@@ -253,15 +254,19 @@ pub(crate) fn entry_or<R>(failed: R, body: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
         Err(panic) => {
-            panicked(&*panic);
+            panicked(panic);
             failed
         }
     }
 }
 
 /// Keeps the text of a panic.
+///
+/// It takes the payload by value: an entry that has to keep the payload across this call would save
+/// registers for it on each call that does not panic.
 #[cold]
-pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) {
+#[inline(never)]
+pub(crate) fn panicked(panic: Box<dyn Any + Send>) {
     let text = panic
         .downcast_ref::<&str>()
         .copied()

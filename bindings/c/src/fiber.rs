@@ -13,8 +13,6 @@
 //!    runs. It fences after that, and `cancel` fences after it has stored the flag. So
 //!    either `cancel` finds the waker, or the first wait reads the flag.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::future::poll_fn;
 use std::ptr;
@@ -25,7 +23,6 @@ use std::task::{Poll, Waker};
 use blitz_io::fiber;
 use blitz_io::runtime::Handle;
 use blitz_io::sync::Semaphore;
-use blitz_io::task;
 use blitz_io::thread::Mutex;
 
 use crate::fork::Process;
@@ -110,42 +107,34 @@ impl Fiber {
 }
 
 /// The fiber while its function runs. Announces its end.
-struct Ends {
-    task: Option<task::Id>,
-    fiber: Arc<Fiber>,
-}
+///
+/// Invariant: the local pointer of a fiber is NULL, or that of the `Arc` in the `Ends` on its stack.
+struct Ends(Arc<Fiber>);
 
 impl Ends {
     fn new(fiber: Arc<Fiber>) -> Self {
-        let task = task::try_id();
-        if let Some(task) = task {
-            RUNNING.with_borrow_mut(|running| running.insert(task, fiber.clone()));
-        }
-        Self { task, fiber }
+        // SAFETY: the invariant. Only this type stores the pointer.
+        unsafe { fiber::set_local(Arc::as_ptr(&fiber).cast()) };
+        Self(fiber)
     }
 }
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        if let Some(task) = self.task {
-            RUNNING.with_borrow_mut(|running| running.remove(&task));
-        }
-        self.fiber.ended.close();
+        // SAFETY: the invariant.
+        unsafe { fiber::set_local(ptr::null()) };
+        self.0.ended.close();
     }
-}
-
-thread_local! {
-    /// The fibers that have begun in this thread and have not ended. A fiber stays in its thread.
-    static RUNNING: RefCell<HashMap<task::Id, Arc<Fiber>>> = RefCell::default();
 }
 
 /// The fiber of this crate that calls.
 pub(crate) fn current() -> Option<Arc<Fiber>> {
-    if !fiber::is_fiber() {
-        return None;
-    }
-    let task = task::try_id()?;
-    RUNNING.with_borrow(|running| running.get(&task).cloned())
+    let fiber: *const Fiber = fiber::local().cast();
+    // SAFETY: by the invariant of `Ends`, an `Arc` further up this stack keeps the fiber alive.
+    (!fiber.is_null()).then(|| unsafe {
+        Arc::increment_strong_count(fiber);
+        Arc::from_raw(fiber)
+    })
 }
 
 /// The number of the fiber of this crate that calls.

@@ -64,7 +64,7 @@ fn unsupported<T>(_: T) -> c_int {
 }
 
 /// Waits, in a thread or in a fiber.
-fn wait_on(word: &AtomicU32, expected: u32, scope: Scope, limit: Limit) -> Outcome {
+pub(crate) fn wait_on(word: &AtomicU32, expected: u32, scope: Scope, limit: Limit) -> Outcome {
     if word.load(Ordering::Relaxed) != expected {
         return Err(BLITZ_ECHANGED);
     }
@@ -186,6 +186,14 @@ pub extern "C" fn blitz_futex_wake(
         put_if_wanted(woken, threads + fibers);
         Ok(())
     })
+}
+
+/// Wakes all threads and fibers of this process that sleep on a word. Its memory may have been freed.
+#[cold]
+pub(crate) fn wake_all(word: *const u32) {
+    // Every system has a futex for one process.
+    let _woken = Scope::Private.wake_n(word.cast::<AtomicU32>(), usize::MAX);
+    fibers_on_words::wake(word, usize::MAX);
 }
 
 /// Wakes one thread or fiber that sleeps on the word: `blitz_futex_wake` with 1.

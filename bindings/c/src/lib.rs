@@ -23,7 +23,6 @@ mod exclusive;
 mod fiber;
 mod fibers_on_words;
 mod fork;
-mod storage;
 mod wait;
 
 pub mod barrier;
@@ -43,6 +42,7 @@ pub mod runtime;
 pub mod rwlock;
 pub mod semaphore;
 pub mod sleep;
+pub mod storage;
 pub mod task;
 pub mod time;
 pub mod version;

@@ -8,12 +8,21 @@ use crate::error::{BLITZ_EAGAIN, BLITZ_ECLOSED, BLITZ_EINVAL, Outcome, entry};
 use crate::storage::Storage;
 use crate::wait::{self, Limit, is_fiber};
 
+/// The first word of `space` of a mutex that is free. See `blitz_mutex`.
+pub const BLITZ_MUTEX_FREE: usize = 4;
+
 /// A mutual exclusion lock, by value. Initialise it with `BLITZ_MUTEX_INIT`, or with zeros. It
 /// needs no destruction. Do not copy or move it after its first use. Threads and fibers may use
 /// one mutex together. It is fair: waiters get it in the order in which they came. It is not
 /// recursive. A thread or fiber may unlock what another has locked.
 ///
 /// Waiting for a mutex is not ended by the cancellation of a fiber.
+///
+/// A program may lock and unlock without a call, in inline functions. If `state`, read with acquire
+/// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_MUTEX_FREE` if the
+/// mutex is free, and 0 if it is locked and nothing waits. A compare-exchange from the first to the
+/// second, with acquire ordering, locks the mutex; one the other way round, with release ordering,
+/// unlocks it. If `state` or the word is another, call the functions.
 #[repr(C)]
 pub struct blitz_mutex {
     state: u32,
@@ -28,6 +37,23 @@ unsafe impl Storage for blitz_mutex {
     fn new(_: u32) -> Semaphore {
         Semaphore::const_new(1)
     }
+}
+
+#[test]
+fn the_word_of_a_mutex_is_as_documented() {
+    let mut mutex = blitz_mutex {
+        state: 0,
+        config: 0,
+        space: [0; 7],
+    };
+    let word = |mutex: &blitz_mutex| mutex.space[0] as usize;
+    assert_eq!(blitz_mutex_lock(&mut mutex), 0);
+    assert_eq!(
+        (mutex.state, word(&mutex)),
+        (crate::storage::BLITZ_STATE_READY, 0)
+    );
+    assert_eq!(blitz_mutex_unlock(&mut mutex), 0);
+    assert_eq!(word(&mutex), BLITZ_MUTEX_FREE);
 }
 
 /// Takes permits if they can be had at once.

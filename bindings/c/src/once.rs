@@ -1,13 +1,34 @@
-//! One-time initialisation: a flag, and a permit for the caller that runs the function.
+//! One-time initialisation, on a futex word.
+//!
+//! # Protocol
+//!
+//! `state` is the word.
+//!
+//! 1. The call that changes the word from [`NEW`] to [`RUNNING`] runs the function.
+//! 2. Another call that finds `RUNNING` changes it to [`AWAITED`], and sleeps while the word is that.
+//! 3. When the function has ended, its call exchanges the word for [`DONE`]. If the word was `AWAITED`
+//!    before, it wakes all sleepers.
+//!
+//! **No wake-up is lost.** A call sleeps only on the value `AWAITED`. The exchange of step 3 either
+//! finds that value, and wakes; or it came before step 2, which then fails and finds `DONE`. A sleeper
+//! that the wake misses has not compared the word yet, and finds it changed (`futex`,
+//! `fibers_on_words`).
+//!
+//! The exchange of step 3 is the last use of the word: another call may see `DONE` and free it. A wake
+//! uses the address only.
+//!
+//! `DONE` is stored with release ordering and read with acquire ordering, so what the function did is
+//! visible to all calls that return.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use blitz_io::sync::Semaphore;
+use blitz_io::futex::Scope;
 
-use crate::error::{BLITZ_EINVAL, entry};
-use crate::mutex::take_masked;
-use crate::storage::Storage;
+use crate::args::check;
+use crate::error::{BLITZ_EINVAL, Outcome, entry};
+use crate::fiber;
+use crate::futex::{wait_on, wake_all};
 use crate::wait::Limit;
 
 /// Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
@@ -20,22 +41,14 @@ pub struct blitz_once {
     space: [u64; 9],
 }
 
-pub(crate) struct Once {
-    is_done: AtomicBool,
-    turn: Semaphore,
-}
-
-// SAFETY: the fields are as required.
-unsafe impl Storage for blitz_once {
-    type Primitive = Once;
-
-    fn new(_: u32) -> Once {
-        Once {
-            is_done: AtomicBool::new(false),
-            turn: Semaphore::const_new(1),
-        }
-    }
-}
+/// No call has been made.
+const NEW: u32 = 0;
+/// A call runs the function.
+const RUNNING: u32 = 1;
+/// A call runs the function, and others may sleep on the word.
+const AWAITED: u32 = 2;
+/// The function has ended.
+const DONE: u32 = 3;
 
 /// Calls `function(argument)` in the calling thread or fiber, if no call has done so yet. If
 /// another call is doing it, suspends the calling fiber, or blocks the calling thread, until that
@@ -50,19 +63,52 @@ pub extern "C" fn blitz_once_call(
     argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let once = blitz_once::of(once)?;
+        let word = word(once)?;
         let function = function.ok_or(BLITZ_EINVAL)?;
-        if once.is_done.load(Ordering::Acquire) {
+        // A load costs little; a failed compare-exchange costs as much as one that succeeds.
+        if word.load(Ordering::Acquire) == DONE {
             return Ok(());
         }
-        take_masked(&once.turn, 1, Limit::Never)?;
-        if !once.is_done.load(Ordering::Relaxed) {
-            function(argument);
-            once.is_done.store(true, Ordering::Release);
+        if exchange(word, NEW, RUNNING).is_err() {
+            wait_for_end(word);
+            return Ok(());
         }
-        once.turn.add_permits(1);
+        function(argument);
+        let address = word.as_ptr();
+        if word.swap(DONE, Ordering::Release) == AWAITED {
+            wake_all(address);
+        }
         Ok(())
     })
+}
+
+/// The word of a once.
+#[inline]
+fn word<'a>(once: *const blitz_once) -> Outcome<&'a AtomicU32> {
+    check(once)?;
+    // SAFETY: rule 1. `state` is the first field, and this crate uses it atomically only.
+    Ok(unsafe { AtomicU32::from_ptr(once.cast_mut().cast()) })
+}
+
+#[inline]
+fn exchange(word: &AtomicU32, from: u32, to: u32) -> Result<u32, u32> {
+    word.compare_exchange(from, to, Ordering::Acquire, Ordering::Acquire)
+}
+
+/// Waits for the end of another call, also in a fiber that is cancelled.
+#[cold]
+fn wait_for_end(word: &AtomicU32) {
+    let fiber = fiber::current();
+    if let Some(fiber) = &fiber {
+        fiber.mask(true);
+    }
+    while !matches!(exchange(word, RUNNING, AWAITED), Err(DONE)) {
+        // Whether it was woken or the word changed, the loop looks again.
+        let _ended = wait_on(word, AWAITED, Scope::Private, Limit::Never);
+    }
+    if let Some(fiber) = &fiber {
+        fiber.mask(false);
+    }
 }
 
 /// Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
@@ -70,6 +116,6 @@ pub extern "C" fn blitz_once_call(
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_once_is_done(once: *mut blitz_once) -> bool {
     crate::error::entry_or(false, || {
-        blitz_once::of(once).is_ok_and(|once| once.is_done.load(Ordering::Acquire))
+        word(once).is_ok_and(|word| word.load(Ordering::Acquire) == DONE)
     })
 }

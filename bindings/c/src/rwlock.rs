@@ -12,12 +12,27 @@ use crate::wait::Limit;
 /// The most readers at once.
 const ALL: u32 = (1 << 29) - 1;
 
+/// The first word of `space` of a lock that is free. See `blitz_rwlock`.
+pub const BLITZ_RWLOCK_FREE: usize = 2147483644;
+/// A reader subtracts this from the first word of `space`. See `blitz_rwlock`.
+pub const BLITZ_RWLOCK_READER: usize = 4;
+
+const _: () = assert!(BLITZ_RWLOCK_FREE == ALL as usize * BLITZ_RWLOCK_READER);
+
 /// A lock for many readers or one writer, by value. Initialise it with `BLITZ_RWLOCK_INIT`, or
 /// with zeros. It needs no destruction. Do not copy or move it after its first use. Threads and
 /// fibers may use one lock together. It is fair: a reader that comes after a writer waits for the
 /// writer, so a thread or fiber must not lock it for reading twice.
 ///
 /// Waiting for a lock is not ended by the cancellation of a fiber.
+///
+/// A program may lock and unlock without a call, in inline functions. If `state`, read with acquire
+/// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_RWLOCK_FREE` less
+/// `BLITZ_RWLOCK_READER` for each reader, and 0 while a writer has the lock. Its lowest two bits are 0
+/// if nothing waits. Then a reader may subtract its part from a word that is not 0, with a
+/// compare-exchange of acquire ordering, and add it again, with one of release ordering. A writer
+/// changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
+/// is another, call the functions.
 #[repr(C)]
 pub struct blitz_rwlock {
     state: u32,
@@ -32,6 +47,27 @@ unsafe impl Storage for blitz_rwlock {
     fn new(_: u32) -> Semaphore {
         Semaphore::const_new(ALL as usize)
     }
+}
+
+#[test]
+fn the_word_of_a_lock_is_as_documented() {
+    let mut lock = blitz_rwlock {
+        state: 0,
+        config: 0,
+        space: [0; 7],
+    };
+    let word = |lock: &blitz_rwlock| lock.space[0] as usize;
+    assert_eq!(blitz_rwlock_write(&mut lock), 0);
+    assert_eq!(
+        (lock.state, word(&lock)),
+        (crate::storage::BLITZ_STATE_READY, 0)
+    );
+    assert_eq!(blitz_rwlock_unlock_write(&mut lock), 0);
+    assert_eq!(word(&lock), BLITZ_RWLOCK_FREE);
+    assert_eq!(blitz_rwlock_read(&mut lock), 0);
+    assert_eq!(word(&lock), BLITZ_RWLOCK_FREE - BLITZ_RWLOCK_READER);
+    assert_eq!(blitz_rwlock_unlock_read(&mut lock), 0);
+    assert_eq!(word(&lock), BLITZ_RWLOCK_FREE);
 }
 
 fn lock_until(lock: *mut blitz_rwlock, permits: u32, deadline_ns: u64) -> c_int {

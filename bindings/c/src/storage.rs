@@ -18,9 +18,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::args::arg;
 use crate::error::Outcome;
 
+/// The `state` of an object by value that has been used. See `blitz_mutex` and `blitz_rwlock`.
+pub const BLITZ_STATE_READY: u32 = 2;
+
 const RAW: u32 = 0;
 const IN_PROGRESS: u32 = 1;
-const READY: u32 = 2;
+const READY: u32 = BLITZ_STATE_READY;
 
 /// A type of the header with storage for one primitive.
 ///

@@ -259,7 +259,7 @@ pub extern "C" fn blitz_task_join(
                 Ok(())
             }
             Err(error) if error.is_panic() => {
-                panicked(&*error.into_panic());
+                panicked(error.into_panic());
                 Err(BLITZ_EPANIC)
             }
             Err(error) => Err(record(BLITZ_ECANCELED, error)),

@@ -145,6 +145,49 @@ static void oneshot(void) {
     blitz_receiver_free(ends.receiver);
 }
 
+// Two calls at once for an end that is for one: each of them gets an element, or is told to come again.
+static void *share_receiver(void *argument) {
+    uint64_t sum = 0, value;
+    int result;
+    while ((result = blitz_try_recv(argument, &value)) != BLITZ_ECLOSED) {
+        CHECK(result == BLITZ_OK || result == BLITZ_EEMPTY || result == BLITZ_EBUSY);
+        if (result == BLITZ_OK) sum += value;
+        else blitz_yield();
+    }
+    return (void *)(uintptr_t)sum;
+}
+
+static void *recv_unless_busy(void *argument) {
+    uint64_t value;
+    int result;
+    while ((result = blitz_recv(argument, &value)) == BLITZ_EBUSY) blitz_yield();
+    EXPECT(BLITZ_OK, result);
+    return (void *)(uintptr_t)value;
+}
+
+static void one_call_at_a_time(void) {
+    struct ends ends;
+    struct worker workers[2];
+    OK(blitz_mpsc_new(sizeof(uint64_t), 16, &ends.sender, &ends.receiver));
+    for (int i = 0; i < 2; i++) start(&workers[i], share_receiver, ends.receiver);
+    send_numbers(ends.sender);
+    uint64_t sum = 0;
+    for (int i = 0; i < 2; i++) sum += (uintptr_t)finish(&workers[i]);
+    CHECK(sum == (uint64_t)VALUES * (VALUES + 1) / 2);
+    blitz_receiver_free(ends.receiver);
+
+    uint64_t value = 7;
+    OK(blitz_oneshot_new(sizeof value, &ends.sender, &ends.receiver));
+    start(&workers[0], recv_unless_busy, ends.receiver);
+    int result;
+    while ((result = blitz_try_recv(ends.receiver, &value)) == BLITZ_EEMPTY) blitz_yield();
+    EXPECT(BLITZ_EBUSY, result);
+    OK(blitz_send(ends.sender, &value));
+    CHECK((uintptr_t)finish(&workers[0]) == 7);
+    blitz_sender_free(ends.sender);
+    blitz_receiver_free(ends.receiver);
+}
+
 static void *recv_hundred(void *argument) {
     uint64_t value;
     for (uint64_t i = 0; i < 100; i++) {
@@ -305,6 +348,7 @@ int main(void) {
         {"sizes", sizes},       {"full_and_empty", full_and_empty},
         {"oneshot", oneshot},   {"broadcast", broadcast},
         {"watch", watch},       {"selection", selection},
+        {"one_call_at_a_time", one_call_at_a_time},
         {"bad_arguments", bad_arguments},
     };
     return RUN_TESTS(tests);

@@ -350,11 +350,34 @@ static void signals_arrive(void) {
     CHECK(blitz_signal_new(SIGKILL, &listener) < 0);
 }
 
+// The other end reads nothing, so the socket gets full.
+static void a_full_stream_is_written_until_the_deadline(void) {
+    blitz_stream *one, *other;
+    OK(blitz_unix_pair(&one, &other));
+    static char bytes[65536];
+    size_t count = 0, sent = 0;
+    int result;
+    while ((result = blitz_stream_write_until(one, bytes, sizeof bytes, after_ms(5), &count)) == BLITZ_OK) sent += count;
+    EXPECT(BLITZ_ETIMEDOUT, result);
+    EXPECT(BLITZ_ETIMEDOUT, blitz_stream_write_until(one, bytes, sizeof bytes, 1, &count));
+    while (sent > 0) {
+        OK(blitz_stream_read(other, bytes, sizeof bytes, &count));
+        sent -= count;
+    }
+    EXPECT(BLITZ_EAGAIN, blitz_stream_try_read(other, bytes, sizeof bytes, &count));
+    OK(blitz_stream_write_until(one, bytes, 1, BLITZ_NEVER, &count));
+    CHECK(count == 1);
+    EXPECT(BLITZ_EINVAL, blitz_stream_write_until(NULL, bytes, 1, BLITZ_NEVER, &count));
+    blitz_stream_free(one);
+    blitz_stream_free(other);
+}
+
 int main(void) {
     CHECK(mkdtemp(directory) != NULL);
     static const struct test tests[] = {
         {"tcp_echoes", tcp_echoes},
         {"unix_sockets_echo", unix_sockets_echo},
+        {"a_full_stream_is_written_until_the_deadline", a_full_stream_is_written_until_the_deadline},
         {"udp_sends", udp_sends},
         {"names_are_looked_up", names_are_looked_up},
         {"files_are_written", files_are_written},

@@ -1,4 +1,4 @@
-//! The benchmark: tiers 1 to 3, against `std.Io.Threaded` in the same process, and with
+//! The benchmark: tiers 1 to 3 and fibers, against `std.Io.Threaded` in the same process, and with
 //! `--compare FILE` against Tokio as the Rust benchmark has measured it.
 
 const std = @import("std");
@@ -8,7 +8,7 @@ const scenario = @import("scenario.zig");
 const Measured = scenario.Measured;
 const Writer = std.Io.Writer;
 
-const scenarios = @import("locks.zig").scenarios ++ @import("channels.zig").scenarios ++ @import("tasks.zig").scenarios;
+const scenarios = @import("locks.zig").scenarios ++ @import("channels.zig").scenarios ++ @import("tasks.zig").scenarios ++ @import("fibers.zig").scenarios;
 
 const usage =
     \\options: --json            write JSON instead of a table

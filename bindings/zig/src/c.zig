@@ -24,6 +24,15 @@ pub const BLITZ_STACK_MIN: usize = 16 * 1024;
 /// The largest stack of a fiber, in bytes.
 pub const BLITZ_STACK_MAX: usize = 1 << 30;
 
+/// The `state` of an object by value that has been used.
+pub const BLITZ_STATE_READY: u32 = 2;
+/// The first word of `space` of a mutex that is free.
+pub const BLITZ_MUTEX_FREE: usize = 4;
+/// The first word of `space` of a reader-writer lock that is free.
+pub const BLITZ_RWLOCK_FREE: usize = 2147483644;
+/// A reader subtracts this from that word.
+pub const BLITZ_RWLOCK_READER: usize = 4;
+
 /// Success.
 pub const BLITZ_OK: c_int = 0;
 /// An argument is NULL, out of range, or does not fit to the state of the object.
@@ -515,6 +524,13 @@ pub extern fn blitz_stream_write(
     stream: *blitz_stream,
     buffer: [*]const u8,
     len: usize,
+    count: *usize,
+) c_int;
+pub extern fn blitz_stream_write_until(
+    stream: *blitz_stream,
+    buffer: [*]const u8,
+    len: usize,
+    deadline_ns: u64,
     count: *usize,
 ) c_int;
 pub extern fn blitz_stream_write_all(

@@ -3,6 +3,7 @@
 const std = @import("std");
 const c = @import("c.zig");
 const errors = @import("errors.zig");
+const permits = @import("permits.zig");
 const Deadline = @import("deadline.zig").Deadline;
 
 /// A lock for many readers or one writer. Threads and fibers may use one lock together.
@@ -17,12 +18,14 @@ pub const RwLock = struct {
     pub const init: RwLock = .{};
 
     /// Locks for writing if the lock is free, and returns whether it did. Does not wait.
-    pub fn tryLock(rwlock: *RwLock) bool {
-        return c.blitz_rwlock_try_write(&rwlock.raw) == c.BLITZ_OK;
+    pub inline fn tryLock(rwlock: *RwLock) bool {
+        return permits.exchange(&rwlock.raw, c.BLITZ_RWLOCK_FREE, 0, .acquire) or
+            c.blitz_rwlock_try_write(&rwlock.raw) == c.BLITZ_OK;
     }
 
     /// Locks for writing, waiting until the lock is free.
-    pub fn lock(rwlock: *RwLock) void {
+    pub inline fn lock(rwlock: *RwLock) void {
+        if (permits.exchange(&rwlock.raw, c.BLITZ_RWLOCK_FREE, 0, .acquire)) return;
         errors.expectOk(c.blitz_rwlock_write(&rwlock.raw));
     }
 
@@ -32,18 +35,20 @@ pub const RwLock = struct {
     }
 
     /// Ends a lock for writing. Asserts that there is one.
-    pub fn unlock(rwlock: *RwLock) void {
+    pub inline fn unlock(rwlock: *RwLock) void {
+        if (permits.exchange(&rwlock.raw, 0, c.BLITZ_RWLOCK_FREE, .release)) return;
         errors.expectOk(c.blitz_rwlock_unlock_write(&rwlock.raw));
     }
 
     /// Locks for reading if no writer has the lock or waits for it, and returns whether it did. Does
     /// not wait.
-    pub fn tryLockShared(rwlock: *RwLock) bool {
-        return c.blitz_rwlock_try_read(&rwlock.raw) == c.BLITZ_OK;
+    pub inline fn tryLockShared(rwlock: *RwLock) bool {
+        return permits.takePart(&rwlock.raw) or c.blitz_rwlock_try_read(&rwlock.raw) == c.BLITZ_OK;
     }
 
     /// Locks for reading, waiting until no writer has the lock or came before.
-    pub fn lockShared(rwlock: *RwLock) void {
+    pub inline fn lockShared(rwlock: *RwLock) void {
+        if (permits.takePart(&rwlock.raw)) return;
         errors.expectOk(c.blitz_rwlock_read(&rwlock.raw));
     }
 
@@ -53,7 +58,8 @@ pub const RwLock = struct {
     }
 
     /// Ends a lock for reading. Asserts that there is one.
-    pub fn unlockShared(rwlock: *RwLock) void {
+    pub inline fn unlockShared(rwlock: *RwLock) void {
+        if (permits.returnPart(&rwlock.raw)) return;
         errors.expectOk(c.blitz_rwlock_unlock_read(&rwlock.raw));
     }
 };

@@ -71,6 +71,8 @@ pub use blitz_io_runtime::task::JoinHandle;
 pub use builder::{Builder, DEFAULT_STACK_SIZE, MAX_STACK_SIZE, MIN_STACK_SIZE};
 pub use fiber::{Fiber, run};
 pub use running::{block_on, is_fiber, yield_now};
+#[doc(hidden)]
+pub use running::{local, set_local};
 pub use task::spawn;
 
 /// The examples of the README run as tests.

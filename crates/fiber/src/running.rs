@@ -68,6 +68,8 @@ pub(crate) struct Running {
     polling: Cell<bool>,
     /// The fiber was dropped.
     unwinding: Cell<bool>,
+    /// A pointer for the code that runs in the fiber.
+    local: Cell<*const ()>,
     /// This and the stack are for the message of an overflow.
     #[cfg_attr(not(unix), expect(dead_code, reason = "the system reports overflows"))]
     name: Option<Box<str>>,
@@ -108,6 +110,7 @@ impl Running {
             resumption: Cell::new(resumption),
             polling: Cell::new(false),
             unwinding: Cell::new(false),
+            local: Cell::new(ptr::null()),
             name,
             stack,
         };
@@ -273,7 +276,9 @@ pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
 /// assert_eq!(fiber::block_on(sleeper).unwrap().unwrap(), "slept");
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[inline]
+// A future that is moved after the caller has written it is read before the stores are complete,
+// which costs as much as the rest of a wait.
+#[inline(always)]
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     // A closure would not pass the caller's place on.
@@ -296,6 +301,33 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 #[must_use]
 pub fn is_fiber() -> bool {
     !CURRENT.get().is_null()
+}
+
+/// Returns what [`set_local`] has stored in the calling fiber: NULL at first, and outside of fibers.
+///
+/// Not part of the public interface.
+#[doc(hidden)]
+#[inline]
+#[must_use]
+pub fn local() -> *const () {
+    // SAFETY: a fiber in the chain has not ended, and this call is on its stack, or above.
+    unsafe { CURRENT.get().as_ref() }.map_or(ptr::null(), |running| running.local.get())
+}
+
+/// Stores a pointer in the calling fiber. Does nothing outside of fibers.
+///
+/// Not part of the public interface.
+///
+/// # Safety
+///
+/// Other code that calls [`local`] in this fiber may rely on what it means: the caller keeps to that.
+#[doc(hidden)]
+#[inline]
+pub unsafe fn set_local(local: *const ()) {
+    // SAFETY: a fiber in the chain has not ended, and this call is on its stack, or above.
+    if let Some(running) = unsafe { CURRENT.get().as_ref() } {
+        running.local.set(local);
+    }
 }
 
 /// Lets other tasks, or other threads, run.

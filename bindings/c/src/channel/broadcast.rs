@@ -1,20 +1,22 @@
 //! Every receiver gets every element.
 
+use std::ptr::NonNull;
+
 use blitz_io::sync::broadcast;
 use blitz_io::sync::broadcast::error::{RecvError, TryRecvError};
 
-use super::Ends;
 use super::end::{Case, Receives, Sends, deliver};
+use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_ELAGGED, Outcome, record};
 use crate::exclusive::Exclusive;
 use crate::wait::{self, Limit};
 
-pub(super) fn channel<T: Element>(capacity: usize) -> Ends {
+pub(super) fn channel<T: Element>(size: usize, capacity: usize) -> Ends {
     let (sender, receiver) = broadcast::channel::<T>(capacity);
     (
-        Box::new(Sender(sender)),
-        Box::new(Receiver(Exclusive::new(receiver))),
+        blitz_sender::hold(size, Sender(sender)),
+        blitz_receiver::hold(size, Receiver(Exclusive::new(receiver))),
     )
 }
 
@@ -28,12 +30,13 @@ impl<T: Element> Sends for Sender<T> {
             .map_err(|_| BLITZ_ECLOSED)
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Sends>> {
-        Ok(Box::new(Self(self.0.clone())))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>> {
+        Ok(blitz_sender::hold(size, Self(self.0.clone())))
     }
 
-    fn subscribe(&self) -> Outcome<Box<dyn Receives>> {
-        Ok(Box::new(Receiver(Exclusive::new(self.0.subscribe()))))
+    fn subscribe(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
+        let receiver = Receiver(Exclusive::new(self.0.subscribe()));
+        Ok(blitz_receiver::hold(size, receiver))
     }
 
     fn is_closed(&self) -> bool {
@@ -58,6 +61,7 @@ impl<T: Element> Receiver<T> {
     }
 }
 
+#[cold]
 fn lagged(missed: u64) -> i32 {
     record(
         BLITZ_ELAGGED,
@@ -84,10 +88,9 @@ impl<T: Element> Receives for Receiver<T> {
         Box::pin(Self::recv(self, to))
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Receives>> {
-        Ok(Box::new(Self(Exclusive::new(
-            self.0.enter()?.resubscribe(),
-        ))))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
+        let receiver = Self(Exclusive::new(self.0.enter()?.resubscribe()));
+        Ok(blitz_receiver::hold(size, receiver))
     }
 
     fn len(&self) -> usize {

@@ -1,7 +1,9 @@
-//! Operations of the ends of all kinds of channels.
+//! The ends of all kinds of channels: their operations, and their handles. A handle and its end are
+//! one allocation.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::ptr::NonNull;
 
 use crate::error::{BLITZ_EINVAL, Outcome};
 use crate::wait::Limit;
@@ -21,8 +23,9 @@ pub(crate) trait Sends: Send + Sync {
     fn sending<'a>(&'a self, value: &'a [u8]) -> Case<'a> {
         Box::pin(async move { self.try_send(value) })
     }
-    fn clone(&self) -> Outcome<Box<dyn Sends>>;
-    fn subscribe(&self) -> Outcome<Box<dyn Receives>> {
+    /// Another handle of the same end, for elements of `size` bytes.
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>>;
+    fn subscribe(&self, _size: usize) -> Outcome<NonNull<blitz_receiver>> {
         Err(BLITZ_EINVAL)
     }
     fn close(&self) -> Outcome {
@@ -40,7 +43,7 @@ pub(crate) trait Receives: Send + Sync {
     fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome;
     /// The same for a selection.
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a>;
-    fn clone(&self) -> Outcome<Box<dyn Receives>> {
+    fn clone(&self, _size: usize) -> Outcome<NonNull<blitz_receiver>> {
         Err(BLITZ_EINVAL)
     }
     fn latest(&self, _: &mut [u8]) -> Outcome {
@@ -53,9 +56,99 @@ pub(crate) trait Receives: Send + Sync {
 }
 
 /// Copies an element that has arrived.
+#[inline]
 pub(crate) fn deliver<T: crate::element::Element>(
     received: Result<T, i32>,
     to: &mut [u8],
 ) -> Outcome {
     received.map(|value| value.write(to))
 }
+
+/// The sending end of a channel. Any thread or fiber may use it, several at once; with that of
+/// `blitz_oneshot_new` a second call at the same time returns `BLITZ_EBUSY`.
+pub struct blitz_sender {
+    pub(super) size: usize,
+    end: NonNull<dyn Sends>,
+    free: unsafe fn(NonNull<blitz_sender>),
+}
+
+/// The receiving end of a channel. Any thread or fiber may use it. Several at once may use that
+/// of `blitz_mpmc_new`; with the others a second call at the same time returns `BLITZ_EBUSY`.
+pub struct blitz_receiver {
+    pub(super) size: usize,
+    end: NonNull<dyn Receives>,
+    free: unsafe fn(NonNull<blitz_receiver>),
+}
+
+/// A handle with the end to which it points.
+#[repr(C)]
+struct Held<H, E> {
+    /// The first field: a pointer to it is one to the whole.
+    handle: H,
+    end: E,
+}
+
+/// # Safety
+///
+/// The handle comes from `hold` with the same type, and is not used again.
+unsafe fn free_held<H, E>(handle: NonNull<H>) {
+    let held: NonNull<Held<H, E>> = handle.cast();
+    // SAFETY: `hold` made it as a box.
+    drop(unsafe { Box::from_raw(held.as_ptr()) });
+}
+
+/// The two kinds of handles differ in their types only.
+macro_rules! handle {
+    ($handle:ident, $end:ident) => {
+        impl $handle {
+            /// A new handle of an end.
+            pub(super) fn hold<E: $end + 'static>(size: usize, end: E) -> NonNull<Self> {
+                let held = Box::<Held<Self, E>>::new_uninit();
+                let held = NonNull::from(Box::leak(held)).cast::<Held<Self, E>>();
+                // SAFETY: the memory is ours, and large enough.
+                unsafe {
+                    (&raw mut (*held.as_ptr()).end).write(end);
+                    let end = &raw mut (*held.as_ptr()).end;
+                    Self::begin(held.cast(), size, end, free_held::<Self, E>);
+                }
+                held.cast()
+            }
+
+            /// Writes a handle.
+            ///
+            /// # Safety
+            ///
+            /// The memory is the caller's. The end lives until `free` is called with the handle.
+            pub(super) unsafe fn begin<E: $end + 'static>(
+                handle: NonNull<Self>,
+                size: usize,
+                end: *mut E,
+                free: unsafe fn(NonNull<Self>),
+            ) {
+                // SAFETY: the caller's pointers are not NULL.
+                let end = unsafe { NonNull::new_unchecked(end as *mut dyn $end) };
+                // SAFETY: by this function's contract.
+                unsafe { handle.write(Self { size, end, free }) };
+            }
+
+            #[inline]
+            pub(super) fn end(&self) -> &dyn $end {
+                // SAFETY: the end lives as long as the handle.
+                unsafe { self.end.as_ref() }
+            }
+
+            /// Ends an end, and frees its handle.
+            ///
+            /// # Safety
+            ///
+            /// The handle is not used again.
+            pub(super) unsafe fn free(handle: NonNull<Self>) {
+                // SAFETY: by this function's contract, and that of `begin`.
+                unsafe { (handle.as_ref().free)(handle) };
+            }
+        }
+    };
+}
+
+handle!(blitz_sender, Sends);
+handle!(blitz_receiver, Receives);

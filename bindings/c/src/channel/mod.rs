@@ -10,13 +10,14 @@ mod watch;
 pub mod select;
 
 use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
 
-use crate::args::{arg, bytes, bytes_mut, check, handle, put, take};
+use crate::args::{arg, bytes, bytes_mut, check, put};
 use crate::element::{BLITZ_ELEMENT_MAX, with_element};
 use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or};
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
-use end::{Receives, Sends};
+pub use end::{blitz_receiver, blitz_sender};
 
 /// A capacity without a limit.
 pub const BLITZ_UNBOUNDED: usize = usize::MAX;
@@ -24,20 +25,7 @@ pub const BLITZ_UNBOUNDED: usize = usize::MAX;
 /// The largest capacity of a channel that has one.
 const CAPACITY_MAX: usize = 1 << 24;
 
-/// The sending end of a channel. Any thread or fiber may use it, several at once.
-pub struct blitz_sender {
-    size: usize,
-    end: Box<dyn Sends>,
-}
-
-/// The receiving end of a channel. Any thread or fiber may use it. Several at once may use that
-/// of `blitz_mpmc_new`; with the others a second call at the same time returns `BLITZ_EBUSY`.
-pub struct blitz_receiver {
-    size: usize,
-    end: Box<dyn Receives>,
-}
-
-type Ends = (Box<dyn Sends>, Box<dyn Receives>);
+type Ends = (NonNull<blitz_sender>, NonNull<blitz_receiver>);
 
 /// Makes a channel and its two handles.
 fn make(
@@ -53,14 +41,8 @@ fn make(
             return Err(BLITZ_EINVAL);
         }
         let (sends, receives) = ends()?;
-        put(sender, handle(blitz_sender { size, end: sends }))?;
-        put(
-            receiver,
-            handle(blitz_receiver {
-                size,
-                end: receives,
-            }),
-        )
+        put(sender, sends.as_ptr())?;
+        put(receiver, receives.as_ptr())
     })
 }
 
@@ -78,8 +60,8 @@ pub extern "C" fn blitz_mpsc_new(
     receiver: *mut *mut blitz_receiver,
 ) -> c_int {
     make(size, sender, receiver, || match capacity {
-        BLITZ_UNBOUNDED => Ok(with_element!(size, T => mpsc::unbounded::<T>())),
-        1..=CAPACITY_MAX => Ok(with_element!(size, T => mpsc::bounded::<T>(capacity))),
+        BLITZ_UNBOUNDED => Ok(with_element!(size, T => mpsc::unbounded::<T>(size))),
+        1..=CAPACITY_MAX => Ok(with_element!(size, T => mpsc::bounded::<T>(size, capacity))),
         _ => Err(BLITZ_EINVAL),
     })
 }
@@ -100,7 +82,7 @@ pub extern "C" fn blitz_mpmc_new(
 ) -> c_int {
     make(size, sender, receiver, || match capacity {
         BLITZ_UNBOUNDED | 0..=CAPACITY_MAX => {
-            Ok(with_element!(size, T => mpmc::channel::<T>(capacity)))
+            Ok(with_element!(size, T => mpmc::channel::<T>(size, capacity)))
         }
         _ => Err(BLITZ_EINVAL),
     })
@@ -118,7 +100,7 @@ pub extern "C" fn blitz_oneshot_new(
     receiver: *mut *mut blitz_receiver,
 ) -> c_int {
     make(size, sender, receiver, || {
-        Ok(with_element!(size, T => oneshot::channel::<T>()))
+        Ok(with_element!(size, T => oneshot::channel::<T>(size)))
     })
 }
 
@@ -138,7 +120,7 @@ pub extern "C" fn blitz_broadcast_new(
     receiver: *mut *mut blitz_receiver,
 ) -> c_int {
     make(size, sender, receiver, || match capacity {
-        1..=CAPACITY_MAX => Ok(with_element!(size, T => broadcast::channel::<T>(capacity))),
+        1..=CAPACITY_MAX => Ok(with_element!(size, T => broadcast::channel::<T>(size, capacity))),
         _ => Err(BLITZ_EINVAL),
     })
 }
@@ -159,7 +141,7 @@ pub extern "C" fn blitz_watch_new(
 ) -> c_int {
     make(size, sender, receiver, || {
         let initial = bytes(initial.cast(), size)?;
-        Ok(with_element!(size, T => watch::channel::<T>(initial)))
+        Ok(with_element!(size, T => watch::channel::<T>(size, initial)))
     })
 }
 
@@ -187,8 +169,8 @@ pub extern "C" fn blitz_send_until(
     entry(|| {
         let sender = arg(sender)?;
         let value = bytes(value.cast(), sender.size)?;
-        match sender.end.try_send(value) {
-            Err(crate::error::BLITZ_EFULL) => sender.end.send(value, Limit::at(deadline_ns)),
+        match sender.end().try_send(value) {
+            Err(crate::error::BLITZ_EFULL) => sender.end().send(value, Limit::at(deadline_ns)),
             result => result,
         }
     })
@@ -201,7 +183,7 @@ pub extern "C" fn blitz_send_until(
 pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
     entry(|| {
         let sender = arg(sender)?;
-        sender.end.try_send(bytes(value.cast(), sender.size)?)
+        sender.end().try_send(bytes(value.cast(), sender.size)?)
     })
 }
 
@@ -230,8 +212,8 @@ pub extern "C" fn blitz_recv_until(
     entry(|| {
         let receiver = arg(receiver)?;
         let value = bytes_mut(value.cast(), receiver.size)?;
-        match receiver.end.try_recv(value) {
-            Err(crate::error::BLITZ_EEMPTY) => receiver.end.recv(value, Limit::at(deadline_ns)),
+        match receiver.end().try_recv(value) {
+            Err(crate::error::BLITZ_EEMPTY) => receiver.end().recv(value, Limit::at(deadline_ns)),
             result => result,
         }
     })
@@ -245,7 +227,7 @@ pub extern "C" fn blitz_try_recv(receiver: *mut blitz_receiver, value: *mut c_vo
     entry(|| {
         let receiver = arg(receiver)?;
         receiver
-            .end
+            .end()
             .try_recv(bytes_mut(value.cast(), receiver.size)?)
     })
 }
@@ -262,7 +244,9 @@ pub extern "C" fn blitz_receiver_latest(
 ) -> c_int {
     entry(|| {
         let receiver = arg(receiver)?;
-        receiver.end.latest(bytes_mut(value.cast(), receiver.size)?)
+        receiver
+            .end()
+            .latest(bytes_mut(value.cast(), receiver.size)?)
     })
 }
 
@@ -278,13 +262,7 @@ pub extern "C" fn blitz_sender_clone(
     entry(|| {
         let sender = arg(sender)?;
         check(clone)?;
-        put(
-            clone,
-            handle(blitz_sender {
-                size: sender.size,
-                end: sender.end.clone()?,
-            }),
-        )
+        put(clone, sender.end().clone(sender.size)?.as_ptr())
     })
 }
 
@@ -302,13 +280,7 @@ pub extern "C" fn blitz_receiver_clone(
     entry(|| {
         let receiver = arg(receiver)?;
         check(clone)?;
-        put(
-            clone,
-            handle(blitz_receiver {
-                size: receiver.size,
-                end: receiver.end.clone()?,
-            }),
-        )
+        put(clone, receiver.end().clone(receiver.size)?.as_ptr())
     })
 }
 
@@ -324,13 +296,7 @@ pub extern "C" fn blitz_sender_subscribe(
     entry(|| {
         let sender = arg(sender)?;
         check(receiver)?;
-        put(
-            receiver,
-            handle(blitz_receiver {
-                size: sender.size,
-                end: sender.end.subscribe()?,
-            }),
-        )
+        put(receiver, sender.end().subscribe(sender.size)?.as_ptr())
     })
 }
 
@@ -341,14 +307,14 @@ pub extern "C" fn blitz_sender_subscribe(
 /// sender of `blitz_oneshot_new`, or `BLITZ_EINVAL` for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_sender_wait_closed(sender: *mut blitz_sender, deadline_ns: u64) -> c_int {
-    entry(|| arg(sender)?.end.wait_closed(Limit::at(deadline_ns)))
+    entry(|| arg(sender)?.end().wait_closed(Limit::at(deadline_ns)))
 }
 
 /// Returns whether sending would return `BLITZ_ECLOSED`. True for NULL. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_sender_is_closed(sender: *mut blitz_sender) -> bool {
     entry_or(true, || {
-        arg(sender).is_ok_and(|sender| sender.end.is_closed()) || sender.is_null()
+        arg(sender).is_ok_and(|sender| sender.end().is_closed()) || sender.is_null()
     })
 }
 
@@ -358,7 +324,7 @@ pub extern "C" fn blitz_sender_is_closed(sender: *mut blitz_sender) -> bool {
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind: free its handles.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_sender_close(sender: *mut blitz_sender) -> c_int {
-    entry(|| arg(sender)?.end.close())
+    entry(|| arg(sender)?.end().close())
 }
 
 /// Closes a channel for its senders; what is in it can be received still. Not for those of
@@ -368,25 +334,37 @@ pub extern "C" fn blitz_sender_close(sender: *mut blitz_sender) -> c_int {
 /// NULL, or a receiver of these kinds.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_receiver_close(receiver: *mut blitz_receiver) -> c_int {
-    entry(|| arg(receiver)?.end.close())
+    entry(|| arg(receiver)?.end().close())
 }
 
 /// Returns how many elements wait for this receiver, which may be another number by now; 0 for
 /// NULL, or if another call uses the receiver. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_receiver_len(receiver: *mut blitz_receiver) -> usize {
-    entry_or(0, || arg(receiver).map_or(0, |receiver| receiver.end.len()))
+    entry_or(0, || {
+        arg(receiver).map_or(0, |receiver| receiver.end().len())
+    })
 }
 
 /// Frees a sender. NULL is fine. No other call may use it, now or later. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_sender_free(sender: *mut blitz_sender) {
-    entry_or((), || drop(take(sender)));
+    entry_or((), || {
+        if let Some(sender) = NonNull::new(sender) {
+            // SAFETY: rules 1 and 4.
+            unsafe { blitz_sender::free(sender) };
+        }
+    });
 }
 
 /// Frees a receiver. NULL is fine. No other call may use it, now or later. Does not wait. Elements
 /// that were not received are dropped with the last receiver.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_receiver_free(receiver: *mut blitz_receiver) {
-    entry_or((), || drop(take(receiver)));
+    entry_or((), || {
+        if let Some(receiver) = NonNull::new(receiver) {
+            // SAFETY: rules 1 and 4.
+            unsafe { blitz_receiver::free(receiver) };
+        }
+    });
 }

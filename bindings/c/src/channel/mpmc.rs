@@ -1,20 +1,25 @@
 //! Many senders, many receivers.
 
+use std::ptr::NonNull;
+
 use blitz_io::sync::mpmc;
 use blitz_io::sync::mpmc::{TryRecvError, TrySendError};
 
 use super::end::{Case, Receives, Sends, deliver};
-use super::{BLITZ_UNBOUNDED, Ends};
+use super::{BLITZ_UNBOUNDED, Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EFULL, Outcome};
 use crate::wait::{self, Limit, is_fiber};
 
-pub(super) fn channel<T: Element>(capacity: usize) -> Ends {
+pub(super) fn channel<T: Element>(size: usize, capacity: usize) -> Ends {
     let (sender, receiver) = match capacity {
         BLITZ_UNBOUNDED => mpmc::unbounded::<T>(),
         _ => mpmc::bounded::<T>(capacity),
     };
-    (Box::new(Sender(sender)), Box::new(Receiver(receiver)))
+    (
+        blitz_sender::hold(size, Sender(sender)),
+        blitz_receiver::hold(size, Receiver(receiver)),
+    )
 }
 
 struct Sender<T>(mpmc::Sender<T>);
@@ -49,8 +54,8 @@ impl<T: Element> Sends for Sender<T> {
         Box::pin(Self::send(self, value))
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Sends>> {
-        Ok(Box::new(Self(self.0.clone())))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>> {
+        Ok(blitz_sender::hold(size, Self(self.0.clone())))
     }
 
     fn close(&self) -> Outcome {
@@ -95,8 +100,8 @@ impl<T: Element> Receives for Receiver<T> {
         Box::pin(Self::recv(self, to))
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Receives>> {
-        Ok(Box::new(Self(self.0.clone())))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
+        Ok(blitz_receiver::hold(size, Self(self.0.clone())))
     }
 
     fn close(&self) -> Outcome {

@@ -1,28 +1,30 @@
 //! Many senders, one receiver.
 
+use std::ptr::NonNull;
+
 use blitz_io::sync::mpsc;
 use blitz_io::sync::mpsc::error::{TryRecvError, TrySendError};
 
-use super::Ends;
 use super::end::{Case, Receives, Sends, deliver};
+use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EFULL, Outcome};
 use crate::exclusive::Exclusive;
 use crate::wait::{self, Limit, is_fiber};
 
-pub(super) fn bounded<T: Element>(capacity: usize) -> Ends {
+pub(super) fn bounded<T: Element>(size: usize, capacity: usize) -> Ends {
     let (sender, receiver) = mpsc::channel::<T>(capacity);
     (
-        Box::new(Sender(sender)),
-        Box::new(Receiver(Exclusive::new(receiver))),
+        blitz_sender::hold(size, Sender(sender)),
+        blitz_receiver::hold(size, Receiver(Exclusive::new(receiver))),
     )
 }
 
-pub(super) fn unbounded<T: Element>() -> Ends {
+pub(super) fn unbounded<T: Element>(size: usize) -> Ends {
     let (sender, receiver) = mpsc::unbounded_channel::<T>();
     (
-        Box::new(UnboundedSender(sender)),
-        Box::new(UnboundedReceiver(Exclusive::new(receiver))),
+        blitz_sender::hold(size, UnboundedSender(sender)),
+        blitz_receiver::hold(size, UnboundedReceiver(Exclusive::new(receiver))),
     )
 }
 
@@ -58,8 +60,8 @@ impl<T: Element> Sends for Sender<T> {
         Box::pin(Self::send(self, value))
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Sends>> {
-        Ok(Box::new(Self(self.0.clone())))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>> {
+        Ok(blitz_sender::hold(size, Self(self.0.clone())))
     }
 
     fn is_closed(&self) -> bool {
@@ -78,8 +80,8 @@ impl<T: Element> Sends for UnboundedSender<T> {
         self.0.send(T::read(value)).map_err(|_| BLITZ_ECLOSED)
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Sends>> {
-        Ok(Box::new(Self(self.0.clone())))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>> {
+        Ok(blitz_sender::hold(size, Self(self.0.clone())))
     }
 
     fn is_closed(&self) -> bool {

@@ -1,25 +1,98 @@
 //! A single element.
 
-use blitz_io::sync::oneshot;
-use blitz_io::sync::oneshot::error::TryRecvError;
+use std::mem::{ManuallyDrop, offset_of};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Ends;
+use blitz_io::sync::oneshot::error::TryRecvError;
+use blitz_io::sync::oneshot::{Slot, SlotReceiver, SlotSender};
+
 use super::end::{Case, Receives, Sends, deliver};
+use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EINVAL, Outcome};
 use crate::exclusive::Exclusive;
 use crate::wait::{self, Limit};
 
-pub(super) fn channel<T: Element>() -> Ends {
-    let (sender, receiver) = oneshot::channel::<T>();
-    (
-        Box::new(Sender(Exclusive::new(Some(sender)))),
-        Box::new(Receiver(Exclusive::new(Some(receiver)))),
-    )
+/// A channel with its ends and their handles, in one allocation. The ends are dropped when their
+/// handles are freed; the second of them frees the memory.
+struct Pair<T: Element> {
+    sender: blitz_sender,
+    receiver: blitz_receiver,
+    sends: ManuallyDrop<Sender<T>>,
+    receives: ManuallyDrop<Receiver<T>>,
+    slot: Slot<T>,
+    is_one_freed: AtomicBool,
+}
+
+pub(super) fn channel<T: Element>(size: usize) -> Ends {
+    let pair = Box::leak(Box::<Pair<T>>::new_uninit()).as_mut_ptr();
+    // SAFETY: the memory is ours. Each field is written before it is used, and stays in its place
+    // until `free_half` has been called for both handles. The ends, which borrow the slot, are
+    // dropped before that.
+    unsafe {
+        (&raw mut (*pair).is_one_freed).write(AtomicBool::new(false));
+        (&raw mut (*pair).slot).write(Slot::new());
+        let slot: &'static mut Slot<T> = &mut (*pair).slot;
+        let (sender, receiver) = slot.channel();
+        let sends = (&raw mut (*pair).sends).cast::<Sender<T>>();
+        let receives = (&raw mut (*pair).receives).cast::<Receiver<T>>();
+        sends.write(Sender(Exclusive::new(Some(sender))));
+        receives.write(Receiver(Exclusive::new(Some(receiver))));
+        let sender = NonNull::new_unchecked(&raw mut (*pair).sender);
+        let receiver = NonNull::new_unchecked(&raw mut (*pair).receiver);
+        blitz_sender::begin(sender, size, sends, free_sender::<T>);
+        blitz_receiver::begin(receiver, size, receives, free_receiver::<T>);
+        (sender, receiver)
+    }
+}
+
+/// # Safety
+///
+/// The handle comes from `channel` with the same type, and is not used again.
+unsafe fn free_sender<T: Element>(handle: NonNull<blitz_sender>) {
+    // SAFETY: the handle is a field of the pair.
+    unsafe {
+        let pair = handle
+            .byte_sub(offset_of!(Pair<T>, sender))
+            .cast::<Pair<T>>();
+        ManuallyDrop::drop(&mut (*pair.as_ptr()).sends);
+        free_half::<T>(pair);
+    }
+}
+
+/// # Safety
+///
+/// The handle comes from `channel` with the same type, and is not used again.
+unsafe fn free_receiver<T: Element>(handle: NonNull<blitz_receiver>) {
+    // SAFETY: the handle is a field of the pair.
+    unsafe {
+        let pair = handle
+            .byte_sub(offset_of!(Pair<T>, receiver))
+            .cast::<Pair<T>>();
+        ManuallyDrop::drop(&mut (*pair.as_ptr()).receives);
+        free_half::<T>(pair);
+    }
+}
+
+/// # Safety
+///
+/// It is called once for each of the two handles, after their end has been dropped.
+#[inline]
+unsafe fn free_half<T: Element>(pair: NonNull<Pair<T>>) {
+    let is_one_freed = {
+        // SAFETY: this half is not freed yet.
+        let flag = unsafe { &(*pair.as_ptr()).is_one_freed };
+        flag.load(Ordering::Acquire) || flag.swap(true, Ordering::AcqRel)
+    };
+    if is_one_freed {
+        // SAFETY: `channel` made it as a box, and the other half does not use it any more.
+        drop(unsafe { Box::from_raw(pair.as_ptr()) });
+    }
 }
 
 /// The sender, until it has sent.
-struct Sender<T>(Exclusive<Option<oneshot::Sender<T>>>);
+struct Sender<T: 'static>(Exclusive<Option<SlotSender<'static, T>>>);
 
 impl<T: Element> Sends for Sender<T> {
     fn try_send(&self, value: &[u8]) -> Outcome {
@@ -27,12 +100,12 @@ impl<T: Element> Sends for Sender<T> {
         sender.send(T::read(value)).map_err(|_| BLITZ_ECLOSED)
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Sends>> {
+    fn clone(&self, _: usize) -> Outcome<NonNull<blitz_sender>> {
         Err(BLITZ_EINVAL)
     }
 
     fn is_closed(&self) -> bool {
-        let is_closed = |sender: &oneshot::Sender<T>| sender.is_closed();
+        let is_closed = |sender: &SlotSender<'static, T>| sender.is_closed();
         self.0
             .enter()
             .is_ok_and(|sender| sender.as_ref().is_none_or(is_closed))
@@ -47,7 +120,7 @@ impl<T: Element> Sends for Sender<T> {
 }
 
 /// The receiver, until it has received.
-struct Receiver<T>(Exclusive<Option<oneshot::Receiver<T>>>);
+struct Receiver<T: 'static>(Exclusive<Option<SlotReceiver<'static, T>>>);
 
 impl<T: Element> Receiver<T> {
     async fn recv(&self, to: &mut [u8]) -> Outcome {
@@ -88,7 +161,7 @@ impl<T: Element> Receives for Receiver<T> {
     }
 
     fn len(&self) -> usize {
-        let has_value = |receiver: &oneshot::Receiver<T>| !receiver.is_empty();
+        let has_value = |receiver: &SlotReceiver<'static, T>| !receiver.is_empty();
         self.0
             .enter()
             .map_or(0, |entered| entered.as_ref().is_some_and(has_value).into())

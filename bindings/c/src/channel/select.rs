@@ -33,11 +33,11 @@ fn case<'a>(case: &blitz_case) -> Outcome<Case<'a>> {
     if case.sender.is_null() {
         let receiver: &blitz_receiver = arg(case.receiver)?;
         let value = bytes_mut(case.value.cast(), receiver.size)?;
-        Ok(receiver.end.receiving(value))
+        Ok(receiver.end().receiving(value))
     } else {
         let sender: &blitz_sender = arg(case.sender)?;
         let value = bytes(case.value.cast(), sender.size)?;
-        Ok(sender.end.sending(value))
+        Ok(sender.end().sending(value))
     }
 }
 

@@ -1,19 +1,21 @@
 //! The latest element.
 
+use std::ptr::NonNull;
+
 use blitz_io::sync::watch;
 
-use super::Ends;
 use super::end::{Case, Receives, Sends};
+use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, Outcome};
 use crate::exclusive::Exclusive;
 use crate::wait::{self, Limit};
 
-pub(super) fn channel<T: Element>(initial: &[u8]) -> Ends {
+pub(super) fn channel<T: Element>(size: usize, initial: &[u8]) -> Ends {
     let (sender, receiver) = watch::channel(T::read(initial));
     (
-        Box::new(Sender(sender)),
-        Box::new(Receiver(Exclusive::new(receiver))),
+        blitz_sender::hold(size, Sender(sender)),
+        blitz_receiver::hold(size, Receiver(Exclusive::new(receiver))),
     )
 }
 
@@ -24,12 +26,13 @@ impl<T: Element> Sends for Sender<T> {
         self.0.send(T::read(value)).map_err(|_| BLITZ_ECLOSED)
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Sends>> {
-        Ok(Box::new(Self(self.0.clone())))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>> {
+        Ok(blitz_sender::hold(size, Self(self.0.clone())))
     }
 
-    fn subscribe(&self) -> Outcome<Box<dyn Receives>> {
-        Ok(Box::new(Receiver(Exclusive::new(self.0.subscribe()))))
+    fn subscribe(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
+        let receiver = Receiver(Exclusive::new(self.0.subscribe()));
+        Ok(blitz_receiver::hold(size, receiver))
     }
 
     fn is_closed(&self) -> bool {
@@ -71,8 +74,9 @@ impl<T: Element> Receives for Receiver<T> {
         Box::pin(Self::recv(self, to))
     }
 
-    fn clone(&self) -> Outcome<Box<dyn Receives>> {
-        Ok(Box::new(Self(Exclusive::new(self.0.enter()?.clone()))))
+    fn clone(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
+        let receiver = Self(Exclusive::new(self.0.enter()?.clone()));
+        Ok(blitz_receiver::hold(size, receiver))
     }
 
     fn latest(&self, to: &mut [u8]) -> Outcome {

@@ -326,6 +326,25 @@ pub extern "C" fn blitz_stream_write(
     })
 }
 
+/// Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
+/// `blitz_now_ns`). After the deadline nothing was sent.
+///
+/// Returns what `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_stream_write_until(
+    stream: *mut blitz_stream,
+    buffer: *const c_void,
+    len: usize,
+    deadline_ns: u64,
+    count: *mut usize,
+) -> c_int {
+    entry(|| {
+        check(count)?;
+        let from = bytes(buffer.cast(), len)?;
+        put(count, arg(stream)?.write(from, || Limit::at(deadline_ns))?)
+    })
+}
+
 /// Sends all of `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 /// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 ///

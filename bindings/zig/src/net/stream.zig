@@ -84,6 +84,14 @@ pub const Stream = struct {
         return count;
     }
 
+    /// Sends some bytes, waiting until the deadline at most, and returns how many.
+    pub fn writeUntil(stream: Stream, bytes: []const u8, deadline: Deadline) Error!usize {
+        var count: usize = undefined;
+        const result = c.blitz_stream_write_until(stream.raw, bytes.ptr, bytes.len, deadline.ns(), &count);
+        try errors.check(Error, result);
+        return count;
+    }
+
     /// Sends all bytes, waiting until the deadline at most. After an error a part may have been sent.
     pub fn writeAll(stream: Stream, bytes: []const u8, deadline: Deadline) Error!void {
         const result = c.blitz_stream_write_all(stream.raw, bytes.ptr, bytes.len, deadline.ns(), null);
@@ -210,6 +218,16 @@ pub const Stream = struct {
         }
     };
 };
+
+test "a full stream is written until the deadline" {
+    var streams = try Stream.pair();
+    defer for (&streams) |*stream| stream.deinit();
+    const bytes: [4096]u8 = @splat(1);
+    const result = while (true) {
+        _ = streams[0].writeUntil(&bytes, .passed) catch |err| break err;
+    };
+    try std.testing.expectEqual(error.TimedOut, result);
+}
 
 test Stream {
     var streams = try Stream.pair();

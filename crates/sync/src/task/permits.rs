@@ -104,7 +104,9 @@ pub const MAX_PERMITS: usize = usize::MAX >> 3;
 /// overflow the word with them.
 const FEW: usize = MAX_PERMITS >> 16;
 
-/// See the head of this file.
+/// See the head of this file. The word is first: the C interface lets programs take and give back
+/// permits of its locks in inline functions.
+#[repr(C)]
 pub struct Permits {
     word: AtomicUsize,
     queue: WaitQueue<Request>,

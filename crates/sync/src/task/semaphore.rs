@@ -44,6 +44,7 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// # Ok::<(), blitz_io::sync::AcquireError>(())
 /// # }).unwrap();
 /// ```
+#[repr(C)] // As `Permits`.
 pub struct Semaphore {
     permits: Permits,
 }

@@ -1,0 +1,126 @@
+//! Fibers: their start, their switches and their waits, on a runtime with one worker.
+
+const std = @import("std");
+const blitz = @import("blitz_io");
+const scenario = @import("scenario.zig");
+const Context = scenario.Context;
+const Sample = scenario.Sample;
+const Timer = scenario.Timer;
+
+const ops = scenario.task_ops;
+
+pub const scenarios = [_]scenario.Scenario{
+    .{ .tier = 5, .id = "fiber_spawn", .title = "Spawn a fiber and join it", .ops = ops, .ours = spawn, .threaded = ioSpawn },
+    .{ .tier = 5, .id = "fiber_ping_pong", .title = "Ping-pong over two channels", .ops = ops, .ours = pingPong, .threaded = ioPingPong },
+    .{ .tier = 5, .id = "fiber_yield", .title = "yield of a fiber", .ops = ops, .ours = yield },
+};
+
+/// Runs `work` in a fiber of a runtime with one worker.
+fn inFiber(cx: *const Context, comptime work: fn (*const Context) anyerror!Sample) !Sample {
+    var runtime = try blitz.Runtime.init(cx.gpa, .{ .workers = 1 });
+    defer runtime.deinit();
+    var handle = try runtime.spawn(work, .{cx});
+    return handle.join();
+}
+
+fn increment(value: u64) u64 {
+    return value + 1;
+}
+
+fn spawn(cx: *const Context) !Sample {
+    return inFiber(cx, struct {
+        fn run(context: *const Context) anyerror!Sample {
+            var sum: u64 = 0;
+            const timer = Timer.start();
+            for (0..context.ops) |i| {
+                var handle = try blitz.spawn(increment, .{i});
+                sum += try handle.join();
+            }
+            const sample = timer.sample(context.ops);
+            try scenario.verify(context.ops * (context.ops + 1) / 2, sum);
+            return sample;
+        }
+    }.run);
+}
+
+fn ioSpawn(cx: *const Context) !Sample {
+    var sum: u64 = 0;
+    const timer = Timer.start();
+    for (0..cx.ops) |i| {
+        var future = try cx.io.concurrent(increment, .{i});
+        sum += future.await(cx.io);
+    }
+    const sample = timer.sample(cx.ops);
+    try scenario.verify(cx.ops * (cx.ops + 1) / 2, sum);
+    return sample;
+}
+
+const Channel = blitz.Channel(u64);
+
+/// Sends each message back, one larger, until the channel is closed.
+fn answer(from: @FieldType(Channel, "receiver"), to: @FieldType(Channel, "sender")) anyerror!void {
+    while (from.recv()) |message| try to.send(message + 1) else |err| if (err != error.Closed) return err;
+}
+
+fn pingPong(cx: *const Context) !Sample {
+    return inFiber(cx, struct {
+        fn run(context: *const Context) anyerror!Sample {
+            var there = try Channel.init(1);
+            var back = try Channel.init(1);
+            defer back.deinit();
+            defer there.receiver.deinit();
+            var other = try blitz.spawn(answer, .{ there.receiver, back.sender });
+            var message: u64 = 0;
+            const timer = Timer.start();
+            for (0..context.ops) |_| {
+                try there.sender.send(message);
+                message = try back.receiver.recv();
+            }
+            const sample = timer.sample(context.ops);
+            there.sender.deinit();
+            try other.join();
+            try scenario.verify(context.ops, message);
+            return sample;
+        }
+    }.run);
+}
+
+const Queue = std.Io.Queue(u64);
+
+fn ioAnswer(io: std.Io, from: *Queue, to: *Queue) anyerror!void {
+    while (from.getOne(io)) |message| try to.putOne(io, message + 1) else |err| if (err != error.Closed) return err;
+}
+
+fn ioPingPong(cx: *const Context) !Sample {
+    var buffers: [2][1]u64 = undefined;
+    var there: Queue = .init(&buffers[0]);
+    var back: Queue = .init(&buffers[1]);
+    var other = try cx.io.concurrent(ioAnswer, .{ cx.io, &there, &back });
+    var message: u64 = 0;
+    const timer = Timer.start();
+    for (0..cx.ops) |_| {
+        try there.putOne(cx.io, message);
+        message = try back.getOne(cx.io);
+    }
+    const sample = timer.sample(cx.ops);
+    there.close(cx.io);
+    try other.await(cx.io);
+    try scenario.verify(cx.ops, message);
+    return sample;
+}
+
+fn yield(cx: *const Context) !Sample {
+    return inFiber(cx, struct {
+        fn run(context: *const Context) anyerror!Sample {
+            var count: u64 = 0;
+            const timer = Timer.start();
+            for (0..context.ops) |_| {
+                try blitz.yield();
+                count += 1;
+            }
+            const sample = timer.sample(context.ops);
+            try scenario.verify(context.ops, count);
+            return sample;
+        }
+    }.run);
+}
