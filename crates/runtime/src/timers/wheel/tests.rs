@@ -300,11 +300,11 @@ fn a_worker_is_unparked_for_an_earlier_timer_from_elsewhere_only() {
         timer
     };
     let _awake = start(100, false);
-    assert_eq!(*unparks.lock().unwrap(), []);
+    assert!(unparks.lock().unwrap().is_empty());
     wheel.next_tick();
     let _later = start(100, false);
     let _own = start(50, true);
-    assert_eq!(*unparks.lock().unwrap(), []);
+    assert!(unparks.lock().unwrap().is_empty());
     let mut earlier = start(60, false);
     assert_eq!(*unparks.lock().unwrap(), [3]);
     let _told_already = start(70, false);
