@@ -42,7 +42,7 @@ fn a_spawned_task_gives_its_output() {
             }
             sum
         });
-        assert_eq!(sum, (0..100).map(|i| i * i).sum());
+        assert_eq!(sum, (0..100).map(|i| i * i).sum::<u64>());
     }
 }
 
@@ -60,7 +60,7 @@ fn more_tasks_than_a_queue_holds() {
             }
             sum
         }));
-        assert_eq!(sum.unwrap(), (0..10_000).sum());
+        assert_eq!(sum.unwrap(), (0..10_000).sum::<u64>());
         let overflows: u64 = (0..workers)
             .map(|worker| runtime.metrics().worker_overflow_count(worker))
             .sum();
@@ -103,7 +103,7 @@ fn a_full_queue_gives_many_away_at_once() {
         }
         sum
     }));
-    assert_eq!(made.unwrap(), (0..SPAWNED).sum());
+    assert_eq!(made.unwrap(), (0..SPAWNED).sum::<u64>());
     assert!(
         overflows() > 0 && overflows() < SPAWNED / 50,
         "{}",
@@ -356,7 +356,7 @@ fn many_threads_spawn_and_wake_with_more_workers_than_processors() {
             });
         }
     });
-    assert_eq!(sum.load(Ordering::Relaxed), (0..THREADS * TASKS).sum());
+    assert_eq!(sum.load(Ordering::Relaxed), (0..THREADS * TASKS).sum::<u64>());
 }
 
 #[test]

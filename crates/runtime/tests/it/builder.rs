@@ -274,7 +274,7 @@ fn intervals_and_slots_of_all_kinds() {
                 }
                 sum
             });
-            assert_eq!(sum, (0..500).sum());
+            assert_eq!(sum, (0..500).sum::<u64>());
         }
     }
 }

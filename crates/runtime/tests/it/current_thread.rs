@@ -203,7 +203,7 @@ fn yields_within_other_wakers() {
         while let Some(n) = all.next().await {
             sum += n;
         }
-        assert_eq!(sum, (0..50).sum());
+        assert_eq!(sum, (0..50).sum::<i32>());
         let in_task = task::spawn(async {
             let mut all: FuturesUnordered<_> = (0..50).map(|_| task::yield_now()).collect();
             let mut count = 0;

@@ -238,7 +238,7 @@ fn many_block_in_place_at_once() {
         .into_iter()
         .map(|task| runtime.block_on(task).unwrap())
         .sum();
-    assert_eq!(sum, (0..50).sum());
+    assert_eq!(sum, (0..50).sum::<i32>());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use blitz_io_sync::thread::{
 };
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::mem::{align_of, needs_drop, size_of};
+use std::mem::{needs_drop, size_of};
 use std::rc::Rc;
 
 /// With the feature `inspect` a lock also has a pointer to the facts about it.
