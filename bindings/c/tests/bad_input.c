@@ -82,6 +82,7 @@ static void *null_body(void *argument) {
     EXPECT(BLITZ_EINVAL, blitz_stream_try_read(NULL, NULL, 0, NULL));
     EXPECT(BLITZ_EINVAL, blitz_stream_read_exact(NULL, NULL, 0, 0, NULL));
     EXPECT(BLITZ_EINVAL, blitz_stream_write(NULL, NULL, 0, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_stream_write_until(NULL, NULL, 0, 0, NULL));
     EXPECT(BLITZ_EINVAL, blitz_stream_write_all(NULL, NULL, 0, 0, NULL));
     EXPECT(BLITZ_EINVAL, blitz_stream_try_write(NULL, NULL, 0, NULL));
     EXPECT(BLITZ_EINVAL, blitz_stream_shutdown(NULL, 0));
