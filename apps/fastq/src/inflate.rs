@@ -89,7 +89,7 @@ pub struct Inflater {
     checksum: Hasher,
 }
 
-/// What a step has done.
+/// The outcome of a step.
 pub struct Step {
     /// How many bytes of the input it took.
     pub consumed: usize,
@@ -294,7 +294,7 @@ pub struct FromPoint<R> {
     checksum: Hasher,
 }
 
-/// What the input has left.
+/// The rest of the input.
 enum Rest<R> {
     /// A part of the member with the point, and more.
     Member(DeflateDecoder<io::Chain<Cursor<Vec<u8>>, R>>),

@@ -356,7 +356,10 @@ fn many_threads_spawn_and_wake_with_more_workers_than_processors() {
             });
         }
     });
-    assert_eq!(sum.load(Ordering::Relaxed), (0..THREADS * TASKS).sum::<u64>());
+    assert_eq!(
+        sum.load(Ordering::Relaxed),
+        (0..THREADS * TASKS).sum::<u64>()
+    );
 }
 
 #[test]

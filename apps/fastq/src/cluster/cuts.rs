@@ -196,7 +196,7 @@ impl Finder {
             let offset = bytes.consumed;
             let mut header = GzDecoder::new(&mut *bytes);
             if header.header().is_none() {
-                // It tells what is wrong.
+                // It names the fault.
                 header.read_exact(&mut [0])?;
                 return Err(ErrorKind::InvalidData.into());
             }

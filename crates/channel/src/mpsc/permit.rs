@@ -1,4 +1,4 @@
-//! `Sender::reserve` and the like, and what they return: room that is kept.
+//! `Sender::reserve` and the like, and the permits that they return: room that is kept.
 
 use std::fmt;
 use std::iter::FusedIterator;

@@ -12,7 +12,7 @@ pub struct Remote {
     #[serde(skip)]
     name: String,
     pub host: String,
-    /// `receiver`: it gets what is sent here; `sender`: its messages arrive here.
+    /// `receiver`: it gets the messages that are sent here; `sender`: its messages arrive here.
     pub role: &'static str,
     pub messages: u64,
     /// Messages that were reported as missing.

@@ -56,7 +56,7 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
     assert!(place.path().join("prices.ring").exists());
 }
 
-/// A gateway answers at its socket with a table of what it carries.
+/// A gateway answers at its socket with a table of the names that it carries.
 #[cfg(unix)]
 #[test]
 fn ls_shows_the_hosts_that_a_gateway_reaches() {

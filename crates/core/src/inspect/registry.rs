@@ -199,7 +199,7 @@ pub(super) fn put_back(place: &'static Place) {
     }
 }
 
-/// What the reader has seen of a task.
+/// The state of a task, as the reader has seen it.
 struct Seen {
     header: usize,
     state: TaskState,

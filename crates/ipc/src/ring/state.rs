@@ -1,4 +1,4 @@
-//! What a sender can find out about a message after it was sent.
+//! The state of a sent message, as its sender sees it.
 
 use super::{Phase, Ring};
 

@@ -130,7 +130,7 @@ impl Header {
         self.id
     }
 
-    /// What the task does, and how many references it has beside its own and its join handle's.
+    /// The state of the task, and how many references it has beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(crate) fn inspect(&self) -> (TaskState, usize) {
         self.state.load().inspect()
