@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Waiter;
+use crate::PerProcess;
 
 /// How many readers a block names.
 const READERS: usize = 8;
@@ -55,7 +56,7 @@ pub struct Facts {
     pub receiver: Option<Waiter>,
 }
 
-static POOL: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
+static POOL: PerProcess<Mutex<Vec<&'static Block>>> = PerProcess::new(Mutex::default);
 
 impl Object {
     /// Creates an object without facts.

@@ -3,6 +3,9 @@
 //! A thread takes a free slot from its own list, else from the list of all threads, else from a new
 //! chunk. The reader walks the chunks, and takes no lock that a thread may hold while it waits or
 //! runs code of the user's.
+//!
+//! The locks are those of this process (`per_process.rs`): a child of a fork waits for no lock that
+//! another thread held, and keeps the parent's records as they were.
 
 use std::cell::RefCell;
 use std::panic::Location;
@@ -13,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use super::block::{Block, Facts};
 use super::slot::Slot;
 use super::{Kind, Waiter, threads};
+use crate::PerProcess;
 
 const SLOTS: usize = 64;
 /// A thread keeps at most this many free slots.
@@ -36,9 +40,9 @@ struct Chunk {
 }
 
 static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(ptr::null_mut());
-static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+static FREE: PerProcess<Mutex<Vec<&'static Place>>> = PerProcess::new(Mutex::default);
 /// Serialises readers; see `slot.rs`.
-static READER: Mutex<()> = Mutex::new(());
+static READER: PerProcess<Mutex<()>> = PerProcess::new(Mutex::default);
 
 /// The value of a slot.
 #[derive(Clone, Copy)]

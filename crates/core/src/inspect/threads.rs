@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-static THREADS: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
+use crate::PerProcess;
+
+static THREADS: PerProcess<Mutex<Vec<(u64, String)>>> = PerProcess::new(Mutex::default);
 
 /// Keeps the name of the current thread for reports.
 pub(super) fn name_thread(number: u64) {
