@@ -1,5 +1,6 @@
 //! Asks a process for its waits, through its socket in the user's runtime directory.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -56,13 +57,13 @@ pub fn directory() -> io::Result<PathBuf> {
 pub fn list() -> io::Result<Vec<(u32, String)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory()?)? {
-        let name = entry?.file_name();
-        let Some((pid, name)) = name.to_str().and_then(|name| name.split_once('-')) else {
+        let socket = entry?.path();
+        let name = socket.file_stem().and_then(OsStr::to_str);
+        let Some((pid, name)) = name.and_then(|name| name.split_once('-')) else {
             continue;
         };
         if let Ok(pid) = pid.parse::<u32>() {
-            let name = name.strip_suffix(".sock").unwrap_or(name);
-            if UnixStream::connect(path(pid, name)?).is_ok() {
+            if UnixStream::connect(&socket).is_ok() {
                 found.push((pid, name.to_owned()));
             }
         }
