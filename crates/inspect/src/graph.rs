@@ -193,7 +193,7 @@ impl<'a> Graph<'a> {
             return Enders::default();
         };
         match wait.kind.as_str() {
-            "Semaphore" | "mpsc::Sender" | "mpmc::Sender" | "mpsc::Receiver" | "mpmc::Receiver" => {
+            "Semaphore" | "mpsc::Sender" | "mpsc::Receiver" => {
                 let other = if wait.kind.ends_with("Sender") {
                     object.receiver
                 } else if wait.kind.ends_with("Receiver") {

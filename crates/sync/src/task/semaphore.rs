@@ -175,13 +175,7 @@ impl Semaphore {
     /// ```
     #[track_caller]
     pub fn acquire(&self) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
-        let caller = Caller::here();
-        async move {
-            if !self.take_in_budget(1) {
-                self.permits.wait(1, Kind::Semaphore, caller).await?;
-            }
-            Ok(self.permit(1))
-        }
+        self.acquire_many(1)
     }
 
     /// Takes `n` permits at once; waits until there are as many.
@@ -346,13 +340,7 @@ impl Semaphore {
     pub fn acquire_owned(
         self: Arc<Self>,
     ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
-        let caller = Caller::here();
-        async move {
-            if !self.take_in_budget(1) {
-                self.permits.wait(1, Kind::Semaphore, caller).await?;
-            }
-            Ok(self.owned_permit(1))
-        }
+        self.acquire_many_owned(1)
     }
 
     /// Acquires as [`acquire_many`](Semaphore::acquire_many) does, with permits that keep the
