@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::snapshot::{Snapshot, Task, TaskState, Wait, Waiter};
+use crate::snapshot::{Object, Snapshot, Task, TaskState, Wait, Waiter};
 
 /// See the head of this file.
 pub(crate) struct Graph<'a> {
@@ -38,6 +38,11 @@ pub(crate) struct Enders {
 }
 
 impl Enders {
+    /// The waiter that used the other end of a channel, or acquired permits, last.
+    fn likely(waiter: Option<Waiter>) -> Self {
+        waiter.map_or_else(Self::default, |waiter| Self::holder(waiter, false))
+    }
+
     fn holder(waiter: Waiter, is_certain: bool) -> Self {
         Self {
             waiters: vec![waiter],
@@ -193,31 +198,30 @@ impl<'a> Graph<'a> {
             return Enders::default();
         };
         match wait.kind.as_str() {
-            "Semaphore" | "mpsc::Sender" | "mpsc::Receiver" => {
-                let other = if wait.kind.ends_with("Sender") {
-                    object.receiver
-                } else if wait.kind.ends_with("Receiver") {
-                    object.sender
-                } else {
-                    object.holder
-                };
-                other.map_or_else(Enders::default, |other| Enders::holder(other, false))
-            }
-            _ if !is_lock(wait) => Enders::default(),
-            _ if object.holder.is_some() => {
-                let holder = object.holder.into_iter();
-                let mut enders = holder.map(|holder| Enders::holder(holder, !object.is_movable));
-                enders.next().unwrap_or_default()
-            }
-            _ if object.unnamed != 0 => Enders::default(),
-            _ if !object.readers.is_empty() => Enders {
+            "Semaphore" => Enders::likely(object.holder),
+            "mpsc::Sender" => Enders::likely(object.receiver),
+            "mpsc::Receiver" => Enders::likely(object.sender),
+            _ if is_lock(wait) => self.enders_of_lock(wait, object),
+            _ => Enders::default(),
+        }
+    }
+
+    fn enders_of_lock(&self, wait: &Wait, object: &Object) -> Enders {
+        if let Some(holder) = object.holder {
+            Enders::holder(holder, !object.is_movable)
+        } else if object.unnamed != 0 {
+            Enders::default()
+        } else if !object.readers.is_empty() {
+            Enders {
                 waiters: object.readers.clone(),
                 is_certain: true,
                 needs_all: false,
-            },
-            _ if is_task_lock(wait) => self.enders_of_free_lock(wait, object.id),
+            }
+        } else if is_task_lock(wait) {
+            self.enders_of_free_lock(wait, object.id)
+        } else {
             // The owner of a thread's lock is about to write itself down, or to wake a waiter.
-            _ => Enders::default(),
+            Enders::default()
         }
     }
 
