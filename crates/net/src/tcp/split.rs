@@ -9,6 +9,7 @@ use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use bytes::BufMut;
 
 use super::stream::TcpStream;
+use crate::halves::Connection;
 
 impl TcpStream {
     /// Splits the stream into a read half and a write half, which borrow it.

@@ -15,6 +15,7 @@ use bytes::BufMut;
 use crate::addr::{self, ToSocketAddrs};
 use crate::buf::receive_read_buf;
 use crate::descriptors::descriptors;
+use crate::halves::Connection;
 use crate::{source, stream};
 
 /// A TCP connection.
@@ -497,13 +498,11 @@ impl TcpStream {
         // SAFETY: a read of the system only writes to its buffer, and returns how much.
         unsafe { self.io.poll_read(cx, buf) }
     }
+}
 
-    /// A connection that the peer has already closed needs no shutdown.
-    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
-        match self.io.shutdown(Shutdown::Write) {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            result => result,
-        }
+impl Connection for TcpStream {
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.io.shutdown(how)
     }
 }
 

@@ -9,6 +9,7 @@ use bytes::BufMut;
 
 use super::SocketAddr;
 use super::stream::UnixStream;
+use crate::halves::Connection;
 
 impl UnixStream {
     /// Splits the stream into a read half and a write half, which borrow it.

@@ -16,6 +16,7 @@ use bytes::BufMut;
 
 use super::{SocketAddr, UCred};
 use crate::descriptors::descriptors;
+use crate::halves::Connection;
 use crate::{source, stream};
 
 /// A connection between Unix sockets.
@@ -409,13 +410,11 @@ impl UnixStream {
         // SAFETY: a read of the system only writes to its buffer, and returns how much.
         unsafe { self.io.poll_read(cx, buf) }
     }
+}
 
-    /// A connection that the peer has already closed needs no shutdown.
-    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
-        match self.io.shutdown(Shutdown::Write) {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            result => result,
-        }
+impl Connection for UnixStream {
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.io.shutdown(how)
     }
 }
 
