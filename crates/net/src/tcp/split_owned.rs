@@ -13,6 +13,7 @@ use bytes::BufMut;
 
 use super::stream::TcpStream;
 use crate::halves::{self, Connection, WriteRef};
+use crate::stream;
 
 impl TcpStream {
     /// Splits the stream into a read half and a write half, for different tasks.
@@ -274,7 +275,7 @@ impl AsyncRead for OwnedReadHalf {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.0.poll_read_shared(cx, buf)
+        stream::poll_read(&self.0.io, cx, buf)
     }
 }
 

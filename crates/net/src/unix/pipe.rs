@@ -526,8 +526,7 @@ impl AsyncRead for Receiver {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: a read of the system only writes to its buffer, and returns how much.
-        unsafe { self.io.poll_read(cx, buf) }
+        stream::poll_read(&self.io, cx, buf)
     }
 }
 

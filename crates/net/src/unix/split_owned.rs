@@ -13,6 +13,7 @@ use bytes::BufMut;
 use super::SocketAddr;
 use super::stream::UnixStream;
 use crate::halves::{self, Connection, WriteRef};
+use crate::stream;
 
 impl UnixStream {
     /// Splits the stream into a read half and a write half, for different tasks.
@@ -245,7 +246,7 @@ impl AsyncRead for OwnedReadHalf {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.0.poll_read_shared(cx, buf)
+        stream::poll_read(&self.0.io, cx, buf)
     }
 }
 
