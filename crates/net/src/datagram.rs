@@ -35,20 +35,6 @@ unsafe impl DatagramSource for mio::net::UdpSocket {
     }
 }
 
-// SAFETY: one call of `recv` or `recvfrom`.
-#[cfg(unix)]
-unsafe impl DatagramSource for mio::net::UnixDatagram {
-    type Addr = std::os::unix::net::SocketAddr;
-
-    fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.recv(buf)
-    }
-
-    fn receive_from(&self, buf: &mut [u8]) -> io::Result<(usize, Self::Addr)> {
-        self.recv_from(buf)
-    }
-}
-
 pub(crate) fn poll_recv<S: DatagramSource>(
     io: &PollEvented<S>,
     cx: &mut Context<'_>,

@@ -1,7 +1,7 @@
-//! The traits by which a socket lends its descriptor or handle.
+//! The traits by which a socket or a pipe lends its descriptor or handle.
 
-/// Implements the traits for a socket's descriptor, on systems that have descriptors, or
-/// for its handle.
+/// Implements the traits for the descriptor, on systems that have descriptors, or for the
+/// handle.
 macro_rules! descriptors {
     ($type:ty) => {
         #[cfg(unix)]
@@ -14,9 +14,7 @@ macro_rules! descriptors {
         #[cfg(unix)]
         impl std::os::fd::AsFd for $type {
             fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-                use std::os::fd::AsRawFd;
-                // SAFETY: the socket owns its descriptor and is borrowed for as long.
-                unsafe { std::os::fd::BorrowedFd::borrow_raw(self.as_raw_fd()) }
+                self.io.as_fd()
             }
         }
 
@@ -30,9 +28,7 @@ macro_rules! descriptors {
         #[cfg(windows)]
         impl std::os::windows::io::AsSocket for $type {
             fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
-                use std::os::windows::io::AsRawSocket;
-                // SAFETY: the socket owns its handle and is borrowed for as long.
-                unsafe { std::os::windows::io::BorrowedSocket::borrow_raw(self.as_raw_socket()) }
+                self.io.as_socket()
             }
         }
     };

@@ -35,6 +35,7 @@ mod addr;
 mod buf;
 mod datagram;
 mod descriptors;
+mod halves;
 mod lookup_host;
 mod source;
 mod stream;

@@ -1,17 +1,20 @@
-//! Reads and writes of sources of bytes: stream sockets and pipes.
+//! Operations that stream sockets share, in part with pipes.
 //!
 //! The operations that own their buffer wait for readiness and then call the system, like
 //! all other operations on a socket. In a ring they would cost as much, and a read that is
 //! cancelled there may consume bytes.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::task::{Context, Poll};
 
-use blitz_io_aio::{BufResult, IoBuf, IoBufMut};
+use blitz_io_aio::{BufResult, IoBuf, IoBufMut, ReadBuf};
 use blitz_io_driver::{Direction, PollEvented};
 use bytes::BufMut;
 use mio::event::Source;
 
 use crate::buf::{init, receive_buf, receive_owned};
+use crate::source;
 
 /// A source whose reads are system calls.
 ///
@@ -32,6 +35,30 @@ unsafe impl ByteSource for mio::unix::pipe::Receiver {}
 // SAFETY: mio copies from its own buffer, and returns how much.
 #[cfg(windows)]
 unsafe impl ByteSource for mio::windows::NamedPipe {}
+
+/// Waits until a connection attempt has ended. `take_error` returns the socket's pending error.
+pub(crate) async fn connected<S: Source>(
+    io: &PollEvented<S>,
+    take_error: impl FnOnce(&S) -> io::Result<Option<io::Error>>,
+) -> io::Result<()> {
+    // The system reports success or failure by making the socket writable.
+    poll_fn(|cx| source::poll_ready(io.registration(), cx, Direction::Write)).await?;
+    take_error(io)?.map_or(Ok(()), Err)
+}
+
+/// Reads with shared access: at most one reader and one writer poll.
+#[inline]
+pub(crate) fn poll_read<'a, S: ByteSource>(
+    io: &'a PollEvented<S>,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+) -> Poll<io::Result<()>>
+where
+    &'a S: Read,
+{
+    // SAFETY: `ByteSource`.
+    unsafe { io.poll_read(cx, buf) }
+}
 
 pub(crate) fn try_read<'a, S: Source>(io: &'a PollEvented<S>, buf: &mut [u8]) -> io::Result<usize>
 where

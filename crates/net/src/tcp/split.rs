@@ -9,6 +9,8 @@ use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use bytes::BufMut;
 
 use super::stream::TcpStream;
+use crate::halves::Connection;
+use crate::stream;
 
 impl TcpStream {
     /// Splits the stream into a read half and a write half, which borrow it.
@@ -221,7 +223,7 @@ impl AsyncRead for ReadHalf<'_> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.0.poll_read_shared(cx, buf)
+        stream::poll_read(&self.0.io, cx, buf)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,13 +12,14 @@ use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use bytes::BufMut;
 
 use super::stream::TcpStream;
+use crate::halves::{self, Connection, WriteRef};
+use crate::stream;
 
 impl TcpStream {
     /// Splits the stream into a read half and a write half, for different tasks.
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        let stream = Arc::new(self);
-        let write = OwnedWriteHalf(ManuallyDrop::new(stream.clone()));
-        (OwnedReadHalf(stream), write)
+        let (read, write) = halves::split(self);
+        (OwnedReadHalf(read), OwnedWriteHalf(write))
     }
 }
 
@@ -32,7 +32,7 @@ pub struct OwnedReadHalf(Arc<TcpStream>);
 /// Dropping it tells the peer that nothing more will be written; to avoid that,
 /// [`forget`](Self::forget) it.
 #[derive(Debug)]
-pub struct OwnedWriteHalf(ManuallyDrop<Arc<TcpStream>>);
+pub struct OwnedWriteHalf(WriteRef<TcpStream>);
 
 /// The error of two halves that do not belong to the same stream. Contains both.
 #[derive(Debug)]
@@ -52,11 +52,8 @@ impl fmt::Display for ReuniteError {
 impl Error for ReuniteError {}
 
 fn reunite(read: OwnedReadHalf, write: OwnedWriteHalf) -> Result<TcpStream, ReuniteError> {
-    if !Arc::ptr_eq(&read.0, &write.0) {
-        return Err(ReuniteError(read, write));
-    }
-    write.forget();
-    Ok(Arc::try_unwrap(read.0).expect("there are two halves of one stream"))
+    halves::reunite(read.0, write.0)
+        .map_err(|(read, write)| ReuniteError(OwnedReadHalf(read), OwnedWriteHalf(write)))
 }
 
 impl OwnedReadHalf {
@@ -189,9 +186,7 @@ impl OwnedWriteHalf {
 
     /// Drops the half without telling the peer that nothing more will be written.
     pub fn forget(self) {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is neither used nor dropped after that.
-        unsafe { ManuallyDrop::drop(&mut this.0) };
+        self.0.forget();
     }
 
     /// Waits until the stream is ready for any of `interest`.
@@ -261,15 +256,6 @@ impl OwnedWriteHalf {
     }
 }
 
-impl Drop for OwnedWriteHalf {
-    fn drop(&mut self) {
-        // An error here could not be handled.
-        _ = self.0.shutdown_write();
-        // SAFETY: the field is dropped once, here; `forget` skips this function.
-        unsafe { ManuallyDrop::drop(&mut self.0) };
-    }
-}
-
 impl AsRef<TcpStream> for OwnedReadHalf {
     fn as_ref(&self) -> &TcpStream {
         &self.0
@@ -289,7 +275,7 @@ impl AsyncRead for OwnedReadHalf {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.0.poll_read_shared(cx, buf)
+        stream::poll_read(&self.0.io, cx, buf)
     }
 }
 

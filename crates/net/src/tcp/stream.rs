@@ -1,7 +1,6 @@
 //! A TCP connection.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::io;
 use std::net::{self, Shutdown, SocketAddr};
 use std::pin::Pin;
@@ -15,6 +14,7 @@ use bytes::BufMut;
 use crate::addr::{self, ToSocketAddrs};
 use crate::buf::receive_read_buf;
 use crate::descriptors::descriptors;
+use crate::halves::Connection;
 use crate::{source, stream};
 
 /// A TCP connection.
@@ -82,12 +82,8 @@ impl TcpStream {
     /// Waits until a connection attempt has ended.
     pub(crate) async fn connected(stream: mio::net::TcpStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
-        // The system reports success or failure by making the socket writable.
-        poll_fn(|cx| this.poll_write_ready(cx)).await?;
-        match this.io.take_error()? {
-            Some(error) => Err(error),
-            None => Ok(this),
-        }
+        stream::connected(&this.io, mio::net::TcpStream::take_error).await?;
+        Ok(this)
     }
 
     /// Registers a standard library stream, which must be in non-blocking mode.
@@ -486,24 +482,11 @@ impl TcpStream {
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
     }
+}
 
-    /// Reads with shared access: at most one reader and one writer poll.
-    #[inline]
-    pub(crate) fn poll_read_shared(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        // SAFETY: a read of the system only writes to its buffer, and returns how much.
-        unsafe { self.io.poll_read(cx, buf) }
-    }
-
-    /// A connection that the peer has already closed needs no shutdown.
-    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
-        match self.io.shutdown(Shutdown::Write) {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            result => result,
-        }
+impl Connection for TcpStream {
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.io.shutdown(how)
     }
 }
 
@@ -535,7 +518,7 @@ impl AsyncRead for TcpStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.poll_read_shared(cx, buf)
+        stream::poll_read(&self.io, cx, buf)
     }
 }
 

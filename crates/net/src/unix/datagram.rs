@@ -12,8 +12,9 @@ use blitz_io_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 
 use super::SocketAddr;
+use crate::datagram::{self, DatagramSource};
 use crate::descriptors::descriptors;
-use crate::{buf, datagram, source};
+use crate::{buf, source};
 
 /// A Unix datagram socket. No datagram is lost, and their order is kept.
 ///
@@ -370,8 +371,7 @@ impl UnixDatagram {
     ///
     /// Cancel safe: when the future is dropped, nothing has been received.
     pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let (n, addr) = datagram::recv_from(&self.io, buf).await?;
-        Ok((n, SocketAddr(addr)))
+        datagram::recv_from(&self.io, buf).await
     }
 
     /// Receives a datagram from any sender. Only the waker of the last call is woken.
@@ -384,7 +384,7 @@ impl UnixDatagram {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<SocketAddr>> {
-        datagram::poll_recv_from(&self.io, cx, buf).map_ok(SocketAddr)
+        datagram::poll_recv_from(&self.io, cx, buf)
     }
 
     /// Receives a datagram from any sender, without waiting.
@@ -393,8 +393,7 @@ impl UnixDatagram {
     ///
     /// Returns the system's errors, and `WouldBlock` if there is no datagram.
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let (n, addr) = datagram::try_recv_from(&self.io, buf)?;
-        Ok((n, SocketAddr(addr)))
+        datagram::try_recv_from(&self.io, buf)
     }
 
     /// Receives a datagram from any sender into a buffer that grows or tracks how far
@@ -408,8 +407,7 @@ impl UnixDatagram {
     ///
     /// Cancel safe.
     pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
-        let (n, addr) = datagram::recv_buf_from(&self.io, buf).await?;
-        Ok((n, SocketAddr(addr)))
+        datagram::recv_buf_from(&self.io, buf).await
     }
 
     /// Receives a datagram from any sender into a buffer that grows or tracks how far
@@ -419,8 +417,7 @@ impl UnixDatagram {
     ///
     /// Returns the system's errors, and `WouldBlock` if there is no datagram.
     pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
-        let (n, addr) = datagram::try_recv_buf_from(&self.io, buf)?;
-        Ok((n, SocketAddr(addr)))
+        datagram::try_recv_buf_from(&self.io, buf)
     }
 
     /// Receives a datagram from any sender. The operation owns the buffer while it
@@ -436,8 +433,7 @@ impl UnixDatagram {
     /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
     /// dropped with it.
     pub async fn recv_from_owned<B: IoBufMut>(&self, buf: B) -> BufResult<(usize, SocketAddr), B> {
-        let (result, buf) = datagram::recv_from_owned(&self.io, buf).await;
-        (result.map(|(n, addr)| (n, SocketAddr(addr))), buf)
+        datagram::recv_from_owned(&self.io, buf).await
     }
 
     /// Sends a datagram to the socket at a path. Returns the number of bytes.
@@ -536,6 +532,20 @@ impl UnixDatagram {
     /// Returns the system's errors.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.io.shutdown(how)
+    }
+}
+
+// SAFETY: one call of `recv` or `recvfrom`.
+unsafe impl DatagramSource for mio::net::UnixDatagram {
+    type Addr = SocketAddr;
+
+    fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.recv(buf)
+    }
+
+    fn receive_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let (n, addr) = self.recv_from(buf)?;
+        Ok((n, SocketAddr(addr)))
     }
 }
 

@@ -129,7 +129,7 @@ impl UnixListener {
         let accept = || self.io.accept();
         let registration = self.io.registration();
         let (stream, addr) = (registration.async_io(Direction::Read.mask(), accept)).await?;
-        Ok((UnixStream::connected(stream)?, SocketAddr(addr)))
+        Ok((UnixStream::accepted(stream)?, SocketAddr(addr)))
     }
 
     /// Waits for a connection. Only the waker of the last call is woken.
@@ -141,7 +141,7 @@ impl UnixListener {
         let accept = || self.io.accept();
         let registration = self.io.registration();
         let (stream, addr) = ready!(registration.poll_io(cx, Direction::Read, accept))?;
-        Poll::Ready(Ok((UnixStream::connected(stream)?, SocketAddr(addr))))
+        Poll::Ready(Ok((UnixStream::accepted(stream)?, SocketAddr(addr))))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::pin::Pin;
@@ -12,6 +12,7 @@ use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, foreign_trai
 use blitz_io_driver::{Direction, PollEvented};
 use bytes::BufMut;
 
+use crate::descriptors::descriptors;
 use crate::{source, stream};
 
 /// Creates a pipe without a name.
@@ -217,9 +218,7 @@ impl Sender {
     /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
-        // SAFETY: this function owns the descriptor and gives up its ownership.
-        let pipe = unsafe { mio::unix::pipe::Sender::from_raw_fd(owned_fd.into_raw_fd()) };
-        Self::new(pipe)
+        Self::new(owned_fd.into())
     }
 
     /// Waits until the pipe is ready for any of `interest`.
@@ -308,24 +307,11 @@ impl Sender {
     ///
     /// Returns the system's errors.
     pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-        let pipe = self.io.into_inner()?;
-        // SAFETY: the pipe owned its descriptor, and has given up its ownership.
-        Ok(unsafe { OwnedFd::from_raw_fd(pipe.into_raw_fd()) })
+        Ok(self.io.into_inner()?.into())
     }
 }
 
-impl AsRawFd for Sender {
-    fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        self.io.as_raw_fd()
-    }
-}
-
-impl AsFd for Sender {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the pipe owns its descriptor and is borrowed for as long.
-        unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
-    }
-}
+descriptors!(Sender);
 
 /// The read end of a pipe.
 #[derive(Debug)]
@@ -397,9 +383,7 @@ impl Receiver {
     /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
-        // SAFETY: this function owns the descriptor and gives up its ownership.
-        let pipe = unsafe { mio::unix::pipe::Receiver::from_raw_fd(owned_fd.into_raw_fd()) };
-        Self::new(pipe)
+        Self::new(owned_fd.into())
     }
 
     /// Waits until the pipe is ready for any of `interest`.
@@ -500,24 +484,11 @@ impl Receiver {
     ///
     /// Returns the system's errors.
     pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-        let pipe = self.io.into_inner()?;
-        // SAFETY: the pipe owned its descriptor, and has given up its ownership.
-        Ok(unsafe { OwnedFd::from_raw_fd(pipe.into_raw_fd()) })
+        Ok(self.io.into_inner()?.into())
     }
 }
 
-impl AsRawFd for Receiver {
-    fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        self.io.as_raw_fd()
-    }
-}
-
-impl AsFd for Receiver {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the pipe owns its descriptor and is borrowed for as long.
-        unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
-    }
-}
+descriptors!(Receiver);
 
 impl AsyncRead for Receiver {
     #[inline]
@@ -526,8 +497,7 @@ impl AsyncRead for Receiver {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: a read of the system only writes to its buffer, and returns how much.
-        unsafe { self.io.poll_read(cx, buf) }
+        stream::poll_read(&self.io, cx, buf)
     }
 }
 

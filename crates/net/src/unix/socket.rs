@@ -117,7 +117,7 @@ impl UnixSocket {
             _ => {}
         }
         let stream = net::UnixStream::from(OwnedFd::from(self.inner));
-        UnixStream::connecting(mio::net::UnixStream::from_std(stream)).await
+        UnixStream::connected(mio::net::UnixStream::from_std(stream)).await
     }
 
     /// Converts the socket into one for datagrams.

@@ -9,6 +9,8 @@ use bytes::BufMut;
 
 use super::SocketAddr;
 use super::stream::UnixStream;
+use crate::halves::Connection;
+use crate::stream;
 
 impl UnixStream {
     /// Splits the stream into a read half and a write half, which borrow it.
@@ -192,7 +194,7 @@ impl AsyncRead for ReadHalf<'_> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.0.poll_read_shared(cx, buf)
+        stream::poll_read(&self.0.io, cx, buf)
     }
 }
 

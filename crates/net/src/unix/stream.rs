@@ -1,7 +1,6 @@
 //! A connection between Unix sockets.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::AsFd;
@@ -16,6 +15,7 @@ use bytes::BufMut;
 
 use super::{SocketAddr, UCred};
 use crate::descriptors::descriptors;
+use crate::halves::Connection;
 use crate::{source, stream};
 
 /// A connection between Unix sockets.
@@ -72,17 +72,14 @@ impl UnixStream {
     ///
     /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn connect_addr(socket_addr: &SocketAddr) -> io::Result<Self> {
-        Self::connecting(mio::net::UnixStream::connect_addr(&socket_addr.0)?).await
+        Self::connected(mio::net::UnixStream::connect_addr(&socket_addr.0)?).await
     }
 
     /// Waits until a connection attempt has ended.
-    pub(crate) async fn connecting(stream: mio::net::UnixStream) -> io::Result<Self> {
+    pub(crate) async fn connected(stream: mio::net::UnixStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
-        poll_fn(|cx| this.poll_write_ready(cx)).await?;
-        match this.io.take_error()? {
-            Some(error) => Err(error),
-            None => Ok(this),
-        }
+        stream::connected(&this.io, mio::net::UnixStream::take_error).await?;
+        Ok(this)
     }
 
     #[track_caller]
@@ -94,7 +91,7 @@ impl UnixStream {
     /// Creates a stream from an established connection. It is writable, and may already
     /// have received data.
     #[track_caller]
-    pub(crate) fn connected(stream: mio::net::UnixStream) -> io::Result<Self> {
+    pub(crate) fn accepted(stream: mio::net::UnixStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
         (this.io.registration()).suppose(bits::READABLE | bits::WRITABLE);
         Ok(this)
@@ -398,24 +395,11 @@ impl UnixStream {
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }
+}
 
-    /// Reads with shared access: at most one reader and one writer poll.
-    #[inline]
-    pub(crate) fn poll_read_shared(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        // SAFETY: a read of the system only writes to its buffer, and returns how much.
-        unsafe { self.io.poll_read(cx, buf) }
-    }
-
-    /// A connection that the peer has already closed needs no shutdown.
-    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
-        match self.io.shutdown(Shutdown::Write) {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            result => result,
-        }
+impl Connection for UnixStream {
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.io.shutdown(how)
     }
 }
 
@@ -447,7 +431,7 @@ impl AsyncRead for UnixStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.poll_read_shared(cx, buf)
+        stream::poll_read(&self.io, cx, buf)
     }
 }
 

@@ -8,7 +8,43 @@ use std::task::{Context, Poll};
 
 use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, foreign_traits};
 use blitz_io_driver::PollEvented;
+use mio::event::Source;
 use mio::unix::pipe;
+
+/// An end of a pipe.
+trait End: Source + Into<OwnedFd> {
+    const INTEREST: Interest;
+
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()>;
+}
+
+impl End for pipe::Sender {
+    const INTEREST: Interest = Interest::WRITABLE;
+
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.set_nonblocking(nonblocking)
+    }
+}
+
+impl End for pipe::Receiver {
+    const INTEREST: Interest = Interest::READABLE;
+
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.set_nonblocking(nonblocking)
+    }
+}
+
+#[track_caller]
+fn register<E: End>(end: E) -> io::Result<PollEvented<E>> {
+    end.set_nonblocking(true)?;
+    PollEvented::with_interest(end, E::INTEREST)
+}
+
+fn blocking<E: End>(pipe: PollEvented<E>) -> io::Result<OwnedFd> {
+    let end = pipe.into_inner()?;
+    end.set_nonblocking(false)?;
+    Ok(end.into())
+}
 
 /// The pipe to the standard input of a child. Dropping it ends the input.
 #[derive(Debug)]
@@ -28,9 +64,7 @@ impl ChildStdin {
     /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(inner: std::process::ChildStdin) -> io::Result<Self> {
-        let pipe = pipe::Sender::from(inner);
-        pipe.set_nonblocking(true)?;
-        PollEvented::with_interest(pipe, Interest::WRITABLE).map(|pipe| Self { pipe })
+        register(pipe::Sender::from(inner)).map(|pipe| Self { pipe })
     }
 
     /// Returns the descriptor, on which operations block again.
@@ -39,9 +73,7 @@ impl ChildStdin {
     ///
     /// Returns the system's errors.
     pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
-        let pipe = self.pipe.into_inner()?;
-        pipe.set_nonblocking(false)?;
-        Ok(pipe.into())
+        blocking(self.pipe)
     }
 }
 
@@ -84,9 +116,7 @@ impl ChildStdout {
     /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(inner: std::process::ChildStdout) -> io::Result<Self> {
-        let pipe = pipe::Receiver::from(inner);
-        pipe.set_nonblocking(true)?;
-        PollEvented::with_interest(pipe, Interest::READABLE).map(|pipe| Self { pipe })
+        register(pipe::Receiver::from(inner)).map(|pipe| Self { pipe })
     }
 
     /// Returns the descriptor, on which operations block again.
@@ -95,9 +125,7 @@ impl ChildStdout {
     ///
     /// Returns the system's errors.
     pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
-        let pipe = self.pipe.into_inner()?;
-        pipe.set_nonblocking(false)?;
-        Ok(pipe.into())
+        blocking(self.pipe)
     }
 }
 
@@ -140,9 +168,7 @@ impl ChildStderr {
     /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(inner: std::process::ChildStderr) -> io::Result<Self> {
-        let pipe = pipe::Receiver::from(inner);
-        pipe.set_nonblocking(true)?;
-        PollEvented::with_interest(pipe, Interest::READABLE).map(|pipe| Self { pipe })
+        register(pipe::Receiver::from(inner)).map(|pipe| Self { pipe })
     }
 
     /// Returns the descriptor, on which operations block again.
@@ -151,9 +177,7 @@ impl ChildStderr {
     ///
     /// Returns the system's errors.
     pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
-        let pipe = self.pipe.into_inner()?;
-        pipe.set_nonblocking(false)?;
-        Ok(pipe.into())
+        blocking(self.pipe)
     }
 }
 
@@ -191,6 +215,7 @@ impl AsyncRead for ChildStdout {
 }
 
 foreign_traits!([] ChildStdout: read);
+
 impl AsyncRead for ChildStderr {
     fn poll_read(
         self: Pin<&mut Self>,

@@ -27,10 +27,7 @@ pub struct NamedPipeServer {
 impl NamedPipeServer {
     #[track_caller]
     pub(super) fn new(handle: OwnedHandle) -> io::Result<Self> {
-        // SAFETY: it is the handle of a pipe, or the caller of `from_raw_handle`
-        // has promised so, and its ownership is passed on.
-        let pipe = unsafe { NamedPipe::from_raw_handle(handle.into_raw_handle()) };
-        PollEvented::new(pipe).map(|io| Self { io })
+        register(handle).map(|io| Self { io })
     }
 
     /// Creates an end from a handle.
@@ -234,8 +231,7 @@ impl AsyncRead for NamedPipeServer {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: mio's pipe only writes to the buffer, and returns how much.
-        unsafe { self.io.poll_read(cx, buf) }
+        stream::poll_read(&self.io, cx, buf)
     }
 }
 
@@ -319,10 +315,7 @@ pub struct NamedPipeClient {
 impl NamedPipeClient {
     #[track_caller]
     pub(super) fn new(handle: OwnedHandle) -> io::Result<Self> {
-        // SAFETY: it is the handle of a pipe, or the caller of `from_raw_handle`
-        // has promised so, and its ownership is passed on.
-        let pipe = unsafe { NamedPipe::from_raw_handle(handle.into_raw_handle()) };
-        PollEvented::new(pipe).map(|io| Self { io })
+        register(handle).map(|io| Self { io })
     }
 
     /// Creates an end from a handle.
@@ -526,8 +519,7 @@ impl AsyncRead for NamedPipeClient {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: mio's pipe only writes to the buffer, and returns how much.
-        unsafe { self.io.poll_read(cx, buf) }
+        stream::poll_read(&self.io, cx, buf)
     }
 }
 
@@ -566,3 +558,11 @@ impl AsyncWrite for NamedPipeClient {
 }
 
 foreign_traits!([] NamedPipeClient: write);
+
+/// Registers the handle of a pipe.
+#[track_caller]
+fn register(handle: OwnedHandle) -> io::Result<PollEvented<NamedPipe>> {
+    // SAFETY: it is the handle of a pipe, or the caller of `from_raw_handle`
+    // has promised so, and its ownership is passed on.
+    PollEvented::new(unsafe { NamedPipe::from_raw_handle(handle.into_raw_handle()) })
+}

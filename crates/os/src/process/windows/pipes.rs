@@ -32,32 +32,20 @@ impl Write for Shared {
     }
 }
 
-/// The pipe to the standard input of a child. Dropping it ends the input.
 #[derive(Debug)]
-pub struct ChildStdin {
+struct Pipe {
     file: Shared,
     io: Blocking<Shared>,
 }
 
-impl ChildStdin {
-    /// Creates a pipe from that of the standard library.
-    ///
-    /// # Errors
-    ///
-    /// Returns no error on this system.
-    pub fn from_std(inner: std::process::ChildStdin) -> io::Result<Self> {
-        let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
+impl Pipe {
+    fn new(handle: OwnedHandle) -> Self {
+        let file = Shared(Arc::new(handle.into()));
         let io = Blocking::new(file.clone());
-        Ok(Self { file, io })
+        Self { file, io }
     }
 
-    /// Returns the handle, or another handle for the same pipe if an operation is
-    /// under way.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
+    fn into_owned_handle(self) -> io::Result<OwnedHandle> {
         let Self { file, io } = self;
         drop(io);
         match Arc::try_unwrap(file.0) {
@@ -67,15 +55,43 @@ impl ChildStdin {
     }
 }
 
+/// The pipe to the standard input of a child. Dropping it ends the input.
+#[derive(Debug)]
+pub struct ChildStdin {
+    pipe: Pipe,
+}
+
+impl ChildStdin {
+    /// Creates a pipe from that of the standard library.
+    ///
+    /// # Errors
+    ///
+    /// Returns no error on this system.
+    pub fn from_std(inner: std::process::ChildStdin) -> io::Result<Self> {
+        let pipe = Pipe::new(inner.into());
+        Ok(Self { pipe })
+    }
+
+    /// Returns the handle, or another handle for the same pipe if an operation is
+    /// under way.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
+        self.pipe.into_owned_handle()
+    }
+}
+
 impl AsRawHandle for ChildStdin {
     fn as_raw_handle(&self) -> RawHandle {
-        self.file.0.as_raw_handle()
+        self.pipe.file.0.as_raw_handle()
     }
 }
 
 impl AsHandle for ChildStdin {
     fn as_handle(&self) -> BorrowedHandle<'_> {
-        self.file.0.as_handle()
+        self.pipe.file.0.as_handle()
     }
 }
 
@@ -91,8 +107,7 @@ impl TryFrom<ChildStdin> for Stdio {
 /// The pipe from the standard output of a child.
 #[derive(Debug)]
 pub struct ChildStdout {
-    file: Shared,
-    io: Blocking<Shared>,
+    pipe: Pipe,
 }
 
 impl ChildStdout {
@@ -102,9 +117,8 @@ impl ChildStdout {
     ///
     /// Returns no error on this system.
     pub fn from_std(inner: std::process::ChildStdout) -> io::Result<Self> {
-        let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
-        let io = Blocking::new(file.clone());
-        Ok(Self { file, io })
+        let pipe = Pipe::new(inner.into());
+        Ok(Self { pipe })
     }
 
     /// Returns the handle, or another handle for the same pipe if an operation is
@@ -114,24 +128,19 @@ impl ChildStdout {
     ///
     /// Returns the system's errors.
     pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
-        let Self { file, io } = self;
-        drop(io);
-        match Arc::try_unwrap(file.0) {
-            Ok(file) => Ok(file.into()),
-            Err(file) => file.try_clone().map(OwnedHandle::from),
-        }
+        self.pipe.into_owned_handle()
     }
 }
 
 impl AsRawHandle for ChildStdout {
     fn as_raw_handle(&self) -> RawHandle {
-        self.file.0.as_raw_handle()
+        self.pipe.file.0.as_raw_handle()
     }
 }
 
 impl AsHandle for ChildStdout {
     fn as_handle(&self) -> BorrowedHandle<'_> {
-        self.file.0.as_handle()
+        self.pipe.file.0.as_handle()
     }
 }
 
@@ -147,8 +156,7 @@ impl TryFrom<ChildStdout> for Stdio {
 /// The pipe from the standard error of a child.
 #[derive(Debug)]
 pub struct ChildStderr {
-    file: Shared,
-    io: Blocking<Shared>,
+    pipe: Pipe,
 }
 
 impl ChildStderr {
@@ -158,9 +166,8 @@ impl ChildStderr {
     ///
     /// Returns no error on this system.
     pub fn from_std(inner: std::process::ChildStderr) -> io::Result<Self> {
-        let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
-        let io = Blocking::new(file.clone());
-        Ok(Self { file, io })
+        let pipe = Pipe::new(inner.into());
+        Ok(Self { pipe })
     }
 
     /// Returns the handle, or another handle for the same pipe if an operation is
@@ -170,24 +177,19 @@ impl ChildStderr {
     ///
     /// Returns the system's errors.
     pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
-        let Self { file, io } = self;
-        drop(io);
-        match Arc::try_unwrap(file.0) {
-            Ok(file) => Ok(file.into()),
-            Err(file) => file.try_clone().map(OwnedHandle::from),
-        }
+        self.pipe.into_owned_handle()
     }
 }
 
 impl AsRawHandle for ChildStderr {
     fn as_raw_handle(&self) -> RawHandle {
-        self.file.0.as_raw_handle()
+        self.pipe.file.0.as_raw_handle()
     }
 }
 
 impl AsHandle for ChildStderr {
     fn as_handle(&self) -> BorrowedHandle<'_> {
-        self.file.0.as_handle()
+        self.pipe.file.0.as_handle()
     }
 }
 
@@ -206,18 +208,19 @@ impl AsyncRead for ChildStdout {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buf)
+        Pin::new(&mut self.pipe.io).poll_read(cx, buf)
     }
 }
 
 foreign_traits!([] ChildStdout: read);
+
 impl AsyncRead for ChildStderr {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buf)
+        Pin::new(&mut self.pipe.io).poll_read(cx, buf)
     }
 }
 
@@ -229,16 +232,16 @@ impl AsyncWrite for ChildStdin {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
+        Pin::new(&mut self.pipe.io).poll_write(cx, buf)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        Pin::new(&mut self.pipe.io).poll_flush(cx)
     }
 
     // Only a drop closes the pipe.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        Pin::new(&mut self.pipe.io).poll_shutdown(cx)
     }
 }
 
