@@ -175,25 +175,22 @@ pub extern "C" fn blitz_futex_wake(
         if word.is_null() || !word.is_aligned() {
             return Err(BLITZ_EINVAL);
         }
-        let scope = self::scope(scope)?;
-        let threads = scope
-            .wake_n(word.cast::<AtomicU32>(), n)
-            .map_err(unsupported)?;
-        let fibers = match scope {
-            Scope::Private if threads < n => fibers_on_words::wake(word, n - threads),
-            _ => 0,
-        };
-        put_if_wanted(woken, threads + fibers);
+        put_if_wanted(woken, wake(word, n, self::scope(scope)?)?);
         Ok(())
     })
 }
 
-/// Wakes all threads and fibers of this process that sleep on a word. Its memory may have been freed.
-#[cold]
-pub(crate) fn wake_all(word: *const u32) {
-    // Every system has a futex for one process.
-    let _woken = Scope::Private.wake_n(word.cast::<AtomicU32>(), usize::MAX);
-    fibers_on_words::wake(word, usize::MAX);
+/// Wakes up to `n` threads and fibers that sleep on a word, which may be gone. Returns how many.
+#[inline]
+pub(crate) fn wake(word: *const u32, n: usize, scope: Scope) -> Outcome<usize> {
+    let threads = scope
+        .wake_n(word.cast::<AtomicU32>(), n)
+        .map_err(unsupported)?;
+    let fibers = match scope {
+        Scope::Private if threads < n => fibers_on_words::wake(word, n - threads),
+        _ => 0,
+    };
+    Ok(threads + fibers)
 }
 
 /// Wakes one thread or fiber that sleeps on the word: `blitz_futex_wake` with 1.

@@ -28,7 +28,7 @@ use blitz_io::futex::Scope;
 use crate::args::check;
 use crate::error::{BLITZ_EINVAL, Outcome, entry};
 use crate::fiber;
-use crate::futex::{wait_on, wake_all};
+use crate::futex::{wait_on, wake};
 use crate::wait::Limit;
 
 /// Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
@@ -76,7 +76,8 @@ pub extern "C" fn blitz_once_call(
         function(argument);
         let address = word.as_ptr();
         if word.swap(DONE, Ordering::Release) == AWAITED {
-            wake_all(address);
+            // Every system has a futex for one process.
+            let _woken = wake(address, usize::MAX, Scope::Private);
         }
         Ok(())
     })

@@ -237,7 +237,7 @@ impl Drop for Leave<'_> {
 }
 
 /// Gives the fiber that runs on this thread to `with`, if there is one.
-#[cfg(unix)]
+#[inline]
 pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
     // SAFETY: a fiber in the chain has not ended, and its stack stays where it is. The
     // reference does not leave the call, which is further down that stack, or in a signal handler
@@ -310,8 +310,7 @@ pub fn is_fiber() -> bool {
 #[inline]
 #[must_use]
 pub fn local() -> *const () {
-    // SAFETY: a fiber in the chain has not ended, and this call is on its stack, or above.
-    unsafe { CURRENT.get().as_ref() }.map_or(ptr::null(), |running| running.local.get())
+    with_current(|running| running.map_or(ptr::null(), |running| running.local.get()))
 }
 
 /// Stores a pointer in the calling fiber. Does nothing outside of fibers.
@@ -324,10 +323,11 @@ pub fn local() -> *const () {
 #[doc(hidden)]
 #[inline]
 pub unsafe fn set_local(local: *const ()) {
-    // SAFETY: a fiber in the chain has not ended, and this call is on its stack, or above.
-    if let Some(running) = unsafe { CURRENT.get().as_ref() } {
-        running.local.set(local);
-    }
+    with_current(|running| {
+        if let Some(running) = running {
+            running.local.set(local);
+        }
+    });
 }
 
 /// Lets other tasks, or other threads, run.

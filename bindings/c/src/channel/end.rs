@@ -105,11 +105,11 @@ macro_rules! handle {
             pub(super) fn hold<E: $end + 'static>(size: usize, end: E) -> NonNull<Self> {
                 let held = Box::<Held<Self, E>>::new_uninit();
                 let held = NonNull::from(Box::leak(held)).cast::<Held<Self, E>>();
-                // SAFETY: the memory is ours, and large enough.
+                // SAFETY: the memory is ours, and large enough. `free_held` frees the end with it.
                 unsafe {
-                    (&raw mut (*held.as_ptr()).end).write(end);
-                    let end = &raw mut (*held.as_ptr()).end;
-                    Self::begin(held.cast(), size, end, free_held::<Self, E>);
+                    let to = &raw mut (*held.as_ptr()).end;
+                    to.write(end);
+                    Self::begin(held.cast(), size, to, free_held::<Self, E>);
                 }
                 held.cast()
             }
@@ -137,14 +137,12 @@ macro_rules! handle {
                 unsafe { self.end.as_ref() }
             }
 
-            /// Ends an end, and frees its handle.
-            ///
-            /// # Safety
-            ///
-            /// The handle is not used again.
-            pub(super) unsafe fn free(handle: NonNull<Self>) {
-                // SAFETY: by this function's contract, and that of `begin`.
-                unsafe { (handle.as_ref().free)(handle) };
+            /// Ends an end, and frees its handle. Does nothing for NULL.
+            pub(super) fn free(handle: *mut Self) {
+                if let Some(handle) = NonNull::new(handle) {
+                    // SAFETY: rules 1 and 4, and the contract of `begin`.
+                    unsafe { (handle.as_ref().free)(handle) };
+                }
             }
         }
     };

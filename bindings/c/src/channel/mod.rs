@@ -349,22 +349,12 @@ pub extern "C" fn blitz_receiver_len(receiver: *mut blitz_receiver) -> usize {
 /// Frees a sender. NULL is fine. No other call may use it, now or later. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_sender_free(sender: *mut blitz_sender) {
-    entry_or((), || {
-        if let Some(sender) = NonNull::new(sender) {
-            // SAFETY: rules 1 and 4.
-            unsafe { blitz_sender::free(sender) };
-        }
-    });
+    entry_or((), || blitz_sender::free(sender));
 }
 
 /// Frees a receiver. NULL is fine. No other call may use it, now or later. Does not wait. Elements
 /// that were not received are dropped with the last receiver.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_receiver_free(receiver: *mut blitz_receiver) {
-    entry_or((), || {
-        if let Some(receiver) = NonNull::new(receiver) {
-            // SAFETY: rules 1 and 4.
-            unsafe { blitz_receiver::free(receiver) };
-        }
-    });
+    entry_or((), || blitz_receiver::free(receiver));
 }

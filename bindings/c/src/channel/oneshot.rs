@@ -27,18 +27,25 @@ struct Pair<T: Element> {
 
 pub(super) fn channel<T: Element>(size: usize) -> Ends {
     let pair = Box::leak(Box::<Pair<T>>::new_uninit()).as_mut_ptr();
-    // SAFETY: the memory is ours. Each field is written before it is used, and stays in its place
-    // until `free_half` has been called for both handles. The ends, which borrow the slot, are
-    // dropped before that.
+    // SAFETY: the memory is ours, and nothing reads a field before it is written.
     unsafe {
         (&raw mut (*pair).is_one_freed).write(AtomicBool::new(false));
         (&raw mut (*pair).slot).write(Slot::new());
-        let slot: &'static mut Slot<T> = &mut (*pair).slot;
-        let (sender, receiver) = slot.channel();
+    }
+    // SAFETY: the slot was written, and nothing else uses it. It stays in its place until
+    // `free_half` has been called for both handles, and the ends, which borrow it, are dropped before.
+    let slot: &'static mut Slot<T> = unsafe { &mut (*pair).slot };
+    let (sender, receiver) = slot.channel();
+    // SAFETY: the fields are in the memory, which is ours. A `ManuallyDrop` has the layout of its value.
+    let (sends, receives) = unsafe {
         let sends = (&raw mut (*pair).sends).cast::<Sender<T>>();
         let receives = (&raw mut (*pair).receives).cast::<Receiver<T>>();
         sends.write(Sender(Exclusive::new(Some(sender))));
         receives.write(Receiver(Exclusive::new(Some(receiver))));
+        (sends, receives)
+    };
+    // SAFETY: fields of an allocation are not at NULL. Each end lives until its `free_…` is called.
+    unsafe {
         let sender = NonNull::new_unchecked(&raw mut (*pair).sender);
         let receiver = NonNull::new_unchecked(&raw mut (*pair).receiver);
         blitz_sender::begin(sender, size, sends, free_sender::<T>);
@@ -51,11 +58,10 @@ pub(super) fn channel<T: Element>(size: usize) -> Ends {
 ///
 /// The handle comes from `channel` with the same type, and is not used again.
 unsafe fn free_sender<T: Element>(handle: NonNull<blitz_sender>) {
-    // SAFETY: the handle is a field of the pair.
+    // SAFETY: the handle is a field of the pair, and points into its allocation.
+    let pair = unsafe { handle.byte_sub(offset_of!(Pair<T>, sender)) }.cast::<Pair<T>>();
+    // SAFETY: only this call, which is the only one for the handle, drops the end and frees its half.
     unsafe {
-        let pair = handle
-            .byte_sub(offset_of!(Pair<T>, sender))
-            .cast::<Pair<T>>();
         ManuallyDrop::drop(&mut (*pair.as_ptr()).sends);
         free_half::<T>(pair);
     }
@@ -65,11 +71,10 @@ unsafe fn free_sender<T: Element>(handle: NonNull<blitz_sender>) {
 ///
 /// The handle comes from `channel` with the same type, and is not used again.
 unsafe fn free_receiver<T: Element>(handle: NonNull<blitz_receiver>) {
-    // SAFETY: the handle is a field of the pair.
+    // SAFETY: the handle is a field of the pair, and points into its allocation.
+    let pair = unsafe { handle.byte_sub(offset_of!(Pair<T>, receiver)) }.cast::<Pair<T>>();
+    // SAFETY: only this call, which is the only one for the handle, drops the end and frees its half.
     unsafe {
-        let pair = handle
-            .byte_sub(offset_of!(Pair<T>, receiver))
-            .cast::<Pair<T>>();
         ManuallyDrop::drop(&mut (*pair.as_ptr()).receives);
         free_half::<T>(pair);
     }

@@ -319,11 +319,7 @@ pub extern "C" fn blitz_stream_write(
     len: usize,
     count: *mut usize,
 ) -> c_int {
-    entry(|| {
-        check(count)?;
-        let from = bytes(buffer.cast(), len)?;
-        put(count, arg(stream)?.write(from, || Limit::Never)?)
-    })
+    blitz_stream_write_until(stream, buffer, len, BLITZ_NEVER, count)
 }
 
 /// Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
