@@ -15,7 +15,6 @@ use miniz_oxide::inflate::core::inflate_flags::{
 };
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 use std::io::{self, BufRead, Cursor, ErrorKind, Read};
-use std::ops::Range;
 
 /// How much content a block can refer to.
 const WINDOW: usize = 32 << 10;
@@ -90,11 +89,11 @@ pub struct Inflater {
 }
 
 /// The outcome of a step.
-pub struct Step {
+pub struct Step<'a> {
     /// How many bytes of the input it took.
     pub consumed: usize,
-    /// Where the content is: see [`Inflater::content`].
-    pub produced: Range<usize>,
+    /// The content that it produced.
+    pub content: &'a [u8],
     pub state: After,
 }
 
@@ -126,7 +125,7 @@ impl Inflater {
     /// # Errors
     ///
     /// Fails if the input is not compressed data.
-    pub fn step(&mut self, input: &[u8]) -> io::Result<Step> {
+    pub fn step(&mut self, input: &[u8]) -> io::Result<Step<'_>> {
         let flags = TINFL_FLAG_HAS_MORE_INPUT | TINFL_FLAG_STOP_ON_BLOCK_BOUNDARY;
         let (status, consumed, produced) =
             decompress(&mut self.state, input, &mut self.ring, self.at, flags);
@@ -136,20 +135,16 @@ impl Inflater {
             TINFLStatus::NeedsMoreInput | TINFLStatus::HasMoreOutput => After::Within,
             _ => return Err(invalid("a member's content is not compressed data")),
         };
-        let produced = self.at..self.at + produced;
-        self.checksum.update(&self.ring[produced.clone()]);
-        self.content += produced.len() as u64;
-        self.at = produced.end % RING;
+        let end = self.at + produced;
+        let content = &self.ring[self.at..end];
+        self.checksum.update(content);
+        self.content += produced as u64;
+        self.at = end % RING;
         Ok(Step {
             consumed,
-            produced,
+            content,
             state,
         })
-    }
-
-    /// Returns content of the last step.
-    pub fn content(&self, produced: Range<usize>) -> &[u8] {
-        &self.ring[produced]
     }
 
     /// Returns the number of bytes of content so far.
@@ -400,7 +395,7 @@ mod tests {
             let end = (at + 1000).min(member.len());
             let step = inflater.step(&member[at..end]).unwrap();
             at += step.consumed;
-            found.extend_from_slice(inflater.content(step.produced));
+            found.extend_from_slice(step.content);
             match step.state {
                 After::Boundary => points.push(inflater.point(at as u64).unwrap()),
                 After::End => break,

@@ -106,8 +106,6 @@ struct Finder {
     points: Vec<MemberPoint>,
     /// How much content lies between two points.
     distance: u64,
-    /// How much content there was since the last point.
-    since: u64,
 }
 
 impl Finder {
@@ -129,7 +127,6 @@ impl Finder {
             start: (0, 0),
             points: vec![],
             distance: POINT_DISTANCE,
-            since: 0,
         }
     }
 
@@ -168,15 +165,7 @@ impl Finder {
         if bytes.fill_buf()?.starts_with(&input::GZIP) {
             self.members(&mut bytes)?;
         } else {
-            let mut at = 0;
-            self.content(&mut bytes, |read| {
-                at += read;
-                (0, at - read)
-            })?;
-            // Nothing needs to be skipped in plain content.
-            for cut in &mut self.cuts {
-                cut.offset = std::mem::take(&mut cut.skip);
-            }
+            self.plain(&mut bytes)?;
         }
         self.end();
         Ok(())
@@ -200,7 +189,6 @@ impl Finder {
                 header.read_exact(&mut [0])?;
                 return Err(ErrorKind::InvalidData.into());
             }
-            self.since = 0;
             self.member(bytes, offset)?;
         }
         Ok(())
@@ -209,19 +197,20 @@ impl Finder {
     /// Reads the data of a member, and what follows it.
     fn member(&mut self, bytes: &mut Counted, offset: u64) -> io::Result<()> {
         let mut inflater = Inflater::new();
+        let mut last_point = 0;
         while !self.is_done() {
             let before = inflater.len();
             let input = bytes.fill_buf()?;
             let at_end = input.is_empty();
             let step = inflater.step(input)?;
+            let state = step.state;
             bytes.consume(step.consumed);
-            self.since += step.produced.len() as u64;
-            self.chunk(inflater.content(step.produced), (offset, before));
-            match step.state {
+            self.chunk(step.content, (offset, before));
+            match state {
                 After::End => return inflater.trailer(bytes),
-                After::Boundary if self.since >= self.distance => {
-                    let point = inflater.point(bytes.consumed);
-                    self.keep_point(offset, point);
+                After::Boundary if inflater.len() - last_point >= self.distance => {
+                    last_point = inflater.len();
+                    self.keep_point(offset, inflater.point(bytes.consumed));
                 }
                 _ if at_end && inflater.len() == before => {
                     return Err(ErrorKind::UnexpectedEof.into());
@@ -233,7 +222,6 @@ impl Finder {
     }
 
     fn keep_point(&mut self, member: u64, point: Option<Point>) {
-        self.since = 0;
         self.points
             .extend(point.map(|point| MemberPoint { member, point }));
         if self.points.len() > MOST_POINTS {
@@ -246,21 +234,21 @@ impl Finder {
         }
     }
 
-    /// Reads one piece of content to its end. `place` returns the position of a chunk, given its
-    /// length.
-    fn content(
-        &mut self,
-        content: &mut impl Read,
-        mut place: impl FnMut(u64) -> (u64, u64),
-    ) -> io::Result<()> {
+    /// Reads plain content.
+    fn plain(&mut self, bytes: &mut Counted) -> io::Result<()> {
         let mut chunk = vec![0; CHUNK];
         while !self.is_done() {
-            match content.read(&mut chunk) {
-                Ok(0) => return Ok(()),
-                Ok(read) => self.chunk(&chunk[..read], place(read as u64)),
+            let before = bytes.consumed;
+            match bytes.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(read) => self.chunk(&chunk[..read], (0, before)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
+        }
+        // Nothing needs to be skipped.
+        for cut in &mut self.cuts {
+            cut.offset = std::mem::take(&mut cut.skip);
         }
         Ok(())
     }

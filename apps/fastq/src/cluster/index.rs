@@ -1,12 +1,12 @@
 //! The file beside a plan with points in gzip members, so that a shard need not inflate a member from
 //! its beginning. Without the file it does.
 
-use super::part;
+use super::{part, remove};
 use crate::failure::Failure;
 use crate::file_names::path;
 use crate::inflate::Point;
 use crate::output::Output;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 /// Points, each of the same length.
@@ -24,7 +24,7 @@ impl Index {
     pub fn write(&self, plan: &str) -> Result<(), Failure> {
         if self.0.is_empty() {
             // One of an earlier plan would be of other files.
-            return Self::remove(plan);
+            return remove(&Self::name(plan));
         }
         let mut output = Output::create(&Self::name(plan))?;
         output.write(&self.0)?;
@@ -57,18 +57,8 @@ impl Index {
         }
     }
 
-    fn name(plan: &str) -> String {
+    /// Returns the name of the file.
+    pub fn name(plan: &str) -> String {
         part(plan, 0) + ".index"
-    }
-
-    /// Removes the file.
-    pub fn remove(plan: &str) -> Result<(), Failure> {
-        let name = Self::name(plan);
-        match fs::remove_file(path(&name)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Failure::file(&name, "remove it", &error))
-            }
-            _ => Ok(()),
-        }
     }
 }

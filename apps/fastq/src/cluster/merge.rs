@@ -1,10 +1,10 @@
 //! The third step: the files and reports of the whole run.
 
-use super::Own;
 use super::index::Index;
 use super::plan::{Bitmap, Plan};
 use super::run::name_parts;
 use super::state::State;
+use super::{Own, remove};
 use crate::collect::Collector;
 use crate::counts::Counts;
 use crate::duplicates::{Places, Seen};
@@ -15,8 +15,6 @@ use crate::output::{Output, Outputs};
 use crate::report::Report;
 use crate::run::finish;
 use blitz_io::pipeline;
-use std::fs;
-use std::io::ErrorKind;
 
 /// Merges all shards.
 pub fn merge(own: &Own) -> Result<(), Failure> {
@@ -64,8 +62,8 @@ pub fn merge(own: &Own) -> Result<(), Failure> {
             remove(&state(shard))?;
             Outputs::names(&part_of(&options, shard)).try_for_each(|name| remove(&name))?;
         }
-        Bitmap::remove(own.plan())?;
-        Index::remove(own.plan())?;
+        remove(&Bitmap::name(own.plan()))?;
+        remove(&Index::name(own.plan()))?;
     }
     Ok(())
 }
@@ -75,13 +73,4 @@ fn part_of(options: &Options, shard: usize) -> Options {
     let mut part = options.clone();
     name_parts(&mut part, shard);
     part
-}
-
-fn remove(name: &str) -> Result<(), Failure> {
-    match fs::remove_file(path(name)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(Failure::file(name, "remove it", &error))
-        }
-        _ => Ok(()),
-    }
 }

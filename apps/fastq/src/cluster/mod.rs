@@ -20,8 +20,10 @@ pub use cuts::Cut;
 pub use plan::Bitmap;
 
 use crate::failure::Failure;
-use crate::file_names::with_prefix;
+use crate::file_names::{path, with_prefix};
 use std::collections::HashMap;
+use std::fs;
+use std::io::ErrorKind;
 
 /// What `--help` says of each step.
 const USAGE: &str = "\
@@ -139,4 +141,14 @@ fn part(name: &str, shard: usize) -> String {
         return String::new();
     }
     with_prefix(name, &format!("shard-{shard:04}"))
+}
+
+/// Removes a file, if it exists.
+fn remove(name: &str) -> Result<(), Failure> {
+    match fs::remove_file(path(name)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Failure::file(name, "remove it", &error))
+        }
+        _ => Ok(()),
+    }
 }

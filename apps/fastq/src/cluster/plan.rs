@@ -15,7 +15,6 @@ use crate::source::{self, BATCH, Source};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Increased when the form of plans and states changes.
@@ -351,7 +350,8 @@ impl Bitmap {
         output.finish()
     }
 
-    fn name(plan: &str) -> String {
+    /// Returns the name of the file.
+    pub fn name(plan: &str) -> String {
         part(plan, 0) + ".duplicates"
     }
 
@@ -377,16 +377,5 @@ impl Bitmap {
         let known = byte.is_some_and(|byte| byte >> (self.next % 8) & 1 != 0);
         self.next += 1;
         known
-    }
-
-    /// Removes the file.
-    pub fn remove(plan: &str) -> Result<(), Failure> {
-        let name = Self::name(plan);
-        match fs::remove_file(path(&name)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Failure::file(&name, "remove it", &error))
-            }
-            _ => Ok(()),
-        }
     }
 }
