@@ -67,7 +67,6 @@ mod pipeline;
 mod progress;
 mod run;
 mod scheduler;
-mod sleeper;
 mod stages;
 mod state;
 mod task_worker;

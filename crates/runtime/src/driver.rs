@@ -1,42 +1,24 @@
 //! The parkers of idle workers.
 //!
 //! The only thread of a current-thread runtime parks in a [`Driver`]: that of
-//! `blitz_io_driver` with I/O, and a word to sleep on without. The workers of a multi-thread
-//! runtime wait together in [`Drivers`], or each on a [`Word`] of its own: see `idle.rs`.
-//!
-//! # States of the word
-//!
-//! [`EMPTY`], [`PARKED`] (its thread sleeps, or is about to) and [`NOTIFIED`] (it was
-//! unparked).
-//!
-//! * *Park* of a notified word resets it to empty and returns. Otherwise it sets the word
-//!   from empty to parked, sleeps until the word changes, and resets it to empty.
-//! * *Unpark* sets the word to notified, and wakes the thread if it was parked.
-//!
-//! The thread sleeps on this word, so no wake-up falls between its check and its sleep.
-//! Each step is a read-modify-write of one word, so the writes before an unpark are
-//! visible to the park that it ends.
+//! `blitz_io_driver` with I/O, and a [`Parker`] without. The workers of a multi-thread
+//! runtime wait together in [`Drivers`], or each in a [`Parker`] of its own: see `idle.rs`.
 
 #[cfg(not(loom))]
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 #[cfg(all(feature = "io", not(loom)))]
 use std::{cell::Cell, sync::Arc};
 
+use blitz_io_core::Parker;
 #[cfg(all(feature = "io", not(loom)))]
 use blitz_io_driver::Wakers;
-use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_one};
-
-const EMPTY: u32 = 0;
-const PARKED: u32 = 1;
-const NOTIFIED: u32 = 2;
 
 /// A driver in which at most one thread parks; any thread may unpark it.
 #[derive(Debug)]
 pub enum Driver {
     /// Without I/O.
-    Word(Word),
+    Parker(Parker),
     /// With I/O.
     #[cfg(all(feature = "io", not(loom)))]
     Io(Arc<blitz_io_driver::Driver>),
@@ -51,7 +33,7 @@ impl Default for Driver {
 impl Driver {
     /// A driver that has not been unparked yet, without I/O.
     pub fn new() -> Self {
-        Self::Word(Word::new())
+        Self::Parker(Parker::new())
     }
 
     /// The driver of a current-thread runtime.
@@ -69,7 +51,7 @@ impl Driver {
     /// an event has woken a task. Returns whether it was unparked.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
         match self {
-            Self::Word(word) => word.park(deadline),
+            Self::Parker(parker) => parker.park(deadline),
             #[cfg(all(feature = "io", not(loom)))]
             Self::Io(driver) => waking(|wakers| driver.park(deadline, wakers)),
         }
@@ -79,7 +61,7 @@ impl Driver {
     #[inline]
     pub fn poll(&self) {
         match self {
-            Self::Word(_) => {}
+            Self::Parker(_) => {}
             #[cfg(all(feature = "io", not(loom)))]
             Self::Io(driver) => {
                 if driver.has_sources() {
@@ -93,7 +75,7 @@ impl Driver {
     #[inline]
     pub fn has_sources(&self) -> bool {
         match self {
-            Self::Word(_) => false,
+            Self::Parker(_) => false,
             #[cfg(all(feature = "io", not(loom)))]
             Self::Io(driver) => driver.has_sources(),
         }
@@ -102,7 +84,7 @@ impl Driver {
     /// Ends the park of its thread, or the next one if it is not parked.
     pub fn unpark(&self) {
         match self {
-            Self::Word(word) => word.unpark(),
+            Self::Parker(parker) => parker.unpark(),
             #[cfg(all(feature = "io", not(loom)))]
             Self::Io(driver) => driver.unpark(),
         }
@@ -122,35 +104,6 @@ fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
     wakers.wake_all();
     _ = WAKERS.try_with(|kept| kept.set(wakers));
     result
-}
-
-/// A word to sleep on.
-#[derive(Debug)]
-pub struct Word(AtomicU32);
-
-impl Word {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU32::new(EMPTY))
-    }
-
-    pub(crate) fn park(&self, deadline: Option<Instant>) -> bool {
-        let state = &self.0;
-        let asleep = state.compare_exchange(EMPTY, PARKED, Ordering::Acquire, Ordering::Relaxed);
-        if asleep.is_ok() {
-            while state.load(Ordering::Relaxed) == PARKED {
-                if wait_until(state, PARKED, deadline) == WaitResult::TimedOut {
-                    break;
-                }
-            }
-        }
-        state.swap(EMPTY, Ordering::Acquire) == NOTIFIED
-    }
-
-    pub(crate) fn unpark(&self) {
-        if self.0.swap(NOTIFIED, Ordering::Release) == PARKED {
-            wake_one(&raw const self.0);
-        }
-    }
 }
 
 /// The reports of a wait or a poll, besides the events that have woken tasks.

@@ -10,30 +10,25 @@ use std::mem;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_core::{Lock, inspect};
-use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_one};
-
-const ASLEEP: u32 = 0;
-const WOKEN: u32 = 1;
+use blitz_io_core::{Lock, Parker, inspect};
 
 enum Sleeper {
     Nobody,
     Task(Waker),
-    /// The thread that sleeps on the signal.
+    /// The thread that parks.
     Thread,
 }
 
 pub struct RxWaiter {
     sleeper: Lock<Sleeper>,
-    signal: AtomicU32,
+    parker: Parker,
 }
 
 impl RxWaiter {
     pub fn new() -> Self {
         Self {
             sleeper: Lock::new(Sleeper::Nobody),
-            signal: AtomicU32::new(ASLEEP),
+            parker: Parker::new(),
         }
     }
 
@@ -50,20 +45,14 @@ impl RxWaiter {
 
     /// Registers the calling thread.
     pub fn set_thread(&self) {
-        self.signal.store(ASLEEP, Ordering::Relaxed);
         drop(self.replace(Sleeper::Thread));
     }
 
     /// Blocks the registered thread until it is woken. `false` if the deadline comes
     /// first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
-        while self.signal.load(Ordering::Acquire) == ASLEEP {
-            let _record = inspect::sleeping();
-            if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
-                return self.signal.load(Ordering::Acquire) == WOKEN;
-            }
-        }
-        true
+        let _record = inspect::sleeping();
+        self.parker.park(deadline)
     }
 
     /// Removes the task or thread.
@@ -74,18 +63,10 @@ impl RxWaiter {
     /// Wakes the registered task or thread.
     #[cold]
     pub fn wake(&self) {
-        let mut locked = self.sleeper.lock();
-        let sleeper = mem::replace(&mut *locked, Sleeper::Nobody);
-        if matches!(sleeper, Sleeper::Thread) {
-            self.signal.store(WOKEN, Ordering::Release);
-        }
-        drop(locked);
-        match sleeper {
+        match self.replace(Sleeper::Nobody) {
             Sleeper::Nobody => {}
             Sleeper::Task(waker) => waker.wake(),
-            Sleeper::Thread => {
-                wake_one(&self.signal);
-            }
+            Sleeper::Thread => self.parker.unpark(),
         }
     }
 

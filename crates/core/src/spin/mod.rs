@@ -94,6 +94,24 @@ fn pause(hints: u32) {
     }
 }
 
+/// Pauses until this is so, for as long as a sleep and a wake-up would take. Whether it is. With
+/// one processor it does not pause: the thread that would make it so does not run meanwhile.
+///
+/// It does not yield, either: a yield to another process may take a time slice.
+pub fn pause_until(limit: Duration, is_so: impl Fn() -> bool) -> bool {
+    if cfg!(loom) || processors() == 1 {
+        return is_so();
+    }
+    let began = Instant::now();
+    while !is_so() {
+        if began.elapsed() > limit {
+            return false;
+        }
+        pause(16);
+    }
+    true
+}
+
 /// Lets a moment pass for a thread that never sleeps, in a wait that takes this many
 /// threads to end.
 pub fn relax(threads: usize) {

@@ -38,11 +38,7 @@
 //!
 //! # No wake-up is lost
 //!
-//! *A thread* sleeps on the signal, a futex word. The signal is set before the wake, and the
-//! system compares it when the thread goes to sleep. Before that, the thread announces its sleep
-//! in the signal. The thread that sets the signal sees from the old value whether there is an
-//! announcement, and saves the system call if not. Then a thread that comes to announce its sleep
-//! finds the signal set.
+//! *A thread* parks in the signal, a [`Parker`](crate::parker), which argues for it.
 //!
 //! *A task* leaves its waker in the node before it is linked, and a new waker only
 //! under the lock and only while it is linked ([`WaitQueue::still_waits`]). So

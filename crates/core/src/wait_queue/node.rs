@@ -6,19 +6,12 @@ use std::ptr;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::wake_one;
 
 use super::wakes::Wake;
 use crate::inspect;
+use crate::parker::Parker;
 use crate::watched::Watched;
-
-/// It has yet to be chosen, and need not be woken: it looks for itself, or is a task.
-const AWAKE: u32 = 0;
-/// It has been chosen.
-const SIGNALLED: u32 = 1;
-/// It has yet to be chosen: its thread sleeps, or is about to.
-const ASLEEP: u32 = 2;
 
 /// One waiter.
 ///
@@ -26,12 +19,13 @@ const ASLEEP: u32 = 2;
 ///
 /// 1. A linked node is alive and stays where it is: it is pinned, or on the stack of the waiting
 ///    thread. Its owner unlinks it, or waits for its signal, before it frees it.
-/// 2. All fields but the signal, an atomic, belong to one thread at a time: to the holder of the
+/// 2. All fields but the signal, a parker, belong to one thread at a time: to the holder of the
 ///    queue's lock while the node is linked, otherwise to the waiter.
 /// 3. Setting the signal of an unlinked node is the last access to it by the thread that chose
 ///    it.
 pub struct Node<T = ()> {
-    signal: AtomicU32,
+    /// Notified when the node is chosen.
+    signal: Parker,
     pub(super) linked: Cell<bool>,
     pub(super) previous: Cell<*const Node<T>>,
     pub(super) next: Cell<*const Node<T>>,
@@ -48,7 +42,7 @@ pub struct Node<T = ()> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: invariant 2 of `Node`: one thread at a time uses all fields but the signal, an atomic.
+// SAFETY: invariant 2 of `Node`: one thread at a time uses all fields but the signal, a parker.
 unsafe impl<T: Send> Send for Node<T> {}
 // SAFETY: invariant 2 of `Node`: shared access is to the signal, or under the queue's lock.
 unsafe impl<T: Send> Sync for Node<T> {}
@@ -57,7 +51,7 @@ impl<T> Node<T> {
     /// A node that is in no queue yet.
     pub fn new(request: T) -> Self {
         Self {
-            signal: AtomicU32::new(AWAKE),
+            signal: Parker::new(),
             linked: Cell::new(false),
             previous: Cell::new(ptr::null()),
             next: Cell::new(ptr::null()),
@@ -116,25 +110,18 @@ impl<T> Node<T> {
     /// Whether it has been chosen. Acquires the work that the choosing thread did before.
     #[inline]
     pub fn is_signalled(&self) -> bool {
-        self.signal.load(Ordering::Acquire) == SIGNALLED
+        self.signal.is_notified()
     }
 
     /// Takes a signal back, to wait again.
     pub fn reset(&self) {
-        self.signal.store(AWAKE, Ordering::Relaxed);
+        self.signal.reset();
     }
 
     /// Sleeps until it is signalled. `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
-        // Announces the sleep first: a node that is awake is chosen without a wake-up.
-        _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
-        while !self.is_signalled() {
-            let _record = inspect::sleeping();
-            if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
-                return self.is_signalled();
-            }
-        }
-        true
+        let _record = inspect::sleeping();
+        self.signal.wait(deadline)
     }
 
     /// The waker of a task.
@@ -155,21 +142,16 @@ impl<T> Node<T> {
     /// The node is alive, and the caller holds the lock of the queue it was in.
     /// Its owner may have freed it when this returns.
     pub(super) unsafe fn choose(node: *const Self) -> Wake {
-        // SAFETY: the node is alive until the store.
-        let signal = unsafe { &raw const (*node).signal };
-        // SAFETY: the node is alive until the store.
+        // SAFETY: the node is alive until `notify`.
         unsafe { (*node).touch() };
-        // SAFETY: the node is alive until the store, and the caller holds the queue's lock.
+        // SAFETY: the node is alive until `notify`, and the caller holds the queue's lock.
         let waker = unsafe { (*node).waker().take() };
-        if let Some(waker) = waker {
-            // SAFETY: the node is alive until this store.
-            unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
-            return Wake::Task(waker);
-        }
-        // SAFETY: the node is alive until this swap.
-        match unsafe { (*signal).swap(SIGNALLED, Ordering::Release) } {
-            ASLEEP => Wake::Thread(signal),
-            _ => Wake::Nobody,
+        // SAFETY: the node is alive.
+        let asleep = unsafe { Parker::notify(&raw const (*node).signal) };
+        match (waker, asleep) {
+            (Some(waker), _) => Wake::Task(waker),
+            (None, Some(word)) => Wake::Thread(word),
+            (None, None) => Wake::Nobody,
         }
     }
 
@@ -179,11 +161,9 @@ impl<T> Node<T> {
     ///
     /// The node is alive. It may have been freed when this returns.
     pub unsafe fn signal(node: *const Self) {
-        // SAFETY: the node is alive until the swap.
-        let signal = unsafe { &raw const (*node).signal };
-        // SAFETY: the node is alive until this swap.
-        if unsafe { (*signal).swap(SIGNALLED, Ordering::Release) } == ASLEEP {
-            wake_one(signal);
+        // SAFETY: the node is alive.
+        if let Some(word) = unsafe { Parker::notify(&raw const (*node).signal) } {
+            wake_one(word);
         }
     }
 }

@@ -8,4 +8,5 @@ mod biased_lock;
 mod fences;
 mod inspect_slot;
 mod mutex;
+mod parker;
 mod wait_queue;

@@ -51,10 +51,10 @@
 //! if it finds the queue empty under the lock. If a thread could not be started, its
 //! submitter counts it out, and chooses another one if the rule requires it.
 //!
-//! A chosen thread is taken off the list of sleepers under the lock, and the futex word
-//! that it sleeps on is set there too. So a thread whose keep-alive ends sees, under the
-//! lock, whether it has been chosen: then it stays. The word is on the thread's stack and
-//! stays as long as it is listed; the wake after the lock uses its address only.
+//! A chosen thread is taken off the list of sleepers under the lock, and its parker is notified
+//! there too. So a thread whose keep-alive ends sees, under the lock, whether it has been chosen:
+//! then it stays. The parker is on the thread's stack and stays as long as it is listed; the wake
+//! after the lock uses its address only.
 //!
 //! # The end
 //!
@@ -64,24 +64,16 @@
 //! could be started, are returned to the closer.
 
 use std::collections::VecDeque;
-use std::hint;
 use std::mem;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{Attempts, Lock, deadline, processors};
+use blitz_io_core::{Attempts, Lock, Parker, Wake, deadline, spin};
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_all, wake_one};
-
-/// The thread that owns this word sleeps, or is about to.
-const ASLEEP: u32 = 0;
-/// It has been chosen.
-const CHOSEN: u32 = 1;
+use blitz_io_futex::{WaitResult, wait_until, wake_all};
 
 /// How long a thread searches: about as long as a sleep and a wake-up take.
 const SEARCH_FOR: Duration = Duration::from_micros(20);
-/// How many pauses there are between two checks.
-const PAUSE: u32 = 16;
 
 /// The pool may have threads.
 const OPEN: u32 = 0;
@@ -99,17 +91,17 @@ pub struct JobQueue<J> {
 }
 
 // SAFETY: `inside` is only used under the lock. Its pointers to sleepers are used as
-// addresses, or for a store to an atomic that stays as long as it is listed there.
+// addresses, or to notify a parker that stays as long as it is listed there.
 unsafe impl<J: Send> Send for JobQueue<J> {}
 // SAFETY: a shared reference reaches `inside` only through its lock.
 unsafe impl<J: Send> Sync for JobQueue<J> {}
 
-/// The word that a thread sleeps on.
-type Sleeper = NonNull<AtomicU32>;
+/// The parker of a thread that sleeps.
+type Sleeper = NonNull<Parker>;
 
 struct Inside<J> {
     queue: VecDeque<J>,
-    /// The words that threads sleep on, the latest last.
+    /// The threads that sleep, the latest last.
     sleepers: Vec<Sleeper>,
     /// How many threads are sure to look at the queue.
     arriving: usize,
@@ -221,17 +213,11 @@ enum Look<J> {
     Sleep,
 }
 
-/// Whether a thread goes on searching that `began` then. With one processor, the submitter
-/// runs only when the thread does not.
-fn may_search(began: Instant) -> bool {
-    processors() > 1 && began.elapsed() < SEARCH_FOR && !cfg!(loom)
-}
-
 impl<J> Inside<J> {
     /// Makes the rule hold after a job has been added. Returns the work that is left to
     /// the submitter, and the thread to wake, if one has been chosen.
     #[inline]
-    fn serve(&mut self) -> (Submitted, Option<Sleeper>) {
+    fn serve(&mut self) -> (Submitted, Option<Wake>) {
         if self.queue.len() <= self.arriving {
             return (Submitted::Served, None);
         }
@@ -245,13 +231,13 @@ impl<J> Inside<J> {
     }
 
     /// Chooses the thread that has slept for the shortest time.
-    fn choose(&mut self) -> Option<Sleeper> {
+    fn choose(&mut self) -> Option<Wake> {
         let sleeper = self.sleepers.pop()?;
         self.arriving += 1;
-        // SAFETY: the word was listed until now, and its thread does not leave it
-        // without having seen this store, or taken the lock.
-        unsafe { sleeper.as_ref() }.store(CHOSEN, Ordering::Release);
-        Some(sleeper)
+        // SAFETY: the parker was listed until now, and its thread does not leave it without having
+        // seen that it is notified, or taken the lock.
+        let asleep = unsafe { Parker::notify(sleeper.as_ptr()) };
+        Some(asleep.map_or(Wake::Nobody, Wake::Thread))
     }
 
     /// Whether the pool is closed and has no threads.
@@ -277,10 +263,8 @@ impl<J> Inside<J> {
 
 /// Wakes threads that have been chosen.
 #[inline]
-fn wake(sleepers: impl IntoIterator<Item = Sleeper>) {
-    for sleeper in sleepers {
-        wake_one(sleeper.as_ptr());
-    }
+fn wake(sleepers: impl IntoIterator<Item = Wake>) {
+    sleepers.into_iter().for_each(Wake::wake);
 }
 
 impl<J> JobQueue<J> {
@@ -330,7 +314,7 @@ impl<J> JobQueue<J> {
     #[inline]
     pub fn next(&self, state: &mut ThreadState, keep_alive: Duration) -> Next<J> {
         loop {
-            let sleeper = AtomicU32::new(ASLEEP);
+            let sleeper = Parker::new();
             match self.look(state, &sleeper) {
                 Look::Next(next) => return next,
                 Look::Leave(last) => {
@@ -349,7 +333,7 @@ impl<J> JobQueue<J> {
 
     /// Takes a job, or decides that the thread searches, sleeps or leaves.
     #[inline]
-    fn look(&self, state: &mut ThreadState, sleeper: &AtomicU32) -> Look<J> {
+    fn look(&self, state: &mut ThreadState, sleeper: &Parker) -> Look<J> {
         self.locked(|inside| {
             let searched = state.0 == Last::Searched;
             if searched {
@@ -384,22 +368,17 @@ impl<J> JobQueue<J> {
     /// it does not yield: a yield to another process may take a time slice, and a job
     /// would wait for it.
     fn search(&self, state: &mut ThreadState) {
-        let began = Instant::now();
-        while self.pending.load(Ordering::Relaxed) == 0 && may_search(began) {
-            (0..PAUSE).for_each(|_| hint::spin_loop());
-        }
+        spin::pause_until(SEARCH_FOR, || self.pending.load(Ordering::Relaxed) != 0);
         state.0 = Last::Searched;
     }
 
     /// Sleeps until the thread is chosen. `false` if its keep-alive has ended and it has
     /// left.
     #[cold]
-    fn sleep(&self, state: &mut ThreadState, sleeper: &AtomicU32, keep_alive: Duration) -> bool {
+    fn sleep(&self, state: &mut ThreadState, sleeper: &Parker, keep_alive: Duration) -> bool {
         let until = deadline::after(keep_alive);
-        while sleeper.load(Ordering::Acquire) == ASLEEP {
-            if wait_until(sleeper, ASLEEP, until) == WaitResult::TimedOut && self.expire(sleeper) {
-                return false;
-            }
+        if !sleeper.wait(until) && self.expire(sleeper) {
+            return false;
         }
         state.0 = Last::Slept;
         true
@@ -407,7 +386,7 @@ impl<J> JobQueue<J> {
 
     /// Counts out a thread whose keep-alive has ended. `false` if another thread has just
     /// chosen it.
-    fn expire(&self, sleeper: &AtomicU32) -> bool {
+    fn expire(&self, sleeper: &Parker) -> bool {
         let last = self.locked(|inside| {
             let mut sleepers = inside.sleepers.iter();
             let place = sleepers.position(|&other| other == sleeper.into())?;
@@ -486,18 +465,18 @@ impl<J> JobQueue<J> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{JobQueue, Last, Look, Submitted, ThreadState};
-    use blitz_io_futex::atomic::AtomicU32;
+    use blitz_io_core::Parker;
 
     /// Returns whether a thread that has run a job, and finds no other, searches first.
     /// Calls `submit` before the thread checks the queue again.
     fn searches(queue: &JobQueue<()>, submit: impl FnOnce()) -> bool {
         let mut state = ThreadState(Last::Ran);
-        let word = AtomicU32::new(super::ASLEEP);
-        let searches = matches!(queue.look(&mut state, &word), Look::Search);
+        let parker = Parker::new();
+        let searches = matches!(queue.look(&mut state, &parker), Look::Search);
         if searches {
             submit();
             state.0 = Last::Searched;
-            _ = queue.look(&mut state, &word);
+            _ = queue.look(&mut state, &parker);
         }
         queue.locked(|inside| inside.sleepers.clear());
         searches

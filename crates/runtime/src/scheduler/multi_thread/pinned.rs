@@ -21,6 +21,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use blitz_io_core::Parker;
 use blitz_io_core::coop::{self, Budget};
 
 use super::idle::Place;
@@ -28,7 +29,6 @@ use super::inbox::{self, Sleeps};
 use super::shared::Shared;
 use super::worker::Worker;
 use super::worker_core::Core;
-use crate::driver::Word;
 use crate::scheduler::reference::{Reference, Scheduler};
 use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 
@@ -36,14 +36,14 @@ use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 pub(super) struct Inbox {
     pub(super) tasks: inbox::Inbox<Header>,
     /// Where the thread sleeps without a core.
-    apart: Word,
+    apart: Parker,
 }
 
 impl Inbox {
     fn new() -> Self {
         Self {
             tasks: inbox::Inbox::new(),
-            apart: Word::new(),
+            apart: Parker::new(),
         }
     }
 

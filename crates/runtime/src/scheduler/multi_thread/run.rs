@@ -184,7 +184,7 @@ fn shut_down_last(worker: &Worker) {
         if shared.base.owned.is_empty() {
             break;
         }
-        worker.core().word.park(Some(Instant::now() + LOOK));
+        worker.core().parker.park(Some(Instant::now() + LOOK));
     }
     if let Some(wheels) = &shared.base.common.time {
         wheels.shutdown();

@@ -191,7 +191,7 @@ impl Sleeper for Worker {
             Place::Parked(_) => {
                 // The flush may have completed an operation that a task of this worker waits for.
                 if !Sleeper::has_tasks(self) {
-                    core.word.park(deadline);
+                    core.parker.park(deadline);
                 }
                 self.turn_timers();
                 true

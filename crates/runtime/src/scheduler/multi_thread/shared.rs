@@ -135,7 +135,7 @@ impl Shared {
 
     pub(super) fn wake(&self, place: Place) {
         match place {
-            Place::Parked(index) => self.cores[index].word.unpark(),
+            Place::Parked(index) => self.cores[index].parker.unpark(),
             Place::Driver(driver) => self.drivers.wake(driver),
         }
     }
@@ -164,7 +164,7 @@ impl Shared {
     /// before all others there.
     pub(crate) fn unpark(&self, index: usize) {
         if !self.is_timer_set_for(index) {
-            self.cores[index].word.unpark();
+            self.cores[index].parker.unpark();
             if self.drivers.are_in_use() {
                 self.drivers.wake(self.driver_of(index));
             }

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::Parker;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use super::lifo_slot::LifoSlot;
@@ -17,7 +18,6 @@ use super::queue::Ring;
 use super::run_batch::RunBatch;
 use super::tuning::Tuning;
 use crate::common::Common;
-use crate::driver::Word;
 use crate::metrics::{Counters, Stopwatch};
 use crate::task::raw::Header;
 
@@ -31,7 +31,7 @@ pub(super) struct Core {
     pub(super) ring: Ring<Header>,
     pub(super) counters: Counters,
     /// Where its thread parks.
-    pub(super) word: Word,
+    pub(super) parker: Parker,
 }
 
 /// What only the thread that has the core may use.
@@ -106,7 +106,7 @@ impl Core {
             taken: AtomicBool::new(false),
             ring: Ring::new(),
             counters: Counters::new(config),
-            word: Word::new(),
+            parker: Parker::new(),
         }
     }
 
