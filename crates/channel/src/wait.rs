@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use blitz_io_core::{EventSpin, Node, WaitQueue, deadline};
+use blitz_io_core::{Node, Spin, WaitQueue, deadline};
 
 use crate::model::model_has_failed;
 
@@ -103,7 +103,7 @@ pub(crate) fn block_until<E: Event>(mut event: E, deadline: Option<Instant>) -> 
     if output.is_some() || deadline::is_past(deadline) {
         return output;
     }
-    let mut spin = EventSpin::new();
+    let mut spin = Spin::EVENT;
     while spin.turn() {
         output = event.look();
         if output.is_some() {

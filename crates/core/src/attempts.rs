@@ -15,32 +15,36 @@ pub struct Attempts {
     skip: u8,
     /// How many attempts will be skipped after the next failure.
     next: u8,
+    /// An attempt was made, and has not failed.
+    made: bool,
 }
 
 impl Attempts {
     /// The state in which the next attempt is made.
     pub const fn new() -> Self {
-        Self { skip: 0, next: 1 }
+        Self {
+            skip: 0,
+            next: 1,
+            made: false,
+        }
     }
 
     /// Returns whether to make this attempt; otherwise counts it as skipped.
     #[inline]
     pub fn is_due(&mut self) -> bool {
-        let due = self.skip == 0;
+        if self.made {
+            *self = Self::new();
+        }
+        self.made = self.skip == 0;
         self.skip = self.skip.saturating_sub(1);
-        due
+        self.made
     }
 
-    /// Notes that an attempt has failed.
+    /// Notes that the last attempt has failed.
     pub fn failed(&mut self) {
+        self.made = false;
         self.skip = self.next;
         self.next = (2 * self.next + 1).min(MOST_SKIPPED);
-    }
-
-    /// Notes that an attempt has succeeded.
-    #[inline]
-    pub fn succeeded(&mut self) {
-        *self = Self::new();
     }
 }
 
@@ -73,7 +77,7 @@ mod tests {
         let mut attempts = Attempts::new();
         (0..10).for_each(|_| attempts.failed());
         while !attempts.is_due() {}
-        attempts.succeeded();
+        // It has not failed.
         assert!(attempts.is_due());
         attempts.failed();
         assert!(!attempts.is_due());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::spin::EventSpin;
+use crate::spin::Spin;
 
 /// The moment `timeout` from now. `None`, which means forever, when that lies beyond the range of
 /// an [`Instant`].
@@ -21,11 +21,7 @@ pub fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> 
 }
 
 /// Tries for a while, but not beyond `deadline`, until this is so. Whether it is.
-pub fn spin_until(
-    mut spin: EventSpin,
-    deadline: Option<Instant>,
-    is_so: impl Fn() -> bool,
-) -> bool {
+pub fn spin_until(mut spin: Spin, deadline: Option<Instant>, is_so: impl Fn() -> bool) -> bool {
     while spin.turn() && !is_past(deadline) {
         if is_so() {
             return true;

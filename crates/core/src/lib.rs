@@ -42,7 +42,7 @@ pub use parker::Parker;
 pub use per_process::{PerProcess, generation, watch_forks};
 pub use processors::{processors, this_processor};
 pub use random::{Random, entropy};
-pub use spin::{EventSpin, HandoffSpin, LockSpin, Owners, yield_now};
+pub use spin::{Spin, yield_now};
 pub use thread_id::ThreadId;
 pub use wait_queue::{List, Node, WaitQueue, Wake, Wakes};
 pub use watched::Watched;

@@ -22,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{EventSpin, generation};
+use blitz_io_core::{Spin, generation};
 #[cfg(all(feature = "async", unix))]
 use blitz_io_driver::AsyncFd;
 use blitz_io_futex::atomic::Ordering;
@@ -171,7 +171,7 @@ impl End for Endpoint {
         }
     }
 
-    fn spin(&self, spin: &mut EventSpin) -> bool {
+    fn spin(&self, spin: &mut Spin) -> bool {
         self.policy.spin(spin)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use blitz_io_core::EventSpin;
+use blitz_io_core::Spin;
 use blitz_io_futex::atomic::Ordering;
 
 use crate::event_count::EventCount;
@@ -63,7 +63,7 @@ impl End for Participant<'_> {
         Ok(())
     }
 
-    fn spin(&self, _: &mut EventSpin) -> bool {
+    fn spin(&self, _: &mut Spin) -> bool {
         false
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use blitz_io_core::EventSpin;
+use blitz_io_core::Spin;
 
 use crate::event_count::EventCount;
 use crate::sys;
@@ -34,7 +34,7 @@ impl WaitPolicy {
     /// returns `false` at once if the last sleep was longer than all attempts: spinning
     /// would most likely fail again, and the scheduler delays the wake-up of a thread that
     /// has spun.
-    pub(crate) fn spin(&self, spin: &mut EventSpin) -> bool {
+    pub(crate) fn spin(&self, spin: &mut Spin) -> bool {
         self.spins && spin.turn()
     }
 
@@ -43,7 +43,7 @@ impl WaitPolicy {
         let began = Instant::now();
         let until = deadline.map_or(self.next_look, |deadline| deadline.min(self.next_look));
         events.sleep(key, Some(until));
-        self.spins = began.elapsed() < EventSpin::YIELD_FOR;
+        self.spins = began.elapsed() < Spin::LIMIT;
     }
 
     /// Whether it is time for a look, which the caller then takes.

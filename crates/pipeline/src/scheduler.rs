@@ -93,19 +93,14 @@
 //! executor drops stops the run, so no other waits for its step.
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
-use blitz_io_core::{Lock, LockGuard, Parker, processors, spin};
+use blitz_io_core::{Lock, LockGuard, Parker, Spin, processors};
 use blitz_io_futex::atomic::AtomicBool;
 use blitz_io_futex::atomic::Ordering::Relaxed;
 use crossbeam_utils::CachePadded;
 
 use crate::progress::Progress;
 use crate::state::{Listed, Outcome, Size, State, Step};
-
-/// About the cost of a sleep and a wake-up: spinning for this long before a sleep costs at
-/// most twice as much as the better choice would have.
-const SPIN_FOR: Duration = Duration::from_micros(8);
 
 /// Decides which worker does what next: see the head of this file.
 #[derive(Debug)]
@@ -313,7 +308,8 @@ impl Scheduler {
         drop(state);
         let parker = &self.parkers[me];
         if spins {
-            spin::pause_until(SPIN_FOR, || parker.is_notified());
+            let mut spin = Spin::PAUSE;
+            while !parker.is_notified() && spin.turn() {}
         }
         parker.park(None);
         let mut state = self.state.lock();

@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use blitz_io_core::deadline::is_past;
-use blitz_io_core::{HandoffSpin, Node, Panics};
+use blitz_io_core::{Node, Panics, Spin};
 
 use super::channel::Channel;
 use super::error::{TryRecvError, TrySendError};
@@ -42,7 +42,7 @@ impl<T> Channel<T> {
             return self.try_recv();
         }
         if self.spins_outside() {
-            let mut spin = HandoffSpin::new(self.ends());
+            let mut spin = Spin::handoff(self.ends());
             while spin.turn() {
                 if self.looks_receivable() {
                     match self.receive() {
@@ -101,7 +101,7 @@ impl<T> Channel<T> {
             return self.try_send(value);
         }
         if self.spins_outside() {
-            let mut spin = HandoffSpin::new(self.ends());
+            let mut spin = Spin::handoff(self.ends());
             while spin.turn() {
                 if self.has_much_room() {
                     match self.try_send(value) {
@@ -140,7 +140,7 @@ impl<T> Channel<T> {
         if self.spins_outside() {
             return;
         }
-        let mut spin = HandoffSpin::new(self.ends());
+        let mut spin = Spin::handoff(self.ends());
         while spin.turn() && !node.is_signalled() {}
     }
 }

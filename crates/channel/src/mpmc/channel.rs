@@ -25,7 +25,7 @@ use std::cell::UnsafeCell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::Waker;
 
-use blitz_io_core::{HandoffSpin, ListLock, Node, Panics, Wake, Wakes};
+use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
 
@@ -388,7 +388,7 @@ impl<T> Channel<T> {
 impl<T> Channel<T> {
     /// Uses the right to receive. `None` if the value does not come.
     pub(super) fn finish_recv(&self) -> Option<T> {
-        let mut spin = HandoffSpin::new(self.ends());
+        let mut spin = Spin::handoff(self.ends());
         loop {
             let arrivals = self.arrivals.load(Ordering::Acquire);
             let (received, woken) = self.locked_and_chosen(State::finish_recv);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::time::Instant;
 
-use blitz_io_core::{HandoffSpin, Node, Wake};
+use blitz_io_core::{Node, Spin, Wake};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until};
 
@@ -167,7 +167,7 @@ impl Selection {
     /// Waits until a case is decided. `false` if the deadline comes first; a case may still be
     /// decided then.
     pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = HandoffSpin::new(2);
+        let mut spin = Spin::handoff(2);
         while spin.turn() {
             if self.word.load(Ordering::Relaxed) != AWAKE {
                 return true;

@@ -5,10 +5,10 @@ use std::hint;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use blitz_io_core::inspect::{Blocking, Kind, Wait};
-use blitz_io_core::{HandoffSpin, Panics, coop, deadline, fences, yield_now};
+use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors, yield_now};
 use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::block::Cursor;
@@ -21,6 +21,12 @@ use crate::model::model_has_failed;
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
 /// How often to look for a value that is being written before yielding to its sender.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
+
+/// How long the receiver leaves its sender alone for each value of a burst: about the cost, for
+/// both sides, of a look that comes too early.
+const PER_VALUE: Duration = Duration::from_nanos(50);
+/// The longest pause after a burst: shorter than a sleep and its wake-up.
+const LONGEST_PAUSE: Duration = Duration::from_micros(4);
 
 /// The receiver.
 pub struct Rx<T> {
@@ -264,10 +270,9 @@ impl<T> Rx<T> {
         deadline: Option<Instant>,
         mut receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Result<R, RecvTimeoutError> {
+        self.pause_after_burst();
         loop {
-            let burst = self.cursor.head.wrapping_sub(self.waited_at);
-            self.waited_at = self.cursor.head;
-            let mut spin = HandoffSpin::after_burst(self.chan.strong_count() + 1, burst);
+            let mut spin = Spin::handoff(self.chan.strong_count() + 1);
             loop {
                 if let Some(result) = receive(self) {
                     return Ok(result);
@@ -296,6 +301,24 @@ impl<T> Rx<T> {
                 }
             }
             waiter.clear();
+        }
+    }
+
+    /// A receiver is often faster than its sender. A receiver that looks again as soon as it can
+    /// takes each value alone, and fetches the cache lines that the sender is about to write. So
+    /// after several values it leaves the sender alone for a time in proportion to their number.
+    /// If the sender goes on, the receiver finds more values then, up to a limit. If not, the
+    /// pauses end with this one.
+    fn pause_after_burst(&mut self) {
+        let burst = self.cursor.head.wrapping_sub(self.waited_at);
+        self.waited_at = self.cursor.head;
+        if burst <= 1 || self.chan.strong_count() + 1 > processors() || cfg!(loom) {
+            return;
+        }
+        let time = PER_VALUE.saturating_mul(burst - 1).min(LONGEST_PAUSE);
+        let began = Instant::now();
+        while began.elapsed() < time {
+            hint::spin_loop();
         }
     }
 

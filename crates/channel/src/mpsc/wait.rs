@@ -66,7 +66,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use blitz_io_core::inspect::{self, Blocking, Kind};
-use blitz_io_core::{HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences};
+use blitz_io_core::{List, Node, Panics, Spin, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::chan::{Chan, Claim};
@@ -256,7 +256,7 @@ impl<T> Chan<T> {
         mut value: T,
         deadline: Option<Instant>,
     ) -> Result<(), SendTimeoutError<T>> {
-        let mut spin = HandoffSpin::new(self.strong_count() + 1);
+        let mut spin = Spin::handoff(self.strong_count() + 1);
         loop {
             value = match self.try_send(value) {
                 Ok(()) => return Ok(()),
@@ -306,7 +306,7 @@ impl<T> Chan<T> {
     fn sleep(&self, node: &Node<Request<T>>, deadline: Option<Instant>) -> bool {
         let is_timed = deadline.is_some();
         let _waits = Blocking::new(Kind::MpscSend, &self.object, self.made_at, is_timed);
-        let mut spin = HandoffSpin::new(self.strong_count() + 1);
+        let mut spin = Spin::handoff(self.strong_count() + 1);
         while !node.is_signalled() && spin.turn() {}
         self.waiters.sleep(node, deadline)
     }

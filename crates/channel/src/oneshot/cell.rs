@@ -66,7 +66,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_core::{EventSpin, Watched, deadline};
+use blitz_io_core::{Spin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
@@ -271,7 +271,7 @@ impl<T> Cell<T> {
         if deadline::is_past(deadline) {
             return None;
         }
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         while spin.turn() {
             let state = self.state();
             if state & side.until != 0 {

@@ -1,20 +1,31 @@
-//! Spinning before sleeping: three policies, and the code that they share.
-//!
-//! * [`LockSpin`]: for a lock, whose owner mostly runs and is about to release it.
-//! * [`EventSpin`]: for an event that another thread will cause, once.
-//! * [`HandoffSpin`]: for the other side of a channel, which causes one event after the other.
+//! Spinning before sleeping: one type, [`Spin`], with four presets.
 //!
 //! A thread that sleeps and is woken on another processor loses about 8 µs, and its waker one to
 //! four. A hand-over between two threads that both run takes less than 0.1 µs. So it pays to spin
 //! for a few times as long as a sleep and its wake-up would cost, and not longer. The limits are
-//! numbers of yields, or times, as one `PAUSE` takes 2 ns on some processors and 50 ns on others.
-//! `backoff.rs` decides how long a thread leaves a contended atomic alone.
+//! times, as one `PAUSE` takes 2 ns on some processors and 50 ns on others. `backoff.rs` decides
+//! how long a thread leaves a contended atomic alone.
+//!
+//! ```text
+//! let mut spin = Spin::EVENT;
+//! while spin.turn() {
+//!     if it_has_happened() { return; }
+//! }
+//! // Announce that this thread sleeps, look again, and sleep.
+//! ```
 //!
 //! **Pause, then yield.** While the other side may be running, a thread looks, pauses for twice
 //! as long as last time, and looks again. After about a microsecond it lets another thread of
 //! this processor run between two looks. This lets a preempted peer run again when there are more
 //! threads than processors, and costs little when there are not. A thread that knows that its
 //! peer needs this very processor yields at once; with one processor that is always so.
+//!
+//! **Failed attempts.** The scheduler charges a thread for the time in which it spins. A woken
+//! thread that has run for longer than its waker does not preempt the waker: it runs when the
+//! waker blocks. After 5 µs of spinning that doubles the time from a wake-up to the thread's next
+//! instruction, and the kind of spinning makes no difference. So where a peer is often late
+//! ([`Spin::HANDOFF`]), a thread remembers whether its attempts have failed, and skips some of
+//! the next ones (`attempts.rs`).
 //!
 //! **Strangers.** A yield to a peer is short, as the peer does its work and then waits or yields.
 //! A yield to a thread that does not wait for us takes a whole time slice, thousands of times the
@@ -28,25 +39,24 @@
 //! Under the model checker there is one turn: it explores every schedule anyway, and more
 //! turns would only give it more of the same ones.
 
-mod event;
-mod handoff;
-mod lock;
-
-pub use event::EventSpin;
-pub use handoff::HandoffSpin;
-pub use lock::{LockSpin, Owners};
-
 #[cfg(loom)]
 pub use loom::thread::yield_now;
 #[cfg(not(loom))]
 pub use std::thread::yield_now;
 
+use std::cell::Cell;
 use std::hint;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::attempts::Attempts;
 use crate::processors::processors;
+
+/// The sum of the first pauses, in `spin_loop` hints: about a microsecond.
+const PAUSES: u32 = 32;
+/// The pause between two later looks. Every look takes the cache line away from the owner.
+const LONG_PAUSE: u32 = 64;
 
 /// Schedulers give time slices of a millisecond and more, and end them at the next tick
 /// of their clock, which may be half a slice early. A thread that is to yield back does so long
@@ -56,19 +66,149 @@ const TIME_SLICE: Duration = Duration::from_micros(500);
 /// Until when no thread yields, in nanoseconds since the first yield.
 static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
 
+thread_local! {
+    /// How this thread's last attempts with [`Spin::HANDOFF`] ended.
+    static ATTEMPTS: Cell<Attempts> = const { Cell::new(Attempts::new()) };
+}
+
+/// The attempts of a thread that waits for another one, before it sleeps.
+#[derive(Debug)]
+pub struct Spin {
+    /// How long to pause next, in `spin_loop` hints.
+    pause: u32,
+    /// How long the thread only pauses, because its peer runs.
+    trust: Duration,
+    /// How long it spins, after the first microsecond.
+    limit: Duration,
+    /// With one processor it sleeps at once: its peer was preempted, and has work to finish.
+    sleeps_alone: bool,
+    /// The thread remembers how this attempt ends.
+    is_remembered: bool,
+    /// When the first microsecond was over.
+    began: Option<Instant>,
+}
+
+impl Spin {
+    /// How long a thread spins before it sleeps: a few times the cost of a sleep and a wake-up.
+    pub const LIMIT: Duration = Duration::from_micros(60);
+
+    /// For an event that another thread causes, once.
+    pub const EVENT: Self = Self {
+        pause: 1,
+        trust: Duration::ZERO,
+        limit: Self::LIMIT,
+        sleeps_alone: false,
+        is_remembered: false,
+        began: None,
+    };
+
+    /// For a lock. Its owner mostly runs, and is about to release it. So the thread yields only
+    /// after twice the cost of a sleep and a wake-up.
+    pub const LOCK: Self = Self {
+        trust: Duration::from_micros(20),
+        sleeps_alone: true,
+        ..Self::EVENT
+    };
+
+    /// For a thread that must not yield. The limit is about the cost of a sleep and a wake-up, so
+    /// that spinning costs at most twice as much as the better choice would have.
+    pub const PAUSE: Self = Self {
+        trust: Duration::from_micros(10),
+        limit: Duration::from_micros(10),
+        sleeps_alone: true,
+        ..Self::EVENT
+    };
+
+    /// For the other side of a channel with so many ends, which causes one event after the other.
+    /// The thread skips some attempts after those that have failed.
+    pub fn handoff(ends: usize) -> Self {
+        let mut attempts = ATTEMPTS.get();
+        let is_due = attempts.is_due();
+        ATTEMPTS.set(attempts);
+        let spin = Self {
+            // A shorter pause would take the cache line away from a peer that is about to write.
+            pause: 8,
+            is_remembered: is_due,
+            ..Self::EVENT
+        };
+        if is_due {
+            return spin.among(ends);
+        }
+        Self {
+            limit: Duration::ZERO,
+            ..spin.yielding()
+        }
+    }
+
+    /// For what it takes this many threads to bring about, the waiting one included. With fewer
+    /// processors than that the thread yields from the beginning.
+    #[inline]
+    #[must_use]
+    pub fn among(self, threads: usize) -> Self {
+        if threads <= processors() {
+            self
+        } else {
+            self.yielding()
+        }
+    }
+
+    /// Yields from the beginning: the peer may wait for this very processor, because this thread
+    /// was just woken where its waker runs, or because the peer itself waits for others. The
+    /// processor goes to whichever thread has work. So the thread spins for longer: that costs
+    /// less than to sleep and be woken together with many others.
+    #[must_use]
+    pub const fn yielding(self) -> Self {
+        Self {
+            pause: PAUSES,
+            trust: Duration::ZERO,
+            limit: Duration::from_micros(200),
+            ..self
+        }
+    }
+
+    /// Lets a moment pass. `false` when it is time to sleep.
+    #[inline]
+    pub fn turn(&mut self) -> bool {
+        if cfg!(loom) {
+            return std::mem::replace(&mut self.pause, 0) != 0;
+        }
+        if self.pause < PAUSES && processors() > 1 {
+            pause(self.pause);
+            self.pause *= 2;
+            return true;
+        }
+        self.long_turn()
+    }
+
+    #[cold]
+    fn long_turn(&mut self) -> bool {
+        if self.sleeps_alone && processors() == 1 {
+            return false;
+        }
+        let now = Instant::now();
+        let spent = now - *self.began.get_or_insert(now);
+        if spent < self.trust {
+            pause(LONG_PAUSE);
+            return true;
+        }
+        // A thread looks as soon as a yield returns, as time has passed.
+        let goes_on = spent < self.limit && yield_to_peers();
+        if !goes_on && self.is_remembered {
+            self.is_remembered = false;
+            let mut attempts = ATTEMPTS.get();
+            attempts.failed();
+            ATTEMPTS.set(attempts);
+        }
+        goes_on
+    }
+}
+
 /// Lets another thread run. `false`, at once, if yields have gone to strangers lately.
 #[cold]
 pub fn yield_to_peers() -> bool {
-    timed_yield().is_some()
-}
-
-/// Lets another thread run, and returns how long that took. `None`, at once, if yields have
-/// gone to strangers lately.
-#[cold]
-fn timed_yield() -> Option<Duration> {
     let began = Instant::now();
     if nanos(began) < SILENT_UNTIL.load(Ordering::Relaxed) {
-        return None;
+        return false;
     }
     std::thread::yield_now();
     let now = Instant::now();
@@ -76,7 +216,7 @@ fn timed_yield() -> Option<Duration> {
     if took >= TIME_SLICE {
         SILENT_UNTIL.fetch_max(nanos(now + took), Ordering::Relaxed);
     }
-    Some(took)
+    true
 }
 
 fn nanos(moment: Instant) -> u64 {
@@ -92,24 +232,6 @@ fn pause(hints: u32) {
     for _ in 0..hints {
         hint::spin_loop();
     }
-}
-
-/// Pauses until this is so, for as long as a sleep and a wake-up would take. Whether it is. With
-/// one processor it does not pause: the thread that would make it so does not run meanwhile.
-///
-/// It does not yield, either: a yield to another process may take a time slice.
-pub fn pause_until(limit: Duration, is_so: impl Fn() -> bool) -> bool {
-    if cfg!(loom) || processors() == 1 {
-        return is_so();
-    }
-    let began = Instant::now();
-    while !is_so() {
-        if began.elapsed() > limit {
-            return false;
-        }
-        pause(16);
-    }
-    true
 }
 
 /// Lets a moment pass for a thread that never sleeps, in a wait that takes this many

@@ -8,37 +8,51 @@ thread_local! {
     pub(super) static PAUSES: Cell<usize> = const { Cell::new(0) };
 }
 
-#[test]
-fn each_policy_ends() {
-    let began = Instant::now();
-    let mut event = EventSpin::new();
-    while event.turn() {}
-    let mut among_many = EventSpin::among(1000);
-    while among_many.turn() {}
-    let mut handoff = HandoffSpin::new(2);
-    while handoff.turn() {}
-    let mut lock = LockSpin::new(Owners::MayWait);
-    while lock.turn() {}
-    assert!(began.elapsed() < Duration::from_secs(60));
+/// Runs in a thread of its own, which has no memory of failed attempts.
+fn in_new_thread<R: Send + 'static>(run: impl FnOnce() -> R + Send + 'static) -> R {
+    std::thread::spawn(run).join().unwrap()
 }
 
 #[test]
-fn a_burst_is_followed_by_a_pause_in_proportion() {
-    // How long the first turn takes at least, if this thread may pause at all.
-    let first_turn = |values| {
-        let mut spin = HandoffSpin::after_burst(2, values);
-        let (pauses, began) = (PAUSES.get(), Instant::now());
-        assert!(spin.turn() || processors() < 2);
-        (PAUSES.get() - pauses, began.elapsed())
+fn each_preset_ends() {
+    let presets = || {
+        [
+            Spin::EVENT,
+            Spin::EVENT.among(1000),
+            Spin::handoff(2),
+            Spin::LOCK,
+            Spin::LOCK.yielding(),
+            Spin::PAUSE,
+        ]
     };
-    let (pauses, _) = first_turn(1);
-    assert!(pauses <= 1, "one value is no burst: {pauses} pauses");
-    let (pauses, took) = first_turn(11);
-    assert!(pauses == 0 || took >= Duration::from_nanos(500), "{took:?}");
-    // (One on top of the usual one is certain: on an emulated processor it may take that long.)
-    assert!(pauses > 1 || processors() < 2, "{pauses} pauses");
-    let (pauses, took) = first_turn(u32::MAX);
-    assert!(pauses == 0 || took >= Duration::from_micros(4), "{took:?}");
+    in_new_thread(move || {
+        for mut spin in presets() {
+            while spin.turn() {}
+            assert!(!spin.turn());
+        }
+    });
+}
+
+#[test]
+fn hand_offs_are_skipped_after_one_that_failed() {
+    in_new_thread(|| {
+        // It gives up in its first turn, as it would after its limit.
+        let fails = || {
+            let mut spin = Spin::handoff(2);
+            spin.limit = Duration::ZERO;
+            while spin.turn() {}
+        };
+        let is_skipped = || !Spin::handoff(2).turn();
+        fails();
+        assert!(is_skipped());
+        fails();
+        assert!((0..3).all(|_| is_skipped()));
+        // This one is made, and does not fail; so the next failure counts as the first.
+        assert!(Spin::handoff(2).limit > Duration::ZERO);
+        fails();
+        assert!(is_skipped());
+        assert!(Spin::handoff(2).limit > Duration::ZERO);
+    });
 }
 
 /// The process remembers its knowledge of processors and strangers, so each of these tests runs
@@ -47,7 +61,6 @@ fn a_burst_is_followed_by_a_pause_in_proportion() {
 mod alone {
     use std::io::Read;
     use std::process::{Child, Command, Stdio};
-    use std::sync::atomic::AtomicU32;
     use std::{env, thread};
 
     use blitz_io_testing::bind_to_first_processor;
@@ -102,10 +115,11 @@ mod alone {
             );
         }
         // A yield that a stranger has used is not followed by another one at once.
-        until(|| EventSpin::new().turn());
-        until(|| HandoffSpin::new(2).turn());
-        assert!(!LockSpin::new(Owners::Run).turn());
-        assert!(!LockSpin::new(Owners::MayWait).turn());
+        until(|| Spin::EVENT.turn());
+        until(|| Spin::handoff(2).turn());
+        for mut spin in [Spin::LOCK, Spin::LOCK.yielding(), Spin::PAUSE] {
+            assert!(!spin.turn());
+        }
     }
 
     #[test]
@@ -132,56 +146,9 @@ mod alone {
         // It pauses only while yields go to strangers.
         until(|| {
             let before = PAUSES.get();
-            LockSpin::new(Owners::MayWait).turn();
+            Spin::LOCK.yielding().turn();
             PAUSES.get() == before
         });
-    }
-
-    /// Takes turns with another thread, and returns how often this one has paused.
-    fn pauses_in_turns(turns: u32, turn: &AtomicU32, own: u32) -> usize {
-        assert!(bind_to_first_processor());
-        let before = PAUSES.get();
-        for _ in 0..turns {
-            let mut spin = HandoffSpin::new(2);
-            while turn.load(Ordering::Acquire) != own {
-                if !spin.turn() {
-                    thread::yield_now();
-                }
-            }
-            turn.store(1 - own, Ordering::Release);
-        }
-        PAUSES.get() - before
-    }
-
-    /// How often two threads pause that share a processor and take turns.
-    fn pauses_of_two(turns: u32) -> usize {
-        // Yields that find no other thread to run, unless a stranger runs here.
-        let alone = || {
-            let mut spin = HandoffSpin::new(2);
-            while spin.turn() {}
-        };
-        thread::spawn(alone).join().unwrap();
-        let turn = AtomicU32::new(0);
-        thread::scope(|scope| {
-            let peer = scope.spawn(|| pauses_in_turns(turns, &turn, 1));
-            let own = scope.spawn(|| pauses_in_turns(turns, &turn, 0));
-            peer.join().unwrap() + own.join().unwrap()
-        })
-    }
-
-    /// Pauses only keep a peer waiting that needs this very processor.
-    #[test]
-    fn a_thread_that_shares_its_processor_with_its_peer_does_not_pause() {
-        if !is_child() {
-            return run_child("a_thread_that_shares_its_processor_with_its_peer_does_not_pause");
-        }
-        if processors() < 2 {
-            return;
-        }
-        // Two pauses in each wait would be 40,000, whatever else the machine does. Beside
-        // strangers a process may never have seen a yield that finds no thread to run.
-        const TURNS: u32 = 10_000;
-        until(|| pauses_of_two(TURNS) < TURNS as usize);
     }
 
     /// A process that keeps the processor busy until it is dropped.
@@ -215,11 +182,11 @@ mod alone {
             return run_child_on_one_processor("a_thread_does_not_go_on_yielding_to_strangers");
         }
         let _busy = [Busy::new(), Busy::new()];
-        // 200 waits of 64 yields each would be 12,800. The first long yield silences the
-        // others, and the silence outlasts most of the waits that follow.
+        // Each wait could make hundreds of yields. The first long yield silences the others, and
+        // the silence outlasts most of the waits that follow.
         let (waits, mut turns) = (200, 0);
         for _ in 0..waits {
-            let mut spin = HandoffSpin::new(2);
+            let mut spin = Spin::EVENT;
             while spin.turn() {
                 turns += 1;
                 assert!(turns < 1000, "{turns} yields in {waits} waits");

@@ -23,7 +23,7 @@ pub(crate) mod task;
 use std::time::Duration;
 use std::time::Instant;
 
-use blitz_io_core::{EventSpin, deadline};
+use blitz_io_core::{Spin, deadline};
 
 use crate::event_count::{EventCount, SLEEPER};
 use crate::ring::Awaited;
@@ -79,7 +79,7 @@ pub(crate) trait End {
     fn check<E: Failure>(&self) -> Result<(), E>;
 
     /// Pauses before another attempt. Returns `false` when the thread should sleep.
-    fn spin(&self, spin: &mut EventSpin) -> bool;
+    fn spin(&self, spin: &mut Spin) -> bool;
 
     /// The event count on which this end sleeps while it awaits this event.
     fn event_count(&self, awaited: Awaited) -> EventCount<'_>;
@@ -141,7 +141,7 @@ fn block_slowly<W: Waiter>(waiter: &mut W, wait: Wait) -> Result<W::Output, W::E
         Wait::Until(deadline) => Some(deadline),
         Wait::Forever => None,
     };
-    let mut spin = EventSpin::new();
+    let mut spin = Spin::EVENT;
     let mut awaited = waiter.awaits();
     loop {
         if let Some(output) = waiter.attempt()? {

@@ -68,12 +68,9 @@ use std::mem;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{Attempts, Lock, Parker, Wake, deadline, spin};
+use blitz_io_core::{Attempts, Lock, Parker, Spin, Wake, deadline};
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all};
-
-/// How long a thread searches: about as long as a sleep and a wake-up take.
-const SEARCH_FOR: Duration = Duration::from_micros(20);
 
 /// The pool may have threads.
 const OPEN: u32 = 0;
@@ -342,9 +339,6 @@ impl<J> JobQueue<J> {
             if let Some(job) = inside.queue.pop_front() {
                 self.pending.store(inside.queue.len(), Ordering::Relaxed);
                 inside.arriving -= usize::from(state.is_arriving());
-                if searched {
-                    inside.searches.succeeded();
-                }
                 return Look::Next(state.take(job, inside.closed));
             }
             if inside.closed {
@@ -368,7 +362,8 @@ impl<J> JobQueue<J> {
     /// it does not yield: a yield to another process may take a time slice, and a job
     /// would wait for it.
     fn search(&self, state: &mut ThreadState) {
-        spin::pause_until(SEARCH_FOR, || self.pending.load(Ordering::Relaxed) != 0);
+        let mut spin = Spin::PAUSE;
+        while self.pending.load(Ordering::Relaxed) == 0 && spin.turn() {}
         state.0 = Last::Searched;
     }
 

@@ -56,9 +56,4 @@ impl AdaptiveSpin {
         }
         true
     }
-
-    /// Records that the attempt has succeeded.
-    pub(super) fn succeeded(self) {
-        ATTEMPTS.set(Attempts::new());
-    }
 }

@@ -25,7 +25,7 @@ use std::task::{Context, Poll, Waker, ready};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object, Wait};
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_core::{Node, WaitQueue};
 
 /// A place where tasks wait for each other.
@@ -249,7 +249,7 @@ impl<'a> Arrival<'a> {
         if self.as_mut().arrive(None) {
             return BarrierWaitResult(true);
         }
-        let mut spin = EventSpin::among(self.barrier.n);
+        let mut spin = Spin::EVENT.among(self.barrier.n);
         while !self.node.is_signalled() && spin.turn() {}
         let object = &self.barrier.object;
         let _waits = Blocking::new(Kind::ThreadBarrier, object, self.caller, false);

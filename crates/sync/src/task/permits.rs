@@ -80,7 +80,7 @@ use blitz_io_core::Panics;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
 
 mod acquire;
@@ -245,7 +245,6 @@ impl Permits {
                 break;
             }
             if state / PERMIT >= n && self.take(n) == Taken::Yes {
-                spin.succeeded();
                 return true;
             }
         }
@@ -262,7 +261,7 @@ impl Permits {
     #[cold]
     pub fn wait_blocking(&self, n: usize, kind: Kind, caller: Caller) -> Result<(), AcquireError> {
         let _waits = Blocking::new(kind, &self.object, caller, false);
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         // While others wait, trying cannot succeed.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
             match self.take(n) {

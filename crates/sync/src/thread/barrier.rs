@@ -36,7 +36,7 @@ use blitz_io_futex::{WaitResult, wait_until, wake_all};
 use super::rounds::{Round, Rounds};
 use blitz_io_core::deadline;
 use blitz_io_core::fences;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_core::{const_unless_loom, debug_is_name};
 
 /// A place where threads wait for each other.
@@ -165,7 +165,7 @@ impl Barrier {
     /// Waits until the round is over. `false` if the deadline came first and the
     /// caller has been taken out of the count.
     fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
-        let spin = EventSpin::among(self.rounds.threads());
+        let spin = Spin::EVENT.among(self.rounds.threads());
         if deadline::spin_until(spin, deadline, || self.rounds.is_over(round)) {
             return true;
         }

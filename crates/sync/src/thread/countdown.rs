@@ -38,7 +38,7 @@
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -104,7 +104,7 @@ impl Countdown {
 
     #[cold]
     fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        if deadline::spin_until(EventSpin::new(), deadline, || self.is_zero()) {
+        if deadline::spin_until(Spin::EVENT, deadline, || self.is_zero()) {
             return true;
         }
         while let Some(word) = self.announce() {

@@ -32,7 +32,7 @@
 
 use super::reentrancy;
 use blitz_io_core::deadline;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_core::{const_unless_loom, default_is_new};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all};
@@ -427,7 +427,7 @@ impl Once {
     #[cold]
     #[track_caller]
     pub(super) fn claim(&self, on_poison: OnPoison) -> Option<Claim<'_>> {
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         loop {
             let word = self.word.load(Ordering::Acquire);
             match word & !SLEEPERS {
@@ -461,7 +461,7 @@ impl Once {
     #[cold]
     #[track_caller]
     pub(super) fn wait_for_outcome(&self, on_poison: OnPoison, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         loop {
             let word = self.word.load(Ordering::Acquire);
             let state = word & !SLEEPERS;

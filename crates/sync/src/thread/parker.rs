@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_core::{debug_is_name, default_is_new};
 
 /// Blocks a thread until its [`Unparker`] hands it a token.
@@ -100,7 +100,7 @@ impl Parker {
         if deadline::is_past(deadline) {
             return false;
         }
-        deadline::spin_until(EventSpin::new(), None, || self.take())
+        deadline::spin_until(Spin::EVENT, None, || self.take())
             || self.unparker.inner.park(deadline)
     }
 }

@@ -61,7 +61,7 @@ use crate::semaphores::errors;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::FAIR_AFTER;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue};
 
 mod permit;
@@ -445,7 +445,7 @@ impl Semaphore {
         if deadline::is_past(deadline) {
             return Err(TryAcquireError::NoPermits);
         }
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         while spin.turn() {
             match self.take(n, FAIR) {
                 Err(TryAcquireError::NoPermits) => {}
@@ -486,7 +486,7 @@ impl Semaphore {
 
     /// Tries, for a while, to take the permits that the node requests.
     fn take_in_turn(&self, node: &Node<Request>) -> Result<(), TryAcquireError> {
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
             let taken = self.take(node.request.permits, unless);

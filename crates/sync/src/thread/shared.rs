@@ -68,7 +68,7 @@ use blitz_io_futex::{WaitResult, wait_until, wake_one};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
 use blitz_io_core::inspect;
-use blitz_io_core::spin::{EventSpin, LockSpin, Owners};
+use blitz_io_core::spin::Spin;
 use blitz_io_core::{deadline, fences};
 
 /// In `readers`: the draining writer sleeps.
@@ -167,7 +167,7 @@ impl Shared {
             return false;
         }
         let mut fair_at = Some(deadline::now() + FAIR_AFTER);
-        let mut spin = LockSpin::new(Owners::MayWait);
+        let mut spin = Spin::LOCK.yielding();
         loop {
             while spin.turn() {
                 if self.is_open() && self.try_lock_shared() {
@@ -193,7 +193,7 @@ impl Shared {
                 // Late. The writer that drains now may go first, no other.
                 fair_at = None;
             }
-            spin = LockSpin::new(Owners::MayWait);
+            spin = Spin::LOCK.yielding();
         }
     }
 
@@ -212,7 +212,7 @@ impl Shared {
             if deadline::is_past(deadline) {
                 return self.step_back(before);
             }
-            if deadline::spin_until(EventSpin::new(), None, is_in) {
+            if deadline::spin_until(Spin::EVENT, None, is_in) {
                 return true;
             }
             if self.exclusive.sleep_as_reader(HELD, deadline) == WaitResult::TimedOut {
@@ -294,7 +294,7 @@ impl Shared {
 
     fn wait_for_readers(&self, deadline: Option<Instant>) -> bool {
         let is_empty = || self.readers.load(Ordering::Relaxed) & COUNT == 0;
-        if deadline::spin_until(EventSpin::new(), None, is_empty) {
+        if deadline::spin_until(Spin::EVENT, None, is_empty) {
             return true;
         }
         loop {

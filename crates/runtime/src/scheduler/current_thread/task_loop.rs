@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 
-use blitz_io_core::{EventSpin, coop};
+use blitz_io_core::{Spin, coop};
 use blitz_io_futex::atomic::Ordering;
 
 use super::shared::Shared;
@@ -383,7 +383,7 @@ impl Core {
     fn wait(&self, shared: &Shared) {
         // The system's events are seen only by a park.
         if !shared.driver.has_sources() {
-            let mut spin = EventSpin::new();
+            let mut spin = Spin::EVENT;
             while spin.turn() {
                 if self.has_work(shared) {
                     return;

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::EventSpin;
+use blitz_io_core::Spin;
 
 use super::idle::{Calls, Place, Sleeper};
 use super::worker::Worker;
@@ -25,7 +25,7 @@ const STALLED: Duration = Duration::from_micros(50);
 pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     worker.count_forced_yields();
     if may_search(worker) {
-        let mut spin = may_linger(worker).then(EventSpin::new);
+        let mut spin = may_linger(worker).then(|| Spin::EVENT);
         loop {
             if let Some(task) = steal(worker) {
                 worker.begins(worker.core(), 1);
@@ -34,7 +34,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
             if worker.sees_injected() || worker.has_ready_pinned() || worker.is_closed() {
                 return None;
             }
-            if !spin.as_mut().is_some_and(EventSpin::turn) {
+            if !spin.as_mut().is_some_and(Spin::turn) {
                 break;
             }
         }

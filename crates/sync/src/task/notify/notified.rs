@@ -13,7 +13,7 @@ use blitz_io_futex::atomic::Ordering;
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use blitz_io_core::Node;
 use blitz_io_core::deadline;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 
 /// How far a waiter has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,7 +179,7 @@ impl Waiter {
 
     /// Tries for a while to get by without the queue.
     fn spin(&self, notify: &Notify, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         loop {
             if self.try_take(notify) {
                 return true;

@@ -10,7 +10,7 @@ use blitz_io_futex::atomic::Ordering;
 use super::{BUSY, EMPTY, Request, SET, WriteOnce};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
 /// the next waiter that wants it.
@@ -158,7 +158,7 @@ impl<'a, T> Wait<'a, T> {
     fn block(self: Pin<&mut Self>) -> Outcome<'a, T> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        let mut spin = EventSpin::new();
+        let mut spin = Spin::EVENT;
         while !this.need_not_wait() && spin.turn() {}
         // SAFETY: it is pinned, and `drop` unlinks it.
         if let Some(outcome) = unsafe { this.join(None) } {

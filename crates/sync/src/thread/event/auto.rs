@@ -64,7 +64,7 @@
 
 use super::SET;
 use blitz_io_core::deadline;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -113,7 +113,7 @@ pub(super) fn try_wait(event: &AtomicU32) -> bool {
 /// Waits when `try_wait` has failed. Whether this thread went through before `deadline`.
 #[cold]
 pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
-    if deadline::spin_until(EventSpin::new(), deadline, || try_wait(event)) {
+    if deadline::spin_until(Spin::EVENT, deadline, || try_wait(event)) {
         return true;
     }
     loop {

@@ -45,7 +45,7 @@
 
 use super::SET;
 use blitz_io_core::deadline;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -80,7 +80,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     let arrival = generation(event.load(Ordering::Acquire));
     let is_released = |word| word & SET != 0 || generation(word) != arrival;
     let look = || is_released(event.load(Ordering::Acquire));
-    if deadline::spin_until(EventSpin::new(), deadline, look) {
+    if deadline::spin_until(Spin::EVENT, deadline, look) {
         return true;
     }
     let announces = |word| word & SLEEPERS == 0 && !is_released(word);
