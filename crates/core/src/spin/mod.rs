@@ -24,7 +24,7 @@
 //! thread that has run for longer than its waker does not preempt the waker: it runs when the
 //! waker blocks. After 5 µs of spinning that doubles the time from a wake-up to the thread's next
 //! instruction, and the kind of spinning makes no difference. So where a peer is often late
-//! ([`Spin::HANDOFF`]), a thread remembers whether its attempts have failed, and skips some of
+//! ([`Spin::handoff`]), a thread remembers whether its attempts have failed, and skips some of
 //! the next ones (`attempts.rs`).
 //!
 //! **Strangers.** A yield to a peer is short, as the peer does its work and then waits or yields.
@@ -67,7 +67,7 @@ const TIME_SLICE: Duration = Duration::from_micros(500);
 static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// How this thread's last attempts with [`Spin::HANDOFF`] ended.
+    /// How this thread's last attempts with [`Spin::handoff`] ended.
     static ATTEMPTS: Cell<Attempts> = const { Cell::new(Attempts::new()) };
 }
 
@@ -82,10 +82,19 @@ pub struct Spin {
     limit: Duration,
     /// With one processor it sleeps at once: its peer was preempted, and has work to finish.
     sleeps_alone: bool,
-    /// The thread remembers how this attempt ends.
-    is_remembered: bool,
+    memory: Memory,
     /// When the first microsecond was over.
     began: Option<Instant>,
+}
+
+/// Whether a thread remembers how its attempts end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    None,
+    /// The first turn asks whether this attempt is to be skipped.
+    Asks,
+    /// This attempt is made. Its failure will be remembered.
+    Asked,
 }
 
 impl Spin {
@@ -98,7 +107,7 @@ impl Spin {
         trust: Duration::ZERO,
         limit: Self::LIMIT,
         sleeps_alone: false,
-        is_remembered: false,
+        memory: Memory::None,
         began: None,
     };
 
@@ -122,21 +131,15 @@ impl Spin {
     /// For the other side of a channel with so many ends, which causes one event after the other.
     /// The thread skips some attempts after those that have failed.
     pub fn handoff(ends: usize) -> Self {
-        let mut attempts = ATTEMPTS.get();
-        let is_due = attempts.is_due();
-        ATTEMPTS.set(attempts);
-        let spin = Self {
-            // A shorter pause would take the cache line away from a peer that is about to write.
-            pause: 8,
-            is_remembered: is_due,
-            ..Self::EVENT
-        };
-        if is_due {
-            return spin.among(ends);
+        if ends > processors() {
+            // The peers use the time that passes in the thread's yields.
+            return Self::EVENT.yielding();
         }
         Self {
-            limit: Duration::ZERO,
-            ..spin.yielding()
+            // A shorter pause would take the cache line away from a peer that is about to write.
+            pause: 8,
+            memory: Memory::Asks,
+            ..Self::EVENT
         }
     }
 
@@ -166,11 +169,16 @@ impl Spin {
         }
     }
 
-    /// Lets a moment pass. `false` when it is time to sleep.
-    #[inline]
+    /// Lets a moment pass. `false` when it is time to sleep. Out of line: the paths that find no
+    /// need to wait stay short.
+    #[cold]
+    #[inline(never)]
     pub fn turn(&mut self) -> bool {
         if cfg!(loom) {
             return std::mem::replace(&mut self.pause, 0) != 0;
+        }
+        if self.memory == Memory::Asks && self.is_skipped() {
+            return false;
         }
         if self.pause < PAUSES && processors() > 1 {
             pause(self.pause);
@@ -180,7 +188,6 @@ impl Spin {
         self.long_turn()
     }
 
-    #[cold]
     fn long_turn(&mut self) -> bool {
         if self.sleeps_alone && processors() == 1 {
             return false;
@@ -193,14 +200,31 @@ impl Spin {
         }
         // A thread looks as soon as a yield returns, as time has passed.
         let goes_on = spent < self.limit && yield_to_peers();
-        if !goes_on && self.is_remembered {
-            self.is_remembered = false;
-            let mut attempts = ATTEMPTS.get();
-            attempts.failed();
-            ATTEMPTS.set(attempts);
+        if !goes_on && self.memory == Memory::Asked {
+            self.memory = Memory::None;
+            with_attempts(Attempts::failed);
         }
         goes_on
     }
+
+    /// Whether this thread skips this attempt. If so, all turns are over.
+    fn is_skipped(&mut self) -> bool {
+        let is_due = with_attempts(Attempts::is_due);
+        if is_due {
+            self.memory = Memory::Asked;
+        } else {
+            self.memory = Memory::None;
+            (self.pause, self.trust, self.limit) = (PAUSES, Duration::ZERO, Duration::ZERO);
+        }
+        !is_due
+    }
+}
+
+fn with_attempts<R>(change: impl FnOnce(&mut Attempts) -> R) -> R {
+    let mut attempts = ATTEMPTS.get();
+    let result = change(&mut attempts);
+    ATTEMPTS.set(attempts);
+    result
 }
 
 /// Lets another thread run. `false`, at once, if yields have gone to strangers lately.
