@@ -124,7 +124,10 @@ mod alone {
             );
         }
         // A yield that a stranger has used is not followed by another one at once.
-        until(|| Spin::EVENT.turn());
+        until(|| {
+            let mut spin = Spin::EVENT;
+            spin.turn()
+        });
         until(|| Spin::handoff(2).turn());
         for mut spin in [Spin::LOCK, Spin::LOCK.yielding(), Spin::PAUSE] {
             assert!(!spin.turn());
