@@ -198,13 +198,16 @@ impl Spin {
             pause(LONG_PAUSE);
             return true;
         }
-        // A thread looks as soon as a yield returns, as time has passed.
-        let goes_on = spent < self.limit && yield_to_peers();
-        if !goes_on && self.memory == Memory::Asked {
-            self.memory = Memory::None;
+        if spent < self.limit {
+            // A thread looks as soon as a yield returns, as time has passed.
+            return yield_to_peers();
+        }
+        // If a stranger took the time, the peer was not late.
+        if self.memory == Memory::Asked && !is_silent(now) {
             with_attempts(Attempts::failed);
         }
-        goes_on
+        self.memory = Memory::None;
+        false
     }
 
     /// Whether this thread skips this attempt. If so, all turns are over.
@@ -231,7 +234,7 @@ fn with_attempts<R>(change: impl FnOnce(&mut Attempts) -> R) -> R {
 #[cold]
 pub fn yield_to_peers() -> bool {
     let began = Instant::now();
-    if nanos(began) < SILENT_UNTIL.load(Ordering::Relaxed) {
+    if is_silent(began) {
         return false;
     }
     std::thread::yield_now();
@@ -241,6 +244,11 @@ pub fn yield_to_peers() -> bool {
         SILENT_UNTIL.fetch_max(nanos(now + took), Ordering::Relaxed);
     }
     true
+}
+
+/// Whether yields have gone to strangers lately.
+fn is_silent(now: Instant) -> bool {
+    nanos(now) < SILENT_UNTIL.load(Ordering::Relaxed)
 }
 
 fn nanos(moment: Instant) -> u64 {
