@@ -66,9 +66,15 @@ const TIME_SLICE: Duration = Duration::from_micros(500);
 /// Until when no thread yields, in nanoseconds since the first yield.
 static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
 
+/// A yield that finds no other thread to run takes less than this. One in which a peer runs and
+/// yields back takes longer: it has two switches, and the peer's work.
+const SWITCHES: Duration = Duration::from_micros(2);
+
 thread_local! {
     /// How this thread's last attempts with [`Spin::handoff`] ended.
     static ATTEMPTS: Cell<Attempts> = const { Cell::new(Attempts::new()) };
+    /// Whether another thread has run in this thread's last yield.
+    static SHARES_PROCESSOR: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The attempts of a thread that waits for another one, before it sleeps.
@@ -136,8 +142,9 @@ impl Spin {
             return Self::EVENT.yielding();
         }
         Self {
-            // A shorter pause would take the cache line away from a peer that is about to write.
-            pause: 8,
+            // A shorter pause would take the cache line away from a peer that is about to write. A
+            // peer that needs this very processor is not helped by pauses.
+            pause: if SHARES_PROCESSOR.get() { PAUSES } else { 8 },
             memory: Memory::Asks,
             ..Self::EVENT
         }
@@ -200,7 +207,9 @@ impl Spin {
         }
         if spent < self.limit {
             // A thread looks as soon as a yield returns, as time has passed.
-            return yield_to_peers();
+            let took = timed_yield();
+            SHARES_PROCESSOR.set(took.is_some_and(|took| took >= SWITCHES));
+            return took.is_some();
         }
         // If a stranger took the time, the peer was not late.
         if self.memory == Memory::Asked && !is_silent(now) {
@@ -233,9 +242,15 @@ fn with_attempts<R>(change: impl FnOnce(&mut Attempts) -> R) -> R {
 /// Lets another thread run. `false`, at once, if yields have gone to strangers lately.
 #[cold]
 pub fn yield_to_peers() -> bool {
+    timed_yield().is_some()
+}
+
+/// Lets another thread run, and returns how long that took. `None`, at once, if yields have gone
+/// to strangers lately.
+fn timed_yield() -> Option<Duration> {
     let began = Instant::now();
     if is_silent(began) {
-        return false;
+        return None;
     }
     std::thread::yield_now();
     let now = Instant::now();
@@ -243,7 +258,7 @@ pub fn yield_to_peers() -> bool {
     if took >= TIME_SLICE {
         SILENT_UNTIL.fetch_max(nanos(now + took), Ordering::Relaxed);
     }
-    true
+    Some(took)
 }
 
 /// Whether yields have gone to strangers lately.
