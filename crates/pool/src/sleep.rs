@@ -53,8 +53,9 @@
 //!
 //! 1. If F's fence comes before W's, W finds the fork in its step 4.
 //! 2. Otherwise F reads the flag that W has set in its step 2, unless F has cleared it since then.
-//! 3. F's clearing is a swap, and so is each request. So F's swap acquires all requests that it
-//!    clears, and F sees the words of their workers when it wakes them.
+//! 3. Each request is a swap that releases W's word, and F's clearing is a swap. So F's swap reads
+//!    the last of the requests that it clears, the fence after it acquires all of them, and F sees
+//!    the words of their workers when it wakes them. The swap itself needs no order.
 //!
 //! **One wake-up serves all sleepers.** F wakes one worker that sleeps for anything, and clears the
 //! requests of the others with that worker's. So a worker that was woken acts for the others:
@@ -75,7 +76,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use blitz_io_futex::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use blitz_io_futex::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
 
 const AWAKE: u32 = 0;
@@ -127,7 +128,7 @@ impl Sleeper {
 
     /// Requests a wake-up on this worker's next fork.
     fn ask(&self) {
-        self.asked.swap(true, AcqRel);
+        self.asked.swap(true, Release);
     }
 
     /// Wakes the worker if it sleeps: the caller has published something for this worker alone.
@@ -144,7 +145,7 @@ impl Sleeper {
             && wakes(word)
             && self
                 .word
-                .compare_exchange(word, AWAKE, AcqRel, Relaxed)
+                .compare_exchange(word, AWAKE, Release, Relaxed)
                 .is_ok();
         if woken {
             blitz_io_futex::wake_one(&self.word);
@@ -197,7 +198,7 @@ impl Sleep {
             let deadline = limit.map(|limit| Instant::now() + limit);
             blitz_io_futex::wait_until(own, word, deadline);
         }
-        own.swap(AWAKE, AcqRel);
+        own.swap(AWAKE, Acquire);
     }
 
     fn ask_all(&self) {
@@ -250,7 +251,7 @@ impl Sleep {
     /// Worker `me` has forked and [has a request](Sleeper::is_asked) to announce that.
     #[cold]
     pub fn announce_fork(&self, me: usize) {
-        self.workers[me].asked.swap(false, AcqRel);
+        self.workers[me].asked.swap(false, Relaxed);
         fence(SeqCst);
         for worker in &self.workers {
             worker.wake_if(|word| word == FORKS_OF + me as u32);

@@ -129,6 +129,28 @@ fn a_spawned_job_wakes_an_idle_worker() {
     model(|| beside([SleepFor::Anything], Pool::spawn));
 }
 
+/// Worker 0 takes its first fork back, so worker 1 may have found nothing, and needs its request.
+#[test]
+fn a_request_is_not_cleared_unseen() {
+    model(|| {
+        let pool = Pool::of(2);
+        // Leaves a request behind.
+        pool.sleep.sleep(1, SleepFor::Anything, None, || true);
+        let forking = pool.clone();
+        let forking = thread::spawn(move || {
+            forking.spawn();
+            // loom changes threads at atomic operations only, and not at a fence. This one lets it
+            // run the steps above between worker 1's request here and the fence after it.
+            forking.sleep.worker(1).is_asked();
+            if forking.take() {
+                forking.spawn();
+            }
+        });
+        pool.work(1, SleepFor::Anything);
+        forking.join().unwrap();
+    });
+}
+
 #[test]
 fn a_fork_wakes_the_worker_that_waits_to_help() {
     model(|| beside([SleepFor::ForksOf(0)], Pool::spawn));
