@@ -3,41 +3,37 @@
 //! | latch | waits | for |
 //! |---|---|---|
 //! | [`JoinLatch`] | a worker of the same pool | one job |
+//! | [`CrossLatch`] | a worker of any pool | one job |
 //! | [`ThreadLatch`] | any threads, in the futex | one job, or the start or the end of a thread |
-//! | [`CountLatch`] | either | many jobs |
+//! | [`CountLatch`] | a worker or a thread | many jobs |
 //!
 //! A latch may be freed as soon as it is set, so the setter reads all that it needs before. A
 //! wake-up takes an address and reads nothing.
 //!
-//! A worker that waits sleeps on its own word ([`Sleeper`](crate::sleep)), because it may
-//! also be woken to help. It announces the sleep in the latch (`SLEEPING`). Either the
-//! setter's swap returns the announcement, or the swap comes before it, and then the worker
-//! does not sleep.
+//! **A worker that waits** sleeps as every worker does ([`Sleep::sleep`]), because it may also be
+//! woken to help. To set its latch is to publish something for that worker alone: the setter sets
+//! the latch, passes a fence and reads the worker's word. So [`sleep`](crate::sleep) has the proof.
+//! It also covers a job that is added to a scope and that only the scope's worker may run.
 //!
-//! A scope's worker must also see a job that only it may run. It announces itself and then
-//! looks at the injector, with a fence between; the thread that spawns writes the job and
-//! then looks at the announcement, with a fence between. So at least one of them sees the
-//! other.
+//! **A thread that waits** announces in the latch that it sleeps (`SLEEPING`). Either the setter's
+//! swap returns the announcement, and the setter wakes the thread, or the swap comes first, and the
+//! announcement fails.
 //!
-//! The waiter sees the writes of a job: the swap releases them. For a count, every end releases
-//! the writes before it, and the last one acquires them.
+//! The waiter sees the writes of a job, because the setter releases them. For a count, each end
+//! releases the writes before it, and the last one acquires them.
 
 use std::sync::Arc;
 
-use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, fence};
+use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 
 use crate::sleep::{Sleep, Sleeper};
-
-const PENDING: u32 = 0;
-const SLEEPING: u32 = 1;
-const SET: u32 = 2;
 
 /// The latch of a job, which the job sets when it has run.
 pub trait Latch {
     /// # Safety
     ///
-    /// `this` is alive until it is set, and it is set once.
+    /// `this` is alive until it is set.
     unsafe fn set(this: *const Self);
 }
 
@@ -45,48 +41,12 @@ pub trait Latch {
 pub trait Probe {
     /// Returns whether it is set. If so, the work of the setter is visible.
     fn is_set(&self) -> bool;
-    /// Announces that the worker is about to sleep. Returns whether it may sleep.
-    fn announce(&self) -> bool;
-    /// Takes the announcement back.
-    fn retract(&self);
-}
-
-/// One word with three states.
-#[derive(Debug)]
-struct State(AtomicU32);
-
-impl State {
-    fn new() -> Self {
-        Self(AtomicU32::new(PENDING))
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Acquire) == SET
-    }
-
-    fn announce(&self) -> bool {
-        let announced = self.0.compare_exchange(PENDING, SLEEPING, AcqRel, Acquire);
-        fence(SeqCst);
-        announced.is_ok()
-    }
-
-    fn retract(&self) {
-        let _ = self.0.compare_exchange(SLEEPING, PENDING, Relaxed, Relaxed);
-    }
-
-    /// # Safety
-    ///
-    /// `this` is alive until it is set. Returns whether the waiter sleeps.
-    unsafe fn set(this: *const Self) -> bool {
-        // SAFETY: as the caller promises.
-        unsafe { (*this).0.swap(SET, AcqRel) == SLEEPING }
-    }
 }
 
 /// For a join: the job runs in the pool of the worker that waits.
 #[derive(Debug)]
 pub struct JoinLatch {
-    state: State,
+    set: AtomicBool,
     /// The sleeper of the waiting worker, in its pool, which outlives the thread that sets
     /// the latch.
     sleeper: *const Sleeper,
@@ -99,7 +59,7 @@ impl JoinLatch {
     #[inline(always)]
     pub fn new(sleeper: &Sleeper) -> Self {
         Self {
-            state: State::new(),
+            set: AtomicBool::new(false),
             sleeper,
         }
     }
@@ -107,32 +67,25 @@ impl JoinLatch {
 
 impl Latch for JoinLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: `this` is alive until the line that sets it.
+        // SAFETY: `this` is alive until the store; the sleeper is alive, as its field says.
         unsafe {
             let sleeper = (*this).sleeper;
-            if State::set(&raw const (*this).state) {
-                (*sleeper).wake();
-            }
+            (*this).set.store(true, Release);
+            (*sleeper).published();
         }
     }
 }
 
 impl Probe for JoinLatch {
     fn is_set(&self) -> bool {
-        self.state.is_set()
-    }
-    fn announce(&self) -> bool {
-        self.state.announce()
-    }
-    fn retract(&self) {
-        self.state.retract();
+        self.set.load(Acquire)
     }
 }
 
-/// For a worker that waits for a job in another pool. It runs jobs of its own pool while it
-/// waits, and sleeps as an idle worker does. (In a [`CountLatch`], it waits like a join.)
+/// For a worker that waits for a job in another pool, or for a scope. It keeps the sleepers of its
+/// own pool alive.
 pub struct CrossLatch {
-    state: State,
+    set: AtomicBool,
     owner: usize,
     sleep: Arc<Sleep>,
 }
@@ -140,7 +93,7 @@ pub struct CrossLatch {
 impl CrossLatch {
     pub fn new(owner: usize, sleep: &Arc<Sleep>) -> Self {
         Self {
-            state: State::new(),
+            set: AtomicBool::new(false),
             owner,
             sleep: sleep.clone(),
         }
@@ -149,69 +102,62 @@ impl CrossLatch {
 
 impl Latch for CrossLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: `this` is alive until the line that sets it.
+        // SAFETY: `this` is alive until the store.
         unsafe {
-            let sleep = (*this).sleep.clone();
-            if State::set(&raw const (*this).state) {
-                sleep.injected_for_all();
-            }
+            let (owner, sleep) = ((*this).owner, (*this).sleep.clone());
+            (*this).set.store(true, Release);
+            sleep.worker(owner).published();
         }
     }
 }
 
 impl Probe for CrossLatch {
     fn is_set(&self) -> bool {
-        self.state.is_set()
-    }
-    fn announce(&self) -> bool {
-        self.state.announce()
-    }
-    fn retract(&self) {
-        self.state.retract();
+        self.set.load(Acquire)
     }
 }
 
+const PENDING: u32 = 0;
+const SLEEPING: u32 = 1;
+const SET: u32 = 2;
+
 /// For threads that are in no pool, or that must not run anything while they wait.
 #[derive(Debug)]
-pub struct ThreadLatch(State);
+pub struct ThreadLatch(AtomicU32);
 
 impl ThreadLatch {
     pub fn new() -> Self {
-        Self(State::new())
+        Self(AtomicU32::new(PENDING))
     }
 
     pub fn wait(&self) {
-        while !self.0.is_set() {
-            if self.0.announce() || self.0.0.load(Relaxed) == SLEEPING {
-                blitz_io_futex::wait(&self.0.0, SLEEPING);
-            }
+        while !self.is_set_else_announce() {
+            blitz_io_futex::wait(&self.0, SLEEPING);
         }
+    }
+
+    /// Returns whether the latch is set. If not, announces that the caller will sleep.
+    fn is_set_else_announce(&self) -> bool {
+        let announced = self.0.compare_exchange(PENDING, SLEEPING, Relaxed, Acquire);
+        announced == Err(SET)
     }
 
     /// Sets a latch that outlives the call.
     pub(crate) fn open(&self) {
         // SAFETY: the reference keeps it alive.
-        unsafe { Self::set_from_anywhere(self) }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`Latch::set`].
-    pub(crate) unsafe fn set_from_anywhere(this: *const Self) {
-        // SAFETY: `this` is alive until the line that sets it; the wake-up reads nothing.
-        unsafe {
-            let word = &raw const (*this).0.0;
-            if State::set(&raw const (*this).0) {
-                blitz_io_futex::wake_all(word);
-            }
-        }
+        unsafe { Self::set(self) }
     }
 }
 
 impl Latch for ThreadLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: as the caller promises.
-        unsafe { Self::set_from_anywhere(this) }
+        // SAFETY: `this` is alive until the swap; the wake-up reads nothing.
+        unsafe {
+            let word = &raw const (*this).0;
+            if (*word).swap(SET, AcqRel) == SLEEPING {
+                blitz_io_futex::wake_all(word);
+            }
+        }
     }
 }
 
@@ -251,10 +197,7 @@ impl CountLatch {
     /// able to run.
     pub fn wake_for_job(&self) {
         if let Waiter::Worker(latch) = &self.waiter {
-            fence(SeqCst);
-            if latch.state.0.load(Relaxed) == SLEEPING {
-                latch.sleep.worker(latch.owner).wake();
-            }
+            latch.sleep.worker(latch.owner).published();
         }
     }
 
@@ -269,13 +212,8 @@ impl CountLatch {
                 return;
             }
             match &(*this).waiter {
-                Waiter::Worker(latch) => {
-                    let (owner, sleep) = (latch.owner, latch.sleep.clone());
-                    if State::set(&raw const latch.state) {
-                        sleep.worker(owner).wake();
-                    }
-                }
-                Waiter::Thread(latch) => ThreadLatch::set_from_anywhere(latch),
+                Waiter::Worker(latch) => CrossLatch::set(latch),
+                Waiter::Thread(latch) => ThreadLatch::set(latch),
             }
         }
     }

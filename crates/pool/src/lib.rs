@@ -89,7 +89,7 @@ pub mod model {
     pub use crate::job_ref::JobRef;
     pub use crate::latch::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, ThreadLatch};
     pub use crate::loop_slot::LoopSlot;
-    pub use crate::sleep::Sleep;
+    pub use crate::sleep::{Sleep, SleepFor};
 }
 
 /// Runs the examples of the README as tests.

@@ -131,7 +131,7 @@ impl Registry {
         for (worker, job) in self.workers.iter().zip(jobs) {
             worker.own_jobs.push(0, job);
         }
-        self.sleep.wake_everybody();
+        self.sleep.published_for_each();
     }
 
     pub(crate) fn retain(&self) {
@@ -145,7 +145,7 @@ impl Registry {
     /// Ends the pool when it has no user left.
     pub(crate) fn release(&self) {
         if self.users.fetch_sub(1, AcqRel) == 1 {
-            self.sleep.wake_everybody();
+            self.sleep.published_for_each();
         }
     }
 

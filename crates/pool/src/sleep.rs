@@ -1,212 +1,173 @@
-//! Which workers sleep, and which threads wake them.
+//! Which workers sleep, what each of them sleeps for, and which threads wake them.
 //!
-//! # Idle workers
+//! There is one sleep, with one fence. The word of a worker is `AWAKE` or names the work that the
+//! worker sleeps for ([`SleepFor`]). The flag of a worker, `asked`, asks it to announce its next
+//! fork.
 //!
-//! A worker that has nothing to run sleeps on `epoch`, which all idle workers share:
+//! # The protocol
 //!
-//! 1. It reads the epoch and counts itself in `idle` (sequentially consistent).
-//! 2. It asks every worker to announce its next fork (`asked`).
-//! 3. It makes every thread pass a fence, if another worker runs a job.
-//! 4. It looks for work everywhere again.
-//! 5. It sleeps while the epoch has the value that it read.
+//! Worker W sleeps:
 //!
-//! A thread that has *injected* work (a job, a loop, a broadcast, the end of the pool) passes a
-//! fence and reads `idle` and `resting`. If either is not zero, it advances the epoch and wakes
-//! one worker, or all. Either the look in step 4 finds the work, or the injecting thread reads
-//! the count of step 1. Then it advances an epoch that the worker has read before, so the sleep
-//! ends or does not begin. So injected work never waits while every worker sleeps.
+//! 1. W writes into its word what it sleeps for.
+//! 2. W sets the flag of every worker whose forks it can take.
+//! 3. W passes a sequentially consistent fence.
+//! 4. W looks for everything that it sleeps for. If it finds something, it goes to step 6.
+//! 5. W sleeps while its word has the value of step 1, or until its time is over.
+//! 6. W swaps `AWAKE` into its word and looks for work as any worker that is awake.
 //!
-//! A worker that has *forked* passes only the light fence and reads its own `asked`. If that is
-//! set, it clears it and wakes one idle worker, unless one is already waking up (`waking`). A
-//! worker that is waking up sees the forks that were made until then. When it has found a job and
-//! there are more forks, it [wakes another](Sleep::pass_on). A fork is never lost, since its
-//! owner takes back the forks that no thief took. So the protocol only has to ensure that the
-//! other workers do not sleep while there are long forks to run, and the same two fences ensure
-//! that.
+//! Thread T *publishes*: it injects a job, opens a loop, sets a latch, hands a worker a job that
+//! only this worker may run, or ends the pool.
 //!
-//! A worker that *rests* while others have forks does the same without steps 2 and 3: injected
-//! work wakes it, and it looks for forks again after a while. So it counts itself in `resting`
-//! and not in `idle`. If it gets the wake-up of a worker that asked for forks, it searches
-//! instead of that worker.
+//! 1. T makes the change visible.
+//! 2. T passes a sequentially consistent fence.
+//! 3. T reads the words of the workers concerned. If one of them sleeps for this, T exchanges its
+//!    word for `AWAKE` and wakes the worker. For a job that any worker can run, T stops at the
+//!    first exchange that succeeds.
 //!
-//! A worker [announces](Sleeper::begins) that it runs a job, and passes a full fence,
-//! before it can fork. A worker that is not seen to run a job in step 3 has not made the
-//! announcement yet, so it sees the request of step 2 when it forks. Therefore idle workers
-//! do not interrupt each other.
+//! **No wake-up is lost.** All these fences have one order. If T's fence comes before that of
+//! W's step 3, step 4 finds what T published. Otherwise T reads the value of W's step 1 or a later
+//! one. If it is the value of step 1, T wakes W; if it is a later one, W has left this sleep.
+//! Either way W does not stay in it.
 //!
-//! `waking` is cleared by every worker that ends its sleep, before it searches, and by
-//! every worker that is about to sleep, before its last look. So it cannot stay set while a
-//! worker sleeps that was not woken.
+//! **A wake-up for one worker is not wasted.**
 //!
-//! # Workers that wait for a job
+//! 1. If T wakes W for a job that any worker can run, W's swap in step 6 reads T's exchange. So W
+//!    sees the job when it looks for work.
+//! 2. If W then takes another job, it [wakes another sleeper](Sleep::pass_on) for the first one.
+//! 3. If T's exchange fails because W has left its sleep, T tries the next worker. W is awake,
+//!    and T's fence comes before the fence of W's next sleep, so W finds the job before that.
 //!
-//! Such a worker sleeps on a word of its own (`own`), which holds the number of the worker that
-//! it may help. The end of the job wakes it ([`latch`](crate::latch)), or a fork of that worker.
-//! The order is the same as above: the word, `asked`, the fence, the last look. A worker that
-//! leaves the processors to a loop's participants also sleeps on this word, for a moment.
+//! So no injected job waits for a busy worker while another worker sleeps for anything. (A worker
+//! that sleeps for injected work only has a limit, and may sleep until then.)
+//!
+//! # Forks
+//!
+//! A worker F that forks reads only its own flag, and wakes others only if the flag is set:
+//!
+//! 1. F stores the fork. If the fork is a spawned job, F passes the fence.
+//! 2. F reads its flag. If it is clear, F is done.
+//! 3. F clears the flag, passes the fence, wakes all workers that sleep for its forks, and wakes
+//!    one worker that sleeps for anything ([`Sleep::announce_fork`]).
+//!
+//! **A spawned job is published.**
+//!
+//! 1. If F's fence comes before W's, W finds the fork in its step 4.
+//! 2. Otherwise F reads the flag that W has set in its step 2, unless F has cleared it since then.
+//! 3. Each request is a swap that releases W's word, and F's clearing is a swap. So F's swap reads
+//!    the last of the requests that it clears, the fence after it acquires all of them, and F sees
+//!    the words of their workers when it wakes them. The swap itself needs no order.
+//!
+//! **One wake-up serves all sleepers.** F wakes one worker that sleeps for anything, and clears the
+//! requests of the others with that worker's. So a worker that was woken acts for the others:
+//!
+//! 1. If it finds a job, or leaves, it [passes the wake-up on](Sleep::pass_on): it sets all flags
+//!    again, passes the fence, and wakes the next sleeper if there is more to do.
+//! 2. If it finds nothing, it sleeps, and its step 2 sets the flags.
+//!
+//! Workers wake up one after the other while there are forks, so a fine recursion does not wake all
+//! of them at once.
+//!
+//! **The fork of a `join` is not published**, because a fence would cost more than the rest of the
+//! fork. F can read its flag before W's request arrives, while W looks before F's fork arrives. No
+//! job is lost, because F runs the fork itself if no thread steals it. W sleeps until F's next
+//! fork, which sees the request.
 
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use blitz_io_core::fences;
-use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use blitz_io_futex::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
 
-/// The worker runs.
 const AWAKE: u32 = 0;
-/// It was woken.
-const WOKEN: u32 = 1;
-/// It sleeps and can help no other worker.
-const WAITS: u32 = 2;
-/// It sleeps and can help worker `n`: `HELPS + n`.
-const HELPS: u32 = 3;
+const ANYTHING: u32 = 1;
+const INJECTED: u32 = 2;
+const OWN: u32 = 3;
+/// `FORKS_OF + n`: sleeps for its own work and for forks of worker `n`.
+const FORKS_OF: u32 = 4;
+
+/// Work for which a worker sleeps. Each kind includes the worker's own work: its latch, the jobs
+/// that only this worker may run, and the end of the pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SleepFor {
+    /// Injected jobs, loops, and forks of every worker.
+    Anything,
+    /// Injected jobs and loops.
+    Injected,
+    /// Its own work only.
+    Own,
+    /// Forks of one worker.
+    ForksOf(usize),
+}
+
+impl SleepFor {
+    fn word(self) -> u32 {
+        match self {
+            Self::Anything => ANYTHING,
+            Self::Injected => INJECTED,
+            Self::Own => OWN,
+            Self::ForksOf(worker) => FORKS_OF + worker as u32,
+        }
+    }
+}
 
 /// The state of one worker.
 #[derive(Debug)]
 pub struct Sleeper {
-    own: AtomicU32,
-    /// A sleeping worker wants to know of this worker's forks.
+    word: AtomicU32,
+    /// A sleeping worker wants to know of this worker's next fork.
     asked: AtomicBool,
-    /// This worker runs a job, or is about to, and may fork.
-    runs: AtomicBool,
 }
 
 impl Sleeper {
     /// Whether another worker requested a wake-up on this worker's next fork.
     #[inline(always)]
     pub fn is_asked(&self) -> bool {
-        fences::light();
         self.asked.load(Relaxed)
     }
 
-    /// Announces that the worker is about to run a job.
-    pub fn begins(&self) {
-        self.runs.store(true, Relaxed);
+    /// Requests a wake-up on this worker's next fork.
+    fn ask(&self) {
+        self.asked.swap(true, Release);
+    }
+
+    /// Wakes the worker if it sleeps: the caller has published something for this worker alone.
+    pub fn published(&self) {
         fence(SeqCst);
+        self.wake_if(|_| true);
     }
 
-    /// Marks the worker as idle: it runs no job, and no suspended job will go on in it.
-    pub fn ends(&self) {
-        self.runs.store(false, Release);
-    }
-
-    /// Wakes the worker, which waits for a job.
-    pub fn wake(&self) {
-        wake(&self.own);
+    /// Wakes the worker if it sleeps for something for which `wakes` returns true. Returns
+    /// whether it did.
+    fn wake_if(&self, wakes: impl Fn(u32) -> bool) -> bool {
+        let word = self.word.load(Relaxed);
+        let woken = word != AWAKE
+            && wakes(word)
+            && self
+                .word
+                .compare_exchange(word, AWAKE, Release, Relaxed)
+                .is_ok();
+        if woken {
+            blitz_io_futex::wake_one(&self.word);
+        }
+        woken
     }
 }
 
+/// The sleepers of one pool.
 #[derive(Debug)]
 pub struct Sleep {
-    epoch: CachePadded<AtomicU32>,
-    idle: CachePadded<AtomicU32>,
-    resting: AtomicU32,
-    waking: AtomicBool,
     workers: Box<[CachePadded<Sleeper>]>,
 }
 
 impl Sleep {
     pub fn new(workers: usize) -> Self {
         let one = || Sleeper {
-            own: AtomicU32::new(AWAKE),
+            word: AtomicU32::new(AWAKE),
             asked: AtomicBool::new(false),
-            runs: AtomicBool::new(true),
         };
         Self {
-            epoch: CachePadded::new(AtomicU32::new(0)),
-            idle: CachePadded::new(AtomicU32::new(0)),
-            resting: AtomicU32::new(0),
-            waking: AtomicBool::new(false),
             workers: (0..workers).map(|_| CachePadded::new(one())).collect(),
-        }
-    }
-
-    /// Worker `me`, which is idle, sleeps unless `has_work` returns true at the last
-    /// moment.
-    #[cold]
-    pub fn sleep_idle(&self, me: usize, has_work: impl FnOnce() -> bool) {
-        self.sleep_on_epoch(&self.idle, None, || {
-            self.waking.store(false, SeqCst);
-            if self.ask_for_forks(me) {
-                fences::heavy();
-            }
-            has_work()
-        });
-    }
-
-    /// An idle worker sleeps for `time`, or until something is injected, unless `has_work`
-    /// returns true at the last moment. It does not ask for forks.
-    #[cold]
-    pub fn rest(&self, time: Duration, has_work: impl FnOnce() -> bool) {
-        self.sleep_on_epoch(&self.resting, Some(time), has_work);
-    }
-
-    /// A worker that counts itself in `count` sleeps until the epoch advances, and no
-    /// longer than `time`, unless it `must_stay` at the last moment.
-    fn sleep_on_epoch(
-        &self,
-        count: &AtomicU32,
-        time: Option<Duration>,
-        must_stay: impl FnOnce() -> bool,
-    ) {
-        let epoch = self.epoch.load(Acquire);
-        count.fetch_add(1, SeqCst);
-        fence(SeqCst);
-        if !must_stay() {
-            let deadline = time.map(|time| Instant::now() + time);
-            blitz_io_futex::wait_until(&self.epoch, epoch, deadline);
-        }
-        count.fetch_sub(1, SeqCst);
-        self.waking.store(false, SeqCst);
-        fence(SeqCst);
-    }
-
-    /// Asks all workers for forks. Returns whether another worker runs a job, so that it
-    /// may have forked without having seen the request.
-    pub fn ask_for_forks(&self, me: usize) -> bool {
-        for worker in &self.workers {
-            worker.asked.store(true, SeqCst);
-        }
-        fence(SeqCst);
-        let mut others = self.workers.iter().enumerate().filter(|&(i, _)| i != me);
-        others.any(|(_, worker)| worker.runs.load(Acquire))
-    }
-
-    /// Wakes a worker: something was injected that one worker can do.
-    #[inline]
-    pub fn injected_one(&self) {
-        if self.has_idle() {
-            self.wake_idle(1);
-        }
-    }
-
-    /// Wakes all workers: something was injected that all can do.
-    #[inline]
-    pub fn injected_for_all(&self) {
-        if self.has_idle() {
-            self.wake_idle(usize::MAX);
-        }
-    }
-
-    fn has_idle(&self) -> bool {
-        fence(SeqCst);
-        self.idle.load(SeqCst) != 0 || self.resting.load(SeqCst) != 0
-    }
-
-    #[cold]
-    fn wake_idle(&self, n: usize) {
-        self.epoch.fetch_add(1, AcqRel);
-        blitz_io_futex::wake_n(&*self.epoch, n);
-    }
-
-    /// Wakes another worker. For a worker that was woken and has found a job, if there seem to be
-    /// more forks.
-    pub fn pass_on(&self) {
-        fence(SeqCst);
-        let others = self.idle.load(SeqCst) != 0;
-        if others && !self.waking.swap(true, SeqCst) {
-            self.wake_idle(1);
         }
     }
 
@@ -215,95 +176,106 @@ impl Sleep {
         &self.workers[index]
     }
 
-    /// Worker `me`, which has forked and [has a request](Sleeper::is_asked) to announce it, wakes
-    /// a sleeper.
-    pub fn answer(&self, me: usize) {
-        // A worker that asked has cleared `waking` before.
-        fence(SeqCst);
-        if self.waking.load(SeqCst) {
-            return;
-        }
-        self.workers[me].asked.swap(false, SeqCst);
-        // A request made from now on is not cleared, and a worker that made one before is
-        // counted.
-        fence(SeqCst);
-        for worker in &self.workers {
-            if worker.own.load(SeqCst) == HELPS + me as u32 {
-                wake(&worker.own);
-            }
-        }
-        let idle = self.idle.load(SeqCst);
-        if idle != 0 && !self.waking.swap(true, SeqCst) {
-            self.wake_idle(1);
-        }
-        if idle > 1 {
-            self.workers[me].asked.store(true, SeqCst);
-        }
-    }
-
-    /// Worker `me` sleeps until it is woken, unless `must_stay` returns true at the last
-    /// moment. It asks for the forks of `target`.
+    /// Worker `me` sleeps until it is woken, and no longer than `limit`, unless `has_work` returns
+    /// true at the last moment.
     #[cold]
-    pub fn sleep_waiting(
+    pub fn sleep(
         &self,
         me: usize,
-        target: Option<usize>,
-        must_stay: impl FnOnce() -> bool,
+        what: SleepFor,
+        limit: Option<Duration>,
+        has_work: impl FnOnce() -> bool,
     ) {
-        let own = &self.workers[me].own;
-        let sleeping = target.map_or(WAITS, |target| HELPS + target as u32);
-        own.store(sleeping, SeqCst);
-        if let Some(target) = target {
-            self.workers[target].asked.store(true, SeqCst);
-            fences::heavy();
+        let (own, word) = (&self.workers[me].word, what.word());
+        own.store(word, Relaxed);
+        match what {
+            SleepFor::Anything => self.ask_all(),
+            SleepFor::ForksOf(worker) => self.workers[worker].ask(),
+            SleepFor::Injected | SleepFor::Own => {}
         }
-        if !must_stay() {
-            while own.load(Acquire) == sleeping {
-                blitz_io_futex::wait(own, sleeping);
-            }
+        fence(SeqCst);
+        if !has_work() {
+            let deadline = limit.map(|limit| Instant::now() + limit);
+            blitz_io_futex::wait_until(own, word, deadline);
         }
-        own.swap(AWAKE, SeqCst);
+        own.swap(AWAKE, Acquire);
     }
 
-    /// Worker `me` sleeps for `time`, or until all workers are woken, unless `must_stay`
-    /// returns true at the last moment.
-    #[cold]
-    pub fn sleep_briefly(&self, me: usize, time: Duration, must_stay: impl FnOnce() -> bool) {
-        let own = &self.workers[me].own;
-        own.store(WAITS, SeqCst);
-        fence(SeqCst);
-        if !must_stay() {
-            blitz_io_futex::wait_until(own, WAITS, Instant::now() + time);
+    fn ask_all(&self) {
+        for worker in &self.workers {
+            worker.ask();
         }
-        own.swap(AWAKE, SeqCst);
+    }
+
+    /// Wakes one worker: the caller has injected a job.
+    #[inline]
+    pub fn injected_one(&self) {
+        fence(SeqCst);
+        if !self.wake_one(ANYTHING) {
+            self.wake_one(INJECTED);
+        }
+    }
+
+    /// Wakes all workers that sleep for injected work: the caller has opened a loop.
+    #[inline]
+    pub fn injected_for_all(&self) {
+        fence(SeqCst);
+        for worker in &self.workers {
+            worker.wake_if(|word| word == ANYTHING || word == INJECTED);
+        }
+    }
+
+    /// Wakes all workers: each got a job of its own, or the pool ends.
+    pub fn published_for_each(&self) {
+        fence(SeqCst);
+        for worker in &self.workers {
+            worker.wake_if(|_| true);
+        }
+    }
+
+    /// Wakes one worker that sleeps for `what`. Returns whether there was one.
+    fn wake_one(&self, what: u32) -> bool {
+        let mut workers = self.workers.iter();
+        workers.any(|worker| worker.wake_if(|word| word == what))
+    }
+
+    /// Worker `me` has forked a job that another thread may wait for.
+    #[inline]
+    pub fn spawned(&self, me: usize) {
+        fence(SeqCst);
+        if self.workers[me].is_asked() {
+            self.announce_fork(me);
+        }
+    }
+
+    /// Worker `me` has forked and [has a request](Sleeper::is_asked) to announce that.
+    #[cold]
+    pub fn announce_fork(&self, me: usize) {
+        self.workers[me].asked.swap(false, Relaxed);
+        fence(SeqCst);
+        for worker in &self.workers {
+            worker.wake_if(|word| word == FORKS_OF + me as u32);
+        }
+        self.wake_one(ANYTHING);
+    }
+
+    /// A worker that was woken has found a job, or stops looking for one. It wakes another sleeper
+    /// if `has_more` returns true.
+    pub fn pass_on(&self, has_more: impl FnOnce() -> bool) {
+        let is_idle = |worker: &CachePadded<Sleeper>| worker.word.load(Relaxed) == ANYTHING;
+        if self.workers.iter().any(is_idle) {
+            self.ask_all();
+            fence(SeqCst);
+            if has_more() {
+                self.wake_one(ANYTHING);
+            }
+        }
     }
 
     /// Whether enough workers are awake for each of these processors without the caller,
     /// which is an awake worker itself.
     pub fn is_one_too_many(&self, processors: usize) -> bool {
-        let asleep = self.idle.load(Relaxed) + self.resting.load(Relaxed);
-        self.workers.len() > processors + asleep as usize
-    }
-
-    /// Wakes all workers: the pool ends.
-    pub fn wake_everybody(&self) {
-        fence(SeqCst);
-        self.wake_idle(usize::MAX);
-        for worker in &self.workers {
-            wake(&worker.own);
-        }
-    }
-}
-
-fn wake(own: &AtomicU32) {
-    let mut seen = own.load(SeqCst);
-    while seen >= WAITS {
-        match own.compare_exchange_weak(seen, WOKEN, SeqCst, SeqCst) {
-            Ok(_) => {
-                blitz_io_futex::wake_one(own);
-                return;
-            }
-            Err(now) => seen = now,
-        }
+        let is_awake = |worker: &&CachePadded<Sleeper>| worker.word.load(Relaxed) == AWAKE;
+        self.workers.iter().filter(is_awake).count() > processors
     }
 }

@@ -14,6 +14,7 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use blitz_io_core::{processors, this_processor};
 
@@ -22,7 +23,7 @@ use crate::job_ref::JobRef;
 use crate::latch::Probe;
 use crate::policy::{Ages, ENOUGH_FORKS, FineSite, Grain, LATE, Patience, helpers};
 use crate::registry::{Registry, Shared};
-use crate::sleep::Sleeper;
+use crate::sleep::{SleepFor, Sleeper};
 
 std::thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -126,25 +127,30 @@ impl Worker {
         !self.deque().looks_empty()
     }
 
-    /// Forks a job. Returns `None` if there is no room: then the caller runs it itself.
+    /// Forks a job that this worker takes back itself if no thread steals it. Returns `None` if
+    /// there is no room: then the caller runs the job.
     #[inline(always)]
     pub(crate) fn fork(&self, job: JobRef) -> Option<usize> {
         // SAFETY: a `Worker` is used by its own thread only.
         let position = unsafe { self.deque().push(job)? };
         if self.sleeper().is_asked() {
-            self.answer();
+            self.announce_fork();
         }
         Some(position)
     }
 
     #[cold]
     #[inline(never)]
-    fn answer(&self) {
-        self.registry.sleep.answer(self.index);
+    fn announce_fork(&self) {
+        self.registry.sleep.announce_fork(self.index);
     }
 
+    /// Forks a spawned job, or injects it if there is no room.
     pub(crate) fn push_or_inject(&self, tag: usize, job: JobRef) {
-        if self.fork(job).is_none() {
+        // SAFETY: a `Worker` is used by its own thread only.
+        if unsafe { self.deque().push(job) }.is_some() {
+            self.registry.sleep.spawned(self.index);
+        } else {
             self.registry.inject(tag, job);
         }
     }
@@ -214,21 +220,18 @@ impl Worker {
         unsafe { job.execute() }
     }
 
-    /// Takes part in the loop in progress, once. Returns whether there was one.
-    fn take_part_in_loop(&self) -> bool {
-        let slot = &self.registry.loop_slot;
-        if !slot.is_open_for(&self.last_loop) {
-            return false;
-        }
-        if slot.is_full_for(&self.last_loop, helpers(), this_processor()) {
-            return self.take_part_later();
-        }
-        self.take_part()
+    fn is_loop_open(&self) -> bool {
+        self.registry.loop_slot.is_open_for(&self.last_loop)
     }
 
-    fn take_part(&self) -> bool {
-        self.sleeper().begins();
-        self.registry.loop_slot.take_part(&self.last_loop)
+    /// Takes part in the loop in progress, once.
+    fn take_part_in_loop(&self) {
+        let slot = &self.registry.loop_slot;
+        if slot.is_full_for(&self.last_loop, helpers(), this_processor()) {
+            self.wait_before_loop();
+        } else {
+            slot.take_part(&self.last_loop);
+        }
     }
 
     /// The loop has a worker for each free processor, or this worker has interrupted the
@@ -236,17 +239,16 @@ impl Worker {
     /// the caller wait for a piece whose thread is not running. But the items may block, or
     /// wait for each other, so this worker takes part if the loop takes long.
     #[cold]
-    fn take_part_later(&self) -> bool {
+    fn wait_before_loop(&self) {
         let registry = &self.registry;
-        let (slot, own_jobs) = (&registry.loop_slot, &registry.workers[self.index].own_jobs);
+        let slot = &registry.loop_slot;
         let generation = slot.generation();
-        registry.sleep.sleep_briefly(self.index, LATE, || {
-            registry.has_ended() || !own_jobs.is_empty()
+        self.sleep(SleepFor::Own, Some(LATE), || {
+            registry.has_ended() || self.has_own_jobs()
         });
         if slot.generation() == generation {
-            self.take_part();
+            slot.take_part(&self.last_loop);
         }
-        true
     }
 
     /// Returns anything that this worker may run.
@@ -297,22 +299,26 @@ impl Worker {
         None
     }
 
-    /// Whether there is anything that an idle worker could do.
-    fn has_work(&self) -> bool {
-        self.has_other_work_than_forks() || self.has_forks()
-    }
-
     fn has_forks(&self) -> bool {
         let mut workers = self.registry.workers.iter();
         workers.any(|worker| !worker.deque.looks_empty())
     }
 
+    fn has_own_jobs(&self) -> bool {
+        !self.registry.workers[self.index].own_jobs.is_empty()
+    }
+
+    /// Whether there is a job that this worker could run.
+    fn has_jobs(&self) -> bool {
+        self.has_own_jobs() || !self.registry.injector.is_empty() || self.has_forks()
+    }
+
+    /// Whether there is anything but forks that this worker could run.
     fn has_other_work_than_forks(&self) -> bool {
-        let registry = &*self.registry;
-        registry.has_ended()
-            || !registry.workers[self.index].own_jobs.is_empty()
-            || !registry.injector.is_empty()
-            || registry.loop_slot.is_open_for(&self.last_loop)
+        self.registry.has_ended()
+            || self.has_own_jobs()
+            || !self.registry.injector.is_empty()
+            || self.is_loop_open()
     }
 
     /// Runs a worker thread from its start to the end of the pool.
@@ -338,19 +344,21 @@ impl Worker {
     /// is none.
     fn wait_for_work(&self, end: impl Fn() -> bool) -> Option<JobRef> {
         self.patience().begin();
-        self.sleeper().ends();
         let mut slept = false;
         loop {
             if let Some(job) = self.find_work() {
-                self.sleeper().begins();
                 self.patience().found();
                 if slept {
                     self.pass_on();
                 }
                 return Some(job);
             }
-            if self.take_part_in_loop() {
-                self.sleeper().ends();
+            if self.is_loop_open() {
+                // This worker may have been woken for a fork that is not old enough yet.
+                if std::mem::take(&mut slept) {
+                    self.pass_on();
+                }
+                self.take_part_in_loop();
                 self.patience().found();
                 self.patience().begin();
                 continue;
@@ -363,9 +371,9 @@ impl Worker {
             }
             slept = true;
             if !self.rest() {
-                self.registry
-                    .sleep
-                    .sleep_idle(self.index, || self.has_work());
+                self.sleep(SleepFor::Anything, None, || {
+                    self.has_other_work_than_forks() || self.has_forks()
+                });
                 self.rest();
             }
         }
@@ -375,20 +383,27 @@ impl Worker {
     /// without this one, it would only take time slices from them. So it waits for a moment
     /// before it looks again, as the others may also be blocked. Returns whether it did.
     fn rest(&self) -> bool {
-        let sleep = &self.registry.sleep;
-        let rests = sleep.is_one_too_many(processors()) && self.has_forks();
+        let too_many = self.registry.sleep.is_one_too_many(processors());
+        let rests = too_many && self.has_forks();
         if rests {
-            sleep.rest(LATE, || self.has_other_work_than_forks());
+            self.sleep(SleepFor::Injected, Some(LATE), || {
+                self.has_other_work_than_forks()
+            });
         }
         rests
     }
 
-    /// To be called by a worker that was woken and has found a job: there may be work for
-    /// several.
+    fn sleep(&self, what: SleepFor, limit: Option<Duration>, has_work: impl FnOnce() -> bool) {
+        self.registry.sleep.sleep(self.index, what, limit, has_work);
+    }
+
+    /// To be called by a worker that was woken and has found something to do, or stops looking:
+    /// there may be work for several.
     fn pass_on(&self) {
-        if self.has_forks() {
-            self.registry.sleep.pass_on();
-        }
+        let registry = &self.registry;
+        registry
+            .sleep
+            .pass_on(|| !registry.injector.is_empty() || self.has_forks());
     }
 
     /// Waits until `latch` is set, running any jobs of this pool.
@@ -403,12 +418,9 @@ impl Worker {
                 self.execute(job);
             } else if !self.spin() {
                 slept = true;
-                // The thread that sets the latch sees the announcement and wakes idle
-                // workers.
-                self.registry
-                    .sleep
-                    .sleep_idle(self.index, || !latch.announce() || self.has_work());
-                latch.retract();
+                self.sleep(SleepFor::Anything, None, || {
+                    latch.is_set() || self.has_jobs()
+                });
             }
         }
         // A worker that was woken for a fork and leaves wakes another in its place.
@@ -441,15 +453,15 @@ impl Worker {
             }
             if !self.spin() {
                 let target = self.thief_of(tag);
-                self.registry.sleep.sleep_waiting(self.index, target, || {
-                    !latch.announce()
-                        || !own_jobs.is_empty()
+                let what = target.map_or(SleepFor::Own, SleepFor::ForksOf);
+                self.sleep(what, None, || {
+                    latch.is_set()
+                        || self.has_own_jobs()
                         || self.registry.injector.has_of(tag)
                         || target.is_some_and(|target| {
                             self.registry.workers[target].deque.has_descendant_of(tag)
                         })
                 });
-                latch.retract();
             }
         }
         self.patience().found();

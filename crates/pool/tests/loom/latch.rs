@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
-use blitz_io_pool::model::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, ThreadLatch};
+use blitz_io_pool::model::{
+    CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, SleepFor, ThreadLatch,
+};
 use loom::sync::atomic::AtomicUsize;
-use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
+use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
 
 use crate::model;
@@ -41,7 +43,21 @@ fn a_thread_waits() {
     Job::new(ThreadLatch::new()).run(ThreadLatch::wait);
 }
 
-/// A join: the worker sleeps on its own word.
+/// The start of a thread, for which any number of threads can wait.
+fn two_threads_wait() {
+    let job = Job::new(ThreadLatch::new());
+    let other = {
+        let job = job.clone();
+        thread::spawn(move || {
+            job.latch.wait();
+            assert_eq!(job.result.load(Relaxed), 1);
+        })
+    };
+    job.run(ThreadLatch::wait);
+    other.join().unwrap();
+}
+
+/// A join.
 fn a_worker_waits() {
     struct Waits(JoinLatch, Arc<Sleep>);
     // SAFETY: the pointer to the sleeper is valid as long as the pool's `Sleep`, which is
@@ -57,8 +73,7 @@ fn a_worker_waits() {
     let latch = JoinLatch::new(sleep.worker(0));
     Job::new(Waits(latch, sleep)).run(|Waits(latch, sleep)| {
         while !latch.is_set() {
-            sleep.sleep_waiting(0, None, || !latch.announce());
-            latch.retract();
+            sleep.sleep(0, SleepFor::Own, None, || latch.is_set());
         }
     });
 }
@@ -68,8 +83,7 @@ fn a_worker_waits_for_another_pool() {
     let sleep = Arc::new(Sleep::new(1));
     Job::new(CrossLatch::new(0, &sleep)).run(|latch| {
         while !latch.is_set() {
-            sleep.sleep_idle(0, || !latch.announce());
-            latch.retract();
+            sleep.sleep(0, SleepFor::Anything, None, || latch.is_set());
         }
     });
 }
@@ -106,12 +120,12 @@ impl Scope {
     fn wait_as_worker(&self, sleep: &Sleep) {
         self.latch.wait(|latch| {
             while !latch.is_set() {
-                if self.jobs.swap(0, SeqCst) != 0 {
+                if self.jobs.swap(0, Relaxed) != 0 {
                     self.end(1);
                     continue;
                 }
-                sleep.sleep_waiting(0, None, || !latch.announce() || self.jobs.load(SeqCst) != 0);
-                latch.retract();
+                let has_work = || latch.is_set() || self.jobs.load(Relaxed) != 0;
+                sleep.sleep(0, SleepFor::Own, None, has_work);
             }
         });
     }
@@ -150,7 +164,7 @@ fn a_worker_is_given_a_job_while_it_waits() {
     let adds = {
         let scope = scope.clone();
         thread::spawn(move || {
-            scope.jobs.fetch_add(1, SeqCst);
+            scope.jobs.fetch_add(1, Relaxed);
             scope.latch.wake_for_job();
         })
     };
@@ -161,14 +175,15 @@ fn a_worker_is_given_a_job_while_it_waits() {
 }
 
 #[test]
-fn whoever_waits_for_one_job_is_woken() {
+fn the_end_of_a_job_wakes_its_waiter() {
     model(a_thread_waits);
+    model(two_threads_wait);
     model(a_worker_waits);
     model(a_worker_waits_for_another_pool);
 }
 
 #[test]
-fn whoever_waits_for_many_jobs_is_woken_by_the_last() {
+fn the_last_of_many_jobs_wakes_the_waiter() {
     model(a_thread_waits_for_two_jobs);
     model(a_worker_waits_for_two_jobs);
 }

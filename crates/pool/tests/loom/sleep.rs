@@ -1,186 +1,206 @@
-//! Models of idle workers: injected work is never left waiting while all of them sleep.
+//! Models of sleeping workers: no published work waits while a worker sleeps for it. The jobs are
+//! counters without any order of their own, so all order comes from the protocol.
 #![cfg(loom)]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_pool::model::Sleep;
-use loom::sync::atomic::{AtomicUsize, Ordering};
+use blitz_io_pool::model::{Sleep, SleepFor};
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
 
 use crate::model;
 
 struct Pool {
     sleep: Sleep,
-    injected: AtomicUsize,
+    jobs: AtomicUsize,
 }
 
 impl Pool {
     fn of(workers: usize) -> Arc<Self> {
         Arc::new(Self {
             sleep: Sleep::new(workers),
-            injected: AtomicUsize::new(0),
+            jobs: AtomicUsize::new(0),
         })
     }
 
     fn take(&self) -> bool {
-        self.injected
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
+        self.jobs
+            .fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1))
             .is_ok()
     }
 
     fn has_work(&self) -> bool {
-        self.injected.load(Ordering::SeqCst) != 0
+        self.jobs.load(Relaxed) != 0
     }
 
-    /// A worker that runs one job.
-    fn work(&self, me: usize) {
+    fn sleep(&self, me: usize, what: SleepFor) {
+        let limit = (what == SleepFor::Injected).then_some(Duration::from_secs(1));
+        self.sleep.sleep(me, what, limit, || self.has_work());
+    }
+
+    /// Worker `me` runs one job.
+    fn work(&self, me: usize, what: SleepFor) {
+        let mut slept = false;
         while !self.take() {
-            self.sleep.sleep_idle(me, || self.has_work());
+            self.sleep(me, what);
+            slept = true;
+        }
+        if slept && what == SleepFor::Anything {
+            self.pass_on();
         }
     }
 
-    /// Does the same, in a worker that rests first.
-    fn rest_and_work(&self, me: usize) {
-        if !self.take() {
-            self.sleep.rest(Duration::from_secs(1), || self.has_work());
-            self.work(me);
-        }
+    fn pass_on(&self) {
+        self.sleep.pass_on(|| self.has_work());
     }
 
     fn inject(&self) {
-        self.injected.fetch_add(1, Ordering::SeqCst);
+        self.jobs.fetch_add(1, Relaxed);
         self.sleep.injected_one();
     }
-}
 
-fn workers(count: usize) -> impl Fn() + Send + Sync + 'static {
-    workers_that(count, |number, pool| pool.work(number))
-}
-
-/// Workers of which the first rests before it sleeps.
-fn resting(count: usize) -> impl Fn() + Send + Sync + 'static {
-    workers_that(count, |number, pool| match number {
-        0 => pool.rest_and_work(number),
-        _ => pool.work(number),
-    })
-}
-
-fn workers_that(
-    count: usize,
-    work: impl Fn(usize, &Pool) + Copy + Send + Sync + 'static,
-) -> impl Fn() + Send + Sync + 'static {
-    move || {
-        let pool = Pool::of(count);
-        let workers: Vec<_> = (0..count)
-            .map(|number| {
-                let pool = pool.clone();
-                thread::spawn(move || work(number, &pool))
-            })
-            .collect();
-        for _ in 0..count {
-            pool.inject();
-        }
-        for worker in workers {
-            worker.join().unwrap();
-        }
+    /// Worker 0 forks a spawned job.
+    fn spawn(&self) {
+        self.jobs.fetch_add(1, Relaxed);
+        self.sleep.spawned(0);
     }
 }
 
-/// Two workers sleep, and a third makes two forks, of which each takes one.
-fn two_forks() {
-    let pool = Pool::of(3);
-    let workers = [1, 2].map(|me| {
+/// Runs `publish` beside workers 1 and up, of which each sleeps for the given work.
+fn beside<const N: usize>(workers: [SleepFor; N], publish: impl FnOnce(&Pool)) {
+    let pool = Pool::of(N + 1);
+    let mut number = 0;
+    let workers = workers.map(|what| {
         let pool = pool.clone();
-        thread::spawn(move || {
-            pool.work(me);
-            if pool.has_work() {
-                pool.sleep.pass_on();
-            }
-        })
+        number += 1;
+        let me = number;
+        thread::spawn(move || pool.work(me, what))
     });
-    for _ in 0..2 {
-        pool.injected.fetch_add(1, Ordering::SeqCst);
-        if pool.sleep.worker(0).is_asked() {
-            pool.sleep.answer(0);
-        }
-    }
+    publish(&pool);
     for worker in workers {
         worker.join().unwrap();
     }
 }
 
 #[test]
-fn one_wake_up_for_two_forks_is_passed_on() {
-    model(two_forks);
-}
-
-/// A worker that was idle begins a job and forks. It passes no fence of its own between the fork
-/// and its look at the request. A worker that asks it at the same time either sees that it runs,
-/// or sees the fork, or its request is seen.
-fn a_fork_of_one_that_was_idle() {
-    let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
-    pool.0.worker(0).ends();
-    let idle = {
-        let pool = pool.clone();
-        thread::spawn(move || {
-            let (sleep, forks) = &*pool;
-            sleep.ask_for_forks(1) || forks.load(Ordering::SeqCst) != 0
-        })
-    };
-    let (sleep, forks) = &*pool;
-    sleep.worker(0).begins();
-    forks.store(1, Ordering::Release);
-    let asked = sleep.worker(0).is_asked();
-    assert!(idle.join().unwrap() || asked);
+fn one_worker_never_sleeps_beside_an_injected_job() {
+    model(|| beside([SleepFor::Anything], Pool::inject));
 }
 
 #[test]
-fn a_fork_of_one_that_was_idle_is_not_missed() {
-    blitz_io_core::fences::model::without_light_fences(|| model(a_fork_of_one_that_was_idle));
+fn a_worker_that_sleeps_for_injected_work_is_woken_for_it() {
+    model(|| beside([SleepFor::Injected], Pool::inject));
 }
 
-/// A worker waits for a job, which another one ends or forks for.
-fn a_waiting_worker_is_woken() {
-    let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
-    let waiting = {
-        let pool = pool.clone();
-        thread::spawn(move || {
-            let (sleep, forks) = &*pool;
-            while forks.load(Ordering::SeqCst) == 0 {
-                sleep.sleep_waiting(0, Some(1), || forks.load(Ordering::SeqCst) != 0);
+#[test]
+fn two_workers_never_sleep_beside_two_injected_jobs() {
+    model(|| {
+        beside([SleepFor::Anything, SleepFor::Injected], |pool| {
+            pool.inject();
+            pool.inject();
+        });
+    });
+}
+
+#[test]
+fn a_loop_wakes_all_workers() {
+    model(|| {
+        beside([SleepFor::Anything, SleepFor::Injected], |pool| {
+            pool.jobs.store(2, Relaxed);
+            pool.sleep.injected_for_all();
+        });
+    });
+}
+
+#[test]
+fn a_job_for_each_worker_wakes_all_of_them() {
+    model(|| {
+        beside([SleepFor::Own, SleepFor::ForksOf(0)], |pool| {
+            pool.jobs.store(2, Relaxed);
+            pool.sleep.published_for_each();
+        });
+    });
+}
+
+#[test]
+fn a_spawned_job_wakes_an_idle_worker() {
+    model(|| beside([SleepFor::Anything], Pool::spawn));
+}
+
+/// Worker 0 takes its first fork back, so worker 1 may have found nothing, and needs its request.
+#[test]
+fn a_request_is_not_cleared_unseen() {
+    model(|| {
+        let pool = Pool::of(2);
+        // Leaves a request behind.
+        pool.sleep.sleep(1, SleepFor::Anything, None, || true);
+        let forking = pool.clone();
+        let forking = thread::spawn(move || {
+            forking.spawn();
+            // loom changes threads at atomic operations only, and not at a fence. This one lets it
+            // run the steps above between worker 1's request here and the fence after it.
+            forking.sleep.worker(1).is_asked();
+            if forking.take() {
+                forking.spawn();
             }
+        });
+        pool.work(1, SleepFor::Anything);
+        forking.join().unwrap();
+    });
+}
+
+#[test]
+fn a_fork_wakes_the_worker_that_waits_to_help() {
+    model(|| beside([SleepFor::ForksOf(0)], Pool::spawn));
+}
+
+#[test]
+fn a_fork_wakes_an_idle_worker_and_the_one_that_waits_to_help() {
+    model(|| {
+        beside([SleepFor::ForksOf(0), SleepFor::Anything], |pool| {
+            pool.spawn();
+            pool.spawn();
+        });
+    });
+}
+
+/// The first spawned job clears the requests of both workers and wakes one of them.
+#[test]
+fn one_wake_up_for_two_spawned_jobs_is_passed_on() {
+    model(|| {
+        beside([SleepFor::Anything, SleepFor::Anything], |pool| {
+            pool.spawn();
+            pool.spawn();
+        });
+    });
+}
+
+/// Worker 1 is woken for a job, runs a job of its own instead, and ends.
+fn another_job_first() {
+    let pool = Pool::of(3);
+    let ended = Arc::new(AtomicUsize::new(0));
+    let first = {
+        let (pool, ended) = (pool.clone(), ended.clone());
+        thread::spawn(move || {
+            let has_work = || ended.load(Relaxed) != 0 || pool.has_work();
+            pool.sleep.sleep(1, SleepFor::Anything, None, has_work);
+            pool.pass_on();
         })
     };
-    let (sleep, forks) = &*pool;
-    forks.store(1, Ordering::SeqCst);
-    if sleep.worker(1).is_asked() {
-        sleep.answer(1);
-    }
-    waiting.join().unwrap();
+    let second = {
+        let pool = pool.clone();
+        thread::spawn(move || pool.work(2, SleepFor::Anything))
+    };
+    pool.inject();
+    second.join().unwrap();
+    ended.store(1, Relaxed);
+    pool.sleep.published_for_each();
+    first.join().unwrap();
 }
 
 #[test]
-fn one_worker_never_sleeps_beside_its_job() {
-    model(workers(1));
-}
-
-#[test]
-fn two_workers_never_both_sleep_beside_two_jobs() {
-    model(workers(2));
-}
-
-#[test]
-fn one_worker_does_not_rest_beside_its_job() {
-    model(resting(1));
-}
-
-#[test]
-fn one_worker_rests_while_the_other_sleeps() {
-    model(resting(2));
-}
-
-#[test]
-fn a_fork_wakes_whoever_waits_to_help() {
-    model(a_waiting_worker_is_woken);
+fn a_wake_up_for_one_worker_is_not_wasted() {
+    model(another_job_first);
 }
