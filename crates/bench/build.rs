@@ -56,16 +56,16 @@ mod cpp_peers {
 
     fn require_packages() {
         let compiler = Build::new().cpp(true).get_compiler();
+        let source = Path::new(&std::env::var("OUT_DIR").unwrap()).join("has_include.cpp");
+        std::fs::write(
+            &source,
+            "#if !__has_include(HEADER)\n#error missing\n#endif\n",
+        )
+        .unwrap();
         let is_missing = |header: &str| {
             let mut command = compiler.to_command();
-            command.args([
-                "-fsyntax-only",
-                "-include",
-                header,
-                "-x",
-                "c++",
-                "/dev/null",
-            ]);
+            command.args(["-std=c++17", "-fsyntax-only"]);
+            command.arg(format!("-DHEADER=<{header}>")).arg(&source);
             let status = command.stderr(Stdio::null()).status();
             !status.is_ok_and(|status| status.success())
         };
