@@ -9,13 +9,11 @@
 #include <blitz/listener.hpp>
 #include <blitz/spawn.hpp>
 #include <cstdlib>
+#include <map>
 #include <memory>
-#ifdef HAS_BOOST
+#include <mutex>
 #include <boost/asio.hpp>
-#endif
-#ifdef HAS_UV
 #include <uv.h>
-#endif
 
 #include "measure.hpp"
 
@@ -38,10 +36,12 @@ public:
     client& operator=(const client&) = delete;
     ~client() { close(fd_); }
 
-    void echo() const {
-        char bytes[message] = {};
-        if (send(fd_, bytes, sizeof(bytes), 0) != sizeof(bytes)) std::abort();
-        if (recv(fd_, bytes, sizeof(bytes), MSG_WAITALL) != sizeof(bytes)) std::abort();
+    // Whether the bytes came back.
+    bool echo(unsigned char first) const {
+        unsigned char bytes[message] = {first};
+        if (send(fd_, bytes, sizeof(bytes), 0) != sizeof(bytes)) return false;
+        bytes[0] = 0;
+        return recv(fd_, bytes, sizeof(bytes), MSG_WAITALL) == sizeof(bytes) && bytes[0] == first;
     }
 
 private:
@@ -49,12 +49,18 @@ private:
 };
 
 bench::work talks(std::uint16_t port, std::size_t connections) {
-    auto clients = std::make_shared<std::vector<std::unique_ptr<client>>>();
-    for (std::size_t i = 0; i < connections; i++)
-        clients->push_back(std::make_unique<client>(port));
-    return [clients](std::size_t n) {
-        bench::in_threads(clients->size(), [&](std::size_t thread) {
-            for (std::size_t i = 0; i < n; i += clients->size()) (*clients)[thread]->echo();
+    return [port, connections](std::size_t n) {
+        std::vector<std::unique_ptr<client>> clients;
+        for (std::size_t i = 0; i < connections; i++)
+            clients.push_back(std::make_unique<client>(port));
+        // The server has accepted all when each has its echo.
+        for (const auto& each : clients)
+            if (!each->echo(1)) return bench::result{};
+        return bench::in_threads(connections, [&](std::size_t thread) {
+            std::size_t done = 0;
+            for (std::size_t i = bench::share(n, connections, thread); i > 0; i--)
+                done += clients[thread]->echo(static_cast<unsigned char>(i)) ? 1 : 0;
+            return done;
         });
     };
 }
@@ -73,7 +79,6 @@ std::uint16_t blitz_server() {
     return listener->local_address().port();
 }
 
-#ifdef HAS_BOOST
 namespace asio = boost::asio;
 
 class asio_session : public std::enable_shared_from_this<asio_session> {
@@ -118,9 +123,7 @@ std::uint16_t asio_server() {
         std::thread([context] { context->run(); }).detach();
     return acceptor->local_endpoint().port();
 }
-#endif
 
-#ifdef HAS_UV
 struct uv_session {
     uv_tcp_t socket;
     uv_write_t write;
@@ -171,25 +174,37 @@ std::uint16_t uv_server() {
     std::thread([loop] { uv_run(loop, UV_RUN_DEFAULT); }).detach();
     return ntohs(address.sin_port);
 }
-#endif
+
+// The port of a server, which starts with the first call.
+std::uint16_t port_of(std::uint16_t (*start)()) {
+    static std::mutex lock;
+    static std::map<std::uint16_t (*)(), std::uint16_t> ports;
+    const std::lock_guard<std::mutex> guard(lock);
+    const auto [entry, is_new] = ports.try_emplace(start, 0);
+    if (is_new) entry->second = start();
+    return entry->second;
+}
 
 }  // namespace
 
 std::vector<bench::row> bench::echo_rows() {
     std::vector<row> rows;
-    std::vector<std::pair<std::string, std::uint16_t>> servers{{"blitz", blitz_server()}};
-#ifdef HAS_BOOST
-    servers.emplace_back("Boost.Asio", asio_server());
-#endif
-#ifdef HAS_UV
-    servers.emplace_back("libuv", uv_server());
-#endif
     for (const std::size_t connections : {1, 16}) {
-        row each{"echo over TCP, " + std::to_string(connections) +
+        row each{"cpp_echo_" + std::to_string(connections),
+                 "Echo over TCP, " + std::to_string(connections) +
                      (connections == 1 ? " connection" : " connections"),
+                 std::thread::hardware_concurrency(),
+                 4'000,
                  {}};
-        for (const auto& [name, port] : servers)
-            each.contenders.push_back({name, talks(port, connections)});
+        const auto contend = [&](const char* name, std::uint16_t (*start)()) {
+            // The server starts when it is measured first.
+            each.contenders.push_back({name, [start, connections](std::size_t n) {
+                                           return talks(port_of(start), connections)(n);
+                                       }});
+        };
+        contend("blitz-io", blitz_server);
+        contend("Boost.Asio", asio_server);
+        contend("libuv", uv_server);
         rows.push_back(std::move(each));
     }
     return rows;

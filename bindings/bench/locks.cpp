@@ -15,11 +15,6 @@
 
 namespace {
 
-// A value under a lock.
-struct guarded {
-    volatile long value = 0;
-};
-
 class pthread_lock {
 public:
     void lock() { pthread_mutex_lock(&mutex_); }
@@ -41,52 +36,83 @@ private:
     pthread_barrier_t barrier_;
 };
 
+// A value under a lock. Each has cache lines of its own.
+template <class Mutex>
+struct alignas(128) guarded {
+    Mutex mutex;
+    volatile std::size_t value = 0;
+};
+
+// Adds to a value under a lock. The sum tells whether one thread at a time has done so.
 template <class Mutex>
 bench::work locks(std::size_t threads) {
-    return [threads, mutex = std::make_shared<Mutex>(), guarded = std::make_shared<struct guarded>()](
-               std::size_t n) {
-        const auto work = [&](std::size_t) {
-            for (std::size_t i = 0; i < n; i += threads) {
-                const std::lock_guard<Mutex> lock(*mutex);
-                guarded->value = guarded->value + 1;
+    return [threads](std::size_t n) {
+        guarded<Mutex> shared;
+        const auto work = [&](std::size_t thread) {
+            for (std::size_t i = bench::share(n, threads, thread); i > 0; i--) {
+                const std::lock_guard<Mutex> lock(shared.mutex);
+                shared.value = shared.value + 1;
             }
+            return 0;
         };
-        if (threads == 1) return work(0);
-        bench::in_threads(threads, work);
+        bench::result result = threads == 1 ? bench::alone([&] { return work(0); })
+                                            : bench::in_threads(threads, work);
+        result.done = shared.value;
+        return result;
     };
 }
 
 template <class Mutex>
 bench::work reads(std::size_t threads) {
-    return [threads, mutex = std::make_shared<Mutex>(), guarded = std::make_shared<struct guarded>()](
-               std::size_t n) {
-        const auto work = [&](std::size_t) {
-            for (std::size_t i = 0; i < n; i += threads) {
-                const std::shared_lock<Mutex> lock(*mutex);
-                (void)guarded->value;
+    return [threads](std::size_t n) {
+        guarded<Mutex> shared;
+        shared.value = 1;
+        const auto work = [&](std::size_t thread) {
+            std::size_t sum = 0;
+            for (std::size_t i = bench::share(n, threads, thread); i > 0; i--) {
+                const std::shared_lock<Mutex> lock(shared.mutex);
+                sum += shared.value;
             }
+            return sum;
         };
-        if (threads == 1) return work(0);
-        bench::in_threads(threads, work);
+        return threads == 1 ? bench::alone([&] { return work(0); })
+                            : bench::in_threads(threads, work);
     };
 }
 
 template <class Semaphore>
 bench::work permits() {
-    return [semaphore = std::make_shared<Semaphore>(1)](std::size_t n) {
-        for (std::size_t i = 0; i < n; i++) {
-            semaphore->acquire();
-            semaphore->release();
-        }
+    return [](std::size_t n) {
+        Semaphore semaphore(1);
+        return bench::alone([&] {
+            for (std::size_t i = 0; i < n; i++) {
+                semaphore.acquire();
+                semaphore.release();
+            }
+            // The permit is there still.
+            return semaphore.try_acquire() && !semaphore.try_acquire() ? n : 0;
+        });
     };
 }
 
+// Counts a round if all threads have arrived in it, and none is a round ahead.
 template <class Barrier>
 bench::work meets(unsigned threads) {
-    return [threads, barrier = std::make_shared<Barrier>(threads)](std::size_t n) {
-        bench::in_threads(threads, [&](std::size_t) {
-            for (std::size_t i = 0; i < n; i++) barrier->arrive_and_wait();
+    return [threads](std::size_t n) {
+        Barrier barrier(threads);
+        alignas(128) std::atomic<std::size_t> arrivals{0};
+        bench::result result = bench::in_threads(threads, [&](std::size_t) {
+            std::size_t good = 0;
+            for (std::size_t i = 1; i <= n; i++) {
+                arrivals.fetch_add(1, std::memory_order_relaxed);
+                barrier.arrive_and_wait();
+                const std::size_t arrived = arrivals.load(std::memory_order_relaxed);
+                good += arrived >= i * threads && arrived < (i + 1) * threads ? 1 : 0;
+            }
+            return good;
         });
+        result.done /= threads;
+        return result;
     };
 }
 
@@ -94,23 +120,33 @@ bench::work meets(unsigned threads) {
 
 std::vector<bench::row> bench::lock_rows() {
     std::vector<row> rows;
-    for (const std::size_t threads : {1, 2, 4}) {
-        const std::string suffix = threads == 1 ? "" : ", " + std::to_string(threads) + " threads";
-        rows.push_back({"mutex" + suffix,
-                        {{"blitz", locks<blitz::mutex>(threads)},
+    for (const std::size_t threads : {1, 2, 4})
+        rows.push_back({"cpp_mutex_" + std::to_string(threads),
+                        "Mutex",
+                        threads,
+                        1'000'000,
+                        {{"blitz-io", locks<blitz::mutex>(threads)},
                          {"std::mutex", locks<std::mutex>(threads)},
                          {"pthread", locks<pthread_lock>(threads)}}});
-    }
     for (const std::size_t threads : {1, 2})
-        rows.push_back({threads == 1 ? "read lock" : "read lock, 2 threads",
-                        {{"blitz", reads<blitz::shared_mutex>(threads)},
+        rows.push_back({"cpp_shared_mutex_" + std::to_string(threads),
+                        "Read lock",
+                        threads,
+                        1'000'000,
+                        {{"blitz-io", reads<blitz::shared_mutex>(threads)},
                          {"std::shared_mutex", reads<std::shared_mutex>(threads)}}});
-    rows.push_back({"semaphore",
-                    {{"blitz", permits<blitz::counting_semaphore<>>()},
+    rows.push_back({"cpp_semaphore",
+                    "Semaphore, a permit there and back",
+                    1,
+                    100'000,
+                    {{"blitz-io", permits<blitz::counting_semaphore<>>()},
                      {"std::counting_semaphore", permits<std::counting_semaphore<>>()}}});
     for (const unsigned threads : {2U, 4U})
-        rows.push_back({"barrier, " + std::to_string(threads) + " threads",
-                        {{"blitz", meets<blitz::barrier<>>(threads)},
+        rows.push_back({"cpp_barrier_" + std::to_string(threads),
+                        "Barrier round",
+                        threads,
+                        threads == 2 ? 10'000U : 4'000U,
+                        {{"blitz-io", meets<blitz::barrier<>>(threads)},
                          {"std::barrier", meets<std::barrier<>>(threads)},
                          {"pthread", meets<pthread_meeting>(threads)}}});
     return rows;

@@ -1,12 +1,8 @@
 // Queues between threads.
 #include <blitz/channel.hpp>
 #include <memory>
-#ifdef HAS_TBB
 #include <tbb/concurrent_queue.h>
-#endif
-#ifdef HAS_MOODYCAMEL
-#include <blockingconcurrentqueue.h>
-#endif
+#include <concurrentqueue/blockingconcurrentqueue.h>
 
 #include "measure.hpp"
 
@@ -23,7 +19,6 @@ private:
     blitz::channel<std::size_t> ends_{capacity};
 };
 
-#ifdef HAS_TBB
 class tbb_queue {
 public:
     tbb_queue() { queue_.set_capacity(capacity); }
@@ -37,9 +32,7 @@ public:
 private:
     tbb::concurrent_bounded_queue<std::size_t> queue_;
 };
-#endif
 
-#ifdef HAS_MOODYCAMEL
 // Not bounded.
 class moodycamel_queue {
 public:
@@ -53,53 +46,62 @@ public:
 private:
     moodycamel::BlockingConcurrentQueue<std::size_t> queue_;
 };
-#endif
 
+// Sends ones. Their sum is how many have arrived.
 template <class Queue>
 bench::work passes(std::size_t pairs) {
-    return [pairs, queue = std::make_shared<Queue>()](std::size_t n) {
-        const std::size_t each = n / pairs + 1;
-        bench::in_threads(2 * pairs, [&](std::size_t thread) {
-            for (std::size_t i = 0; i < each; i++) {
+    return [pairs](std::size_t n) {
+        Queue queue;
+        return bench::in_threads(2 * pairs, [&](std::size_t thread) {
+            std::size_t sum = 0;
+            for (std::size_t i = bench::share(n, pairs, thread / 2); i > 0; i--) {
                 if (thread % 2 == 0)
-                    queue->push(i);
+                    queue.push(1);
                 else
-                    (void)queue->pop();
+                    sum += queue.pop();
             }
+            return sum;
         });
     };
 }
 
 template <class Queue>
 bench::work alternates() {
-    return [queue = std::make_shared<Queue>()](std::size_t n) {
-        for (std::size_t i = 0; i < n; i++) {
-            queue->push(i);
-            (void)queue->pop();
-        }
+    return [](std::size_t n) {
+        Queue queue;
+        return bench::alone([&] {
+            std::size_t sum = 0;
+            for (std::size_t i = 0; i < n; i++) {
+                queue.push(1);
+                sum += queue.pop();
+            }
+            return sum;
+        });
     };
 }
 
 template <class Make>
 std::vector<bench::contender> all(Make make) {
     std::vector<bench::contender> contenders;
-    contenders.push_back({"blitz", make.template operator()<blitz_queue>()});
-#ifdef HAS_TBB
-    contenders.push_back({"tbb::concurrent_bounded_queue", make.template operator()<tbb_queue>()});
-#endif
-#ifdef HAS_MOODYCAMEL
-    contenders.push_back(
-        {"moodycamel (unbounded)", make.template operator()<moodycamel_queue>()});
-#endif
+    contenders.push_back({"blitz-io", make.template operator()<blitz_queue>()});
+    contenders.push_back({"oneTBB", make.template operator()<tbb_queue>()});
+    contenders.push_back({"moodycamel", make.template operator()<moodycamel_queue>()});
     return contenders;
+}
+
+template <std::size_t Pairs>
+bench::row passing() {
+    return {"cpp_queue_" + std::to_string(Pairs) + "_" + std::to_string(Pairs),
+            "Bounded queue, " + std::to_string(Pairs) + " to " + std::to_string(Pairs),
+            2 * Pairs,
+            100'000,
+            all([]<class Queue>() { return passes<Queue>(Pairs); })};
 }
 
 }  // namespace
 
 std::vector<bench::row> bench::queue_rows() {
-    return {
-        {"bounded queue, push and pop", all([]<class Queue>() { return alternates<Queue>(); })},
-        {"bounded queue, 1 to 1 threads", all([]<class Queue>() { return passes<Queue>(1); })},
-        {"bounded queue, 2 to 2 threads", all([]<class Queue>() { return passes<Queue>(2); })},
-    };
+    row alternating{"cpp_queue", "Bounded queue, push and pop", 1, 100'000,
+                    all([]<class Queue>() { return alternates<Queue>(); })};
+    return {std::move(alternating), passing<1>(), passing<2>()};
 }

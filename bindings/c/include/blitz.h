@@ -321,8 +321,8 @@ typedef struct blitz_condvar {
 
 // A mutual exclusion lock, by value. Initialise it with `BLITZ_MUTEX_INIT`, or with zeros. It
 // needs no destruction. Do not copy or move it after its first use. Threads and fibers may use
-// one mutex together. It is fair: waiters get it in the order in which they came. It is not
-// recursive. A thread or fiber may unlock what another has locked.
+// one mutex together. It is fair: waiters get it in the order in which they came. (A thread becomes
+// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock what another has locked.
 //
 // Waiting for a mutex is not ended by the cancellation of a fiber.
 //
@@ -891,6 +891,19 @@ int blitz_futex_block_until_different(const uint32_t *word,
                                       uint32_t scope,
                                       uint64_t deadline_ns,
                                       uint32_t *value);
+
+// Looks at the word again and again, and returns as soon as it no longer holds `previous`. For a
+// wait that is mostly short: call it before the program announces that it sleeps, and then sleeps in
+// `blitz_futex_wait`. A thread looks for about as long as it costs to sleep and be woken, and lets
+// other threads run meanwhile. `threads` is how many threads it takes to change the word, the calling
+// one included: with fewer processors the others run at once. A fiber looks once. What was done
+// before the change, with release ordering, is visible afterwards.
+//
+// Returns `BLITZ_OK`; `BLITZ_EAGAIN` if the word holds `previous` still; or `BLITZ_EINVAL` if `word`
+// is NULL or not aligned.
+int blitz_futex_spin_until_different(const uint32_t *word,
+                                     uint32_t previous,
+                                     size_t threads);
 
 // Reads an address with a port, such as "127.0.0.1:80" or "[::1]:80". Looks up no names.
 //

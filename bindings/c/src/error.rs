@@ -184,9 +184,11 @@ thread_local! {
 /// Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_last_error() -> *const c_char {
-    entry_or(c"".as_ptr(), || match fiber::current() {
-        Some(fiber) => fiber.last_error.lock().as_ptr(),
-        None => LAST.with_borrow(|last| last.as_ptr()),
+    entry_or(c"".as_ptr(), || {
+        fiber::with_current(|fiber| match fiber {
+            Some(fiber) => fiber.last_error.lock().as_ptr(),
+            None => LAST.with_borrow(|last| last.as_ptr()),
+        })
     })
 }
 
@@ -195,10 +197,10 @@ pub extern "C" fn blitz_last_error() -> *const c_char {
 pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     let text = details.to_string().replace('\0', " ");
     let text = CString::new(text).unwrap_or_default();
-    match fiber::current() {
+    fiber::with_current(|fiber| match fiber {
         Some(fiber) => *fiber.last_error.lock() = text,
         None => LAST.set(text),
-    }
+    });
     error
 }
 

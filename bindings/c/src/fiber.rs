@@ -127,19 +127,23 @@ impl Drop for Ends {
     }
 }
 
-/// The fiber of this crate that calls.
-pub(crate) fn current() -> Option<Arc<Fiber>> {
+/// Gives the fiber of this crate that calls to `with`, if there is one.
+#[inline]
+pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Fiber>) -> R) -> R {
     let fiber: *const Fiber = fiber::local().cast();
-    // SAFETY: by the invariant of `Ends`, an `Arc` further up this stack keeps the fiber alive.
-    (!fiber.is_null()).then(|| unsafe {
-        Arc::increment_strong_count(fiber);
-        Arc::from_raw(fiber)
-    })
+    // SAFETY: by the invariant of `Ends`, an `Arc` further up this stack keeps the fiber alive, and the
+    // reference does not leave the call, which is further down.
+    with(unsafe { fiber.as_ref() })
+}
+
+/// Whether the fiber of this crate that calls is cancelled.
+pub(crate) fn is_cancelled() -> bool {
+    with_current(|fiber| fiber.is_some_and(Fiber::is_cancelled))
 }
 
 /// The number of the fiber of this crate that calls.
 pub(crate) fn number() -> Option<u64> {
-    current().map(|fiber| fiber.number)
+    with_current(|fiber| fiber.map(|fiber| fiber.number))
 }
 
 /// The fibers of one runtime.

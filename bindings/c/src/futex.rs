@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use blitz_io::futex::{Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult};
 use blitz_io::task;
+use blitz_io_core::spin::EventSpin;
 
 use crate::args::{Foreign, check, list, put, put_if_wanted};
 use crate::error::{
-    BLITZ_ECANCELED, BLITZ_ECHANGED, BLITZ_EINVAL, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED, Outcome,
-    entry, record,
+    BLITZ_EAGAIN, BLITZ_ECANCELED, BLITZ_ECHANGED, BLITZ_EINVAL, BLITZ_ETIMEDOUT,
+    BLITZ_EUNSUPPORTED, Outcome, entry, record,
 };
 use crate::fiber;
 use crate::fibers_on_words::{self, Ended};
@@ -98,7 +99,7 @@ fn ended(ended: Ended) -> Outcome<usize> {
 fn fiber_waits_shared(word: &AtomicU32, expected: u32, limit: Limit) -> Outcome {
     let pointer = Foreign::new(word.as_ptr());
     loop {
-        if fiber::current().is_some_and(|fiber| fiber.is_cancelled()) {
+        if fiber::is_cancelled() {
             return Err(BLITZ_ECANCELED);
         }
         let slice = Instant::now() + SLICE;
@@ -286,6 +287,35 @@ pub extern "C" fn blitz_futex_block_until_different(
             match wait_on(word, previous, scope, limit) {
                 Ok(()) | Err(BLITZ_ECHANGED) => {}
                 Err(error) => return Err(error),
+            }
+        }
+    })
+}
+
+/// Looks at the word again and again, and returns as soon as it no longer holds `previous`. For a
+/// wait that is mostly short: call it before the program announces that it sleeps, and then sleeps in
+/// `blitz_futex_wait`. A thread looks for about as long as it costs to sleep and be woken, and lets
+/// other threads run meanwhile. `threads` is how many threads it takes to change the word, the calling
+/// one included: with fewer processors the others run at once. A fiber looks once. What was done
+/// before the change, with release ordering, is visible afterwards.
+///
+/// Returns `BLITZ_OK`; `BLITZ_EAGAIN` if the word holds `previous` still; or `BLITZ_EINVAL` if `word`
+/// is NULL or not aligned.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_futex_spin_until_different(
+    word: *const u32,
+    previous: u32,
+    threads: usize,
+) -> c_int {
+    entry(|| {
+        let word = self::word(word)?;
+        let mut spin = EventSpin::among(threads);
+        loop {
+            if word.load(Ordering::Acquire) != previous {
+                return Ok(());
+            }
+            if is_fiber() || !spin.turn() {
+                return Err(BLITZ_EAGAIN);
             }
         }
     })

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use blitz_io::sync::{Semaphore, TryAcquireError};
+use blitz_io_core::spin::{LockSpin, Owners};
 
 use crate::error::{BLITZ_EAGAIN, BLITZ_ECLOSED, BLITZ_EINVAL, Outcome, entry};
 use crate::storage::Storage;
@@ -13,8 +14,8 @@ pub const BLITZ_MUTEX_FREE: usize = 4;
 
 /// A mutual exclusion lock, by value. Initialise it with `BLITZ_MUTEX_INIT`, or with zeros. It
 /// needs no destruction. Do not copy or move it after its first use. Threads and fibers may use
-/// one mutex together. It is fair: waiters get it in the order in which they came. It is not
-/// recursive. A thread or fiber may unlock what another has locked.
+/// one mutex together. It is fair: waiters get it in the order in which they came. (A thread becomes
+/// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock what another has locked.
 ///
 /// Waiting for a mutex is not ended by the cancellation of a fiber.
 ///
@@ -68,13 +69,41 @@ pub(crate) fn try_take(semaphore: &Semaphore, permits: u32) -> Outcome {
     }
 }
 
-/// Takes permits, also in a fiber that is cancelled.
+/// Takes the permits of a lock, also in a fiber that is cancelled.
 #[inline]
 pub(crate) fn take_masked(semaphore: &Semaphore, permits: u32, limit: Limit) -> Outcome {
     match try_take(semaphore, permits) {
-        Err(BLITZ_EAGAIN) => wait_for(semaphore, permits, limit, false),
+        Err(BLITZ_EAGAIN) => wait_for_lock(semaphore, permits, limit),
         result => result,
     }
+}
+
+/// Waits for the permits of a lock. While threads are queued, the lock stays idle until the next
+/// owner is scheduled. So a thread first spins as long as for a lock, outside of the queue, which
+/// becomes empty meanwhile.
+#[cold]
+fn wait_for_lock(semaphore: &Semaphore, permits: u32, limit: Limit) -> Outcome {
+    if matches!(limit, Limit::Never) && !is_fiber() && spin_for_lock(semaphore, permits) {
+        return Ok(());
+    }
+    wait_for(semaphore, permits, limit, false)
+}
+
+/// Whether spinning has got the permits.
+fn spin_for_lock(semaphore: &Semaphore, permits: u32) -> bool {
+    let mut spin = LockSpin::new(Owners::Run);
+    while spin.turn() {
+        // There are none while threads are queued.
+        if semaphore.available_permits() < permits as usize {
+            spin.is_taken();
+        } else if spin.may_take() {
+            if try_take(semaphore, permits).is_ok() {
+                return true;
+            }
+            spin.is_taken();
+        }
+    }
+    false
 }
 
 /// Waits for permits.
@@ -111,13 +140,7 @@ pub extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `mutex` is NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mutex_lock_until(mutex: *mut blitz_mutex, deadline_ns: u64) -> c_int {
-    entry(|| {
-        let mutex = blitz_mutex::of(mutex)?;
-        match try_take(mutex, 1) {
-            Err(BLITZ_EAGAIN) => wait_for(mutex, 1, Limit::at(deadline_ns), false),
-            result => result,
-        }
-    })
+    entry(|| take_masked(blitz_mutex::of(mutex)?, 1, Limit::at(deadline_ns)))
 }
 
 /// Locks a mutex if it is free. Does not wait.

@@ -99,17 +99,20 @@ fn exchange(word: &AtomicU32, from: u32, to: u32) -> Result<u32, u32> {
 /// Waits for the end of another call, also in a fiber that is cancelled.
 #[cold]
 fn wait_for_end(word: &AtomicU32) {
-    let fiber = fiber::current();
-    if let Some(fiber) = &fiber {
-        fiber.mask(true);
-    }
-    while !matches!(exchange(word, RUNNING, AWAITED), Err(DONE)) {
-        // Whether it was woken or the word changed, the loop looks again.
-        let _ended = wait_on(word, AWAITED, Scope::Private, Limit::Never);
-    }
-    if let Some(fiber) = &fiber {
-        fiber.mask(false);
-    }
+    let wait = || {
+        while !matches!(exchange(word, RUNNING, AWAITED), Err(DONE)) {
+            // Whether it was woken or the word changed, the loop looks again.
+            let _ended = wait_on(word, AWAITED, Scope::Private, Limit::Never);
+        }
+    };
+    fiber::with_current(|fiber| match fiber {
+        Some(fiber) => {
+            fiber.mask(true);
+            wait();
+            fiber.mask(false);
+        }
+        None => wait(),
+    });
 }
 
 /// Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.

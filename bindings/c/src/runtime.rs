@@ -198,7 +198,7 @@ pub(crate) fn group_of(runtime: *mut blitz_runtime) -> Outcome<Arc<Group>> {
     if !runtime.is_null() {
         return Ok(arg(runtime)?.shared.group.clone());
     }
-    match fiber::current().and_then(|fiber| fiber.group()) {
+    match fiber::with_current(|fiber| fiber?.group()) {
         Some(group) if group.process.is_current() => Ok(group),
         _ => Ok(default_runtime()?.group.clone()),
     }

@@ -319,7 +319,9 @@ pub extern "C" fn blitz_fiber_id() -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_local() -> *mut c_void {
     entry_or(ptr::null_mut(), || {
-        fiber::current().map_or(ptr::null_mut(), |fiber| fiber.local.load(Ordering::Relaxed))
+        fiber::with_current(|fiber| {
+            fiber.map_or(ptr::null_mut(), |fiber| fiber.local.load(Ordering::Relaxed))
+        })
     })
 }
 
@@ -330,9 +332,11 @@ pub extern "C" fn blitz_fiber_local() -> *mut c_void {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_set_local(pointer: *mut c_void) -> c_int {
     entry(|| {
-        let fiber = fiber::current().ok_or(BLITZ_EINVAL)?;
-        fiber.local.store(pointer, Ordering::Relaxed);
-        Ok(())
+        fiber::with_current(|fiber| {
+            let fiber = fiber.ok_or(BLITZ_EINVAL)?;
+            fiber.local.store(pointer, Ordering::Relaxed);
+            Ok(())
+        })
     })
 }
 
@@ -340,9 +344,7 @@ pub extern "C" fn blitz_fiber_set_local(pointer: *mut c_void) -> c_int {
 /// not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
-    entry_or(false, || {
-        fiber::current().is_some_and(|fiber| fiber.is_cancelled())
-    })
+    entry_or(false, fiber::is_cancelled)
 }
 
 /// Begins (true) or ends (false) a part of the calling fiber in which its waits are not cancelled,
@@ -352,12 +354,8 @@ pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_mask_cancel(begins: bool) -> c_int {
     entry(|| {
-        let fiber = fiber::current().ok_or(BLITZ_EINVAL)?;
-        if fiber.mask(begins) {
-            Ok(())
-        } else {
-            Err(BLITZ_EINVAL)
-        }
+        let masked = fiber::with_current(|fiber| fiber.is_some_and(|fiber| fiber.mask(begins)));
+        if masked { Ok(()) } else { Err(BLITZ_EINVAL) }
     })
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn is_fiber() -> bool {
 /// Waits for a future. In a fiber that is cancelled it ends with `BLITZ_ECANCELED`.
 pub(crate) fn on<F: Future>(future: F, limit: Limit) -> Outcome<F::Output> {
     if is_fiber() {
-        in_fiber(future, limit, fiber::current())
+        fiber::with_current(|fiber| in_fiber(future, limit, fiber))
     } else {
         in_thread(future, limit)
     }
@@ -65,10 +65,10 @@ pub(crate) fn on_masked<F: Future>(future: F, limit: Limit) -> Outcome<F::Output
     }
 }
 
-fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<Arc<Fiber>>) -> Outcome<F::Output> {
+fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<&Fiber>) -> Outcome<F::Output> {
     let mut future = pin!(future);
     let until_cancelled = poll_fn(|cx| {
-        if fiber.as_ref().is_some_and(|fiber| fiber.is_cancelled()) {
+        if fiber.is_some_and(Fiber::is_cancelled) {
             return Poll::Ready(Err(BLITZ_ECANCELED));
         }
         future.as_mut().poll(cx).map(Ok)

@@ -44,6 +44,7 @@ static void *null_body(void *argument) {
     EXPECT(BLITZ_EINVAL, blitz_futex_wake_all(NULL, 0));
     EXPECT(BLITZ_EINVAL, blitz_futex_wait_any(NULL, 0, 0, 0, NULL));
     EXPECT(BLITZ_EINVAL, blitz_futex_block_until_different(NULL, 0, 0, 0, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_futex_spin_until_different(NULL, 0, 0));
     EXPECT(BLITZ_EINVAL, blitz_address_parse(NULL, NULL));
     EXPECT(BLITZ_EINVAL, blitz_address_format(NULL, NULL, 0));
     EXPECT(BLITZ_EINVAL, blitz_dns_lookup(NULL, 0, NULL, 0, NULL));

@@ -103,6 +103,38 @@ static void waits_for_any(void) {
     finish(&worker);
 }
 
+static _Atomic uint32_t turn;
+
+static void *take_turns(void *argument) {
+    for (uint32_t round = 1; round < 1000; round += 2) {
+        int seen;
+        do {
+            seen = blitz_futex_spin_until_different(plain(&turn), round - 1, 2);
+        } while (seen == BLITZ_EAGAIN);
+        OK(seen);
+        CHECK(atomic_load(&turn) == round);
+        atomic_store(&turn, round + 1);
+    }
+    return argument;
+}
+
+static void spins(void) {
+    uint32_t word = 1;
+    OK(blitz_futex_spin_until_different(&word, 0, 2));
+    EXPECT(BLITZ_EAGAIN, blitz_futex_spin_until_different(&word, 1, 2));
+    EXPECT(BLITZ_EAGAIN, blitz_futex_spin_until_different(&word, 1, SIZE_MAX));
+    atomic_store(&turn, 0);
+    struct worker worker;
+    start(&worker, take_turns, NULL);
+    for (uint32_t round = 0; round < 1000; round += 2) {
+        while (blitz_futex_spin_until_different(plain(&turn), round - 1, 2) == BLITZ_EAGAIN ||
+               atomic_load(&turn) != round) {
+        }
+        atomic_store(&turn, round + 1);
+    }
+    finish(&worker);
+}
+
 static _Atomic uint32_t broadcast;
 static atomic_int released;
 
@@ -164,6 +196,7 @@ int main(void) {
         {"times_out", times_out},
         {"waits_for_any", waits_for_any},
         {"wakes_all", wakes_all},
+        {"spins", spins},
         {"another_process_wakes", another_process_wakes},
     };
     return RUN_TESTS(tests);

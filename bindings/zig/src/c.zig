@@ -406,6 +406,7 @@ pub extern fn blitz_futex_block_until_different(
     deadline_ns: u64,
     value: ?*u32,
 ) c_int;
+pub extern fn blitz_futex_spin_until_different(word: *const u32, previous: u32, threads: usize) c_int;
 pub extern fn blitz_address_parse(text: [*:0]const u8, address: *blitz_address) c_int;
 pub extern fn blitz_address_format(address: *const blitz_address, buffer: [*]u8, len: usize) c_int;
 pub extern fn blitz_dns_lookup(

@@ -14,7 +14,7 @@ const WORKERS: [&str; 2] = ["worker", "workers"];
 const PROCESSES: [&str; 2] = ["process", "processes"];
 
 /// All tiers, from tier 1 on. A tier exists for users once a scenario is in it.
-pub const TIERS: [Tier; 9] = [
+pub const TIERS: [Tier; 10] = [
     tier_of("Single-thread fast paths", THREADS),
     tier_of("Channel fast paths", THREADS),
     tier_of("Async contention", WORKERS),
@@ -24,6 +24,7 @@ pub const TIERS: [Tier; 9] = [
     tier_of("Fork-join", WORKERS),
     tier_of("Processes", PROCESSES),
     tier_of("Pipelines", THREADS),
+    tier_of("Libraries of C++", THREADS),
 ];
 
 const fn tier_of(title: &'static str, workers: [&'static str; 2]) -> Tier {

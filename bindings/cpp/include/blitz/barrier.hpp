@@ -1,23 +1,23 @@
 // A barrier with phases.
 //
-// `pending_` counts the arrivals that the phase lacks, and `phase_` numbers the phases.
+// `pending_` counts the arrivals that the phase lacks, and `phase_` numbers the phases
+// (detail/phase.hpp).
 //
 // 1. A participant reads the phase before it lowers `pending_`. The phase lacks its arrival, so the
 //    number cannot change in between: it is that of the phase in which it arrives.
 // 2. The participant that lowers `pending_` to 0 sees what the others did before they arrived. It
 //    alone runs the completion function and sets `pending_` for the next phase.
-// 3. It then increments `phase_` and wakes those that sleep. A waiter sleeps while `phase_` is its
-//    number, so it either sees the increment or sleeps when the wake comes.
+// 3. It then advances `phase_`, which wakes those that sleep.
 // 4. An arrival in the next phase comes after step 3, because its participant has waited, or was
 //    told by one that has. So it sees the new `pending_`.
-// 5. `phase_` is not read after the last wait returns, and waking reads no word. So a participant
-//    may destroy the barrier when all have returned from their last wait, or only arrived.
+// 5. `phase_` is not used after it has advanced, except by waits. So a participant may destroy the
+//    barrier when all have returned from their last wait, or only arrived.
 #ifndef BLITZ_BARRIER_HPP
 #define BLITZ_BARRIER_HPP
 
 #include <atomic>
 #include <blitz/detail/operation.hpp>
-#include <blitz/detail/word.hpp>
+#include <blitz/detail/phase.hpp>
 #include <blitz/error.hpp>
 #include <cstddef>
 #include <limits>
@@ -70,7 +70,7 @@ public:
     // positive.
     [[nodiscard]] arrival_token arrive(std::ptrdiff_t n = 1) {
         if (n <= 0) throw error(BLITZ_EINVAL, "arrivals at a barrier");
-        const std::uint32_t phase = phase_.load(std::memory_order_relaxed);
+        const std::uint32_t phase = phase_.number(std::memory_order_relaxed);
         if (pending_.fetch_sub(n, std::memory_order_acq_rel) == n) complete(phase);
         return arrival_token(phase);
     }
@@ -78,11 +78,8 @@ public:
     // Waits until the phase of an arrival has ended. Suspends the calling fiber, or blocks the
     // calling thread.
     void wait(arrival_token&& arrival) const {
-        if (phase_.load(std::memory_order_acquire) != arrival.phase_) return;
-        detail::check(detail::waiting([&] {
-            return blitz_futex_block_until_different(detail::address_of(phase_), arrival.phase_,
-                                                     BLITZ_FUTEX_PRIVATE, BLITZ_NEVER, nullptr);
-        }));
+        const auto threads = static_cast<std::size_t>(expected_.load(std::memory_order_relaxed));
+        detail::check(phase_.wait_while(arrival.phase_, threads, BLITZ_NEVER));
     }
 
     // Arrives, and waits until the phase has ended.
@@ -110,11 +107,10 @@ private:
     void complete(std::uint32_t phase) noexcept {
         completion_();
         pending_.store(expected_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-        phase_.store(phase + 1, std::memory_order_release);
-        detail::wake_all(phase_);
+        phase_.advance(phase);
     }
 
-    detail::word phase_{0};
+    detail::phase phase_;
     std::atomic<std::ptrdiff_t> expected_;
     std::atomic<std::ptrdiff_t> pending_;
     Completion completion_;

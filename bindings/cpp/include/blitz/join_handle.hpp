@@ -141,11 +141,9 @@ private:
     // The callback uses the task, so it goes before the join, which frees the task. Therefore this
     // waits in another way until the task has ended.
     bool stop_watching(std::uint64_t deadline) {
-        while (state_->ended.load(std::memory_order_acquire) == 0) {
-            const int result = detail::sleep_while(state_->ended, 0, deadline);
-            if (result == BLITZ_ETIMEDOUT) return false;
-            if (result != BLITZ_ECHANGED) detail::check(result);
-        }
+        const int result = state_->ended.wait_while(0, 2, deadline);
+        if (result == BLITZ_ETIMEDOUT) return false;
+        detail::check(result);
         stops_.reset();
         return true;
     }

@@ -6,6 +6,8 @@
 
 mod barrier;
 mod channel;
+#[cfg(all(target_os = "linux", feature = "cpp-peers"))]
+mod cpp;
 mod io;
 #[cfg(target_os = "linux")]
 mod ipc;
@@ -37,6 +39,8 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
     ipc::scenarios,
     io::scenarios,
     pipeline::scenarios,
+    #[cfg(all(target_os = "linux", feature = "cpp-peers"))]
+    cpp::scenarios,
 ];
 
 /// Returns every scenario, in the order in which they run: tier by tier.

@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <blitz/detail/outcome.hpp>
-#include <blitz/detail/word.hpp>
+#include <blitz/detail/phase.hpp>
 #include <blitz/error.hpp>
 #include <optional>
 #include <utility>
@@ -24,8 +24,8 @@ public:
     }
 
     outcome<R> result;
-    // 1 when the task has ended.
-    word ended{0};
+    // 0 until the task has ended.
+    phase ended;
 
 protected:
     virtual ~task_state() = default;
@@ -60,8 +60,7 @@ private:
 
     void end() noexcept {
         call_.reset();
-        this->ended.store(1, std::memory_order_release);
-        wake_all(this->ended);
+        this->ended.advance(0);
         this->release();
     }
 
