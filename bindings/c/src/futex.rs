@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io::futex::{Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult};
 use blitz_io::task;
-use blitz_io_core::spin::EventSpin;
+use blitz_io_core::Spin;
 
 use crate::args::{Foreign, check, list, put, put_if_wanted};
 use crate::error::{
@@ -309,7 +309,7 @@ pub extern "C" fn blitz_futex_spin_until_different(
 ) -> c_int {
     entry(|| {
         let word = self::word(word)?;
-        let mut spin = EventSpin::among(threads);
+        let mut spin = Spin::EVENT.among(threads);
         loop {
             if word.load(Ordering::Acquire) != previous {
                 return Ok(());

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use blitz_io::sync::{Semaphore, TryAcquireError};
-use blitz_io_core::spin::{LockSpin, Owners};
+use blitz_io_core::Spin;
 
 use crate::error::{BLITZ_EAGAIN, BLITZ_ECLOSED, BLITZ_EINVAL, Outcome, entry};
 use crate::storage::Storage;
@@ -91,16 +91,12 @@ fn wait_for_lock(semaphore: &Semaphore, permits: u32, limit: Limit) -> Outcome {
 
 /// Whether spinning has got the permits.
 fn spin_for_lock(semaphore: &Semaphore, permits: u32) -> bool {
-    let mut spin = LockSpin::new(Owners::Run);
+    let mut spin = Spin::LOCK;
     while spin.turn() {
         // There are none while threads are queued.
-        if semaphore.available_permits() < permits as usize {
-            spin.is_taken();
-        } else if spin.may_take() {
-            if try_take(semaphore, permits).is_ok() {
-                return true;
-            }
-            spin.is_taken();
+        if semaphore.available_permits() >= permits as usize && try_take(semaphore, permits).is_ok()
+        {
+            return true;
         }
     }
     false
