@@ -6,11 +6,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use blitz_io::ipc::{self, SegmentInfo};
 use blitz_io::sync::{CancellationToken, mpsc};
-use blitz_io::time;
+use blitz_io::time::Interval;
 use zenoh::Session;
 use zenoh::pubsub::Subscriber;
 
@@ -20,6 +19,7 @@ use crate::import::Source;
 use crate::inbox::Inbox;
 use crate::keys::{self, Name};
 use crate::shared::Shared;
+use crate::silence::{Silence, ticks};
 
 /// How often the gateway looks for segments that it exports.
 const SCAN: std::time::Duration = std::time::Duration::from_millis(100);
@@ -43,14 +43,15 @@ pub struct Gateway {
     exports: HashMap<Name, Exported>,
     imports: HashMap<Import, Imported>,
     sources: Arc<Sources>,
+    scans: Interval,
     _lock: File,
 }
 
 struct Exported {
     rule: Export,
     stop: CancellationToken,
-    /// Since when no other process takes part.
-    alone: Option<Instant>,
+    /// How long no other process takes part.
+    alone: Silence,
 }
 
 struct Imported {
@@ -148,6 +149,7 @@ impl Gateway {
             exports: HashMap::new(),
             imports: HashMap::new(),
             sources,
+            scans: ticks(SCAN),
             _lock: lock,
         };
         gateway.reload(config).await?;
@@ -241,10 +243,10 @@ impl Gateway {
     /// Looks for segments to export, again and again. Cancelled without harm.
     pub async fn scan(&mut self) {
         loop {
+            self.scans.tick().await;
             if let Ok(segments) = self.segments() {
                 self.export(&segments);
             }
-            time::sleep(SCAN).await;
         }
     }
 
@@ -255,8 +257,8 @@ impl Gateway {
         }
     }
 
+    /// Begins and ends exports, a [`SCAN`] after the last call.
     fn export(&mut self, segments: &[SegmentInfo]) {
-        let now = Instant::now();
         for segment in segments {
             let Some(kind) = kind_of(segment) else {
                 continue;
@@ -271,11 +273,11 @@ impl Gateway {
                 max_len: segment.max_len,
             };
             if let Some(exported) = self.exports.get_mut(&name) {
-                exported.alone = if used {
-                    None
+                if used {
+                    exported.alone.broken();
                 } else {
-                    exported.alone.or(Some(now))
-                };
+                    exported.alone.lasts(SCAN);
+                }
                 continue;
             }
             let rule = self
@@ -301,7 +303,7 @@ impl Gateway {
                     Exported {
                         rule,
                         stop,
-                        alone: None,
+                        alone: Silence::default(),
                     },
                 );
             }
@@ -312,10 +314,7 @@ impl Gateway {
             let there = segments
                 .iter()
                 .any(|segment| segment.name == name.name && segment.max_len == name.max_len);
-            let stays = there
-                && exported
-                    .alone
-                    .is_none_or(|since| now.duration_since(since) < patience);
+            let stays = there && !exported.alone.reaches(patience);
             if !stays {
                 exported.stop.cancel();
             }
