@@ -20,12 +20,8 @@ use crate::keys::{self, Name};
 use crate::shared::{Direction, Shared, TICK, is_due, random};
 use crate::silence::ticks;
 use crate::window::Window;
-use crate::wire::{Ack, Frame, Head, Item, Piece, Writer, origin, parse};
+use crate::wire::{Ack, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
 
-/// A frame of several messages is no longer than this, unless one message is.
-const BATCH: usize = 32 << 10;
-/// Longer messages are sent in pieces of this length.
-const PIECE: usize = 128 << 10;
 /// Acknowledgements that wait for the task. They are cumulative: one that finds no room is
 /// followed by another.
 const ACKS: usize = 1024;
@@ -198,7 +194,7 @@ impl<'a> Exporter<'a> {
     fn wants_more(&self) -> bool {
         self.batch
             .as_ref()
-            .is_some_and(|batch| batch.writer.len() < BATCH)
+            .is_some_and(|batch| batch.writer.len() < FRAME)
     }
 
     fn add(&mut self, message: &Message<'_>) {
@@ -216,7 +212,7 @@ impl<'a> Exporter<'a> {
         if self
             .batch
             .as_ref()
-            .is_some_and(|batch| batch.writer.len() + message.len() > BATCH)
+            .is_some_and(|batch| batch.writer.len() + Writer::item_len(message.len()) > FRAME)
         {
             self.flush();
         }

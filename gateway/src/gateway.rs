@@ -11,7 +11,9 @@ use blitz_io::ipc::{self, SegmentInfo};
 use blitz_io::sync::{CancellationToken, mpsc};
 use blitz_io::time::Interval;
 use zenoh::Session;
+use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Subscriber;
+use zenoh_runtime::ZRuntime;
 
 use crate::attempts;
 use crate::config::{Config, Export, Import, Kind, Network, matches};
@@ -75,7 +77,7 @@ impl Sources {
         stop: &CancellationToken,
         name: Name,
         host: &str,
-        frame: &[u8],
+        frame: &ZBytes,
     ) {
         let mut inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (name, host.to_owned());
@@ -130,7 +132,8 @@ impl Gateway {
         blitz_io::spawn(async move {
             while let Some((source, stop)) = starts.recv().await {
                 let (sources, shared) = (of_task.clone(), shared_of_task.clone());
-                blitz_io::spawn(async move {
+                // Where the engine reads, so a frame needs no other thread to be delivered.
+                ZRuntime::RX.spawn(async move {
                     attempts::import(&shared, &source, &stop).await;
                     if let Some(sources) = sources.upgrade() {
                         sources.remove(&source);
@@ -225,7 +228,7 @@ impl Gateway {
                         return;
                     };
                     if host != own && matches(&rule.name, &name.name) && rule.allows(host) {
-                        sources.deliver(&rule, &stop, name, host, &sample.payload().to_bytes());
+                        sources.deliver(&rule, &stop, name, host, sample.payload());
                     }
                 });
             subscribers.push(
@@ -418,6 +421,8 @@ pub fn engine(network: &Network) -> zenoh::Result<zenoh::Config> {
         ("scouting/multicast/enabled", network.discovery.to_string()),
         ("scouting/gossip/enabled", network.discovery.to_string()),
         ("transport/link/tx/queue/size/data", "16".to_owned()),
+        // Frames in inboxes hold the buffers into which they were read.
+        ("transport/link/rx/buffer_size", (1 << 20).to_string()),
         (
             "transport/link/tx/queue/congestion_control/block/wait_before_close",
             "2000000".to_owned(),

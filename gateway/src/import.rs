@@ -84,6 +84,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     let mut shown = Instant::now();
     loop {
         while let Some(frame) = inbox.pop() {
+            let frame = frame.to_bytes();
             importer.link.silence.broken();
             if unacknowledged == 0 {
                 since = Instant::now();

@@ -369,7 +369,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     loop {
         while let Some(frame) = inbox.pop() {
             silence.broken();
-            match parse(&frame) {
+            match parse(&frame.to_bytes()) {
                 Ok(Frame::Job(job)) if job.id.origin == own && job.bytes.len() <= name.max_len => {
                     if items.done.contains(&job.id) {
                         row.repeats += 1;

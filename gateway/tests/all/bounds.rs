@@ -4,22 +4,36 @@ use std::time::{Duration, Instant};
 
 use blitz_io_gateway::inbox::Inbox;
 use blitz_io_gateway::window::Window;
-use blitz_io_gateway::wire::Ack;
+use blitz_io_gateway::wire::{Ack, FRAME};
+use zenoh::bytes::ZBytes;
 
 #[test]
 fn an_inbox_takes_no_more_than_its_bytes() {
     let inbox = Inbox::new(10_000);
     for _ in 0..1000 {
-        inbox.push(&[7; 100]);
+        inbox.push(&[7_u8; 100].into());
         // Frames without bytes cost something too.
-        inbox.push(&[]);
+        inbox.push(&ZBytes::new());
     }
     let (bytes, dropped) = inbox.state();
     assert!(bytes <= 10_000 && dropped > 1900, "{bytes} {dropped}");
-    assert_eq!(inbox.pop().unwrap(), [7; 100]);
-    inbox.push(&[8; 100]);
+    assert_eq!(*inbox.pop().unwrap().to_bytes(), [7; 100]);
+    inbox.push(&[8_u8; 100].into());
     while inbox.pop().is_some() {}
     assert_eq!(inbox.state(), (0, dropped));
+}
+
+/// A long frame holds the whole buffer into which the engine has read it.
+#[test]
+fn an_inbox_counts_the_buffers_of_long_frames() {
+    let inbox = Inbox::new(10 * (64 << 10) + 1000);
+    let frame = ZBytes::from(vec![7; FRAME]);
+    for _ in 0..20 {
+        inbox.push(&frame);
+    }
+    assert_eq!(inbox.state().1, 10);
+    while inbox.pop().is_some() {}
+    assert_eq!(inbox.state(), (0, 10));
 }
 
 fn ack(run: u64, expected: u64) -> Ack {

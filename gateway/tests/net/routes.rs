@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io::ipc::{Channel, RecvError, Route};
+use blitz_io_gateway::wire::PIECE;
 
 use crate::host::{Host, Receipt, count, free_port, message, number_of, tcp};
 use crate::proxy::Proxy;
@@ -191,15 +192,7 @@ fn messages_of_many_pieces_arrive_whole() {
             .collect::<Vec<u8>>()
     };
     // The first ones are longer than the window and the inbox.
-    let lens = [
-        64 << 20,
-        64 << 20,
-        5,
-        (128 << 10) + 1,
-        128 << 10,
-        0,
-        3 << 20,
-    ];
+    let lens = [64 << 20, 64 << 20, 5, PIECE + 1, PIECE, 0, 3 << 20];
     let sends = thread::spawn(move || {
         for (round, len) in lens.into_iter().enumerate() {
             sender.send(&bytes(round, len)).unwrap();
