@@ -23,6 +23,13 @@ use crate::keys::{self, Name};
 use crate::shared::Shared;
 use crate::silence::{Silence, ticks};
 
+/// Which of its threads the engine uses for what, as a variable of the environment, which it reads
+/// before it starts. A connection is watched by the threads on which it was made. Here these are
+/// also those that read, so a frame that arrives wakes one thread and not two.
+pub const ENGINE_THREADS: (&str, &str) = (
+    zenoh_runtime::ZENOH_RUNTIME_ENV,
+    "(acc: (handover: rx), net: (handover: rx))",
+);
 /// How often the gateway looks for segments that it exports.
 const SCAN: std::time::Duration = std::time::Duration::from_millis(100);
 
