@@ -170,7 +170,7 @@ impl Link<'_> {
                 biased;
                 loan = &mut claim => return loan,
                 _ = self.tick.tick() => {
-                    // Nothing looks into the inbox meanwhile.
+                    // Nothing looks into the inbox while this waits.
                     self.silence.broken();
                     self.acknowledge();
                 }

@@ -3,7 +3,7 @@
 //! Time counts only while this gateway watches. A watcher adds up the intervals after each of
 //! which it has looked for a sign of life, and never the difference of two clock readings. The clock
 //! also runs while the process is stopped, the machine is suspended, or other processes
-//! have all processors. What the peer sent meanwhile waits to be read, so such time is no evidence
+//! have all processors. What the peer sent in that time waits to be read, so such time is no evidence
 //! that the peer is gone.
 //!
 //! An interval must therefore not be made up for: see [`ticks`].

@@ -274,7 +274,7 @@ fn a_reload_adds_and_removes() {
 
 /// The import must not take the time in which its own process was stopped for silence of the
 /// exporter, and its receivers not for the end of the route. Observes the clock: what the exporter has
-/// sent meanwhile is read within `lost-after-ms`.
+/// sent in that time is read within `lost-after-ms`.
 #[test]
 #[ignore = "observes the clock"]
 fn a_stopped_gateway_goes_on_with_its_import() {
