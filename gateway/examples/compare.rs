@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io::ipc::{Builder, Route};
 use blitz_io_gateway::config::Config;
-use blitz_io_gateway::gateway::{Gateway, engine};
+use blitz_io_gateway::gateway::{ENGINE_THREADS, Gateway, engine};
 use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
@@ -274,7 +274,9 @@ struct Running(Child);
 impl Running {
     fn start(config: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args([GATEWAY, config]).stdout(Stdio::piped());
+        let (variable, threads) = ENGINE_THREADS;
+        command.args([GATEWAY, config]).env(variable, threads);
+        command.stdout(Stdio::piped());
         Self(command.spawn().unwrap())
     }
 

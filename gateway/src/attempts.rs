@@ -1,7 +1,5 @@
 //! Exports and imports, which begin again after a failure.
 
-use std::time::Instant;
-
 use blitz_io::sync::CancellationToken;
 use blitz_io::{select, time};
 
@@ -11,6 +9,7 @@ use crate::import::{self, Source};
 use crate::keys::Name;
 use crate::queue;
 use crate::shared::{Direction, RETRY, Shared};
+use crate::silence::Silence;
 
 /// Exports until it is cancelled. `policy` is that of a route or channel.
 pub async fn export(shared: &Shared, name: &Name, policy: Policy, stop: &CancellationToken) {
@@ -35,12 +34,12 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy, stop: &Cancell
 
 /// Imports until the host gives no sign of life any more.
 pub async fn import(shared: &Shared, source: &Source, stop: &CancellationToken) {
-    let mut heard = Instant::now();
-    while !stop.is_cancelled() && heard.elapsed() < shared.limits.lost_after() {
+    let mut silence = Silence::default();
+    while !stop.is_cancelled() && !silence.reaches(shared.limits.lost_after()) {
         let attempt = async {
             match source.name.kind {
-                Kind::Queue => queue::import(shared, source, &mut heard).await,
-                _ => import::import(shared, source, &mut heard).await,
+                Kind::Queue => queue::import(shared, source, &mut silence).await,
+                _ => import::import(shared, source, &mut silence).await,
             }
         };
         let result = select! {
@@ -53,9 +52,10 @@ pub async fn import(shared: &Shared, source: &Source, stop: &CancellationToken) 
         });
         // Frames that wait for another attempt are old by then.
         while source.inbox.pop().is_some() {
-            heard = Instant::now();
+            silence.broken();
         }
         time::sleep(RETRY).await;
+        silence.lasts(RETRY);
     }
     shared.remove_row(Direction::Import, &source.name, &source.host);
 }

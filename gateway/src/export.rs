@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use blitz_io::ipc::{Error, Message, Receiver, RecvError};
+use blitz_io::select;
 use blitz_io::sync::mpsc;
-use blitz_io::{select, time};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Publisher;
@@ -18,13 +18,10 @@ use zenoh::qos::CongestionControl;
 use crate::config::Policy;
 use crate::keys::{self, Name};
 use crate::shared::{Direction, Shared, TICK, is_due, random};
+use crate::silence::ticks;
 use crate::window::Window;
-use crate::wire::{Ack, Frame, Head, Item, Piece, Writer, origin, parse};
+use crate::wire::{Ack, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
 
-/// A frame of several messages is no longer than this, unless one message is.
-const BATCH: usize = 32 << 10;
-/// Longer messages are sent in pieces of this length.
-const PIECE: usize = 128 << 10;
 /// Acknowledgements that wait for the task. They are cumulative: one that finds no room is
 /// followed by another.
 const ACKS: usize = 1024;
@@ -62,7 +59,7 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
         .map_err(|error| error.to_string())?;
     let mut exporter = Exporter::new(shared, name, policy, &receiver, publisher);
     exporter.beat();
-    let mut tick = time::interval(TICK);
+    let mut tick = ticks(TICK);
     let mut next = Next::More;
     loop {
         let receives = exporter.window.has_room() && next != Next::Over;
@@ -70,6 +67,11 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
             biased;
             Some((host, ack)) = incoming.recv() => {
                 exporter.acknowledged(&host, &ack);
+                // A repeat takes long. What asked for it and waits here would ask for another one.
+                while let Ok((host, ack)) = incoming.try_recv() {
+                    exporter.acknowledged(&host, &ack);
+                }
+                exporter.resend();
                 continue;
             }
             _ = tick.tick() => {
@@ -192,7 +194,7 @@ impl<'a> Exporter<'a> {
     fn wants_more(&self) -> bool {
         self.batch
             .as_ref()
-            .is_some_and(|batch| batch.writer.len() < BATCH)
+            .is_some_and(|batch| batch.writer.len() < FRAME)
     }
 
     fn add(&mut self, message: &Message<'_>) {
@@ -210,7 +212,7 @@ impl<'a> Exporter<'a> {
         if self
             .batch
             .as_ref()
-            .is_some_and(|batch| batch.writer.len() + message.len() > BATCH)
+            .is_some_and(|batch| batch.writer.len() + Writer::item_len(message.len()) > FRAME)
         {
             self.flush();
         }
@@ -310,7 +312,6 @@ impl<'a> Exporter<'a> {
         if self.window.remotes().len() != known {
             self.note_receivers();
         }
-        self.resend();
     }
 
     fn note_receivers(&self) {
@@ -332,9 +333,7 @@ impl<'a> Exporter<'a> {
     }
 
     fn tick(&mut self) {
-        let lost = self
-            .window
-            .expire(Instant::now(), self.shared.limits.lost_after());
+        let lost = self.window.expire(TICK, self.shared.limits.lost_after());
         for host in &lost {
             self.shared.remove_row(Direction::Export, self.name, host);
         }

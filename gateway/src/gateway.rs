@@ -6,13 +6,14 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use blitz_io::ipc::{self, SegmentInfo};
 use blitz_io::sync::{CancellationToken, mpsc};
-use blitz_io::time;
+use blitz_io::time::Interval;
 use zenoh::Session;
+use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Subscriber;
+use zenoh_runtime::ZRuntime;
 
 use crate::attempts;
 use crate::config::{Config, Export, Import, Kind, Network, matches};
@@ -20,7 +21,15 @@ use crate::import::Source;
 use crate::inbox::Inbox;
 use crate::keys::{self, Name};
 use crate::shared::Shared;
+use crate::silence::{Silence, ticks};
 
+/// Which of its threads the engine uses for what, as a variable of the environment, which it reads
+/// before it starts. A connection is watched by the threads on which it was made. Here these are
+/// also those that read, so a frame that arrives wakes one thread and not two.
+pub const ENGINE_THREADS: (&str, &str) = (
+    zenoh_runtime::ZENOH_RUNTIME_ENV,
+    "(acc: (handover: rx), net: (handover: rx))",
+);
 /// How often the gateway looks for segments that it exports.
 const SCAN: std::time::Duration = std::time::Duration::from_millis(100);
 
@@ -43,14 +52,15 @@ pub struct Gateway {
     exports: HashMap<Name, Exported>,
     imports: HashMap<Import, Imported>,
     sources: Arc<Sources>,
+    scans: Interval,
     _lock: File,
 }
 
 struct Exported {
     rule: Export,
     stop: CancellationToken,
-    /// Since when no other process takes part.
-    alone: Option<Instant>,
+    /// How long no other process takes part.
+    alone: Silence,
 }
 
 struct Imported {
@@ -74,7 +84,7 @@ impl Sources {
         stop: &CancellationToken,
         name: Name,
         host: &str,
-        frame: &[u8],
+        frame: &ZBytes,
     ) {
         let mut inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (name, host.to_owned());
@@ -129,7 +139,8 @@ impl Gateway {
         blitz_io::spawn(async move {
             while let Some((source, stop)) = starts.recv().await {
                 let (sources, shared) = (of_task.clone(), shared_of_task.clone());
-                blitz_io::spawn(async move {
+                // Where the engine reads, so a frame needs no other thread to be delivered.
+                ZRuntime::RX.spawn(async move {
                     attempts::import(&shared, &source, &stop).await;
                     if let Some(sources) = sources.upgrade() {
                         sources.remove(&source);
@@ -148,6 +159,7 @@ impl Gateway {
             exports: HashMap::new(),
             imports: HashMap::new(),
             sources,
+            scans: ticks(SCAN),
             _lock: lock,
         };
         gateway.reload(config).await?;
@@ -223,7 +235,7 @@ impl Gateway {
                         return;
                     };
                     if host != own && matches(&rule.name, &name.name) && rule.allows(host) {
-                        sources.deliver(&rule, &stop, name, host, &sample.payload().to_bytes());
+                        sources.deliver(&rule, &stop, name, host, sample.payload());
                     }
                 });
             subscribers.push(
@@ -241,10 +253,10 @@ impl Gateway {
     /// Looks for segments to export, again and again. Cancelled without harm.
     pub async fn scan(&mut self) {
         loop {
+            self.scans.tick().await;
             if let Ok(segments) = self.segments() {
                 self.export(&segments);
             }
-            time::sleep(SCAN).await;
         }
     }
 
@@ -255,8 +267,8 @@ impl Gateway {
         }
     }
 
+    /// Begins and ends exports, a [`SCAN`] after the last call.
     fn export(&mut self, segments: &[SegmentInfo]) {
-        let now = Instant::now();
         for segment in segments {
             let Some(kind) = kind_of(segment) else {
                 continue;
@@ -271,11 +283,11 @@ impl Gateway {
                 max_len: segment.max_len,
             };
             if let Some(exported) = self.exports.get_mut(&name) {
-                exported.alone = if used {
-                    None
+                if used {
+                    exported.alone.broken();
                 } else {
-                    exported.alone.or(Some(now))
-                };
+                    exported.alone.lasts(SCAN);
+                }
                 continue;
             }
             let rule = self
@@ -301,7 +313,7 @@ impl Gateway {
                     Exported {
                         rule,
                         stop,
-                        alone: None,
+                        alone: Silence::default(),
                     },
                 );
             }
@@ -312,10 +324,7 @@ impl Gateway {
             let there = segments
                 .iter()
                 .any(|segment| segment.name == name.name && segment.max_len == name.max_len);
-            let stays = there
-                && exported
-                    .alone
-                    .is_none_or(|since| now.duration_since(since) < patience);
+            let stays = there && !exported.alone.reaches(patience);
             if !stays {
                 exported.stop.cancel();
             }
@@ -419,6 +428,8 @@ pub fn engine(network: &Network) -> zenoh::Result<zenoh::Config> {
         ("scouting/multicast/enabled", network.discovery.to_string()),
         ("scouting/gossip/enabled", network.discovery.to_string()),
         ("transport/link/tx/queue/size/data", "16".to_owned()),
+        // Frames in inboxes hold the buffers into which they were read.
+        ("transport/link/rx/buffer_size", (1 << 20).to_string()),
         (
             "transport/link/tx/queue/congestion_control/block/wait_before_close",
             "2000000".to_owned(),

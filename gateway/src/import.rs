@@ -18,6 +18,7 @@ use crate::keys::Name;
 use crate::record::{Entry, Record};
 use crate::sequence::{Tracker, Verdict};
 use crate::shared::{Direction, Row, Shared, TICK, is_due};
+use crate::silence::{Silence, ticks};
 use crate::wire::{Ack, Frame, Head, Items, Piece, Writer, origin, parse};
 
 /// An acknowledgement is sent after so many bytes.
@@ -38,9 +39,9 @@ pub struct Source {
     pub inbox: Arc<Inbox>,
 }
 
-/// Imports into a route or channel until the host is lost or something fails. Notes when it heard
-/// from the host.
-pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Result<(), String> {
+/// Imports into a route or channel until the host is lost or something fails. `silence` is that of
+/// the host.
+pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> Result<(), String> {
     let Source {
         name,
         host,
@@ -65,10 +66,10 @@ pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Re
         origin: origin(host),
         link: Link {
             publisher,
-            tick: time::interval(TICK),
+            tick: ticks(TICK),
             tracker: Tracker::new(known),
             resend: false,
-            heard,
+            silence,
         },
         record,
         recorded: Recorded::default(),
@@ -83,9 +84,10 @@ pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Re
     let mut shown = Instant::now();
     loop {
         while let Some(frame) = inbox.pop() {
-            *importer.link.heard = Instant::now();
+            let frame = frame.to_bytes();
+            importer.link.silence.broken();
             if unacknowledged == 0 {
-                since = *importer.link.heard;
+                since = Instant::now();
             }
             unacknowledged += frame.len();
             importer.frame(&mut sender, &frame).await?;
@@ -119,9 +121,11 @@ pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Re
             shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
         }
         select! {
+            biased;
             () = inbox.arrived() => {}
             _ = importer.link.tick.tick() => {
-                if importer.link.heard.elapsed() >= shared.limits.lost_after() {
+                importer.link.silence.lasts(TICK);
+                if importer.link.silence.reaches(shared.limits.lost_after()) {
                     return Ok(());
                 }
             }
@@ -135,7 +139,7 @@ struct Link<'a> {
     tick: Interval,
     tracker: Tracker,
     resend: bool,
-    heard: &'a mut Instant,
+    silence: &'a mut Silence,
 }
 
 impl Link<'_> {
@@ -166,7 +170,8 @@ impl Link<'_> {
                 biased;
                 loan = &mut claim => return loan,
                 _ = self.tick.tick() => {
-                    *self.heard = Instant::now();
+                    // Nothing looks into the inbox while this waits.
+                    self.silence.broken();
                     self.acknowledge();
                 }
             }

@@ -1,12 +1,14 @@
 //! Frames from one host for one name, between the engine's callback and the task that uses them.
 //!
-//! The callback only copies a frame into the inbox. If there is no room, it drops the frame: the
-//! sender sends it again, or the receiver reports a gap.
+//! The callback puts a frame into the inbox: a long one as the buffer into which the engine has
+//! read it, and a short one as a copy, because it would keep a whole buffer. If there is no room, the
+//! callback drops the frame: the sender sends it again, or the receiver reports a gap.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use blitz_io::sync::Notify;
+use zenoh::bytes::ZBytes;
 
 /// See the head of the file.
 pub struct Inbox {
@@ -17,13 +19,16 @@ pub struct Inbox {
 
 #[derive(Default)]
 struct Waiting {
-    frames: VecDeque<Vec<u8>>,
+    /// Each frame with its cost.
+    frames: VecDeque<(usize, ZBytes)>,
     bytes: usize,
     dropped: u64,
 }
 
 /// The cost of a frame besides its bytes.
 const OVERHEAD: usize = 64;
+/// The engine's buffers have this length.
+const BUFFER: usize = 64 << 10;
 
 impl Inbox {
     /// Creates an inbox for this many bytes.
@@ -40,24 +45,31 @@ impl Inbox {
     }
 
     /// Adds a frame, if there is room. Never waits.
-    pub fn push(&self, frame: &[u8]) {
-        let cost = frame.len() + OVERHEAD;
+    pub fn push(&self, frame: &ZBytes) {
+        // Other frames are in as many buffers as their sender likes.
+        let keeps = frame.len() >= BUFFER / 2 && frame.slices().count() == 1;
+        let cost = OVERHEAD + if keeps { BUFFER } else { frame.len() };
         let mut waiting = self.lock();
         if waiting.bytes + cost > self.limit {
             waiting.dropped += 1;
             return;
         }
         waiting.bytes += cost;
-        waiting.frames.push_back(frame.to_vec());
+        let frame = if keeps {
+            frame.clone()
+        } else {
+            ZBytes::from(frame.to_bytes().into_owned())
+        };
+        waiting.frames.push_back((cost, frame));
         drop(waiting);
         self.arrived.notify_one();
     }
 
     /// Takes the oldest frame.
-    pub fn pop(&self) -> Option<Vec<u8>> {
+    pub fn pop(&self) -> Option<ZBytes> {
         let mut waiting = self.lock();
-        let frame = waiting.frames.pop_front()?;
-        waiting.bytes -= frame.len() + OVERHEAD;
+        let (cost, frame) = waiting.frames.pop_front()?;
+        waiting.bytes -= cost;
         Some(frame)
     }
 

@@ -14,5 +14,6 @@ mod queue;
 mod record;
 pub mod sequence;
 mod shared;
+pub mod silence;
 pub mod window;
 pub mod wire;

@@ -25,6 +25,7 @@ use zenoh::qos::CongestionControl;
 use crate::import::Source;
 use crate::keys::{self, Name};
 use crate::shared::{Direction, Row, Shared, TICK, is_due, random};
+use crate::silence::{Silence, ticks};
 use crate::wire::{Credit, Done, Frame, Head, Job, JobId, Writer, origin, parse};
 
 /// How many items one importer holds at a time, and how many this exporter does.
@@ -57,7 +58,7 @@ struct Importer {
     run: u64,
     room: u32,
     holds: u32,
-    heard: Instant,
+    silence: Silence,
 }
 
 struct Given {
@@ -82,14 +83,14 @@ impl Importers {
                     run: credit.run,
                     room: 0,
                     holds: 0,
-                    heard: Instant::now(),
+                    silence: Silence::default(),
                 };
                 let importer = state.importers.entry(host.to_owned()).or_insert(new);
                 if importer.run != credit.run {
                     (importer.run, importer.holds) = (credit.run, 0);
                 }
-                (importer.room, importer.heard) =
-                    (credit.items.min(IN_FLIGHT as u32), Instant::now());
+                importer.room = credit.items.min(IN_FLIGHT as u32);
+                importer.silence.broken();
             }
             Frame::Done(done) => {
                 if let Some(given) = state.given.get_mut(&done.0) {
@@ -102,12 +103,17 @@ impl Importers {
         self.changed.notify_waiters();
     }
 
+    /// Forgets importers without a sign of life, a [`TICK`] after the last call.
     fn expire(&self, lost_after: Duration) {
-        let before = self.lock().importers.len();
-        self.lock()
-            .importers
-            .retain(|_, importer| importer.heard.elapsed() < lost_after);
-        if self.lock().importers.len() != before {
+        let mut state = self.lock();
+        let before = state.importers.len();
+        state.importers.retain(|_, importer| {
+            importer.silence.lasts(TICK);
+            !importer.silence.reaches(lost_after)
+        });
+        let has_lost = state.importers.len() != before;
+        drop(state);
+        if has_lost {
             self.changed.notify_waiters();
         }
     }
@@ -205,7 +211,7 @@ pub async fn export(shared: &Shared, name: &Name) -> Result<(), String> {
             _ = failed.send(error).await;
         });
     }
-    let mut tick = time::interval(TICK);
+    let mut tick = ticks(TICK);
     let head = Head {
         origin: origin(&shared.host),
         epoch: 1,
@@ -335,8 +341,8 @@ impl Items {
     }
 }
 
-/// Imports into a queue until the host is lost or something fails. Notes when it heard from the host.
-pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Result<(), String> {
+/// Imports into a queue until the host is lost or something fails. `silence` is that of the host.
+pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> Result<(), String> {
     let Source {
         name,
         host,
@@ -362,8 +368,8 @@ pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Re
         .unwrap_or_else(Instant::now);
     loop {
         while let Some(frame) = inbox.pop() {
-            *heard = Instant::now();
-            match parse(&frame) {
+            silence.broken();
+            match parse(&frame.to_bytes()) {
                 Ok(Frame::Job(job)) if job.id.origin == own && job.bytes.len() <= name.max_len => {
                     if items.done.contains(&job.id) {
                         row.repeats += 1;
@@ -395,7 +401,8 @@ pub async fn import(shared: &Shared, source: &Source, heard: &mut Instant) -> Re
             _ = publisher.put(Writer::credit(credit)).wait();
             row.lag = items.pending.len() as u64;
             shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
-            if heard.elapsed() >= shared.limits.lost_after() {
+            silence.lasts(TICK);
+            if silence.reaches(shared.limits.lost_after()) {
                 return Ok(());
             }
         }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use crate::silence::Silence;
 use crate::wire::Ack;
 
 /// A receiver that makes no progress for this time gets its frames again.
@@ -33,7 +34,7 @@ pub struct Remote {
     pub received: u64,
     /// See [`Ack::missing`].
     pub missing: u64,
-    heard: Instant,
+    silence: Silence,
     progressed: Instant,
     resent: Instant,
     /// It has a frame of this run.
@@ -47,7 +48,7 @@ impl Remote {
             expected,
             received: 0,
             missing: 0,
-            heard: now,
+            silence: Silence::default(),
             progressed: now,
             resent: now,
             synchronised: false,
@@ -143,7 +144,7 @@ impl<F: Clone> Window<F> {
             .remotes
             .entry(host.to_owned())
             .or_insert_with(|| Remote::new(base, now));
-        remote.heard = now;
+        remote.silence.broken();
         (remote.received, remote.missing) = (ack.received, ack.missing);
         if ack.run != self.run {
             // It has begun again, and needs all that there is.
@@ -158,18 +159,23 @@ impl<F: Clone> Window<F> {
         if expected > remote.expected || is_first {
             remote.progressed = now;
         }
+        // It still misses what it asked for before, unless it has received it since then.
+        let still_asks = remote.asks && expected <= remote.expected;
         remote.synchronised = true;
         remote.expected = remote.expected.max(expected);
-        remote.asks = (ack.resend || is_first) && ack.expected < next;
+        remote.asks = (ack.resend || is_first || still_asks) && ack.expected < next;
         self.trim();
         false
     }
 
-    /// Forgets receivers without a sign of life. Returns their hosts.
-    pub fn expire(&mut self, now: Instant, lost_after: Duration) -> Vec<String> {
+    /// Forgets receivers without a sign of life, an interval of this nominal length after the last
+    /// call. All acknowledgements that have arrived must have been noted. Returns the hosts of the
+    /// receivers.
+    pub fn expire(&mut self, interval: Duration, lost_after: Duration) -> Vec<String> {
         let mut lost = Vec::new();
         self.remotes.retain(|host, remote| {
-            let alive = now.duration_since(remote.heard) < lost_after;
+            remote.silence.lasts(interval);
+            let alive = !remote.silence.reaches(lost_after);
             if !alive {
                 lost.push(host.clone());
             }

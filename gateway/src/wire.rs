@@ -25,6 +25,12 @@ const VERSION: u8 = 1;
 const PREFIX: usize = 8;
 const HEAD_LEN: usize = 7 * 8;
 const ITEM_LEN: usize = 3 * 4;
+/// The longest frame of messages. The engine sends at most 65,535 bytes at once: with its own header
+/// and a key, this fits. It would cut a longer frame into fragments, and copy it once more at either end.
+pub const FRAME: usize = 63 << 10;
+/// The most bytes of a message that a frame holds. A longer message is sent in pieces of this length.
+pub const PIECE: usize = FRAME - PREFIX - HEAD_LEN - PIECE_LEN;
+const PIECE_LEN: usize = 2 * 4 + 2 * 8;
 /// Ordinals, positions and lengths are smaller than this, so that sums do not overflow.
 pub const LIMIT: u64 = 1 << 60;
 
@@ -417,7 +423,7 @@ impl Writer {
 
     /// Returns the frame of a piece.
     pub fn piece(head: &Head, piece: &Piece<'_>) -> Vec<u8> {
-        let mut writer = Self::with_head(2, head, 24 + piece.bytes.len());
+        let mut writer = Self::with_head(2, head, PIECE_LEN + piece.bytes.len());
         writer.0.extend(piece.skip.to_le_bytes());
         writer.0.extend(piece.lost.to_le_bytes());
         let mut writer = writer.words(&[piece.total, piece.offset]);

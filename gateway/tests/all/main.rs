@@ -4,4 +4,5 @@ mod bounds;
 mod config;
 mod keys;
 mod sequence;
+mod silence;
 mod wire;

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io::ipc::{Channel, RecvError, Route};
+use blitz_io_gateway::wire::PIECE;
 
 use crate::host::{Host, Receipt, count, free_port, message, number_of, tcp};
 use crate::proxy::Proxy;
@@ -191,15 +192,7 @@ fn messages_of_many_pieces_arrive_whole() {
             .collect::<Vec<u8>>()
     };
     // The first ones are longer than the window and the inbox.
-    let lens = [
-        64 << 20,
-        64 << 20,
-        5,
-        (128 << 10) + 1,
-        128 << 10,
-        0,
-        3 << 20,
-    ];
+    let lens = [64 << 20, 64 << 20, 5, PIECE + 1, PIECE, 0, 3 << 20];
     let sends = thread::spawn(move || {
         for (round, len) in lens.into_iter().enumerate() {
             sender.send(&bytes(round, len)).unwrap();
@@ -207,15 +200,8 @@ fn messages_of_many_pieces_arrive_whole() {
         sender
     });
     for (round, len) in lens.into_iter().enumerate() {
-        let whole = loop {
-            match receiver.recv() {
-                Ok(message) => break *message == bytes(round, len),
-                // On a busy machine the import may give up, and begins again.
-                Err(RecvError::Disconnected) => thread::sleep(Duration::from_millis(1)),
-                Err(error) => panic!("{error}"),
-            }
-        };
-        assert!(whole, "message {round}");
+        let message = receiver.recv().unwrap();
+        assert!(*message == bytes(round, len), "message {round}");
     }
     drop(sends.join().unwrap());
     // Two messages in the ring, and one in the window or in the inbox.
@@ -284,4 +270,32 @@ fn a_reload_adds_and_removes() {
     two.configure(&[], &tcp(proxy.port), "");
     two.signal("-HUP");
     assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
+}
+
+/// The import must not take the time in which its own process was stopped for silence of the
+/// exporter, and its receivers not for the end of the route. Observes the clock: what the exporter has
+/// sent in that time is read within `lost-after-ms`.
+#[test]
+#[ignore = "observes the clock"]
+fn a_stopped_gateway_goes_on_with_its_import() {
+    let limits = "[limits]\nlost-after-ms = 1000\n";
+    let (one, two, _proxy) = two_hosts(
+        &format!("{limits}{}", export("route", "block")),
+        &format!("{limits}{}", import("route")),
+    );
+    let mut receiver = two.route_receiver("r");
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r", "two"]);
+    sender.send(&message(0)).unwrap();
+    assert_eq!(number_of(&receiver.recv().unwrap()), 0);
+    for _ in 0..10 {
+        two.signal("-STOP");
+        thread::sleep(Duration::from_millis(1500));
+        two.signal("-CONT");
+        // As long as an import that gives up is away.
+        for _ in 0..100 {
+            assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
