@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod doctor;
+mod documents;
 #[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]
