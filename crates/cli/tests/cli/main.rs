@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod doctor;
+#[cfg(target_os = "linux")]
 mod documents;
 #[cfg(target_os = "linux")]
 mod interrupt;
