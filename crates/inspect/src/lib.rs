@@ -47,3 +47,8 @@ pub use server::{serve, serve_if_asked};
 pub use signal::on_signal;
 #[cfg(feature = "records")]
 pub use watchdog::Watchdog;
+
+/// Runs the examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,6 +4,8 @@ mod bench;
 mod common;
 mod doctor;
 #[cfg(target_os = "linux")]
+mod documents;
+#[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod ipc;
