@@ -58,7 +58,7 @@ impl RxWaiter {
     /// first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
         while self.signal.load(Ordering::Acquire) == ASLEEP {
-            let _record = inspect::sleeping();
+            let _record = inspect::sleeping(&self.signal);
             if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
                 return self.signal.load(Ordering::Acquire) == WOKEN;
             }

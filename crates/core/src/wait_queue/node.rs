@@ -129,7 +129,7 @@ impl<T> Node<T> {
         // Announces the sleep first: a node that is awake is chosen without a wake-up.
         _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_signalled() {
-            let _record = inspect::sleeping();
+            let _record = inspect::sleeping(&self.signal);
             if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
                 return self.is_signalled();
             }
