@@ -36,6 +36,7 @@ use std::time::Instant;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
+use crate::inspect;
 use crate::macros::{const_unless_loom, default_is_new};
 
 const EMPTY: u32 = 0;
@@ -65,6 +66,7 @@ impl Parker {
         let word = &self.0;
         _ = word.compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_notified() {
+            let _record = inspect::sleeping(word);
             if wait_until(word, PARKED, deadline) == WaitResult::TimedOut {
                 return self.is_notified();
             }

@@ -1,8 +1,11 @@
 //! The locks of `blitz-io-sync` under the name of parking_lot 0.12.
 
 #[cfg(feature = "deadlock_detection")]
+pub mod deadlock;
+// As in parking_lot: a guard that has moved says nothing about its thread.
+#[cfg(all(feature = "send_guard", feature = "deadlock_detection"))]
 compile_error!(
-    "the locks of blitz-io-sync do not detect deadlocks: switch off the feature `deadlock_detection` of `parking_lot`"
+    "the features `send_guard` and `deadlock_detection` of `parking_lot` exclude each other"
 );
 
 #[cfg(feature = "arc_lock")]

@@ -10,7 +10,7 @@ use std::mem;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_core::{Lock, Parker, inspect};
+use blitz_io_core::{Lock, Parker};
 
 enum Sleeper {
     Nobody,
@@ -51,7 +51,6 @@ impl RxWaiter {
     /// Blocks the registered thread until it is woken. `false` if the deadline comes
     /// first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
-        let _record = inspect::sleeping();
         self.parker.park(deadline)
     }
 

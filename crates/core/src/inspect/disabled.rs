@@ -119,7 +119,7 @@ pub struct Sleeping;
 
 /// Does nothing.
 #[inline(always)]
-pub fn sleeping() -> Sleeping {
+pub fn sleeping<T>(_word: &T) -> Sleeping {
     Sleeping
 }
 

@@ -20,6 +20,8 @@ mod current;
 #[cfg(not(all(feature = "inspect", not(loom))))]
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod errand;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod registry;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod root;
@@ -40,6 +42,7 @@ pub use named::Named;
 pub use {
     block::{Block, Facts, Object},
     current::{Entered, Waiter, enter},
+    errand::run_in_sleeping_thread,
     registry::{Record, TaskFacts, TaskRecord, TaskState, read},
     root::Root,
     wait::{Blocking, Caller, Sleeping, Wait, now, sleeping},

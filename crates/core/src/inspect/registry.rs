@@ -56,6 +56,8 @@ pub(super) struct Value {
     pub(super) number: u64,
     /// The address in the waker that the future has kept, or 0.
     pub(super) waker: usize,
+    /// The address of the futex on which the thread sleeps, or 0.
+    pub(super) word: usize,
     pub(super) location: Option<&'static Location<'static>>,
     pub(super) since: u64,
     pub(super) is_timed: bool,
@@ -246,6 +248,24 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
         chunk = here.next;
     }
     (records, threads::names())
+}
+
+/// Returns the address of the futex on which the thread of this wait sleeps. `None` if the wait has
+/// ended, or its thread is awake.
+pub(super) fn word_of(wait: u64) -> Option<usize> {
+    let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
+    // SAFETY: chunks are never freed.
+    while let Some(here) = unsafe { chunk.as_ref() } {
+        for place in &here.places {
+            let word = |value: &Value| (value.id == wait && value.word != 0).then_some(value.word);
+            if let Some(word) = place.slot.read(word).flatten() {
+                return Some(word);
+            }
+        }
+        chunk = here.next;
+    }
+    None
 }
 
 fn record(place: &Place, value: &Value, seen: &Seen) -> Record {

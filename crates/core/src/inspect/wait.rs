@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use super::block::Object;
+use super::errand;
 use super::registry::{self, Place, TaskFacts, Value};
 use super::{Kind, Waiter};
 
@@ -211,6 +212,7 @@ impl Value {
             id: next_id(),
             kind,
             waker: 0,
+            word: 0,
             waiter: Waiter::current(),
             thread: Waiter::thread(),
             block: None,
@@ -280,24 +282,35 @@ impl Drop for Blocking {
     }
 }
 
-/// The record of a thread that sleeps.
-pub struct Sleeping(#[allow(dead_code, reason = "its drop removes the record")] Wait);
+/// The record of a thread that sleeps. It removes the record when it is dropped, after the work
+/// that another thread has sent (`errand.rs`).
+pub struct Sleeping(Option<(u64, Wait)>);
 
 /// Records that this thread sleeps for the object that it has announced, until the result is
-/// dropped. Called right before the futex.
+/// dropped. Called right before the futex `word`, which may wake the thread for nothing.
 #[inline]
 #[must_use]
-pub fn sleeping() -> Sleeping {
-    let mut wait = Wait::new(Kind::Task, Caller::UNKNOWN);
-    if let Some(intent) = INTENT.get() {
+pub fn sleeping<T>(word: &T) -> Sleeping {
+    Sleeping(INTENT.get().map(|intent| {
+        let mut wait = Wait::new(intent.kind, intent.caller);
         wait.set(Value {
             id: intent.id,
             block: Some((intent.block, intent.block.generation())),
+            word: ptr::from_ref(word).addr(),
             is_timed: intent.is_timed,
             since: intent.since,
             blocks_thread: true,
             ..Value::of(intent.kind, intent.caller)
         });
+        (intent.id, wait)
+    }))
+}
+
+impl Drop for Sleeping {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some((id, _)) = &self.0 {
+            errand::run_if_sent(*id);
+        }
     }
-    Sleeping(wait)
 }

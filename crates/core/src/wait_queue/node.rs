@@ -9,7 +9,6 @@ use std::time::Instant;
 use blitz_io_futex::wake_one;
 
 use super::wakes::Wake;
-use crate::inspect;
 use crate::parker::Parker;
 use crate::watched::Watched;
 
@@ -120,7 +119,6 @@ impl<T> Node<T> {
 
     /// Sleeps until it is signalled. `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
-        let _record = inspect::sleeping();
         self.signal.wait(deadline)
     }
 

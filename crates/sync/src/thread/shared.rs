@@ -302,7 +302,7 @@ impl Shared {
             let result = match readers {
                 ASLEEP => WaitResult::Woken,
                 _ => {
-                    let _record = inspect::sleeping();
+                    let _record = inspect::sleeping(&self.readers);
                     wait_until(&self.readers, readers, deadline)
                 }
             };
