@@ -29,6 +29,9 @@ pub struct Block {
     /// counted until the lock has no readers.
     unnamed: AtomicU32,
     holder: AtomicU64,
+    /// Each task or thread has a place of its own, which it shares with one in eight others, and
+    /// writes without a read-modify-write operation. If two of these race, the name of one is lost
+    /// until it releases the lock; a name that is there is that of a reader.
     readers: [AtomicU64; READERS],
     sender: AtomicU64,
     receiver: AtomicU64,
@@ -126,35 +129,25 @@ impl Object {
     /// The current task or thread has the object beside others.
     #[inline]
     pub fn acquired_shared(&self) {
-        let block = self.block();
-        let word = Waiter::current().word();
-        for place in &block.readers {
-            if place.load(Ordering::Relaxed) == 0
-                && place
-                    .compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed)
-                    .is_ok()
-            {
-                return;
-            }
+        let (block, waiter) = (self.block(), Waiter::current());
+        let own = block.place_of(waiter);
+        if own.load(Ordering::Relaxed) == 0 {
+            own.store(waiter.word(), Ordering::Relaxed);
+        } else {
+            block.add_reader(waiter.word());
         }
-        block.unnamed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The object is about to be released by one of those that share it.
     #[inline]
     pub fn released_shared(&self) {
-        let block = self.block();
-        let word = Waiter::current().word();
-        for place in &block.readers {
-            if place.load(Ordering::Relaxed) == word
-                && place
-                    .compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed)
-                    .is_ok()
-            {
-                return;
-            }
+        let (block, waiter) = (self.block(), Waiter::current());
+        let own = block.place_of(waiter);
+        if own.load(Ordering::Relaxed) == waiter.word() {
+            own.store(0, Ordering::Relaxed);
+        } else {
+            block.remove_reader(waiter.word());
         }
-        block.forget_reader();
     }
 
     /// The object has one more reader, whose guard may move to another task.
@@ -246,6 +239,38 @@ impl Block {
         POOL.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(self);
+    }
+
+    /// The place that a reader tries first.
+    #[inline]
+    fn place_of(&self, reader: Waiter) -> &AtomicU64 {
+        &self.readers[reader.number() as usize % READERS]
+    }
+
+    /// Names a reader whose own place is taken, or else counts it.
+    #[cold]
+    fn add_reader(&self, word: u64) {
+        if !self.replace_reader(0, word) {
+            self.unnamed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A reader leaves that is not named in its own place.
+    #[cold]
+    fn remove_reader(&self, word: u64) {
+        if !self.replace_reader(word, 0) {
+            self.forget_reader();
+        }
+    }
+
+    /// Replaces one word of `readers`, and returns whether there was one.
+    fn replace_reader(&self, old: u64, new: u64) -> bool {
+        self.readers.iter().any(|place| {
+            place.load(Ordering::Relaxed) == old
+                && place
+                    .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+        })
     }
 
     /// A reader whose name is not there leaves. If it was named under another task, that name

@@ -81,22 +81,34 @@ impl Caller {
 }
 
 /// See `wait.rs`.
+#[derive(Clone, Copy)]
+pub struct WaitKind;
+
+impl WaitKind {
+    /// Returns the empty kind.
+    #[inline(always)]
+    pub const fn new(_kind: Kind) -> Self {
+        Self
+    }
+}
+
+/// See `wait.rs`.
 pub struct Wait;
 
 impl Wait {
     /// Creates the empty wait.
     #[inline(always)]
-    pub const fn new(_kind: Kind, _caller: Caller) -> Self {
+    pub const fn new(_caller: Caller) -> Self {
         Self
     }
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin(&mut self, _object: &Object, _waker: &Waker) {}
+    pub fn begin(&mut self, _kind: WaitKind, _object: &Object, _waker: &Waker) {}
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin_with(&mut self, _number: u64, _waker: &Waker) {}
+    pub fn begin_with(&mut self, _kind: WaitKind, _number: u64, _waker: &Waker) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -132,5 +144,5 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(Object Caller Wait Blocking Sleeping);
+    is_nothing!(Object Caller WaitKind Wait Blocking Sleeping);
 };
