@@ -34,6 +34,20 @@ pub async fn lock_with_timeout() {
     _ = (one.await, two.await);
 }
 
+/// A task awaits a set of which one task waits for the set's owner, and another one sleeps.
+pub async fn set_of_sleepers() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("owner", async move {
+        let _guard = lock.lock().await;
+        let wants = lock.clone();
+        let mut set = blitz_io::task::JoinSet::new();
+        set.spawn(async move { drop(wants.lock().await) });
+        set.spawn(time::sleep(LONG));
+        _ = set.join_next().await;
+    })
+    .await;
+}
+
 /// The holder of a lock sleeps.
 pub async fn holder_sleeps() {
     let lock = Arc::new(Mutex::new(()));

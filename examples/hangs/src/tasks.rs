@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use blitz_io::inspect::Named;
 use blitz_io::runtime::Handle;
-use blitz_io::sync::{Barrier, Mutex, oneshot};
+use blitz_io::sync::{Barrier, Mutex, Notify, oneshot};
 use blitz_io::{task, thread};
 
 use crate::spawn;
@@ -50,6 +50,56 @@ pub async fn blocked_worker() {
     });
     _ = is_locked.await;
     _ = spawn("blocks", async move { drop(lock.lock()) }).await;
+}
+
+/// A task without a name never ends its first poll.
+///
+/// After <https://github.com/oxidecomputer/omicron/issues/9619>.
+pub async fn busy_first_poll() {
+    _ = task::spawn(async {
+        while std::hint::black_box(true) {
+            std::hint::spin_loop();
+        }
+    })
+    .await;
+}
+
+/// A task awaits its set of tasks, and has what they need.
+///
+/// After <https://github.com/linera-io/linera-protocol/pull/3574>.
+pub async fn set_waits_for_owner() {
+    let lock = Arc::new(Mutex::new(()).named("state"));
+    _ = spawn("owner", async move {
+        let _guard = lock.lock().await;
+        let mut set = task::JoinSet::new().named("children");
+        for _ in 0..2 {
+            let wants = lock.clone();
+            let child = async move { drop(wants.lock().await) };
+            _ = set.build_task().name("child").spawn(child);
+        }
+        while set.join_next().await.is_some() {}
+    })
+    .await;
+}
+
+/// A task begins to wait after all waiters have been notified.
+///
+/// After <https://github.com/containerd/ttrpc-rust/pull/227>.
+pub async fn notified_too_early() {
+    let exit = Arc::new(Notify::new().named("exit"));
+    exit.notify_waiters();
+    _ = spawn("waits", async move { exit.notified().await }).await;
+}
+
+/// A condition variable is signalled before a thread waits, which does not look at the condition.
+///
+/// After <https://github.com/rust-lang/rust/issues/108147>.
+pub fn condvar_signalled_before() {
+    let value = thread::Mutex::new(0);
+    let changed = thread::Condvar::new().named("changed");
+    *value.lock() += 1;
+    changed.notify_one();
+    changed.wait(&mut value.lock());
 }
 
 /// A barrier for three, of which one never comes.

@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use super::Waiter;
 use crate::PerProcess;
 
-/// How many readers a block names.
-const READERS: usize = 8;
+/// How many readers, or members of a set, a block names.
+pub const NAMES: usize = 8;
 
 /// In `holder`: the guard may have moved to another task since.
 const MOVABLE: u64 = 1 << 63;
@@ -32,7 +32,7 @@ pub struct Block {
     /// Each task or thread has a place of its own, which it shares with one in eight others, and
     /// writes without a read-modify-write operation. If two of these race, the name of one is lost
     /// until it releases the lock; a name that is there is that of a reader.
-    readers: [AtomicU64; READERS],
+    readers: [AtomicU64; NAMES],
     sender: AtomicU64,
     receiver: AtomicU64,
     name: AtomicPtr<&'static str>,
@@ -49,9 +49,9 @@ pub struct Facts {
     pub holder: Option<Waiter>,
     /// The guard may have moved away from the holder.
     pub is_movable: bool,
-    /// The readers that are known.
+    /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
-    /// How many readers are not known.
+    /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
     pub unnamed: u32,
     /// The last one to send.
     pub sender: Option<Waiter>,
@@ -173,6 +173,19 @@ impl Object {
         self.acquired_shared();
     }
 
+    /// The object is a set of tasks that waits for one of these to end. 0 is no task; `None`: they are
+    /// too many.
+    pub fn set_members(&self, tasks: Option<[u64; NAMES]>) {
+        let block = self.block();
+        block
+            .unnamed
+            .store(u32::from(tasks.is_none()), Ordering::Relaxed);
+        for (place, id) in block.readers.iter().zip(tasks.unwrap_or_default()) {
+            let word = if id == 0 { 0 } else { Waiter::task(id).word() };
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
     /// The current task or thread has sent.
     #[inline]
     pub fn used_by_sender(&self) {
@@ -220,7 +233,7 @@ impl Block {
                 generation: AtomicU32::new(0),
                 unnamed: AtomicU32::new(0),
                 holder: AtomicU64::new(0),
-                readers: [const { AtomicU64::new(0) }; READERS],
+                readers: [const { AtomicU64::new(0) }; NAMES],
                 sender: AtomicU64::new(0),
                 receiver: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
@@ -244,7 +257,7 @@ impl Block {
     /// The place that a reader tries first.
     #[inline]
     fn place_of(&self, reader: Waiter) -> &AtomicU64 {
-        &self.readers[reader.number() as usize % READERS]
+        &self.readers[reader.number() as usize % NAMES]
     }
 
     /// Names a reader whose own place is taken, or else counts it.

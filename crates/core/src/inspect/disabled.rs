@@ -1,8 +1,11 @@
 //! The same names without the feature `inspect`: empty types that do nothing.
 
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use super::Kind;
+
+/// See `block.rs`.
+pub const NAMES: usize = 0;
 
 /// See `block.rs`.
 #[derive(Default)]
@@ -51,6 +54,10 @@ impl Object {
     /// Does nothing.
     #[inline(always)]
     pub fn downgraded(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn set_members(&self, _tasks: Option<[u64; NAMES]>) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -109,6 +116,24 @@ impl Wait {
     /// Does nothing.
     #[inline(always)]
     pub fn begin_with(&mut self, _kind: WaitKind, _number: u64, _waker: &Waker) {}
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn note<T>(
+        &mut self,
+        _kind: WaitKind,
+        _object: &Object,
+        _waker: &Waker,
+        polled: Poll<T>,
+    ) -> Poll<T> {
+        polled
+    }
+
+    /// Returns the empty location.
+    #[inline(always)]
+    pub fn caller(&self) -> Caller {
+        Caller
+    }
 
     /// Does nothing.
     #[inline(always)]

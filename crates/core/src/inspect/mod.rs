@@ -38,12 +38,15 @@ mod wait;
 mod kind;
 mod named;
 
+/// Whether records are made.
+pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
+
 pub use kind::Kind;
 pub use named::Named;
 
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
-    block::{Block, Facts, Object},
+    block::{Block, Facts, NAMES, Object},
     clock::keep_time,
     current::{Entered, Waiter},
     registry::{Record, TaskFacts, TaskRecord, TaskState, read},
@@ -52,7 +55,7 @@ pub use {
 };
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
-pub use disabled::{Blocking, Caller, Object, Sleeping, Wait, WaitKind, sleeping};
+pub use disabled::{Blocking, Caller, NAMES, Object, Sleeping, Wait, WaitKind, sleeping};
 
 #[cfg(any(feature = "inspect", loom))]
 pub use slot::Slot;

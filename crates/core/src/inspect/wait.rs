@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::sync::atomic::Ordering;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use super::block::Object;
 use super::current::{Entered, enter};
@@ -124,7 +124,9 @@ impl Wait {
         }
     }
 
-    fn caller(&self) -> Caller {
+    /// Returns the location.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
         match self.place() {
             // SAFETY: the place is ours, and has the record that `set` put there.
             Some(place) => Caller(unsafe { place.slot.read_own(|value| value.location) }.flatten()),
@@ -165,6 +167,23 @@ impl Wait {
                 ..Value::of(kind.0, self.caller())
             });
         }
+    }
+
+    /// Begins or ends, as the future's poll has ended. The result is that poll's.
+    #[inline]
+    pub fn note<T>(
+        &mut self,
+        kind: WaitKind,
+        object: &Object,
+        waker: &Waker,
+        polled: Poll<T>,
+    ) -> Poll<T> {
+        if polled.is_pending() {
+            self.begin(kind, object, waker);
+        } else {
+            self.end();
+        }
+        polled
     }
 
     /// The current task or thread drives the root with this number, and nothing else until that is
