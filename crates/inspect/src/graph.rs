@@ -253,6 +253,7 @@ fn is_lock(wait: &Wait) -> bool {
     is_task_lock(wait)
         || wait.kind.starts_with("thread::Mutex")
         || wait.kind.starts_with("thread::RwLock")
+        || wait.kind == "fork-join"
 }
 
 fn is_task_lock(wait: &Wait) -> bool {

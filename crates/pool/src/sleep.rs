@@ -50,6 +50,7 @@ use std::time::{Duration, Instant};
 use crossbeam_utils::CachePadded;
 
 use blitz_io_core::fences;
+use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
 
@@ -70,6 +71,11 @@ pub struct Sleeper {
     asked: AtomicBool,
     /// This worker runs a job, or is about to, and may fork.
     runs: AtomicBool,
+    /// Held by the worker's thread.
+    thread: Object,
+    /// What the worker sleeps for: a job, which the worker holds that runs it. A wake-up takes the
+    /// holder away before it wakes, so a worker that has not run since has no holder any more.
+    job: Object,
 }
 
 impl Sleeper {
@@ -78,6 +84,11 @@ impl Sleeper {
     pub fn is_asked(&self) -> bool {
         fences::light();
         self.asked.load(Relaxed)
+    }
+
+    /// The worker is the current thread.
+    pub fn enter(&self) {
+        self.thread.acquired();
     }
 
     /// Announces that the worker is about to run a job.
@@ -93,6 +104,7 @@ impl Sleeper {
 
     /// Wakes the worker, which waits for a job.
     pub fn wake(&self) {
+        self.job.released();
         wake(&self.own);
     }
 }
@@ -112,6 +124,8 @@ impl Sleep {
             own: AtomicU32::new(AWAKE),
             asked: AtomicBool::new(false),
             runs: AtomicBool::new(true),
+            thread: Object::new(),
+            job: Object::new(),
         };
         Self {
             epoch: CachePadded::new(AtomicU32::new(0)),
@@ -250,6 +264,7 @@ impl Sleep {
         target: Option<usize>,
         must_stay: impl FnOnce() -> bool,
     ) {
+        let _waits = target.map(|target| self.waits_for(me, target));
         let own = &self.workers[me].own;
         let sleeping = target.map_or(WAITS, |target| HELPS + target as u32);
         own.store(sleeping, SeqCst);
@@ -259,10 +274,18 @@ impl Sleep {
         }
         if !must_stay() {
             while own.load(Acquire) == sleeping {
+                let _record = inspect::sleeping();
                 blitz_io_futex::wait(own, sleeping);
             }
         }
         own.swap(AWAKE, SeqCst);
+    }
+
+    /// Records that worker `me` may sleep for a job that worker `target` runs.
+    fn waits_for(&self, me: usize, target: usize) -> Blocking {
+        let job = &self.workers[me].job;
+        job.acquired_by_holder_of(&self.workers[target].thread);
+        Blocking::new(Kind::ForkJoin, job, Caller::UNKNOWN, false)
     }
 
     /// Worker `me` sleeps for `time`, or until all workers are woken, unless `must_stay`

@@ -1,11 +1,12 @@
 //! Hangs of tasks.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use blitz_io::inspect::Named;
 use blitz_io::runtime::Handle;
 use blitz_io::sync::{Barrier, Mutex, Notify, oneshot};
-use blitz_io::{task, thread};
+use blitz_io::{pool, task, thread};
 
 use crate::spawn;
 
@@ -100,6 +101,30 @@ pub fn condvar_signalled_before() {
     *value.lock() += 1;
     changed.notify_one();
     changed.wait(&mut value.lock());
+}
+
+/// A thread of a pool keeps a lock across `join`, and the other closure, which another thread runs,
+/// wants that lock.
+///
+/// After <https://github.com/rayon-rs/rayon/issues/592>.
+pub fn fork_join_holds_lock() {
+    let lock = thread::Mutex::new(());
+    let is_stolen = AtomicBool::new(false);
+    let holds = || {
+        let _guard = lock.lock();
+        let wait = || {
+            while !is_stolen.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        };
+        let wants = || {
+            is_stolen.store(true, Ordering::Relaxed);
+            drop(lock.lock());
+        };
+        pool::join(wait, wants);
+    };
+    let threads = pool::ThreadPoolBuilder::new().num_threads(2).build();
+    threads.expect("the system has threads").install(holds);
 }
 
 /// A barrier for three, of which one never comes.

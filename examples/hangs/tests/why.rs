@@ -382,6 +382,14 @@ fn set_waits_for_owner() {
 }
 
 #[test]
+fn fork_join_holds_lock() {
+    let (_, finding) = finds("fork_join_holds_lock", Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["fork-join", "thread::Mutex"]);
+}
+
+#[test]
 fn notified_too_early() {
     is_listed("notified_too_early", "Notify", Some("exit"), 1, "tasks.rs");
 }
@@ -437,6 +445,7 @@ fine! {
     idle_select_of_locks
     idle_join_sleeper
     idle_set_of_sleepers
+    idle_fork_join
     idle_readers
     idle_semaphore
     idle_thread_holder_sleeps

@@ -18,11 +18,13 @@ pub const NAMES: usize = 8;
 const MOVABLE: u64 = 1 << 63;
 
 /// A field of a primitive.
+#[derive(Debug)]
 pub struct Object {
     block: AtomicPtr<Block>,
 }
 
 /// The facts about one object.
+#[derive(Debug)]
 pub struct Block {
     generation: AtomicU32,
     /// How many readers are not among `readers`; a reader that another task has released is
@@ -111,6 +113,13 @@ impl Object {
     #[inline]
     pub fn acquired_movable(&self) {
         let holder = Waiter::current().word() | MOVABLE;
+        self.block().holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// The holder of `other` has this object exclusively, too.
+    #[inline]
+    pub fn acquired_by_holder_of(&self, other: &Self) {
+        let holder = other.block().holder.load(Ordering::Relaxed);
         self.block().holder.store(holder, Ordering::Relaxed);
     }
 

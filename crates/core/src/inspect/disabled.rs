@@ -8,7 +8,7 @@ use super::Kind;
 pub const NAMES: usize = 0;
 
 /// See `block.rs`.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Object;
 
 impl Object {
@@ -26,6 +26,10 @@ impl Object {
     /// Does nothing.
     #[inline(always)]
     pub fn acquired_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_by_holder_of(&self, _other: &Self) {}
 
     /// Does nothing.
     #[inline(always)]

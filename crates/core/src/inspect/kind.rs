@@ -41,6 +41,7 @@ kinds! {
     MpmcClosed "mpmc::Sender::closed",
     Join "JoinHandle",
     JoinSet "JoinSet",
+    ForkJoin "fork-join",
     BlockOn "block_on",
     Sleep "Sleep",
 }
