@@ -243,9 +243,11 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                 if place.polls.load(Ordering::Acquire) != seen.polls {
                     seen.state = TaskState::Running;
                 }
-                let poll = (value.task.is_some())
-                    .then(|| polls.remove(&value.waiter.word()))
-                    .flatten();
+                let poll = if value.task.is_some() {
+                    polls.remove(&value.waiter.word())
+                } else {
+                    None
+                };
                 records.push(record(place, &value, &seen, poll));
             }
         }
