@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::wait::now;
 use crate::PerProcess;
 
 /// The time between two updates.
@@ -18,6 +17,29 @@ const LOST: u64 = 1_000;
 
 static RECENT: AtomicU64 = AtomicU64::new(0);
 static STARTED: PerProcess<Once> = PerProcess::new(Once::new);
+
+/// Returns the milliseconds of the monotonic clock, which may be a few too low.
+#[must_use]
+pub fn now() -> u64 {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the pointer is to a value that the call may write.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+        time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        use std::sync::OnceLock;
+        use std::time::Instant;
+        static START: OnceLock<Instant> = OnceLock::new();
+        // Never 0, which means an unknown time.
+        START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+    }
+}
 
 /// Returns the milliseconds of the monotonic clock, up to a quarter of a second too low; 0 if the
 /// thread has not been started.

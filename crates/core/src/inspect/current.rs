@@ -90,7 +90,7 @@ pub struct Entered {
 pub(super) fn enter(task: Waiter, location: *const Location<'static>) -> Entered {
     let polled = Polled::here();
     Entered {
-        before: polled.begin(task, location),
+        before: polled.begin(task.0, location),
         polled,
         word: CURRENT.replace(task.0),
     }

@@ -47,11 +47,11 @@ pub use named::Named;
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
     block::{Block, Facts, NAMES, Object},
-    clock::keep_time,
+    clock::{keep_time, now},
     current::{Entered, Waiter},
     registry::{Record, TaskFacts, TaskRecord, TaskState, read},
     root::Root,
-    wait::{Blocking, Caller, Sleeping, Wait, WaitKind, now, sleeping},
+    wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
 };
 
 #[cfg(not(all(feature = "inspect", not(loom))))]

@@ -14,8 +14,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Waiter, clock};
-use crate::PerProcess;
+use super::clock;
+use crate::{PerProcess, ThreadId};
 
 /// See the head of this file.
 pub(super) struct Polled {
@@ -81,16 +81,16 @@ impl Polled {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// The thread polls a task from now on. Returns what it polled before.
+    /// The thread polls a task from now on, whose word is not 0. Returns what it polled before.
     #[inline]
-    pub(super) fn begin(&self, task: Waiter, location: *const Location<'static>) -> Poll {
+    pub(super) fn begin(&self, task: u64, location: *const Location<'static>) -> Poll {
         let before = Poll {
             task: self.task.load(Ordering::Relaxed),
             thread: self.thread(),
             location: self.location.load(Ordering::Relaxed),
             since: self.since.load(Ordering::Relaxed),
         };
-        self.set(task.word(), location, clock::recent());
+        self.set(task, location, clock::recent());
         before
     }
 
@@ -144,7 +144,7 @@ fn first_time() -> &'static Polled {
         new
     });
     drop(free);
-    let thread = Waiter::thread().number();
+    let thread = ThreadId::current().get().get() as u64;
     polled.thread.store(thread, Ordering::Relaxed);
     HERE.set(Some(polled));
     // A thread that is about to end keeps it.
@@ -178,12 +178,12 @@ mod tests {
             mine.map(|poll| (poll.task, poll.location))
                 .collect::<Vec<_>>()
         };
-        let (outer, inner) = (Waiter::task(1 << 40), Waiter::task(2 << 40));
+        let (outer, inner) = (1, 3);
         let before = here.begin(outer, location);
         let within = here.begin(inner, ptr::null());
-        assert_eq!(tasks(), [(inner.word(), ptr::null())]);
+        assert_eq!(tasks(), [(inner, ptr::null())]);
         here.restore(&within);
-        assert_eq!(tasks(), [(outer.word(), location)]);
+        assert_eq!(tasks(), [(outer, location)]);
         here.restore(&before);
         assert!(tasks().is_empty());
     }

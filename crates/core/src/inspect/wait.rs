@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
 use super::block::Object;
+use super::clock::now;
 use super::current::{Entered, enter};
 use super::registry::{self, Place, TaskFacts, Value};
 use super::{Kind, Waiter};
@@ -31,29 +32,6 @@ impl Caller {
     #[must_use]
     pub const fn at(location: &'static Location<'static>) -> Self {
         Self(Some(location))
-    }
-}
-
-/// Returns the milliseconds of the monotonic clock, which may be a few too low.
-#[must_use]
-pub fn now() -> u64 {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: the pointer is to a value that the call may write.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
-        time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
-    }
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    {
-        use std::sync::OnceLock;
-        use std::time::Instant;
-        static START: OnceLock<Instant> = OnceLock::new();
-        // Never 0, which means an unknown time.
-        START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
     }
 }
 
