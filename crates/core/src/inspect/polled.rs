@@ -181,7 +181,7 @@ mod tests {
         let (outer, inner) = (1, 3);
         let before = here.begin(outer, location);
         let within = here.begin(inner, ptr::null());
-        assert_eq!(tasks(), [(inner, ptr::null())]);
+        assert_eq!(tasks(), [(inner, ptr::null::<Location<'static>>())]);
         here.restore(&within);
         assert_eq!(tasks(), [(outer, location)]);
         here.restore(&before);
