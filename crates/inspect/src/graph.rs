@@ -199,6 +199,11 @@ impl<'a> Graph<'a> {
         };
         match wait.kind.as_str() {
             "Semaphore" => Enders::likely(object.holder),
+            "JoinSet" => Enders {
+                waiters: object.readers.clone(),
+                is_certain: object.unnamed == 0,
+                needs_all: true,
+            },
             "mpsc::Sender" => Enders::likely(object.receiver),
             "mpsc::Receiver" => Enders::likely(object.sender),
             _ if is_lock(wait) => self.enders_of_lock(wait, object),
@@ -248,6 +253,7 @@ fn is_lock(wait: &Wait) -> bool {
     is_task_lock(wait)
         || wait.kind.starts_with("thread::Mutex")
         || wait.kind.starts_with("thread::RwLock")
+        || wait.kind == "fork-join"
 }
 
 fn is_task_lock(wait: &Wait) -> bool {

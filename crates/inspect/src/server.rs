@@ -35,6 +35,7 @@ pub fn serve_if_asked() {
 }
 
 fn start() -> io::Result<()> {
+    blitz_io_core::inspect::keep_time();
     let program = std::env::current_exe().unwrap_or_default();
     let name = program
         .file_name()

@@ -110,9 +110,9 @@ pub struct Object {
     pub holder: Option<Waiter>,
     /// The holder's guard may have moved to another task since.
     pub is_movable: bool,
-    /// The readers that are known.
+    /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
-    /// How many readers are not known.
+    /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
     pub unnamed: u32,
     /// The last one to send to a channel.
     pub sender: Option<Waiter>,

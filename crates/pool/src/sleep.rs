@@ -76,6 +76,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
+use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_futex::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
 
@@ -117,6 +118,11 @@ pub struct Sleeper {
     word: AtomicU32,
     /// A sleeping worker wants to know of this worker's next fork.
     asked: AtomicBool,
+    /// Held by the worker's thread.
+    thread: Object,
+    /// What the worker sleeps for: a job, which the worker holds that runs it. A wake-up takes the
+    /// holder away before it wakes, so a worker that has not run since has no holder any more.
+    job: Object,
 }
 
 impl Sleeper {
@@ -124,6 +130,11 @@ impl Sleeper {
     #[inline(always)]
     pub fn is_asked(&self) -> bool {
         self.asked.load(Relaxed)
+    }
+
+    /// The worker is the current thread.
+    pub fn enter(&self) {
+        self.thread.acquired();
     }
 
     /// Requests a wake-up on this worker's next fork.
@@ -141,16 +152,15 @@ impl Sleeper {
     /// whether it did.
     fn wake_if(&self, wakes: impl Fn(u32) -> bool) -> bool {
         let word = self.word.load(Relaxed);
-        let woken = word != AWAKE
-            && wakes(word)
-            && self
-                .word
-                .compare_exchange(word, AWAKE, Release, Relaxed)
-                .is_ok();
-        if woken {
+        if word == AWAKE || !wakes(word) {
+            return false;
+        }
+        self.job.released();
+        let exchanged = self.word.compare_exchange(word, AWAKE, Release, Relaxed);
+        if exchanged.is_ok() {
             blitz_io_futex::wake_one(&self.word);
         }
-        woken
+        exchanged.is_ok()
     }
 }
 
@@ -165,6 +175,8 @@ impl Sleep {
         let one = || Sleeper {
             word: AtomicU32::new(AWAKE),
             asked: AtomicBool::new(false),
+            thread: Object::new(),
+            job: Object::new(),
         };
         Self {
             workers: (0..workers).map(|_| CachePadded::new(one())).collect(),
@@ -186,6 +198,7 @@ impl Sleep {
         limit: Option<Duration>,
         has_work: impl FnOnce() -> bool,
     ) {
+        let _waits = self.waits_for(me, what);
         let (own, word) = (&self.workers[me].word, what.word());
         own.store(word, Relaxed);
         match what {
@@ -196,9 +209,20 @@ impl Sleep {
         fence(SeqCst);
         if !has_work() {
             let deadline = limit.map(|limit| Instant::now() + limit);
+            let _record = inspect::sleeping(own);
             blitz_io_futex::wait_until(own, word, deadline);
         }
         own.swap(AWAKE, Acquire);
+    }
+
+    /// Records that worker `me` may sleep for a job that another worker runs.
+    fn waits_for(&self, me: usize, what: SleepFor) -> Option<Blocking> {
+        let SleepFor::ForksOf(target) = what else {
+            return None;
+        };
+        let job = &self.workers[me].job;
+        job.acquired_by_holder_of(&self.workers[target].thread);
+        Some(Blocking::new(Kind::ForkJoin, job, Caller::UNKNOWN, false))
     }
 
     fn ask_all(&self) {

@@ -69,6 +69,7 @@ impl Worker {
             last_loop: Cell::new(0),
         });
         CURRENT.set(&raw const *worker);
+        worker.sleeper().enter();
         worker
     }
 

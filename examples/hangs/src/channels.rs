@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Barrier as ThreadBarrier};
 
-use blitz_io::sync::{Barrier, mpsc, oneshot};
+use blitz_io::inspect::Named;
+use blitz_io::sync::{Barrier, mpmc, mpsc, oneshot};
 
 use crate::spawn;
 
@@ -49,6 +50,44 @@ pub async fn bounded_both_ways() {
         while requests.recv().await.is_some() {}
     });
     _ = (client.await, server.await);
+}
+
+/// A task fills a queue, and the task that empties it waits for another queue first.
+///
+/// After <https://github.com/delta-io/delta-kernel-rs/pull/140>.
+pub async fn crossed_queues() {
+    let (log, old) = mpmc::bounded(1);
+    let (reads, new) = mpmc::bounded(1);
+    let producer = spawn("producer", async move {
+        for n in 0..3 {
+            _ = log.send(n).await;
+        }
+        _ = reads.send(0).await;
+    });
+    let old = old.named("log");
+    let new = new.named("reads");
+    let consumer = spawn("consumer", async move {
+        _ = new.recv().await;
+        while old.recv().await.is_ok() {}
+    });
+    _ = (producer.await, consumer.await);
+}
+
+/// The same with threads.
+///
+/// After <https://github.com/delta-io/delta-kernel-rs/pull/140>.
+pub fn threads_crossed_queues() {
+    let (log, old) = mpmc::bounded(1);
+    let (reads, new) = mpmc::bounded(1);
+    let (old, new) = (old.named("log"), new.named("reads"));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            (0..3).for_each(|n| _ = log.send_blocking(n));
+            _ = reads.send_blocking(0);
+        });
+        _ = new.recv_blocking();
+        while old.recv_blocking().is_ok() {}
+    });
 }
 
 /// The answer's sender stays in a map of pending requests.

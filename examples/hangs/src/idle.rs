@@ -1,6 +1,7 @@
 //! Programs that only look as if they hang: nothing certain is to be said about them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
@@ -32,6 +33,39 @@ pub async fn lock_with_timeout() {
         _ = time::timeout(LONG, c.lock()).await;
     });
     _ = (one.await, two.await);
+}
+
+/// A task awaits a set of which one task waits for the set's owner, and another one sleeps.
+pub async fn set_of_sleepers() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("owner", async move {
+        let _guard = lock.lock().await;
+        let wants = lock.clone();
+        let mut set = blitz_io::task::JoinSet::new();
+        set.spawn(async move { drop(wants.lock().await) });
+        set.spawn(time::sleep(LONG));
+        _ = set.join_next().await;
+    })
+    .await;
+}
+
+/// A thread of a pool waits for a closure that another thread runs.
+pub fn fork_join() {
+    let is_stolen = AtomicBool::new(false);
+    let wait = || {
+        while !is_stolen.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+    };
+    let sleep = || {
+        is_stolen.store(true, Ordering::Relaxed);
+        std::thread::sleep(LONG);
+    };
+    let threads = blitz_io::pool::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build();
+    let threads = threads.expect("the system has threads");
+    threads.install(|| blitz_io::pool::join(wait, sleep));
 }
 
 /// The holder of a lock sleeps.

@@ -1,11 +1,12 @@
 //! Hangs of tasks.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use blitz_io::inspect::Named;
 use blitz_io::runtime::Handle;
-use blitz_io::sync::{Barrier, Mutex, oneshot};
-use blitz_io::{task, thread};
+use blitz_io::sync::{Barrier, Mutex, Notify, oneshot};
+use blitz_io::{pool, task, thread};
 
 use crate::spawn;
 
@@ -50,6 +51,80 @@ pub async fn blocked_worker() {
     });
     _ = is_locked.await;
     _ = spawn("blocks", async move { drop(lock.lock()) }).await;
+}
+
+/// A task without a name never ends its first poll.
+///
+/// After <https://github.com/oxidecomputer/omicron/issues/9619>.
+pub async fn busy_first_poll() {
+    _ = task::spawn(async {
+        while std::hint::black_box(true) {
+            std::hint::spin_loop();
+        }
+    })
+    .await;
+}
+
+/// A task awaits its set of tasks, and has what they need.
+///
+/// After <https://github.com/linera-io/linera-protocol/pull/3574>.
+pub async fn set_waits_for_owner() {
+    let lock = Arc::new(Mutex::new(()).named("state"));
+    _ = spawn("owner", async move {
+        let _guard = lock.lock().await;
+        let mut set = task::JoinSet::new().named("children");
+        for _ in 0..2 {
+            let wants = lock.clone();
+            let child = async move { drop(wants.lock().await) };
+            _ = set.build_task().name("child").spawn(child);
+        }
+        while set.join_next().await.is_some() {}
+    })
+    .await;
+}
+
+/// A task begins to wait after all waiters have been notified.
+///
+/// After <https://github.com/containerd/ttrpc-rust/pull/227>.
+pub async fn notified_too_early() {
+    let exit = Arc::new(Notify::new().named("exit"));
+    exit.notify_waiters();
+    _ = spawn("waits", async move { exit.notified().await }).await;
+}
+
+/// A condition variable is signalled before a thread waits, which does not look at the condition.
+///
+/// After <https://github.com/rust-lang/rust/issues/108147>.
+pub fn condvar_signalled_before() {
+    let value = thread::Mutex::new(0);
+    let changed = thread::Condvar::new().named("changed");
+    *value.lock() += 1;
+    changed.notify_one();
+    changed.wait(&mut value.lock());
+}
+
+/// A thread of a pool keeps a lock across `join`, and the other closure, which another thread runs,
+/// wants that lock.
+///
+/// After <https://github.com/rayon-rs/rayon/issues/592>.
+pub fn fork_join_holds_lock() {
+    let lock = thread::Mutex::new(());
+    let is_stolen = AtomicBool::new(false);
+    let holds = || {
+        let _guard = lock.lock();
+        let wait = || {
+            while !is_stolen.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        };
+        let wants = || {
+            is_stolen.store(true, Ordering::Relaxed);
+            drop(lock.lock());
+        };
+        pool::join(wait, wants);
+    };
+    let threads = pool::ThreadPoolBuilder::new().num_threads(2).build();
+    threads.expect("the system has threads").install(holds);
 }
 
 /// A barrier for three, of which one never comes.

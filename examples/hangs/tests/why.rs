@@ -358,6 +358,56 @@ fn blocked_worker() {
     assert_eq!(finding.waits.len(), 1, "the lock: {finding:#?}");
 }
 
+#[test]
+fn busy_first_poll() {
+    let (answer, finding) = finds("busy_first_poll", Certainty::Probable, "long-poll", 1);
+    let task = finding.waiters[0]
+        .task()
+        .and_then(|id| answer.snapshot.task(id));
+    let task = task.expect("it is polled");
+    assert!(task.location.contains("tasks.rs"), "{task:#?}");
+}
+
+#[test]
+fn set_waits_for_owner() {
+    let (answer, finding) = finds("set_waits_for_owner", Certainty::Certain, "deadlock", 2);
+    assert_eq!(
+        names(&answer, &finding),
+        (
+            vec!["child".into(), "owner".into()],
+            vec!["children".into(), "state".into()]
+        )
+    );
+    at(&finding, "tasks.rs");
+}
+
+#[test]
+fn fork_join_holds_lock() {
+    let (_, finding) = finds("fork_join_holds_lock", Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["fork-join", "thread::Mutex"]);
+}
+
+#[test]
+fn notified_too_early() {
+    is_listed("notified_too_early", "Notify", Some("exit"), 1, "tasks.rs");
+}
+
+#[test]
+fn condvar_signalled_before() {
+    let program = "condvar_signalled_before";
+    is_listed(program, "thread::Condvar", Some("changed"), 1, "tasks.rs");
+}
+
+#[test]
+fn crossed_queues() {
+    for program in ["crossed_queues", "threads_crossed_queues"] {
+        is_listed(program, "mpmc::Sender", Some("log"), 1, "channels.rs");
+        is_listed(program, "mpmc::Receiver", Some("reads"), 1, "channels.rs");
+    }
+}
+
 /// Nothing certain is said of this program, once it has waits or tasks, and again later.
 fn is_fine(program: &str) {
     let mut program = Program::start(program);
@@ -394,6 +444,8 @@ fine! {
     idle_guard_moved
     idle_select_of_locks
     idle_join_sleeper
+    idle_set_of_sleepers
+    idle_fork_join
     idle_readers
     idle_semaphore
     idle_thread_holder_sleeps

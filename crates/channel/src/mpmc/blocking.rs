@@ -10,6 +10,7 @@
 use std::time::Instant;
 
 use blitz_io_core::deadline::is_past;
+use blitz_io_core::inspect::{Blocking, Caller, Kind};
 use blitz_io_core::{Node, Panics, Spin};
 
 use super::channel::Channel;
@@ -25,6 +26,7 @@ struct OnStack<T>(Waiter<T>);
 impl<T> Channel<T> {
     /// Receives; waits until `deadline` if need be. `Empty` if that has passed.
     #[inline]
+    #[track_caller]
     pub(super) fn recv_until(&self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
         if self.looks_receivable() {
             match self.receive() {
@@ -32,11 +34,15 @@ impl<T> Channel<T> {
                 received => return received,
             }
         }
-        self.recv_slow_until(deadline)
+        self.recv_slow_until(deadline, Caller::here())
     }
 
     #[cold]
-    fn recv_slow_until(&self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
+    fn recv_slow_until(
+        &self,
+        deadline: Option<Instant>,
+        caller: Caller,
+    ) -> Result<T, TryRecvError> {
         if is_past(deadline) {
             // Looks again, also at selections.
             return self.try_recv();
@@ -60,6 +66,7 @@ impl<T> Channel<T> {
             Err(wake) => wake.wake(),
         }
         self.spin_in(node);
+        let _waits = self.blocks(Kind::MpmcReceive, deadline, caller);
         if !node.sleep(deadline) {
             // If a receiver left although a value is promised to it, no receiver would get
             // the value. Such a one is overdue: it stays until the value comes, or is
@@ -77,6 +84,7 @@ impl<T> Channel<T> {
 
     /// Sends; waits until `deadline` if need be. `Full` if that has passed.
     #[inline]
+    #[track_caller]
     pub(super) fn send_until(
         &self,
         mut value: T,
@@ -88,7 +96,7 @@ impl<T> Channel<T> {
                 sent => return sent,
             }
         }
-        self.send_slow_until(value, deadline)
+        self.send_slow_until(value, deadline, Caller::here())
     }
 
     #[cold]
@@ -96,6 +104,7 @@ impl<T> Channel<T> {
         &self,
         mut value: T,
         deadline: Option<Instant>,
+        caller: Caller,
     ) -> Result<(), TrySendError<T>> {
         if is_past(deadline) {
             return self.try_send(value);
@@ -125,6 +134,7 @@ impl<T> Channel<T> {
                     panics.go_on();
                 }
                 self.spin_in(node);
+                let _waits = self.blocks(Kind::MpmcSend, deadline, caller);
                 if !node.sleep(deadline) && self.leave(node, Queue::Senders) {
                     return waiter
                         .take()
@@ -133,6 +143,11 @@ impl<T> Channel<T> {
             }
         }
         Self::sent(waiter).map_err(TrySendError::from)
+    }
+
+    /// This thread may sleep for the channel.
+    fn blocks(&self, kind: Kind, deadline: Option<Instant>, caller: Caller) -> Blocking {
+        Blocking::new(kind, &self.object, caller, deadline.is_some())
     }
 
     /// Looks at the signal for a while, unless the thread has spun outside.

@@ -25,6 +25,7 @@ use std::cell::UnsafeCell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::Waker;
 
+use blitz_io_core::inspect::Object;
 use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
@@ -51,6 +52,7 @@ pub(super) struct Channel<T> {
     pub(super) receivers: AtomicUsize,
     /// Counts up when a reserved value comes that a thread waits for.
     arrivals: AtomicU32,
+    pub(super) object: Object,
 }
 
 // SAFETY: the state is used only under the lock, and values only pass through.
@@ -74,6 +76,7 @@ impl<T> Channel<T> {
             senders: AtomicUsize::new(1),
             receivers: AtomicUsize::new(1),
             arrivals: AtomicU32::new(0),
+            object: Object::new(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError};
@@ -16,7 +17,7 @@ macro_rules! futures {
     ($(
         $(#[$attribute:meta])*
         $name:ident in $queue:ident -> $output:ty {
-            |$channel:ident, $waiter:ident, $cx:ident| $poll:expr
+            |$channel:ident, $waiter:ident, $record:ident, $cx:ident| $poll:expr
         }
     )+) => {$(
         $(#[$attribute])*
@@ -24,13 +25,18 @@ macro_rules! futures {
         pub struct $name<'a, T> {
             channel: &'a Channel<T>,
             waiter: Waiter<T>,
+            record: Wait,
         }
 
         impl<'a, T> $name<'a, T> {
             #[inline]
+            #[track_caller]
             pub(super) fn new(channel: &'a Channel<T>, value: Option<T>) -> Self {
-                let waiter = Waiter::new(value);
-                Self { channel, waiter }
+                Self {
+                    channel,
+                    waiter: Waiter::new(value),
+                    record: Wait::new(Caller::here()),
+                }
             }
         }
 
@@ -39,7 +45,9 @@ macro_rules! futures {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, $cx: &mut Context<'_>) -> Poll<Self::Output> {
-                let ($channel, $waiter) = (self.channel, &self.waiter);
+                // SAFETY: the waiter is not moved, and nothing else is pinned.
+                let this = unsafe { self.get_unchecked_mut() };
+                let ($channel, $waiter, $record) = (this.channel, &this.waiter, &mut this.record);
                 $poll
             }
         }
@@ -61,8 +69,11 @@ futures! {
     /// **Cancel safety.** When it is dropped before it is done, the value is dropped
     /// with it, and was not sent.
     Send in Senders -> Result<(), SendError<T>> {
-        |channel, waiter, cx| {
-            coop::poll_with(cx, |cx| channel.poll_send(waiter, cx))
+        |channel, waiter, record, cx| {
+            coop::poll_with(cx, |cx| {
+                let polled = channel.poll_send(waiter, cx);
+                record.note(WaitKind::new(Kind::MpmcSend), &channel.object, cx.waker(), polled)
+            })
         }
     }
 
@@ -74,8 +85,11 @@ futures! {
     /// A future that is kept without being polled keeps its place in the queue and the value that
     /// was assigned to it. Users of async-channel expect that others get the value.
     Recv in Receivers -> Result<T, RecvError> {
-        |channel, waiter, cx| {
-            coop::poll_with(cx, |cx| channel.poll_recv(waiter, cx))
+        |channel, waiter, record, cx| {
+            coop::poll_with(cx, |cx| {
+                let polled = channel.poll_recv(waiter, cx);
+                record.note(WaitKind::new(Kind::MpmcReceive), &channel.object, cx.waker(), polled)
+            })
         }
     }
 
@@ -83,6 +97,9 @@ futures! {
     ///
     /// **Cancel safety.** It may be dropped at any time.
     Closed in CloseWaiters -> () {
-        |channel, waiter, cx| channel.poll_closed(waiter, cx)
+        |channel, waiter, record, cx| {
+            let polled = channel.poll_closed(waiter, cx);
+            record.note(WaitKind::new(Kind::MpmcClosed), &channel.object, cx.waker(), polled)
+        }
     }
 }

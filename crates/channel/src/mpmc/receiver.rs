@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline::after;
+use blitz_io_core::inspect::{Named, Object};
 use blitz_io_futex::atomic::Ordering;
 
 use super::channel::Channel;
@@ -59,6 +60,7 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn recv(&self) -> Recv<'_, T> {
         Recv::new(&self.channel, None)
     }
@@ -78,6 +80,7 @@ impl<T> Receiver<T> {
     /// # thread.join().unwrap().unwrap();
     /// ```
     #[inline]
+    #[track_caller]
     pub fn recv_blocking(&self) -> Result<T, RecvError> {
         self.channel.recv_until(None).map_err(|_| RecvError)
     }
@@ -117,6 +120,7 @@ impl<T> Receiver<T> {
     /// let result = receiver.recv_timeout(Duration::from_millis(1));
     /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
     /// ```
+    #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let received = self.channel.recv_until(after(timeout));
         received.map_err(RecvTimeoutError::after)
@@ -128,6 +132,7 @@ impl<T> Receiver<T> {
     /// # Errors
     ///
     /// As [`recv_timeout`](Receiver::recv_timeout).
+    #[track_caller]
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let received = self.channel.recv_until(Some(deadline));
         received.map_err(RecvTimeoutError::after)
@@ -143,5 +148,11 @@ impl<T> Drop for Receiver<T> {
             self.channel.cancel(&waiter, super::request::Queue::Streams);
         }
         self.channel.drop_receiver();
+    }
+}
+
+impl<T> Named for Receiver<T> {
+    fn inspected(&self) -> &Object {
+        &self.channel.object
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline::after;
+use blitz_io_core::inspect::{Named, Object};
 use blitz_io_futex::atomic::Ordering;
 
 use super::channel::Channel;
@@ -44,6 +45,7 @@ impl<T> Sender<T> {
     /// # Ok::<(), SendError<&str>>(()) }).unwrap();
     /// ```
     #[inline]
+    #[track_caller]
     pub fn send(&self, value: T) -> Send<'_, T> {
         Send::new(&self.channel, Some(value))
     }
@@ -64,6 +66,7 @@ impl<T> Sender<T> {
     /// # Ok::<(), blitz_io::sync::mpmc::SendError<i32>>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
         self.channel
             .send_until(value, None)
@@ -105,6 +108,7 @@ impl<T> Sender<T> {
     /// let result = sender.send_timeout(7, Duration::from_millis(1));
     /// assert_eq!(result, Err(SendTimeoutError::Timeout(7)));
     /// ```
+    #[track_caller]
     pub fn send_timeout(&self, value: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
         let sent = self.channel.send_until(value, after(timeout));
         sent.map_err(SendTimeoutError::after)
@@ -116,6 +120,7 @@ impl<T> Sender<T> {
     /// # Errors
     ///
     /// As [`send_timeout`](Sender::send_timeout).
+    #[track_caller]
     pub fn send_deadline(&self, value: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
         let sent = self.channel.send_until(value, Some(deadline));
         sent.map_err(SendTimeoutError::after)
@@ -150,6 +155,7 @@ impl<T> Sender<T> {
     /// sender.closed().await;
     /// # });
     /// ```
+    #[track_caller]
     pub fn closed(&self) -> Closed<'_, T> {
         Closed::new(&self.channel, None)
     }
@@ -252,5 +258,11 @@ shared_by_both_ends!(Sender, senders);
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         self.channel.drop_sender();
+    }
+}
+
+impl<T> Named for Sender<T> {
+    fn inspected(&self) -> &Object {
+        &self.channel.object
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Blocking, Kind, Wait};
+use blitz_io_core::inspect::{Blocking, Kind, Wait, WaitKind};
 use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors, yield_now};
 use blitz_io_futex::atomic::{Ordering, fence};
 
@@ -63,7 +63,7 @@ enum Announced {
 impl<T> Rx<T> {
     pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
         Self {
-            record: Wait::new(Kind::MpscReceive, chan.made_at),
+            record: Wait::new(chan.made_at),
             chan,
             waited_at: cursor.head,
             cursor,
@@ -180,7 +180,8 @@ impl<T> Rx<T> {
         self.chan.rx_waiter.0.set_task(waker);
         match self.announce() {
             Announced::Sleep => {
-                self.record.begin(&self.chan.object, waker);
+                self.record
+                    .begin(WaitKind::new(Kind::MpscReceive), &self.chan.object, waker);
                 Poll::Pending
             }
             Announced::Value => {

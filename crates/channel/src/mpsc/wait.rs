@@ -65,7 +65,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use blitz_io_core::inspect::{self, Blocking, Kind};
+use blitz_io_core::inspect::{self, Blocking, Kind, WaitKind};
 use blitz_io_core::{List, Node, Panics, Spin, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
 
@@ -317,7 +317,7 @@ impl<T> Chan<T> {
             chan: self,
             node: Node::new(Request::new(n)),
             state: State::New,
-            record: inspect::Wait::new(Kind::MpscSend, self.made_at),
+            record: inspect::Wait::new(self.made_at),
         }
     }
 
@@ -354,7 +354,8 @@ impl<T> Future for Reserve<'_, T> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
         let Poll::Ready(result) = this.poll_permits(cx) else {
-            this.record.begin(&this.chan.object, cx.waker());
+            this.record
+                .begin(WaitKind::new(Kind::MpscSend), &this.chan.object, cx.waker());
             return Poll::Pending;
         };
         this.record.end();

@@ -9,7 +9,7 @@ use std::ptr;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Caller, Kind, Wait};
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 use blitz_io_core::{coop, deadline};
 
 use super::cell::{
@@ -229,7 +229,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         Self {
             storage: Some(storage),
             value: PhantomData,
-            record: Wait::new(Kind::OneshotReceive, Caller::here()),
+            record: Wait::new(Caller::here()),
         }
     }
 
@@ -418,7 +418,8 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
             let this = self.get_mut();
             let polled = this.poll_value(cx.waker());
             if polled.is_pending() {
-                this.record.begin_with(0, cx.waker());
+                let kind = WaitKind::new(Kind::OneshotReceive);
+                this.record.begin_with(kind, 0, cx.waker());
             } else {
                 this.record.end();
             }

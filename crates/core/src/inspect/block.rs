@@ -11,25 +11,30 @@ use std::sync::{Mutex, PoisonError};
 use super::Waiter;
 use crate::PerProcess;
 
-/// How many readers a block names.
-const READERS: usize = 8;
+/// How many readers, or members of a set, a block names.
+pub const NAMES: usize = 8;
 
 /// In `holder`: the guard may have moved to another task since.
 const MOVABLE: u64 = 1 << 63;
 
 /// A field of a primitive.
+#[derive(Debug)]
 pub struct Object {
     block: AtomicPtr<Block>,
 }
 
 /// The facts about one object.
+#[derive(Debug)]
 pub struct Block {
     generation: AtomicU32,
     /// How many readers are not among `readers`; a reader that another task has released is
     /// counted until the lock has no readers.
     unnamed: AtomicU32,
     holder: AtomicU64,
-    readers: [AtomicU64; READERS],
+    /// Each task or thread has a place of its own, which it shares with one in eight others, and
+    /// writes without a read-modify-write operation. If two of these race, the name of one is lost
+    /// until it releases the lock; a name that is there is that of a reader.
+    readers: [AtomicU64; NAMES],
     sender: AtomicU64,
     receiver: AtomicU64,
     name: AtomicPtr<&'static str>,
@@ -46,9 +51,9 @@ pub struct Facts {
     pub holder: Option<Waiter>,
     /// The guard may have moved away from the holder.
     pub is_movable: bool,
-    /// The readers that are known.
+    /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
-    /// How many readers are not known.
+    /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
     pub unnamed: u32,
     /// The last one to send.
     pub sender: Option<Waiter>,
@@ -111,6 +116,13 @@ impl Object {
         self.block().holder.store(holder, Ordering::Relaxed);
     }
 
+    /// The holder of `other` has this object exclusively, too.
+    #[inline]
+    pub fn acquired_by_holder_of(&self, other: &Self) {
+        let holder = other.block().holder.load(Ordering::Relaxed);
+        self.block().holder.store(holder, Ordering::Relaxed);
+    }
+
     /// The current task or thread has the object, and keeps only some of the waiters out.
     #[inline]
     pub fn acquired_beside_readers(&self) {
@@ -126,35 +138,25 @@ impl Object {
     /// The current task or thread has the object beside others.
     #[inline]
     pub fn acquired_shared(&self) {
-        let block = self.block();
-        let word = Waiter::current().word();
-        for place in &block.readers {
-            if place.load(Ordering::Relaxed) == 0
-                && place
-                    .compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed)
-                    .is_ok()
-            {
-                return;
-            }
+        let (block, waiter) = (self.block(), Waiter::current());
+        let own = block.place_of(waiter);
+        if own.load(Ordering::Relaxed) == 0 {
+            own.store(waiter.word(), Ordering::Relaxed);
+        } else {
+            block.add_reader(waiter.word());
         }
-        block.unnamed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The object is about to be released by one of those that share it.
     #[inline]
     pub fn released_shared(&self) {
-        let block = self.block();
-        let word = Waiter::current().word();
-        for place in &block.readers {
-            if place.load(Ordering::Relaxed) == word
-                && place
-                    .compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed)
-                    .is_ok()
-            {
-                return;
-            }
+        let (block, waiter) = (self.block(), Waiter::current());
+        let own = block.place_of(waiter);
+        if own.load(Ordering::Relaxed) == waiter.word() {
+            own.store(0, Ordering::Relaxed);
+        } else {
+            block.remove_reader(waiter.word());
         }
-        block.forget_reader();
     }
 
     /// The object has one more reader, whose guard may move to another task.
@@ -178,6 +180,19 @@ impl Object {
     pub fn downgraded(&self) {
         self.released();
         self.acquired_shared();
+    }
+
+    /// The object is a set of tasks that waits for one of these to end. 0 is no task; `None`: they are
+    /// too many.
+    pub fn set_members(&self, tasks: Option<[u64; NAMES]>) {
+        let block = self.block();
+        block
+            .unnamed
+            .store(u32::from(tasks.is_none()), Ordering::Relaxed);
+        for (place, id) in block.readers.iter().zip(tasks.unwrap_or_default()) {
+            let word = if id == 0 { 0 } else { Waiter::task(id).word() };
+            place.store(word, Ordering::Relaxed);
+        }
     }
 
     /// The current task or thread has sent.
@@ -227,7 +242,7 @@ impl Block {
                 generation: AtomicU32::new(0),
                 unnamed: AtomicU32::new(0),
                 holder: AtomicU64::new(0),
-                readers: [const { AtomicU64::new(0) }; READERS],
+                readers: [const { AtomicU64::new(0) }; NAMES],
                 sender: AtomicU64::new(0),
                 receiver: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
@@ -246,6 +261,38 @@ impl Block {
         POOL.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(self);
+    }
+
+    /// The place that a reader tries first.
+    #[inline]
+    fn place_of(&self, reader: Waiter) -> &AtomicU64 {
+        &self.readers[reader.number() as usize % NAMES]
+    }
+
+    /// Names a reader whose own place is taken, or else counts it.
+    #[cold]
+    fn add_reader(&self, word: u64) {
+        if !self.replace_reader(0, word) {
+            self.unnamed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A reader leaves that is not named in its own place.
+    #[cold]
+    fn remove_reader(&self, word: u64) {
+        if !self.replace_reader(word, 0) {
+            self.forget_reader();
+        }
+    }
+
+    /// Replaces one word of `readers`, and returns whether there was one.
+    fn replace_reader(&self, old: u64, new: u64) -> bool {
+        self.readers.iter().any(|place| {
+            place.load(Ordering::Relaxed) == old
+                && place
+                    .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+        })
     }
 
     /// A reader whose name is not there leaves. If it was named under another task, that name

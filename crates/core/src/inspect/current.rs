@@ -1,7 +1,9 @@
 //! `Waiter`: the thread or task that runs at the moment.
 
 use std::cell::Cell;
+use std::panic::Location;
 
+use super::polled::{Poll, Polled};
 use crate::ThreadId;
 
 /// A thread or a task, in one word.
@@ -34,7 +36,12 @@ impl Waiter {
     /// Returns this thread, also within a task.
     #[must_use]
     pub fn thread() -> Self {
-        Self((ThreadId::current().get().get() as u64) << 1)
+        Self::from_thread(ThreadId::current().get().get() as u64)
+    }
+
+    /// Returns the thread with this number.
+    pub(super) const fn from_thread(number: u64) -> Self {
+        Self(number << 1)
     }
 
     /// Returns the waiter of a word from [`word`](Self::word); `None` for 0.
@@ -72,17 +79,34 @@ fn first_time() -> Waiter {
 }
 
 /// Restores the previous current task of this thread.
-pub struct Entered(u64);
+pub struct Entered {
+    word: u64,
+    polled: &'static Polled,
+    before: Poll,
+}
 
-/// Makes `waiter` the current task of this thread, until the result is dropped.
+/// Makes `task` the current task of this thread, which polls it, until the result is dropped.
 #[inline]
-pub fn enter(waiter: Waiter) -> Entered {
-    Entered(CURRENT.replace(waiter.0))
+pub(super) fn enter(task: Waiter, location: *const Location<'static>) -> Entered {
+    let polled = Polled::here();
+    Entered {
+        before: polled.begin(task.0, location),
+        polled,
+        word: CURRENT.replace(task.0),
+    }
+}
+
+impl Entered {
+    #[inline]
+    pub(super) fn thread(&self) -> u64 {
+        self.polled.thread()
+    }
 }
 
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        CURRENT.set(self.0);
+        CURRENT.set(self.word);
+        self.polled.restore(&self.before);
     }
 }

@@ -1,11 +1,14 @@
 //! The same names without the feature `inspect`: empty types that do nothing.
 
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use super::Kind;
 
 /// See `block.rs`.
-#[derive(Default)]
+pub const NAMES: usize = 0;
+
+/// See `block.rs`.
+#[derive(Debug, Default)]
 pub struct Object;
 
 impl Object {
@@ -23,6 +26,10 @@ impl Object {
     /// Does nothing.
     #[inline(always)]
     pub fn acquired_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_by_holder_of(&self, _other: &Self) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -54,6 +61,10 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn set_members(&self, _tasks: Option<[u64; NAMES]>) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn used_by_sender(&self) {}
 
     /// Does nothing.
@@ -81,22 +92,52 @@ impl Caller {
 }
 
 /// See `wait.rs`.
+#[derive(Clone, Copy)]
+pub struct WaitKind;
+
+impl WaitKind {
+    /// Returns the empty kind.
+    #[inline(always)]
+    pub const fn new(_kind: Kind) -> Self {
+        Self
+    }
+}
+
+/// See `wait.rs`.
 pub struct Wait;
 
 impl Wait {
     /// Creates the empty wait.
     #[inline(always)]
-    pub const fn new(_kind: Kind, _caller: Caller) -> Self {
+    pub const fn new(_caller: Caller) -> Self {
         Self
     }
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin(&mut self, _object: &Object, _waker: &Waker) {}
+    pub fn begin(&mut self, _kind: WaitKind, _object: &Object, _waker: &Waker) {}
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin_with(&mut self, _number: u64, _waker: &Waker) {}
+    pub fn begin_with(&mut self, _kind: WaitKind, _number: u64, _waker: &Waker) {}
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn note<T>(
+        &mut self,
+        _kind: WaitKind,
+        _object: &Object,
+        _waker: &Waker,
+        polled: Poll<T>,
+    ) -> Poll<T> {
+        polled
+    }
+
+    /// Returns the empty location.
+    #[inline(always)]
+    pub fn caller(&self) -> Caller {
+        Caller
+    }
 
     /// Does nothing.
     #[inline(always)]
@@ -132,5 +173,5 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(Object Caller Wait Blocking Sleeping);
+    is_nothing!(Object Caller WaitKind Wait Blocking Sleeping);
 };

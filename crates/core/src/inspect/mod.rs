@@ -2,7 +2,8 @@
 //!
 //! With the feature `inspect` these types record; without it they are empty types whose methods do
 //! nothing, so a primitive needs no `cfg` and keeps its size. Nothing is recorded on a path that
-//! does not wait, except the holder of a lock, which is one store.
+//! does not wait, except the holder of a lock, which is one store. A task without a name gets its record
+//! when it waits for the first time; before that, `Polled` says which thread polls it.
 //!
 //! - [`Object`]: a field of each primitive. Its facts (holders, name) are in a `Block` of memory
 //!   that is never freed, so a reader needs no reference to the primitive.
@@ -16,11 +17,15 @@
 #[cfg(all(feature = "inspect", not(loom)))]
 mod block;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod clock;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod current;
 #[cfg(not(all(feature = "inspect", not(loom))))]
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod errand;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod polled;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod registry;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -35,21 +40,25 @@ mod wait;
 mod kind;
 mod named;
 
+/// Whether records are made.
+pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
+
 pub use kind::Kind;
 pub use named::Named;
 
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
-    block::{Block, Facts, Object},
-    current::{Entered, Waiter, enter},
+    block::{Block, Facts, NAMES, Object},
+    clock::{keep_time, now},
+    current::{Entered, Waiter},
     errand::run_in_sleeping_thread,
     registry::{Record, TaskFacts, TaskRecord, TaskState, read},
     root::Root,
-    wait::{Blocking, Caller, Sleeping, Wait, now, sleeping},
+    wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
 };
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
-pub use disabled::{Blocking, Caller, Object, Sleeping, Wait, sleeping};
+pub use disabled::{Blocking, Caller, NAMES, Object, Sleeping, Wait, WaitKind, sleeping};
 
 #[cfg(any(feature = "inspect", loom))]
 pub use slot::Slot;

@@ -8,14 +8,16 @@
 //! another thread held, and keeps the parent's records as they were.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::block::{Block, Facts};
+use super::polled::{self, Poll};
 use super::slot::Slot;
-use super::{Kind, Waiter, threads};
+use super::{Kind, Waiter, clock, threads};
 use crate::PerProcess;
 
 const SLOTS: usize = 64;
@@ -25,8 +27,7 @@ const KEPT: usize = 64;
 /// One place for a record.
 pub(super) struct Place {
     pub(super) slot: Slot<Value>,
-    /// For a task: when its poll began, or 0; and the thread that polls it.
-    pub(super) poll_since: AtomicU64,
+    /// For a task: the thread that polls it, or polled it last.
     pub(super) thread: AtomicU64,
     /// How many polls of tasks have begun that had this place.
     pub(super) polls: AtomicU64,
@@ -136,7 +137,7 @@ pub struct TaskRecord {
     pub polls: u64,
     /// Its name, or an empty string.
     pub name: String,
-    /// When its current poll began, or 0.
+    /// When its current poll began, up to a quarter of a second too early; or 0.
     pub poll_since: u64,
     /// The number of the thread that polls it, or polled it last.
     pub thread: u64,
@@ -173,7 +174,6 @@ fn take_shared() -> &'static Place {
         places: [const {
             Place {
                 slot: Slot::new(),
-                poll_since: AtomicU64::new(0),
                 thread: AtomicU64::new(0),
                 polls: AtomicU64::new(0),
                 header: AtomicPtr::new(ptr::null_mut()),
@@ -216,7 +216,10 @@ struct Seen {
 /// Copies all records, and the names of threads. Does not wait for a thread that waits.
 #[must_use]
 pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
+    clock::keep_time();
     let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    // First: a task gets its record before its poll ends.
+    let mut polls: HashMap<u64, Poll> = polled::read().into_iter().map(|p| (p.task, p)).collect();
     let mut records = Vec::new();
     let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
     // SAFETY: chunks are never freed.
@@ -242,11 +245,17 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                 if place.polls.load(Ordering::Acquire) != seen.polls {
                     seen.state = TaskState::Running;
                 }
-                records.push(record(place, &value, &seen));
+                let poll = if value.task.is_some() {
+                    polls.remove(&value.waiter.word())
+                } else {
+                    None
+                };
+                records.push(record(place, &value, &seen, poll));
             }
         }
         chunk = here.next;
     }
+    records.extend(polls.values().filter_map(first_poll));
     (records, threads::names())
 }
 
@@ -268,7 +277,41 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
     None
 }
 
-fn record(place: &Place, value: &Value, seen: &Seen) -> Record {
+/// When a poll began, or 0.
+fn since(poll: &Poll) -> u64 {
+    if clock::is_kept() { poll.since } else { 0 }
+}
+
+/// The record of a task that is polled and has none.
+fn first_poll(poll: &Poll) -> Option<Record> {
+    let waiter = Waiter::from_word(poll.task)?;
+    Some(Record {
+        id: 0,
+        waker: 0,
+        kind: Kind::Task,
+        waiter,
+        thread: Waiter::from_thread(poll.thread),
+        object: None,
+        number: 0,
+        // SAFETY: null, or from a `&'static`.
+        location: unsafe { poll.location.as_ref() },
+        since: since(poll),
+        is_timed: false,
+        blocks_thread: false,
+        task: Some(TaskRecord {
+            state: TaskState::Running,
+            is_root: false,
+            header: 0,
+            wakers: 0,
+            polls: 0,
+            name: String::new(),
+            poll_since: since(poll),
+            thread: poll.thread,
+        }),
+    })
+}
+
+fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Record {
     let object = value.block.and_then(|(block, generation)| {
         let facts = block.facts();
         (block.generation() == generation).then_some(facts)
@@ -280,14 +323,18 @@ fn record(place: &Place, value: &Value, seen: &Seen) -> Record {
             .position(|&byte| byte == 0)
             .unwrap_or(task.name.len());
         TaskRecord {
-            state: seen.state,
+            state: if poll.is_some() {
+                TaskState::Running
+            } else {
+                seen.state
+            },
             header: seen.header,
             is_root: task.is_root,
             wakers: seen.wakers,
             polls: seen.polls,
             name: String::from_utf8_lossy(&task.name[..length]).into_owned(),
-            poll_since: place.poll_since.load(Ordering::Relaxed),
-            thread: place.thread.load(Ordering::Relaxed),
+            poll_since: poll.as_ref().map_or(0, since),
+            thread: poll.map_or(place.thread.load(Ordering::Relaxed), |poll| poll.thread),
         }
     });
     Record {

@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::Kind;
-use super::current::{Waiter, enter};
 use super::registry::{TaskFacts, TaskState};
 use super::wait::{Caller, Wait};
 
@@ -49,7 +47,7 @@ impl<F> Root<F> {
             outer: Mutex::new(Waker::noop().clone()),
         });
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut record = Wait::new(Kind::Task, caller);
+        let mut record = Wait::new(caller);
         let facts = TaskFacts {
             state: read,
             name: [0; 32],
@@ -59,7 +57,7 @@ impl<F> Root<F> {
         record.set_header(Arc::as_ptr(&state).cast());
         Self {
             record,
-            blocked: Wait::new(Kind::BlockOn, caller),
+            blocked: Wait::new(caller),
             id,
             waker: state.clone().into(),
             state,
@@ -135,12 +133,10 @@ impl<F: Future> Future for Root<F> {
         }
         this.state.is_polled.store(true, Ordering::Release);
         this.state.is_woken.store(false, Ordering::Release);
-        let _entered = enter(Waiter::task(this.id));
-        this.record.poll_begins();
+        let _entered = this.record.enter(this.id);
         // SAFETY: it is a field of a pinned value.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
         let result = future.poll(&mut Context::from_waker(&this.waker));
-        this.record.poll_ends();
         this.state.is_polled.store(false, Ordering::Release);
         result
     }

@@ -4,9 +4,11 @@ use std::cell::Cell;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::sync::atomic::Ordering;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use super::block::Object;
+use super::clock::now;
+use super::current::{Entered, enter};
 use super::errand;
 use super::registry::{self, Place, TaskFacts, Value};
 use super::{Kind, Waiter};
@@ -34,38 +36,37 @@ impl Caller {
     }
 }
 
-/// Returns the milliseconds of the monotonic clock, which may be a few too low.
-#[must_use]
-pub fn now() -> u64 {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: the pointer is to a value that the call may write.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
-        time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
-    }
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    {
-        use std::sync::OnceLock;
-        use std::time::Instant;
-        static START: OnceLock<Instant> = OnceLock::new();
-        // Never 0, which means "not polled".
-        START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+/// The kind of a future's waits, which is nothing without the feature `inspect`.
+#[derive(Clone, Copy)]
+pub struct WaitKind(Kind);
+
+impl WaitKind {
+    /// Returns the kind.
+    #[inline]
+    #[must_use]
+    pub const fn new(kind: Kind) -> Self {
+        Self(kind)
     }
 }
 
 /// The record of a pending future or of a task, if there is one. It removes the record when it is
-/// dropped.
+/// dropped. One word, so that a future that never waits is moved as if it had none.
 pub struct Wait {
-    place: Option<&'static Place>,
-    waiter: u64,
-    waker: usize,
-    kind: Kind,
-    caller: Caller,
+    /// Without a record, the caller's location, or null. With one, its place, with `RECORDED` set in
+    /// the address.
+    word: *const (),
 }
+
+/// In the address of a place.
+const RECORDED: usize = 1;
+
+const _: () = assert!(align_of::<Place>() > RECORDED && align_of::<Location<'static>>() > RECORDED);
+
+// SAFETY: both targets are shared by all threads and live for ever, and only the owner of this value
+// changes the record.
+unsafe impl Send for Wait {}
+// SAFETY: a shared reference reads the word only.
+unsafe impl Sync for Wait {}
 
 // A record is a copy: a panic breaks no invariant of it.
 impl UnwindSafe for Wait {}
@@ -75,41 +76,93 @@ impl Wait {
     /// Creates a wait without a record.
     #[inline]
     #[must_use]
-    pub const fn new(kind: Kind, caller: Caller) -> Self {
-        Self {
-            place: None,
-            waiter: 0,
-            waker: 0,
-            kind,
-            caller,
+    pub const fn new(caller: Caller) -> Self {
+        let word = match caller.0 {
+            Some(location) => ptr::from_ref(location).cast(),
+            None => ptr::null(),
+        };
+        Self { word }
+    }
+
+    #[inline]
+    fn place(&self) -> Option<&'static Place> {
+        if self.word.addr() & RECORDED == 0 {
+            return None;
         }
+        // SAFETY: it is the address of a place, plus one, and places are never freed.
+        Some(unsafe { &*self.word.byte_sub(RECORDED).cast() })
+    }
+
+    /// The location; null if it is not known, or in the record.
+    #[inline]
+    fn location(&self) -> *const Location<'static> {
+        if self.word.addr() & RECORDED == 0 {
+            self.word.cast()
+        } else {
+            ptr::null()
+        }
+    }
+
+    /// Returns the location.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        match self.place() {
+            // SAFETY: the place is ours, and has the record that `set` put there.
+            Some(place) => Caller(unsafe { place.slot.read_own(|value| value.location) }.flatten()),
+            // SAFETY: null, or from a `&'static`.
+            None => Caller(unsafe { self.location().as_ref() }),
+        }
+    }
+
+    /// Returns whether there is a record.
+    #[inline]
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.place().is_some()
     }
 
     /// The future waits for the object, in the task or thread that polls it, and has kept one clone
     /// of `waker`.
     #[inline]
-    pub fn begin(&mut self, object: &Object, waker: &Waker) {
+    pub fn begin(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
         if self.is_new(waker) {
             let block = object.block();
             let generation = block.generation();
             self.set(Value {
                 block: Some((block, generation)),
                 waker: waker.data().addr(),
-                ..Value::of(self.kind, self.caller)
+                ..Value::of(kind.0, self.caller())
             });
         }
     }
 
     /// The same for an object that is only a number: a task, or none.
     #[inline]
-    pub fn begin_with(&mut self, number: u64, waker: &Waker) {
+    pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
             self.set(Value {
                 number,
                 waker: waker.data().addr(),
-                ..Value::of(self.kind, self.caller)
+                ..Value::of(kind.0, self.caller())
             });
         }
+    }
+
+    /// Begins or ends, as the future's poll has ended. The result is that poll's.
+    #[inline]
+    pub fn note<T>(
+        &mut self,
+        kind: WaitKind,
+        object: &Object,
+        waker: &Waker,
+        polled: Poll<T>,
+    ) -> Poll<T> {
+        if polled.is_pending() {
+            self.begin(kind, object, waker);
+        } else {
+            self.end();
+        }
+        polled
     }
 
     /// The current task or thread drives the root with this number, and nothing else until that is
@@ -118,7 +171,7 @@ impl Wait {
         self.set(Value {
             number: root,
             blocks_thread: true,
-            ..Value::of(self.kind, self.caller)
+            ..Value::of(Kind::BlockOn, self.caller())
         });
     }
 
@@ -128,70 +181,68 @@ impl Wait {
         self.set(Value {
             waiter,
             task: Some(task),
-            ..Value::of(self.kind, self.caller)
+            ..Value::of(Kind::Task, self.caller())
         });
     }
 
     /// The task's header is known from its first poll on.
     pub fn set_header(&self, header: *const ()) {
-        if let Some(place) = self.place {
+        if let Some(place) = self.place() {
             place.header.store(header.cast_mut(), Ordering::Release);
         }
     }
 
-    /// A poll of the task begins.
+    /// This thread polls the task with this number, whose record this is or will be, until the result
+    /// is dropped.
     #[inline]
-    pub fn poll_begins(&self) {
-        if let Some(place) = self.place {
-            let thread = Waiter::thread().number();
-            place.thread.store(thread, Ordering::Relaxed);
-            place.poll_since.store(now(), Ordering::Relaxed);
+    pub fn enter(&self, id: u64) -> Entered {
+        let entered = enter(Waiter::task(id), self.location());
+        if let Some(place) = self.place() {
+            place.thread.store(entered.thread(), Ordering::Relaxed);
             // One thread at a time polls the task.
             let polls = place.polls.load(Ordering::Relaxed) + 1;
             place.polls.store(polls, Ordering::Release);
         }
-    }
-
-    /// A poll of the task has ended.
-    #[inline]
-    pub fn poll_ends(&self) {
-        if let Some(place) = self.place {
-            place.poll_since.store(0, Ordering::Relaxed);
-        }
+        entered
     }
 
     /// Whether there is no record, or it is that of another task or waker, which polled the future
     /// before.
     #[inline]
     fn is_new(&self, waker: &Waker) -> bool {
-        self.place.is_none()
-            || self.waker != waker.data().addr()
-            || self.waiter != Waiter::current().word()
+        let Some(place) = self.place() else {
+            return true;
+        };
+        let (waker, waiter) = (waker.data().addr(), Waiter::current());
+        let differs = |value: &Value| value.waker != waker || value.waiter != waiter;
+        // SAFETY: the place is ours, and has the record that `set` put there.
+        let is_new = unsafe { place.slot.read_own(differs) };
+        is_new.unwrap_or(true)
     }
 
     fn set(&mut self, value: Value) {
         self.end();
         let place = registry::take();
-        place.poll_since.store(0, Ordering::Relaxed);
         place.header.store(ptr::null_mut(), Ordering::Relaxed);
-        self.waiter = value.waiter.word();
-        self.waker = value.waker;
         // SAFETY: a taken place has no record, and is ours.
         unsafe { place.slot.set(value) };
-        self.place = Some(place);
+        // SAFETY: a place has more than one byte.
+        self.word = unsafe { ptr::from_ref(place).cast::<()>().byte_add(RECORDED) };
     }
 
     /// The future waits no more.
     #[inline]
     pub fn end(&mut self) {
-        if self.place.is_some() {
+        if self.is_recorded() {
             self.remove();
         }
     }
 
     #[inline(never)]
     fn remove(&mut self) {
-        if let Some(place) = self.place.take() {
+        let without = Self::new(self.caller()).word;
+        if let Some(place) = self.place() {
+            self.word = without;
             // SAFETY: the place is ours, and has the record that `set` put there.
             unsafe { place.slot.clear() };
             registry::put_back(place);
@@ -292,7 +343,7 @@ pub struct Sleeping(Option<(u64, Wait)>);
 #[must_use]
 pub fn sleeping<T>(word: &T) -> Sleeping {
     Sleeping(INTENT.get().map(|intent| {
-        let mut wait = Wait::new(intent.kind, intent.caller);
+        let mut wait = Wait::new(intent.caller);
         wait.set(Value {
             id: intent.id,
             block: Some((intent.block, intent.block.generation())),
@@ -311,6 +362,27 @@ impl Drop for Sleeping {
     fn drop(&mut self) {
         if let Some((id, _)) = &self.0 {
             errand::run_if_sent(*id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_one_word_that_keeps_its_location() {
+        assert_eq!(size_of::<Wait>(), size_of::<usize>());
+        let location = Location::caller();
+        let mut wait = Wait::new(Caller::at(location));
+        for _ in 0..2 {
+            assert!(!wait.is_recorded());
+            wait.begin_with(WaitKind::new(Kind::Sleep), 7, Waker::noop());
+            assert!(wait.is_recorded());
+            assert!(!wait.is_new(Waker::noop()));
+            assert_eq!(wait.caller().0, Some(location));
+            wait.end();
+            assert_eq!(wait.caller().0, Some(location));
         }
     }
 }

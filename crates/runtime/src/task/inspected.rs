@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_core::inspect::{Caller, Kind, TaskFacts, TaskState, Wait, Waiter, enter};
+use blitz_io_core::inspect::{Caller, TaskFacts, TaskState, Wait};
 use pin_project_lite::pin_project;
 
 use crate::context;
@@ -12,36 +12,54 @@ use crate::task::raw::{Header, Id};
 use crate::trace::SpawnMeta;
 
 pin_project! {
-    /// A task's future with its record. The task drops it, and so the record, before its header.
+    /// A task's future with its record, which a task without a name gets when it first waits. The task
+    /// drops it, and so the record, before its header.
     pub(crate) struct Inspected<F> {
         // Dropped first: the fields of the future may take long.
         record: Wait,
         id: Id,
-        is_known: bool,
+        // The record has the task's header.
+        is_complete: bool,
         #[pin]
         future: F,
     }
 }
 
-/// Gives a task's future its record.
+/// Adds the record to a task's future.
+#[inline]
 pub(crate) fn inspected<F>(future: F, id: Id, meta: SpawnMeta<'_>) -> Inspected<F> {
+    let mut record = Wait::new(Caller::at(meta.spawned_at));
+    if let Some(name) = meta.name {
+        begin(&mut record, id, name);
+    }
+    Inspected {
+        record,
+        id,
+        is_complete: false,
+        future,
+    }
+}
+
+#[cold]
+fn begin(record: &mut Wait, id: Id, given: &str) {
     let mut name = [0; 32];
-    let given = meta.name.unwrap_or_default().as_bytes();
     let length = given.len().min(name.len());
-    name[..length].copy_from_slice(&given[..length]);
-    let mut record = Wait::new(Kind::Task, Caller::at(meta.spawned_at));
+    name[..length].copy_from_slice(&given.as_bytes()[..length]);
     let facts = TaskFacts {
         state,
         name,
         is_root: false,
     };
     record.begin_task(id.as_u64(), facts);
-    Inspected {
-        record,
-        id,
-        is_known: false,
-        future,
+}
+
+/// The first poll of a task ends without a result.
+#[cold]
+fn complete(record: &mut Wait, id: Id) {
+    if !record.is_recorded() {
+        begin(record, id, "");
     }
+    record.set_header(context::with(context::Context::task));
 }
 
 /// # Safety
@@ -58,15 +76,12 @@ impl<F: Future> Future for Inspected<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        if !*this.is_known {
-            *this.is_known = true;
-            let header = context::with(context::Context::task);
-            this.record.set_header(header);
-        }
-        let _entered = enter(Waiter::task(this.id.as_u64()));
-        this.record.poll_begins();
+        let _entered = this.record.enter(this.id.as_u64());
         let result = this.future.poll(cx);
-        this.record.poll_ends();
+        if result.is_pending() && !*this.is_complete {
+            *this.is_complete = true;
+            complete(this.record, *this.id);
+        }
         result
     }
 }

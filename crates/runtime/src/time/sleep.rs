@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Wait};
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 use pin_project_lite::pin_project;
 
 use super::{Instant, clock, current, safe_delay};
@@ -110,7 +110,7 @@ impl Sleep {
         let when = ticks::of_deadline(deadline.into_std(), wheel.origin());
         Self {
             deadline,
-            record: Wait::new(Kind::Sleep, Caller::here()),
+            record: Wait::new(Caller::here()),
             timer: Timer::new(when, wheel, may_be_past),
         }
     }
@@ -202,7 +202,8 @@ impl Sleep {
         let this = self.project();
         let polled = this.timer.poll(cx.waker(), current::own_wheel);
         let Poll::Ready(result) = polled else {
-            this.record.begin_with(0, cx.waker());
+            this.record
+                .begin_with(WaitKind::new(Kind::Sleep), 0, cx.waker());
             return Poll::Pending;
         };
         this.record.end();

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object, Wait};
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object, Wait, WaitKind};
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{Node, WaitQueue};
 
@@ -220,7 +220,7 @@ impl<'a> Arrival<'a> {
             progress: Progress::New,
             node: Node::new(()),
             caller,
-            record: Wait::new(Kind::Barrier, caller),
+            record: Wait::new(caller),
         }
     }
 
@@ -270,7 +270,9 @@ impl Future for Arrival<'_> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         if polled.is_pending() {
-            this.record.begin(&this.barrier.object, context.waker());
+            let kind = WaitKind::new(Kind::Barrier);
+            this.record
+                .begin(kind, &this.barrier.object, context.waker());
         } else {
             this.record.end();
         }

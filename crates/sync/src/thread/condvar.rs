@@ -8,6 +8,7 @@ use lock_api::{MutexGuard, RawMutex};
 use super::notify_queue::{Ended, NotifyQueue, Waiting};
 use blitz_io_core::Node;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object};
 use blitz_io_core::{debug_is_name, default_is_new};
 
 /// A condition variable: threads sleep until another thread notifies them that their condition
@@ -37,6 +38,7 @@ use blitz_io_core::{debug_is_name, default_is_new};
 /// ```
 pub struct Condvar {
     queue: NotifyQueue,
+    object: Object,
 }
 
 /// Whether a timed wait ended because of the time.
@@ -57,6 +59,7 @@ impl Condvar {
     pub const fn new() -> Self {
         Self {
             queue: NotifyQueue::new(),
+            object: Object::new(),
         }
     }
 
@@ -76,8 +79,9 @@ impl Condvar {
     }
 
     /// Releases the mutex, waits for a notification, and locks the mutex again.
+    #[track_caller]
     pub fn wait<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
-        self.wait_inner(guard, None);
+        self.wait_inner(guard, None, Caller::here());
     }
 
     /// Waits for as long as `condition` says `true` of the value.
@@ -91,6 +95,7 @@ impl Condvar {
     /// changed.wait_while(&mut queue, |queue| queue.is_empty());
     /// assert_eq!(queue.pop(), Some(1));
     /// ```
+    #[track_caller]
     pub fn wait_while<R, T, F>(&self, guard: &mut MutexGuard<'_, R, T>, mut condition: F)
     where
         R: RawMutex,
@@ -104,12 +109,13 @@ impl Condvar {
 
     /// Waits as [`wait`](Condvar::wait) does, but not beyond `deadline`. The mutex is
     /// locked again in either case, however long that takes.
+    #[track_caller]
     pub fn wait_until<R: RawMutex, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
         deadline: Instant,
     ) -> WaitTimeoutResult {
-        self.wait_inner(guard, Some(deadline))
+        self.wait_inner(guard, Some(deadline), Caller::here())
     }
 
     /// Waits as [`wait`](Condvar::wait) does, but not for longer than `timeout`.
@@ -123,16 +129,18 @@ impl Condvar {
     /// let result = nobody_notifies.wait_for(&mut value.lock(), Duration::from_millis(1));
     /// assert!(result.timed_out());
     /// ```
+    #[track_caller]
     pub fn wait_for<R: RawMutex, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
         timeout: Duration,
     ) -> WaitTimeoutResult {
-        self.wait_inner(guard, deadline::after(timeout))
+        self.wait_inner(guard, deadline::after(timeout), Caller::here())
     }
 
     /// Waits as [`wait_while`](Condvar::wait_while) does, but not beyond `deadline`. Where
     /// the wait timed out, `condition` is not asked again, as with parking_lot.
+    #[track_caller]
     pub fn wait_while_until<R, T, F>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -149,6 +157,7 @@ impl Condvar {
 
     /// Waits as [`wait_while`](Condvar::wait_while) does, but not for longer than
     /// `timeout`.
+    #[track_caller]
     pub fn wait_while_for<R, T, F>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -167,6 +176,7 @@ impl Condvar {
         &self,
         guard: &mut MutexGuard<'_, R, T>,
         deadline: Option<Instant>,
+        caller: Caller,
     ) -> WaitTimeoutResult {
         let node = NotifyQueue::node(std::ptr::from_ref(MutexGuard::mutex(guard)).cast());
         // SAFETY: the node is not moved, and `sleep` returns before it goes, also if a
@@ -177,11 +187,16 @@ impl Condvar {
             node: &node,
             ended: None,
         };
-        let ended = MutexGuard::unlocked(guard, || wait.sleep(deadline));
+        let ended = MutexGuard::unlocked(guard, || {
+            let is_timed = deadline.is_some();
+            let _waits = Blocking::new(Kind::ThreadCondvar, &self.object, caller, is_timed);
+            wait.sleep(deadline)
+        });
         drop(wait);
         WaitTimeoutResult(ended == Ended::TimedOut)
     }
 
+    #[track_caller]
     fn wait_while_inner<R, T, F>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -195,7 +210,7 @@ impl Condvar {
     {
         let mut result = WaitTimeoutResult(false);
         while !result.timed_out() && condition(guard) {
-            result = self.wait_inner(guard, deadline);
+            result = self.wait_inner(guard, deadline, Caller::here());
         }
         result
     }
@@ -222,6 +237,12 @@ impl Drop for Wait<'_> {
         if ended == Ended::PassesOn {
             self.queue.pass_on();
         }
+    }
+}
+
+impl Named for Condvar {
+    fn inspected(&self) -> &Object {
+        &self.object
     }
 }
 

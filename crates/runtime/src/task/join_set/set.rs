@@ -3,9 +3,10 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, IS_ENABLED, Kind, NAMES, Named, Object, Wait, WaitKind};
 
 use super::slots::Slots;
 use crate::runtime::Handle;
@@ -40,6 +41,8 @@ use crate::task::raw::{AbortHandle, Id, JoinError, JoinHandle};
 /// ```
 pub struct JoinSet<T> {
     slots: Slots<T>,
+    record: Wait,
+    object: Object,
 }
 
 // A panic cannot leave the set in a broken state.
@@ -50,9 +53,12 @@ impl<T> Unpin for JoinSet<T> {}
 impl<T> JoinSet<T> {
     /// Creates a set without tasks.
     #[must_use]
+    #[track_caller]
     pub fn new() -> Self {
         Self {
             slots: Slots::new(),
+            record: Wait::new(Caller::here()),
+            object: Object::new(),
         }
     }
 
@@ -219,6 +225,8 @@ impl<T: 'static> JoinSet<T> {
 
     #[inline]
     pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+        // The members of the record are not complete any more.
+        self.record.end();
         self.slots.insert(handle)
     }
 
@@ -303,7 +311,7 @@ impl<T: 'static> JoinSet<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
-        self.slots.pop().map(JoinHandle::into_output)
+        self.pop().map(JoinHandle::into_output)
     }
 
     /// Like [`try_join_next`](JoinSet::try_join_next), and also returns the id of the
@@ -313,7 +321,7 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// If the task panicked or was aborted.
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
-        self.slots.pop().map(output_with_id)
+        self.pop().map(output_with_id)
     }
 
     /// Aborts all tasks, and waits until they have ended. Their outputs are dropped.
@@ -406,6 +414,7 @@ impl<T: 'static> JoinSet<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn detach_all(&mut self) {
+        self.record.end();
         self.slots.detach();
     }
 
@@ -441,14 +450,61 @@ impl<T: 'static> JoinSet<T> {
         }
         coop::poll_with(context, |context| {
             loop {
-                if let Some(handle) = self.slots.pop() {
+                if let Some(handle) = self.pop() {
                     return Poll::Ready(Some(handle));
                 }
                 if self.slots.wait(context.waker()) {
+                    self.note_wait(context.waker());
                     return Poll::Pending;
                 }
             }
         })
+    }
+}
+
+/// The ready list and the record.
+impl<T> JoinSet<T> {
+    /// Takes a task that has ended, which has used the waker of the wait.
+    #[inline]
+    fn pop(&mut self) -> Option<JoinHandle<T>> {
+        let handle = self.slots.pop();
+        if handle.is_some() {
+            self.record.end();
+        }
+        handle
+    }
+
+    /// Records which tasks can end the wait. None of them leaves the set before that, and one that
+    /// is added removes the record.
+    #[inline]
+    fn note_wait(&mut self, waker: &Waker) {
+        if IS_ENABLED {
+            let members = self.members();
+            self.object.set_members(members);
+        }
+        let kind = WaitKind::new(Kind::JoinSet);
+        self.record.begin(kind, &self.object, waker);
+    }
+
+    /// The numbers of the tasks, unless they are too many.
+    fn members(&mut self) -> Option<[u64; NAMES]> {
+        let mut members = [0; NAMES];
+        if self.len() > NAMES {
+            return None;
+        }
+        let mut places = members.iter_mut();
+        self.slots.for_each(|handle| {
+            if let Some(place) = places.next() {
+                *place = handle.id().as_u64();
+            }
+        });
+        Some(members)
+    }
+}
+
+impl<T> Named for JoinSet<T> {
+    fn inspected(&self) -> &Object {
+        &self.object
     }
 }
 
@@ -470,6 +526,7 @@ impl<T> fmt::Debug for JoinSet<T> {
 }
 
 impl<T> Default for JoinSet<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::Wait;
+use blitz_io_core::inspect::{Kind, Wait, WaitKind};
 
 use super::error::JoinError;
 use super::header::{self, Header, Id};
@@ -279,7 +279,8 @@ impl<T> Future for JoinHandle<T> {
         coop::poll_with(context, |context| {
             if !this.register(context.waker()) {
                 let id = this.header().id().as_u64();
-                this.record.begin_with(id, context.waker());
+                this.record
+                    .begin_with(WaitKind::new(Kind::Join), id, context.waker());
                 return Poll::Pending;
             }
             this.record.end();

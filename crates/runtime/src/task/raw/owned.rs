@@ -40,7 +40,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-use blitz_io_core::inspect::{Caller, Kind, Wait};
+use blitz_io_core::inspect::{Caller, Wait};
 use blitz_io_core::{BiasedLock, Lock, Watched};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
@@ -403,7 +403,7 @@ impl OwnedTasks {
         let join = JoinHandle {
             task,
             _output: PhantomData,
-            record: Wait::new(Kind::Join, Caller::UNKNOWN),
+            record: Wait::new(Caller::UNKNOWN),
         };
         if added {
             // SAFETY: a new task has a token.
@@ -589,7 +589,7 @@ where
     let join = JoinHandle {
         task,
         _output: PhantomData,
-        record: Wait::new(Kind::Join, Caller::UNKNOWN),
+        record: Wait::new(Caller::UNKNOWN),
     };
     // SAFETY: a new task has a token.
     (join, unsafe { Notified::from_raw(task) })

@@ -67,6 +67,7 @@ use std::sync::Arc;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
+use blitz_io_core::inspect::{Caller, Named, Object};
 use blitz_io_core::{List, WaitQueue, Wake};
 use blitz_io_core::{const_unless_loom, default_is_new};
 use notified::Waiter;
@@ -161,6 +162,7 @@ pub struct Notify {
     /// The calls of `notify_waiters` as they are in the state.
     calls: AtomicUsize,
     waiters: WaitQueue<Ticket>,
+    object: Object,
 }
 
 impl Notify {
@@ -179,6 +181,7 @@ impl Notify {
                 state: AtomicUsize::new(EMPTY),
                 calls: AtomicUsize::new(0),
                 waiters: WaitQueue::new(),
+                object: Object::new(),
             }
         }
     }
@@ -215,6 +218,7 @@ impl Notify {
     /// # });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn notified(&self) -> Notified<'_> {
         Notified {
             notify: self,
@@ -236,6 +240,7 @@ impl Notify {
     /// # });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
         OwnedNotified {
             waiter: self.new_waiter(),
@@ -244,8 +249,9 @@ impl Notify {
     }
 
     #[inline]
+    #[track_caller]
     fn new_waiter(&self) -> Waiter {
-        Waiter::new(self.calls.load(Ordering::Acquire))
+        Waiter::new(self.calls.load(Ordering::Acquire), Caller::here())
     }
 
     /// Notifies the task that has waited longest, or stores the notification for the next that
@@ -394,5 +400,11 @@ impl fmt::Debug for Notify {
             .field("notified", &(state & BITS == NOTIFIED))
             .field("waiters", &self.waiters.len())
             .finish_non_exhaustive()
+    }
+}
+
+impl Named for Notify {
+    fn inspected(&self) -> &Object {
+        &self.object
     }
 }

@@ -13,6 +13,7 @@ use blitz_io_futex::atomic::Ordering;
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use blitz_io_core::Node;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::spin::Spin;
 
 /// How far a waiter has come.
@@ -30,17 +31,19 @@ enum Progress {
 pub(super) struct Waiter {
     progress: Progress,
     node: Node<Ticket>,
+    record: Wait,
 }
 
 impl Waiter {
     #[inline]
-    pub(super) fn new(calls: usize) -> Self {
+    pub(super) fn new(calls: usize, caller: Caller) -> Self {
         Self {
             progress: Progress::New,
             node: Node::new(Ticket {
                 calls,
                 order: Cell::new(None),
             }),
+            record: Wait::new(caller),
         }
     }
 
@@ -58,10 +61,15 @@ impl Waiter {
             Progress::Waits => this.look_again(notify, waker),
             Progress::Done => {}
         }
-        match this.progress {
-            Progress::Done => Poll::Ready(()),
-            _ => Poll::Pending,
+        if this.progress == Progress::Done {
+            this.record.end();
+            return Poll::Ready(());
         }
+        if let Some(waker) = waker {
+            let kind = WaitKind::new(Kind::Notify);
+            this.record.begin(kind, &notify.object, waker);
+        }
+        Poll::Pending
     }
 
     /// Takes the notification that is stored, unless a call of `notify_waiters`
@@ -167,6 +175,8 @@ impl Waiter {
             this.progress = Progress::Done;
             return true;
         }
+        let is_timed = deadline.is_some();
+        let _waits = Blocking::new(Kind::Notify, &notify.object, this.record.caller(), is_timed);
         // SAFETY: it is pinned, and its future's `drop` unlinks it.
         unsafe { this.join(notify, None) };
         if this.progress == Progress::Done {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use super::{AcquireError, Permits, Request, Taken};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Wait};
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 
 /// Ends when the task has the permits, or there will be none any more. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.
@@ -16,6 +16,7 @@ pub struct Acquire<'a> {
     permits: &'a Permits,
     progress: Progress,
     node: Node<Request>,
+    kind: WaitKind,
     record: Wait,
 }
 
@@ -38,7 +39,8 @@ impl<'a> Acquire<'a> {
             permits,
             progress: Progress::New,
             node: Node::new(Request::new(n)),
-            record: Wait::new(kind, caller),
+            kind: WaitKind::new(kind),
+            record: Wait::new(caller),
         }
     }
 
@@ -99,7 +101,8 @@ impl Future for Acquire<'_> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let Poll::Ready(result) = this.poll_permits(context) else {
-            this.record.begin(&this.permits.object, context.waker());
+            this.record
+                .begin(this.kind, &this.permits.object, context.waker());
             return Poll::Pending;
         };
         this.record.end();
