@@ -11,6 +11,8 @@
 //!   right before the futex is called.
 //! - [`Caller`]: the location in the user's code.
 //!
+//! When a wait ends, its time is added to the `Totals` of its object.
+//!
 //! `blitz-io-inspect` reads all this with `read`, and judges it.
 
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -28,20 +30,25 @@ mod slot;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod threads;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod totals;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod wait;
 
+mod fill;
 mod kind;
 mod named;
 
+pub use fill::Fill;
 pub use kind::Kind;
 pub use named::Named;
 
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
-    block::{Block, Facts, Object},
+    block::{Block, Facts, Object, ObjectRecord},
     current::{Entered, Waiter, enter},
-    registry::{Record, TaskFacts, TaskRecord, TaskState, read},
+    registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
     root::Root,
+    totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Caller, Sleeping, Wait, now, sleeping},
 };
 

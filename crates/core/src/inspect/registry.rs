@@ -13,9 +13,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::block::{Block, Facts};
+use super::block::{self, Block, Facts, ObjectRecord};
 use super::slot::Slot;
-use super::{Kind, Waiter, threads};
+use super::{Contention, Kind, Waiter, threads, totals};
 use crate::PerProcess;
 
 const SLOTS: usize = 64;
@@ -57,6 +57,7 @@ pub(super) struct Value {
     /// The address in the waker that the future has kept, or 0.
     pub(super) waker: usize,
     pub(super) location: Option<&'static Location<'static>>,
+    /// Nanoseconds of the monotonic clock.
     pub(super) since: u64,
     pub(super) is_timed: bool,
     pub(super) blocks_thread: bool,
@@ -248,6 +249,14 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     (records, threads::names())
 }
 
+/// Copies the objects for which a wait has ended, the channels, and the totals of objects that were
+/// dropped. Does not wait for a thread that waits.
+#[must_use]
+pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
+    let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    (block::objects(), totals::dropped())
+}
+
 fn record(place: &Place, value: &Value, seen: &Seen) -> Record {
     let object = value.block.and_then(|(block, generation)| {
         let facts = block.facts();
@@ -279,7 +288,7 @@ fn record(place: &Place, value: &Value, seen: &Seen) -> Record {
         object,
         number: value.number,
         location: value.location,
-        since: value.since,
+        since: value.since / 1_000_000,
         is_timed: value.is_timed,
         blocks_thread: value.blocks_thread,
         task,

@@ -3,8 +3,12 @@
 use std::cell::Cell;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use std::time::Instant;
 
 use super::block::Object;
 use super::registry::{self, Place, TaskFacts, Value};
@@ -33,6 +37,9 @@ impl Caller {
     }
 }
 
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+static START: OnceLock<Instant> = OnceLock::new();
+
 /// Returns the milliseconds of the monotonic clock, which may be a few too low.
 #[must_use]
 pub fn now() -> u64 {
@@ -48,11 +55,27 @@ pub fn now() -> u64 {
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
-        use std::sync::OnceLock;
-        use std::time::Instant;
-        static START: OnceLock<Instant> = OnceLock::new();
         // Never 0, which means "not polled".
         START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+    }
+}
+
+/// Returns the nanoseconds of the monotonic clock.
+fn nanos() -> u64 {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the pointer is to a value that the call may write.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        // Never 0, which means "has not slept".
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1_000_000
     }
 }
 
@@ -192,7 +215,10 @@ impl Wait {
     fn remove(&mut self) {
         if let Some(place) = self.place.take() {
             // SAFETY: the place is ours, and has the record that `set` put there.
-            unsafe { place.slot.clear() };
+            unsafe {
+                place.slot.read_own(Value::ends);
+                place.slot.clear();
+            }
             registry::put_back(place);
         }
     }
@@ -216,10 +242,22 @@ impl Value {
             block: None,
             number: 0,
             location: caller.0,
-            since: now(),
+            since: nanos(),
             is_timed: kind == Kind::Sleep,
             blocks_thread: false,
             task: None,
+        }
+    }
+
+    /// The wait ends. That of a thread, which may sleep several times, ends with its `Blocking`.
+    fn ends(&self) {
+        let (Some((block, generation)), false) = (self.block, self.blocks_thread) else {
+            return;
+        };
+        // The object may have been dropped while a leaked future waited for it.
+        if block.generation() == generation {
+            let nanos = nanos().saturating_sub(self.since);
+            block.waited(self.kind, nanos, self.location);
         }
     }
 }
@@ -249,7 +287,17 @@ struct Intent {
     block: &'static super::Block,
     caller: Caller,
     is_timed: bool,
+    /// When the thread began to sleep, or 0.
     since: u64,
+}
+
+impl Intent {
+    /// The thread sleeps no more.
+    #[cold]
+    fn ends(&self) {
+        let nanos = nanos().saturating_sub(self.since);
+        self.block.waited(self.kind, nanos, self.caller.0);
+    }
 }
 
 /// While it lives, this thread may sleep for an object.
@@ -267,7 +315,7 @@ impl Blocking {
             block,
             caller,
             is_timed,
-            since: now(),
+            since: 0,
         };
         Self(INTENT.replace(Some(intent)))
     }
@@ -276,7 +324,10 @@ impl Blocking {
 impl Drop for Blocking {
     #[inline]
     fn drop(&mut self) {
-        INTENT.set(self.0);
+        let ended = INTENT.replace(self.0);
+        if let Some(intent) = ended.filter(|intent| intent.since != 0) {
+            intent.ends();
+        }
     }
 }
 
@@ -289,7 +340,11 @@ pub struct Sleeping(#[allow(dead_code, reason = "its drop removes the record")] 
 #[must_use]
 pub fn sleeping() -> Sleeping {
     let mut wait = Wait::new(Kind::Task, Caller::UNKNOWN);
-    if let Some(intent) = INTENT.get() {
+    if let Some(mut intent) = INTENT.get() {
+        if intent.since == 0 {
+            intent.since = nanos();
+            INTENT.set(Some(intent));
+        }
         wait.set(Value {
             id: intent.id,
             block: Some((intent.block, intent.block.generation())),
