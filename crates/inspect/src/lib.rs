@@ -12,6 +12,7 @@
 //!
 //! `serve` answers the same from outside, to `blitz why` and `blitz top`.
 
+mod chain;
 mod dot;
 mod findings;
 mod graph;
@@ -35,6 +36,7 @@ mod signal;
 mod watchdog;
 
 pub use blitz_io_core::inspect::Named;
+pub use chain::chain;
 pub use dot::dot;
 pub use findings::{Certainty, Finding, findings};
 pub use names::{of_target, of_waiter};

@@ -189,6 +189,11 @@ impl Sleep {
         }
     }
 
+    /// How many workers sleep, or are about to, because they have nothing to run.
+    pub fn sleeping(&self) -> usize {
+        (self.idle.load(Relaxed) + self.resting.load(Relaxed)) as usize
+    }
+
     fn has_idle(&self) -> bool {
         fence(SeqCst);
         self.idle.load(SeqCst) != 0 || self.resting.load(SeqCst) != 0

@@ -254,7 +254,9 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
 #[must_use]
 pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
     let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
-    (block::objects(), totals::dropped())
+    // First, so that the totals of an object that is dropped meanwhile are not read twice.
+    let dropped = totals::dropped();
+    (block::objects(), dropped)
 }
 
 fn record(place: &Place, value: &Value, seen: &Seen) -> Record {
