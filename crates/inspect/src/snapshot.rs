@@ -50,7 +50,9 @@ pub struct Resource {
     pub fill: Option<Fill>,
 }
 
-/// The time that was spent waiting for an object, in waits that slept and have ended.
+/// The time that was spent waiting for an object, in waits that slept and have ended. Waits of threads,
+/// and those of 20 ms or more, are all counted. Of the shorter ones of tasks, each thread measures the
+/// first thousand, and later one of eight, which then counts eight times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contention {
     /// The kind of the waits, such as `Mutex`.

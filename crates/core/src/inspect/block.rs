@@ -288,14 +288,16 @@ impl Block {
         })
     }
 
-    /// A wait for the object, which really slept, has ended after some nanoseconds.
+    /// A wait for the object, which really slept and stands for `weight` waits, has ended after some
+    /// nanoseconds.
     pub(super) fn waited(
         &self,
         kind: Kind,
         nanos: u64,
+        weight: u64,
         location: Option<&'static Location<'static>>,
     ) {
-        totals::of(&self.totals, kind).add(nanos, location);
+        totals::of(&self.totals, kind).add(nanos, weight, location);
     }
 
     fn put_back(&'static self) {

@@ -57,8 +57,10 @@ pub(super) struct Value {
     /// The address in the waker that the future has kept, or 0.
     pub(super) waker: usize,
     pub(super) location: Option<&'static Location<'static>>,
-    /// Nanoseconds of the monotonic clock.
+    /// Milliseconds of the monotonic clock.
     pub(super) since: u64,
+    /// Nanoseconds of the same clock, or 0 if this wait is not measured.
+    pub(super) begun: u64,
     pub(super) is_timed: bool,
     pub(super) blocks_thread: bool,
     pub(super) task: Option<TaskFacts>,
@@ -290,7 +292,7 @@ fn record(place: &Place, value: &Value, seen: &Seen) -> Record {
         object,
         number: value.number,
         location: value.location,
-        since: value.since / 1_000_000,
+        since: value.since,
         is_timed: value.is_timed,
         blocks_thread: value.blocks_thread,
         task,

@@ -57,10 +57,16 @@ impl Totals {
         }
     }
 
-    /// Counts one wait.
-    pub(super) fn add(&self, nanos: u64, location: Option<&'static Location<'static>>) {
-        self.nanos.fetch_add(nanos, Ordering::Relaxed);
-        self.buckets[bucket(nanos)].fetch_add(1, Ordering::Relaxed);
+    /// Counts `weight` waits that took this long.
+    pub(super) fn add(
+        &self,
+        nanos: u64,
+        weight: u64,
+        location: Option<&'static Location<'static>>,
+    ) {
+        self.nanos
+            .fetch_add(nanos.saturating_mul(weight), Ordering::Relaxed);
+        self.buckets[bucket(nanos)].fetch_add(weight, Ordering::Relaxed);
         if let Some(location) = location {
             let location = ptr::from_ref(location).cast_mut();
             self.location.store(location, Ordering::Relaxed);
@@ -194,9 +200,9 @@ mod tests {
     #[test]
     fn totals_are_kept_by_kind_and_outlive_their_object() {
         let first = AtomicPtr::new(ptr::null_mut());
-        of(&first, Kind::Mutex).add(5_000, None);
-        of(&first, Kind::Read).add(500, Some(Location::caller()));
-        of(&first, Kind::Mutex).add(5_000, None);
+        of(&first, Kind::Mutex).add(5_000, 1, None);
+        of(&first, Kind::Read).add(500, 1, Some(Location::caller()));
+        of(&first, Kind::Mutex).add(5_000, 1, None);
         let found = read(&first);
         assert_eq!(found.len(), 2);
         let mutex = found.iter().find(|c| c.kind == Kind::Mutex).unwrap();

@@ -114,10 +114,13 @@ impl Wait {
         if self.is_new(waker) {
             let block = object.block();
             let generation = block.generation();
+            let value = Value::of(self.kind, self.caller);
+            let is_measured = weight(value.id) != 0;
             self.set(Value {
                 block: Some((block, generation)),
                 waker: waker.data().addr(),
-                ..Value::of(self.kind, self.caller)
+                begun: if is_measured { nanos() } else { 0 },
+                ..value
             });
         }
     }
@@ -242,7 +245,8 @@ impl Value {
             block: None,
             number: 0,
             location: caller.0,
-            since: nanos(),
+            since: now(),
+            begun: 0,
             is_timed: kind == Kind::Sleep,
             blocks_thread: false,
             task: None,
@@ -254,10 +258,17 @@ impl Value {
         let (Some((block, generation)), false) = (self.block, self.blocks_thread) else {
             return;
         };
+        let waited = now().saturating_sub(self.since);
+        let is_long = waited >= LONG;
+        let (nanos, weight) = match (self.begun, is_long) {
+            (0, false) => return,
+            (0, true) => (waited * 1_000_000, 1),
+            (begun, true) => (nanos().saturating_sub(begun), 1),
+            (begun, false) => (nanos().saturating_sub(begun), weight(self.id)),
+        };
         // The object may have been dropped while a leaked future waited for it.
         if block.generation() == generation {
-            let nanos = nanos().saturating_sub(self.since);
-            block.waited(self.kind, nanos, self.location);
+            block.waited(self.kind, nanos, weight, self.location);
         }
     }
 }
@@ -280,6 +291,29 @@ fn next_id() -> u64 {
     })
 }
 
+/// A task's wait that took this many milliseconds is counted in any case. It is more than one step of
+/// the coarse clock.
+const LONG: u64 = 20;
+/// A thread measures its first waits all.
+const ALL: u64 = 1_024;
+/// Afterwards it measures one of so many, which stands for all of them.
+const ONE_OF: u64 = 8;
+
+/// Returns how many waits the one with this number stands for if it is short; 0 if it is not measured.
+/// Two readings of the exact clock take a large part of a task's short wait, so only some waits read it.
+/// Their choice has no period that could fit to one of the program.
+fn weight(id: u64) -> u64 {
+    let number = id & ((1 << 40) - 1);
+    let mixed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    if number < ALL {
+        1
+    } else if mixed % ONE_OF == 0 {
+        ONE_OF
+    } else {
+        0
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Intent {
     id: u64,
@@ -287,7 +321,7 @@ struct Intent {
     block: &'static super::Block,
     caller: Caller,
     is_timed: bool,
-    /// When the thread began to sleep, or 0.
+    /// When the thread began to sleep, in nanoseconds, or 0.
     since: u64,
 }
 
@@ -296,7 +330,7 @@ impl Intent {
     #[cold]
     fn ends(&self) {
         let nanos = nanos().saturating_sub(self.since);
-        self.block.waited(self.kind, nanos, self.caller.0);
+        self.block.waited(self.kind, nanos, 1, self.caller.0);
     }
 }
 
@@ -349,10 +383,25 @@ pub fn sleeping() -> Sleeping {
             id: intent.id,
             block: Some((intent.block, intent.block.generation())),
             is_timed: intent.is_timed,
-            since: intent.since,
+            since: intent.since / 1_000_000,
             blocks_thread: true,
             ..Value::of(intent.kind, intent.caller)
         });
     }
     Sleeping(wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measured_waits_stand_for_all() {
+        let first = 7 << 40;
+        let exact: u64 = (first..first + ALL).map(weight).sum();
+        assert_eq!(exact, ALL);
+        let later = first + ALL..first + ALL + 80_000;
+        let estimated: u64 = later.map(weight).sum();
+        assert!((76_000..84_000).contains(&estimated), "{estimated}");
+    }
 }
