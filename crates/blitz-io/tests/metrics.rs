@@ -73,7 +73,7 @@ fn figures_of_a_runtime_and_a_pool_are_exported() {
         value(&infinite),
         value(&format!("{polls}_count{{runtime=\"main\"}}"))
     );
-    // What a counter has had is not added again.
+    // No task was spawned since.
     let again = record(&mut exporter, &recorder);
     let spawned = "blitz_runtime_spawned_tasks_total{runtime=\"main\"}";
     assert_eq!(again[spawned].1, 0.0, "{again:#?}");

@@ -35,7 +35,7 @@ pub fn snapshot() -> Snapshot {
     snapshot
 }
 
-/// Copies the waits, tasks and threads, which is what a judgement needs.
+/// Copies the waits, tasks and threads. A judgement needs no more.
 pub(crate) fn waits() -> Snapshot {
     let (records, threads) = records::read();
     let now = records::now();

@@ -21,7 +21,7 @@ use crate::output;
 /// How long a key may wait for its effect.
 const KEYS: Duration = Duration::from_millis(50);
 
-/// What the thread that asks has to say.
+/// The result of a question.
 enum News {
     Answer(Box<Answer>),
     /// The process lives and did not answer this time.

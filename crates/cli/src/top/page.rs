@@ -8,7 +8,7 @@ use super::view::{Channel, Contended, Judged, RuntimeView, View};
 
 /// A page of this width or more has locations and wide histograms.
 const WIDE: usize = 100;
-/// What is said of a part that the process does not know.
+/// Stands for a part that the answer lacks.
 const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
 
 /// How the page is drawn.

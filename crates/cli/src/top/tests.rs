@@ -163,7 +163,7 @@ LONGEST WAITS                                            FOR
   task 4 \"transfer\": Mutex \"audit\"                  700 ms
   task 5 \"report\": Mutex \"accounts\"                 600 ms
 CONTENTION                     WAITED  WAITS  1 µs … 1 min
-  thread::Mutex \"sessions\"       61 s    140   █   ▃
+  thread::Mutex \"sessions\"       61 s    140   █   ▄
   Mutex \"accounts\" (2 wait)     1.5 s      0
   Mutex \"audit\" (1 wait)       700 ms      0
 CHANNELS                                                FILL

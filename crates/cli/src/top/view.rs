@@ -247,7 +247,7 @@ fn chain_of(snapshot: &Snapshot, wait: &Wait) -> Vec<String> {
     lines
 }
 
-/// What a thread or task without a recorded wait does.
+/// Describes the state of a thread or task that has no recorded wait.
 fn activity(snapshot: &Snapshot, waiter: Waiter) -> &'static str {
     let Some(id) = waiter.task() else {
         return "has no recorded wait";
@@ -286,10 +286,11 @@ fn channels(objects: &[Resource]) -> Vec<Channel> {
     channels
 }
 
-/// Whether a long wait of this kind means contention: one for a message, a timer or another task's end
-/// does not.
+/// Whether a long wait of this kind means contention: one for a lock or for room in a channel does, one
+/// for a message, a timer or another task's end does not.
 fn is_contention(kind: &str) -> bool {
-    !kind.contains("Receiver") && !matches!(kind, "Sleep" | "JoinHandle" | "Notify" | "block_on")
+    const CONTENDED: [&str; 5] = ["Mutex", "RwLock", "Semaphore", "Once", "Sender"];
+    CONTENDED.iter().any(|part| kind.contains(part))
 }
 
 fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {

@@ -43,9 +43,9 @@ pub struct Block {
     older: *const Block,
 }
 
-// SAFETY: `older` is written before the block is shared.
+// SAFETY: `older` is written before the block is shared, and leads to a block that is never freed.
 unsafe impl Sync for Block {}
-// SAFETY: the same.
+// SAFETY: `older` leads to a block that is never freed, which any thread may read.
 unsafe impl Send for Block {}
 
 /// Reads how full a channel is.
@@ -356,7 +356,7 @@ impl Block {
     }
 }
 
-/// A copy of what is known of an object, whether or not it is waited for.
+/// A copy of the facts and figures of an object, with or without waiters.
 #[derive(Clone, Debug)]
 pub struct ObjectRecord {
     /// Its holders and its name.
