@@ -152,6 +152,10 @@ impl Exporter {
     /// exporter.record();
     /// ```
     pub fn record(&mut self) {
+        #[cfg_attr(
+            not(any(feature = "rt", feature = "inspect", feature = "ipc")),
+            allow(unused_mut, reason = "nothing is counted")
+        )]
         let mut round = Round {
             last: std::mem::take(&mut self.last),
             now: HashMap::new(),

@@ -36,7 +36,7 @@ mod signal;
 mod watchdog;
 
 pub use blitz_io_core::inspect::Named;
-pub use chain::chain;
+pub use chain::Chains;
 pub use dot::dot;
 pub use findings::{Certainty, Finding, findings};
 pub use names::{of_target, of_waiter};

@@ -179,7 +179,7 @@ impl Page {
     }
 
     fn waits(&self, view: &View, lines: &mut Vec<Line<'static>>) {
-        lines.push(self.heading("LONGEST WAITS", view.waits.len(), "FOR"));
+        lines.push(self.heading("LONGEST WAITS", view.lengths.waits, "FOR"));
         // The selected wait stays visible.
         let last = self.selected.map_or(0, |selected| selected + 1);
         let first = last.saturating_sub(self.rows);
@@ -226,7 +226,7 @@ impl Page {
         };
         let bars = if self.is_wide() { 28 } else { 14 };
         let right = format!(" WAITED  WAITS  {:<bars$}", "1 µs … 1 min");
-        lines.push(self.heading("CONTENTION", contention.len(), &right));
+        lines.push(self.heading("CONTENTION", view.lengths.contention, &right));
         for contended in contention.iter().take(self.rows) {
             lines.push(self.contended(contended, bars));
         }
@@ -266,7 +266,7 @@ impl Page {
             lines.push(self.line(UNKNOWN));
             return;
         };
-        lines.push(self.heading("CHANNELS", channels.len(), "FILL"));
+        lines.push(self.heading("CHANNELS", view.lengths.channels, "FILL"));
         for channel in channels.iter().take(self.rows) {
             lines.push(self.row("  ", &channel.name, &fill(channel)));
         }

@@ -1,12 +1,16 @@
 //! `View`: what the page shows, as plain data, made of one answer or two successive ones.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use blitz_io_inspect::{
-    Answer, Certainty, Contention, Fill, Object, Resource, Runtime, Snapshot, TaskState, Wait,
-    Waiter, chain, of_target, of_waiter,
+    Answer, Certainty, Chains, Contention, Fill, Object, Resource, Runtime, Snapshot, TaskState,
+    Wait, Waiter, Worker, of_target, of_waiter,
 };
 use serde::Serialize;
+
+/// A list has at most so many rows, of however many there are.
+const LISTED: usize = 100;
 
 /// What `blitz top` shows of a process.
 #[derive(Debug, Serialize)]
@@ -27,6 +31,15 @@ pub struct View {
     /// The objects for which threads and tasks have waited longest first, without those that only wait
     /// for messages or time. `None` if the version of the process does not say.
     pub contention: Option<Vec<Contended>>,
+    pub lengths: Lengths,
+}
+
+/// How long the lists would be in full.
+#[derive(Debug, Default, Serialize)]
+pub struct Lengths {
+    pub waits: usize,
+    pub channels: usize,
+    pub contention: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -118,6 +131,13 @@ impl View {
         });
         let runtimes = snapshot.runtimes.as_deref();
         let objects = snapshot.objects.as_deref();
+        let channels = objects.map(channels);
+        let contention = objects.map(|objects| contention(snapshot, objects));
+        let lengths = Lengths {
+            waits: snapshot.waits.len(),
+            channels: channels.as_ref().map_or(0, Vec::len),
+            contention: contention.as_ref().map_or(0, Vec::len),
+        };
         Self {
             pid: snapshot.pid,
             program: program.to_owned(),
@@ -129,8 +149,9 @@ impl View {
             }),
             polls: polls(snapshot),
             waits: waits(snapshot),
-            channels: objects.map(channels),
-            contention: objects.map(|objects| contention(snapshot, objects)),
+            channels: channels.map(first),
+            contention: contention.map(first),
+            lengths,
         }
     }
 }
@@ -148,16 +169,15 @@ fn states(snapshot: &Snapshot) -> States {
 }
 
 fn runtime_view(earlier: Option<&Snapshot>, at_ms: u64, runtime: &Runtime) -> RuntimeView {
-    let sum = |runtime: &Runtime, of: fn(&blitz_io_inspect::Worker) -> u64| {
-        runtime.workers.iter().map(of).sum::<u64>()
-    };
+    let sum =
+        |runtime: &Runtime, of: fn(&Worker) -> u64| runtime.workers.iter().map(of).sum::<u64>();
     let before = earlier.and_then(|snapshot| {
         let mut all = snapshot.runtimes.iter().flatten();
         let seconds = at_ms.saturating_sub(snapshot.at_ms) as f64 / 1e3;
         let before = all.find(|before| before.id == runtime.id)?;
         (seconds > 0.0).then_some((before, seconds))
     });
-    let rate = |of| {
+    let rate = |of: fn(&Worker) -> u64| {
         before.map(|(before, seconds)| {
             sum(runtime, of).saturating_sub(sum(before, of)) as f64 / seconds
         })
@@ -202,49 +222,53 @@ fn polls(snapshot: &Snapshot) -> Vec<Poll> {
     polls
 }
 
+/// Keeps the first rows of a list.
+fn first<T>(mut list: Vec<T>) -> Vec<T> {
+    list.truncate(LISTED);
+    list
+}
+
 fn waits(snapshot: &Snapshot) -> Vec<WaitView> {
     let mut all: Vec<&Wait> = snapshot.waits.iter().collect();
     all.sort_by_key(|wait| Reverse(wait.waiting_ms));
+    let chains = Chains::new(snapshot);
     let view = |wait: &Wait| WaitView {
         waiter: of_waiter(snapshot, wait.waiter),
         target: of_target(snapshot, wait),
         location: wait.location.clone(),
         waiting_ms: wait.waiting_ms,
-        chain: chain_of(snapshot, wait),
+        chain: chain_of(snapshot, &chains.from(wait)),
     };
-    all.into_iter().map(view).collect()
+    first(all).into_iter().map(view).collect()
 }
 
-/// The chain of waits as sentences.
-fn chain_of(snapshot: &Snapshot, wait: &Wait) -> Vec<String> {
-    let (waits, last) = chain(snapshot, wait.waiter);
-    let mut lines: Vec<String> = waits
-        .iter()
-        .map(|wait| {
-            let waiter = of_waiter(snapshot, wait.waiter);
-            let target = of_target(snapshot, wait);
-            let at = match wait.location.as_str() {
-                "" => String::new(),
-                location => format!(" at {location}"),
-            };
-            format!(
-                "{waiter} waits {:.1} s for {target}{at}",
-                wait.waiting_ms as f64 / 1e3
-            )
-        })
-        .collect();
-    lines.push(match last {
+/// A chain of waits as sentences.
+fn chain_of(snapshot: &Snapshot, (waits, last): &(Vec<&Wait>, Option<Waiter>)) -> Vec<String> {
+    let mut lines: Vec<String> = waits.iter().map(|wait| sentence(snapshot, wait)).collect();
+    lines.push(match *last {
         None => "what ends this wait is not known".to_owned(),
         Some(waiter) => {
-            let name = of_waiter(snapshot, waiter);
-            if waits.iter().any(|wait| wait.waiter == waiter) {
-                format!("{name} is in this chain already")
+            let is_in = waits.iter().any(|wait| wait.waiter == waiter);
+            let activity = if is_in {
+                "is in this chain already"
             } else {
-                format!("{name} {}", activity(snapshot, waiter))
-            }
+                activity(snapshot, waiter)
+            };
+            format!("{} {activity}", of_waiter(snapshot, waiter))
         }
     });
     lines
+}
+
+fn sentence(snapshot: &Snapshot, wait: &Wait) -> String {
+    let waiter = of_waiter(snapshot, wait.waiter);
+    let target = of_target(snapshot, wait);
+    let time = wait.waiting_ms as f64 / 1e3;
+    let at = match wait.location.as_str() {
+        "" => String::new(),
+        location => format!(" at {location}"),
+    };
+    format!("{waiter} waits {time:.1} s for {target}{at}")
 }
 
 /// Describes the state of a thread or task that has no recorded wait.
@@ -294,14 +318,17 @@ fn is_contention(kind: &str) -> bool {
 }
 
 fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {
-    let mut all: Vec<Contended> = Vec::new();
-    for resource in objects {
-        for totals in resource
-            .contention
+    let mut all: HashMap<(u64, &str), Contended> = HashMap::new();
+    for Resource {
+        object, contention, ..
+    } in objects
+    {
+        for totals in contention
             .iter()
-            .filter(|c| is_contention(&c.kind))
+            .filter(|totals| is_contention(&totals.kind))
         {
-            all.push(contended(&resource.object, totals));
+            let key = (object.id, totals.kind.as_str());
+            all.insert(key, contended(object, totals));
         }
     }
     for wait in snapshot
@@ -310,21 +337,21 @@ fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {
         .filter(|wait| is_contention(&wait.kind))
     {
         let Some(object) = &wait.object else { continue };
-        let is_it = |c: &Contended| c.id == object.id && c.kind == wait.kind;
-        let place = all.iter().position(is_it);
-        let at = place.unwrap_or_else(|| {
-            let totals = Contention {
+        let key = (object.id, wait.kind.as_str());
+        // Its first wait lasts.
+        let contended = all.entry(key).or_insert_with(|| {
+            let none = Contention {
                 kind: wait.kind.clone(),
                 location: wait.location.clone(),
                 ..Contention::default()
             };
-            all.push(contended(object, &totals));
-            all.len() - 1
+            contended(object, &none)
         });
-        all[at].waiting += 1;
-        all[at].waited_ns += wait.waiting_ms * 1_000_000;
+        contended.waiting += 1;
+        contended.waited_ns += wait.waiting_ms * 1_000_000;
     }
-    all.sort_by_key(|contended| Reverse(contended.waited_ns));
+    let mut all: Vec<Contended> = all.into_values().collect();
+    all.sort_by_key(|contended| (Reverse(contended.waited_ns), contended.id));
     all
 }
 
