@@ -15,7 +15,7 @@ const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
 pub struct Page {
     pub columns: usize,
     /// How many rows each list may have.
-    rows: usize,
+    pub rows: usize,
     /// The number of a wait.
     pub selected: Option<usize>,
     /// The chain of the selected wait is shown.
