@@ -51,6 +51,18 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Runs `with` on the record, for its owner. A reader may read at the same time.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the slot, which has a record.
+    #[inline]
+    pub unsafe fn read_own<R>(&self, with: impl FnOnce(&T) -> R) -> Option<R> {
+        // SAFETY: only the owner writes the value, and it is in this call.
+        self.value
+            .with(|place| unsafe { (*place).as_ref() }.map(with))
+    }
+
     /// Sets the record.
     ///
     /// # Safety
@@ -90,17 +102,5 @@ impl<T> Slot<T> {
             .with(|place| unsafe { (*place).as_ref() }.map(with));
         self.state.store(SET, Ordering::Release);
         result
-    }
-
-    /// Runs `with` on the record, for its owner. A reader may read at the same time.
-    ///
-    /// # Safety
-    ///
-    /// The caller owns the slot, which has a record.
-    #[inline]
-    pub unsafe fn read_own<R>(&self, with: impl FnOnce(&T) -> R) -> Option<R> {
-        // SAFETY: only the owner writes the value, and it is in this call.
-        self.value
-            .with(|place| unsafe { (*place).as_ref() }.map(with))
     }
 }
