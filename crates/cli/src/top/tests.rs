@@ -140,10 +140,12 @@ fn drawn(columns: u16, lines: u16, keys: &[KeyCode], answers: [Answer; 2]) -> Bu
 }
 
 fn lines(buffer: &Buffer) -> Vec<String> {
-    let width = usize::from(buffer.area.width);
-    let rows = buffer.content.chunks(width);
-    let row = |cells: &[ratatui::buffer::Cell]| cells.iter().map(|cell| cell.symbol()).collect();
-    rows.map(|cells| row(cells).trim_end().to_owned()).collect()
+    let rows = buffer.content.chunks(usize::from(buffer.area.width));
+    rows.map(|cells| {
+        let line: String = cells.iter().map(|cell| cell.symbol()).collect();
+        line.trim_end().to_owned()
+    })
+    .collect()
 }
 
 #[test]
