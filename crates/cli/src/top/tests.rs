@@ -154,6 +154,7 @@ fn a_page_of_60_columns() {
     let expected = "\
 server (4242)
 certain: deadlock: task 4 \"transfer\", task 5 \"report\" wait …
+probable: long-poll: task 7 \"hash\", spawned at src/hash.rs:…
 tasks: 1 running, 0 ready, 3 idle
 runtime 1: 1 of 2 workers busy (50 %), 12 tasks queued
   polls: 40 k, 20 k/s, mean 1.2 µs, p99 1.0 µs █▁

@@ -1,8 +1,6 @@
 //! `blitz top` from outside, with a process that the test stands in for. `examples/hangs` asks a real
 //! program.
 
-use std::fs;
-
 use blitz_io_inspect::{Contention, Fill, Object, Resource};
 
 use super::why::{process, run, stuck};
@@ -66,6 +64,8 @@ fn a_process_that_is_not_there_is_an_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn keys_and_the_end_of_the_process_end_it_on_a_terminal() {
+    use std::fs;
+
     use super::terminal::Session;
 
     for key in ["q", "\x1b", "\x03"] {
