@@ -34,6 +34,7 @@ fn full_is_full() {
         "futures-io",
         "hyper",
         "inspect",
+        "metrics",
         "pipeline-gzip",
         "portable",
         "send_guard",

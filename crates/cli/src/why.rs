@@ -98,7 +98,7 @@ fn processes() -> Result<Vec<(u32, String)>, Exit> {
 }
 
 /// The process that the argument names.
-fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
+pub(crate) fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
     let fits = |pid: u32, name: &str| {
         wanted.is_none_or(|wanted| wanted == name || wanted.parse() == Ok(pid))
     };
@@ -118,6 +118,6 @@ fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
     })
 }
 
-fn failed(pid: u32, error: &io::Error) -> Exit {
+pub(crate) fn failed(pid: u32, error: &io::Error) -> Exit {
     Exit::Failed(format!("process {pid} does not answer: {error}"))
 }

@@ -7,8 +7,12 @@
 //! 2. [`findings`] judges a [`Snapshot`], and is a pure function (`findings.rs`).
 //! 3. [`report`] writes both for people (`report.rs`).
 //!
-//! `serve` answers the same from outside, to `blitz why`.
+//! A snapshot also has the time that was spent waiting for each object, how full the channels are, and
+//! the figures of the runtimes.
+//!
+//! `serve` answers the same from outside, to `blitz why` and `blitz top`.
 
+mod chain;
 mod dot;
 mod findings;
 mod graph;
@@ -22,6 +26,8 @@ mod client;
 mod deadlock_panics;
 #[cfg(feature = "records")]
 mod reader;
+#[cfg(feature = "records")]
+mod runtimes;
 #[cfg(all(unix, feature = "records"))]
 mod server;
 #[cfg(all(unix, feature = "records"))]
@@ -30,10 +36,15 @@ mod signal;
 mod watchdog;
 
 pub use blitz_io_core::inspect::Named;
+pub use chain::Chains;
 pub use dot::dot;
 pub use findings::{Certainty, Finding, findings};
+pub use names::{of_target, of_waiter};
 pub use report::report;
-pub use snapshot::{Object, Snapshot, Task, TaskState, Thread, Wait, Waiter};
+pub use snapshot::{
+    Contention, Fill, Object, Resource, Runtime, Snapshot, Task, TaskState, Thread, Wait, Waiter,
+    Worker,
+};
 
 #[cfg(unix)]
 pub use client::{Answer, ask, directory, list};
@@ -41,6 +52,9 @@ pub use client::{Answer, ask, directory, list};
 pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
 #[cfg(feature = "records")]
 pub use reader::{deadlocks, snapshot};
+#[cfg(feature = "records")]
+#[doc(hidden)]
+pub use runtimes::RegisteredRuntime;
 #[cfg(all(unix, feature = "records"))]
 pub use server::{serve, serve_if_asked};
 #[cfg(all(unix, feature = "records"))]

@@ -2,8 +2,9 @@
 
 use crate::snapshot::{Object, Snapshot, Wait, Waiter};
 
-/// Returns the name of a thread or task.
-pub(crate) fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
+/// Returns the name of a thread or task, as reports have it.
+#[must_use]
+pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
     let (kind, id, name) = match waiter {
         Waiter::Task(id) => match snapshot.task(id) {
             Some(task) if task.is_root => return format!("block_on at {}", task.location),
@@ -20,8 +21,9 @@ pub(crate) fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
     }
 }
 
-/// Returns what the wait is for.
-pub(crate) fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
+/// Returns the name of the target of a wait, as reports have it.
+#[must_use]
+pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
     let object = wait.object.as_ref().map(of_object);
     match (object, wait.task) {
         (Some(name), _) => format!("{} {name}", wait.kind),

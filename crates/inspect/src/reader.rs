@@ -8,13 +8,16 @@ use std::time::Duration;
 use blitz_io_core::inspect as records;
 
 use crate::findings::{Finding, findings};
-use crate::snapshot::{Object, Snapshot, Task, TaskState, Thread, Wait, Waiter};
+use crate::runtimes::runtimes;
+use crate::snapshot::{
+    Contention, Fill, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
+};
 
 /// The time between the two snapshots that a judgement needs.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Copies all waits of this process. Takes no lock that a thread may hold while it waits, and polls
-/// no future.
+/// Copies all waits, objects and runtimes of this process. Takes no lock that a thread may hold while
+/// it waits, and polls no future.
 ///
 /// # Examples
 ///
@@ -24,10 +27,21 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// ```
 #[must_use]
 pub fn snapshot() -> Snapshot {
+    let mut snapshot = waits();
+    let (objects, dropped) = records::objects();
+    snapshot.objects = Some(objects.into_iter().map(resource).collect());
+    snapshot.dropped = dropped.into_iter().map(contention).collect();
+    snapshot.runtimes = Some(runtimes());
+    snapshot
+}
+
+/// Copies the waits, tasks and threads. A judgement needs no more.
+pub(crate) fn waits() -> Snapshot {
     let (records, threads) = records::read();
     let now = records::now();
     let mut snapshot = Snapshot {
         pid: std::process::id(),
+        at_ms: now,
         ..Snapshot::default()
     };
     snapshot.threads = threads
@@ -99,7 +113,7 @@ pub fn deadlocks() -> Vec<Finding> {
 
 /// Two snapshots and the judgement; the second one comes back.
 pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
-    let earlier = snapshot();
+    let earlier = waits();
     thread::sleep(PAUSE);
     let later = snapshot();
     let findings = findings(&earlier, &later);
@@ -115,6 +129,26 @@ fn waiter(waiter: records::Waiter) -> Waiter {
         Waiter::Task(waiter.number())
     } else {
         Waiter::Thread(waiter.number())
+    }
+}
+
+fn resource(record: records::ObjectRecord) -> Resource {
+    Resource {
+        object: object(record.facts),
+        contention: record.contention.into_iter().map(contention).collect(),
+        fill: record.fill.map(|fill| Fill {
+            used: fill.used,
+            capacity: fill.capacity,
+        }),
+    }
+}
+
+fn contention(totals: records::Contention) -> Contention {
+    Contention {
+        kind: totals.kind.name().into(),
+        waited_ns: totals.nanos,
+        buckets: totals.buckets.into(),
+        location: totals.location.map(place).unwrap_or_default(),
     }
 }
 

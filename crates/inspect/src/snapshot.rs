@@ -23,6 +23,115 @@ pub struct Snapshot {
     pub tasks: Vec<Task>,
     /// All waits.
     pub waits: Vec<Wait>,
+    /// The objects for which a wait has ended, and the channels that have a receiver. `None` if the
+    /// version of the process does not say.
+    #[serde(default)]
+    pub objects: Option<Vec<Resource>>,
+    /// The time that was spent waiting for objects that were dropped since, by kind.
+    #[serde(default)]
+    pub dropped: Vec<Contention>,
+    /// The runtimes of the process. `None` if its version does not say.
+    #[serde(default)]
+    pub runtimes: Option<Vec<Runtime>>,
+    /// When this was made, in milliseconds of the system's monotonic clock; 0 if the version of the
+    /// process does not say.
+    #[serde(default)]
+    pub at_ms: u64,
+}
+
+/// An object, whether or not it is waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resource {
+    /// Its holders and its name.
+    pub object: Object,
+    /// The time that was spent waiting for it, by kind of wait.
+    pub contention: Vec<Contention>,
+    /// How full it is, for a channel.
+    pub fill: Option<Fill>,
+}
+
+/// The time that was spent waiting for an object, in waits that slept and have ended. Waits of threads,
+/// and those of 20 ms or more, are all counted. Of the shorter ones of tasks, each thread measures the
+/// first thousand, and later one of eight, which then counts eight times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contention {
+    /// The kind of the waits, such as `Mutex`.
+    pub kind: String,
+    /// Nanoseconds in all.
+    pub waited_ns: u64,
+    /// How many waits took how long. The first number is of those below one microsecond, and number
+    /// `i` of those from 2^(i-1) to 2^i microseconds. The last one has no upper end.
+    pub buckets: Vec<u64>,
+    /// Where the last wait was, or an empty string.
+    pub location: String,
+}
+
+/// How full a channel is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// The values that have not been received, and the room that senders have reserved.
+    pub used: usize,
+    /// The room in all; `None` for a channel without a limit.
+    pub capacity: Option<usize>,
+}
+
+/// A runtime.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runtime {
+    /// Its number.
+    pub id: u64,
+    /// Its workers.
+    pub workers: Vec<Worker>,
+    /// How many tasks have not ended.
+    pub alive_tasks: usize,
+    /// How many tasks were spawned.
+    pub spawned_tasks: u64,
+    /// How many tasks wait in the queue of all workers.
+    pub global_queue: usize,
+    /// How many threads there are for blocking work.
+    pub blocking_threads: usize,
+    /// How many of them are idle.
+    pub idle_blocking_threads: usize,
+    /// How many closures wait for such a thread.
+    pub blocking_queue: usize,
+    /// How many polls took how long: pairs of the upper end in nanoseconds and the count, in ascending
+    /// order. Empty unless the runtime has the histogram of poll times.
+    pub poll_times: Vec<(u64, u64)>,
+}
+
+/// A worker of a runtime.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worker {
+    /// It does not sleep.
+    pub is_busy: bool,
+    /// For how long it was busy in all, in nanoseconds. Grows when the worker goes to sleep.
+    pub busy_ns: u64,
+    /// How many polls it has made.
+    pub polls: u64,
+    /// The mean duration of its last polls, in nanoseconds.
+    pub mean_poll_ns: u64,
+    /// How many tasks wait in its own queue.
+    pub queued: usize,
+    /// How many tasks it has stolen.
+    pub stolen: u64,
+}
+
+impl Contention {
+    /// Returns how many waits there were.
+    #[must_use]
+    pub fn waits(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// Returns the end of a range of `buckets` in seconds; infinity for the last one.
+    #[must_use]
+    pub fn upper_end(&self, bucket: usize) -> f64 {
+        if bucket + 1 >= self.buckets.len() {
+            return f64::INFINITY;
+        }
+        let exponent = i32::try_from(bucket).unwrap_or(i32::MAX);
+        2_f64.powi(exponent) / 1e6
+    }
 }
 
 /// A thread.

@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::findings::{Certainty, Finding, findings};
-use crate::reader::snapshot;
+use crate::reader::waits;
 use crate::snapshot::{Snapshot, Waiter};
 
 /// A thread that judges the waits of this process once an interval, until this is dropped.
@@ -52,9 +52,9 @@ impl Watchdog {
     ) -> Self {
         let (end, ended) = channel::<()>();
         let body = move || {
-            let mut earlier = snapshot();
+            let mut earlier = waits();
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                let later = snapshot();
+                let later = waits();
                 judge(&earlier, &later);
                 earlier = later;
             }

@@ -238,3 +238,12 @@ fn a_snapshot_survives_json() {
     let text = serde_json::to_string(&crossed()).unwrap();
     assert_eq!(serde_json::from_str::<Snapshot>(&text).unwrap(), crossed());
 }
+
+/// A version of before has no objects and no runtimes, and its answer is read nevertheless.
+#[test]
+fn an_older_version_is_read() {
+    let text = r#"{"pid": 7, "threads": [], "tasks": [], "waits": []}"#;
+    let older: Snapshot = serde_json::from_str(text).unwrap();
+    assert_eq!((older.pid, older.at_ms), (7, 0));
+    assert_eq!((older.objects, older.runtimes), (None, None));
+}

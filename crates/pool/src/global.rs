@@ -17,6 +17,11 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     })
 }
 
+/// Returns the global pool if it has been started.
+pub(crate) fn started_global() -> Option<&'static Arc<Registry>> {
+    GLOBAL.get()
+}
+
 /// Starts the global pool. If no thread can be started at all, the current thread is the
 /// pool.
 fn default_global() -> Result<Arc<Registry>, ThreadPoolBuildError> {

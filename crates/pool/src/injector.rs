@@ -60,6 +60,10 @@ impl Injector {
         !self.is_empty() && self.jobs.lock().iter().any(|&(of, _)| of == tag)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.len.load(SeqCst)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.len.load(SeqCst) == 0
     }

@@ -49,6 +49,7 @@ mod join;
 mod latch;
 mod loop_slot;
 mod loops;
+mod metrics;
 mod pin;
 mod policy;
 mod pool_loops;
@@ -71,6 +72,7 @@ pub use join::{join, join_context};
 pub use loops::{
     for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
 };
+pub use metrics::{PoolMetrics, global_metrics};
 pub use pin::Pin;
 pub use policy::Spin;
 pub use run::{Run, run, scope_async};

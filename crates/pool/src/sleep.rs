@@ -183,6 +183,14 @@ impl Sleep {
         }
     }
 
+    /// How many workers sleep, or are about to, because they have nothing to run.
+    pub fn sleeping(&self) -> usize {
+        let is_idle = |worker: &&CachePadded<Sleeper>| {
+            matches!(worker.word.load(Relaxed), ANYTHING | INJECTED)
+        };
+        self.workers.iter().filter(is_idle).count()
+    }
+
     /// Returns the state of one worker.
     pub fn worker(&self, index: usize) -> &Sleeper {
         &self.workers[index]

@@ -35,6 +35,9 @@ pub(crate) struct Common {
     /// Random numbers that can be had again.
     pub(crate) seeds: Seeds,
     pub(crate) totals: Totals,
+    /// Makes the runtime known to `blitz top`.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(crate) registered: std::sync::OnceLock<blitz_io_inspect::RegisteredRuntime>,
 }
 
 impl Common {

@@ -18,6 +18,12 @@ impl Id {
         let before = LAST.fetch_add(1, Ordering::Relaxed);
         Self(NonZeroU64::MIN.saturating_add(before))
     }
+
+    /// Returns the number.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(crate) fn number(self) -> u64 {
+        self.0.get()
+    }
 }
 
 impl fmt::Display for Id {

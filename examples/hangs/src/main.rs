@@ -1,6 +1,7 @@
 //! Programs that hang, each after a public report, and programs that are only slow or idle.
 //! `blitz-io-hangs NAME` runs one; with `BLITZ_INSPECT=1`, `blitz why blitz-io-hangs` says why it hangs.
 
+mod busy;
 mod channels;
 mod idle;
 mod locks;
@@ -64,6 +65,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("idle_thread_holder_sleeps", idle::thread_holder_sleeps),
     ("idle_foreign_future", || run(idle::foreign_future())),
     ("idle_abort", || run(idle::abort())),
+    ("contended", || run(busy::contended())),
     ("idle_pending", || run(std::future::pending())),
 ];
 

@@ -62,6 +62,12 @@ enum Announced {
 
 impl<T> Rx<T> {
     pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
+        // SAFETY: the channel lives as long as this receiver, which is its only one and takes that
+        // back when it is dropped.
+        unsafe {
+            chan.object
+                .has_receiver(Arc::as_ptr(&chan).cast(), Chan::<T>::fill_of);
+        }
         Self {
             record: Wait::new(chan.made_at),
             chan,
@@ -359,6 +365,8 @@ impl<T> Drop for Rx<T> {
         if model_has_failed() {
             return;
         }
+        // SAFETY: this is the receiver that `new` has told of.
+        unsafe { self.chan.object.receiver_left() };
         let mut panics = Panics::default();
         panics.put_off(|| self.chan.close());
         panics.put_off(|| self.chan.rx_waiter.0.clear());

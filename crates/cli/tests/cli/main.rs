@@ -17,4 +17,6 @@ mod report;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(unix)]
+mod top;
+#[cfg(unix)]
 mod why;

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::ptr::{null, null_mut};
 
 use super::common::blitz;
@@ -12,7 +13,7 @@ use super::common::blitz;
 const COLUMNS: u16 = 60;
 
 /// A run whose terminal is this test.
-struct Session {
+pub struct Session {
     child: Child,
     keyboard: File,
     shown: Vec<u8>,
@@ -20,6 +21,17 @@ struct Session {
 
 impl Session {
     fn start(arguments: &[&str]) -> Session {
+        Session::start_with(blitz(arguments))
+    }
+
+    /// Starts with another folder of the processes that answer.
+    pub fn start_in(arguments: &[&str], home: &Path) -> Session {
+        let mut command = blitz(arguments);
+        command.env("XDG_RUNTIME_DIR", home);
+        Session::start_with(command)
+    }
+
+    fn start_with(mut command: Command) -> Session {
         let (mut ours, mut theirs) = (-1, -1);
         let size = libc::winsize {
             ws_row: 24,
@@ -34,7 +46,6 @@ impl Session {
         // SAFETY: the call has just made these descriptors for us.
         let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
         let copy = || Stdio::from(theirs.try_clone().unwrap());
-        let mut command = blitz(arguments);
         command.stdin(copy()).stdout(copy()).stderr(copy());
         command.env("TERM", "xterm").env_remove("NO_COLOR");
         // SAFETY: between fork and exec the closure makes two system calls. They give
@@ -62,10 +73,25 @@ impl Session {
         count > 0
     }
 
-    fn read_until(&mut self, text: &str) {
+    pub fn read_until(&mut self, text: &str) {
         while !String::from_utf8_lossy(&self.shown).contains(text) {
-            assert!(self.read(), "it ended without {text}: {:?}", self.screen());
+            let shown = String::from_utf8_lossy(&self.shown);
+            assert!(
+                self.read(),
+                "it ended without {text}: {:?}",
+                String::from_utf8_lossy(&self.shown)
+            );
         }
+    }
+
+    pub fn type_keys(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for the end, whatever it shows.
+    pub fn code(mut self) -> Option<i32> {
+        while self.read() {}
+        self.child.wait().unwrap().code()
     }
 
     fn end(mut self) -> (Option<i32>, Vec<String>) {

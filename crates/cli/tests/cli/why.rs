@@ -16,7 +16,7 @@ use super::common::{Ran, blitz};
 const PID: u32 = 4242;
 
 /// A task that waits for its own mutex.
-fn stuck() -> Answer {
+pub fn stuck() -> Answer {
     let task = Task {
         id: 7,
         name: "refresh <cache>".into(),
@@ -59,7 +59,7 @@ fn stuck() -> Answer {
 }
 
 /// A runtime directory with the socket of a process that gives this answer.
-fn process(answer: &Answer) -> TempDir {
+pub fn process(answer: &Answer) -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("blitz-io");
     fs::create_dir(&folder).unwrap();
@@ -78,7 +78,7 @@ fn process(answer: &Answer) -> TempDir {
     home
 }
 
-fn run(code: i32, home: &Path, arguments: &[&str]) -> Ran {
+pub fn run(code: i32, home: &Path, arguments: &[&str]) -> Ran {
     let output = blitz(arguments).env("XDG_RUNTIME_DIR", home).output();
     let ran = Ran::from(output.expect("the command starts"));
     assert_eq!(ran.code, Some(code), "{arguments:?}\n{ran:?}");

@@ -4,12 +4,14 @@
 //! it has no pointer to it. It points to the object's [`Block`], which comes from a pool and
 //! returns there. The generation of a block tells its objects apart.
 
+use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::Waiter;
-use crate::PerProcess;
+use super::totals::{self, Totals};
+use super::{Contention, Fill, Kind, Slot, Waiter};
+use crate::{PerProcess, debug_is_name};
 
 /// How many readers, or members of a set, a block names.
 pub const NAMES: usize = 8;
@@ -18,13 +20,11 @@ pub const NAMES: usize = 8;
 const MOVABLE: u64 = 1 << 63;
 
 /// A field of a primitive.
-#[derive(Debug)]
 pub struct Object {
     block: AtomicPtr<Block>,
 }
 
 /// The facts about one object.
-#[derive(Debug)]
 pub struct Block {
     generation: AtomicU32,
     /// How many readers are not among `readers`; a reader that another task has released is
@@ -38,7 +38,30 @@ pub struct Block {
     sender: AtomicU64,
     receiver: AtomicU64,
     name: AtomicPtr<&'static str>,
+    /// See `totals.rs`.
+    totals: AtomicPtr<Totals>,
+    /// Set while a channel has a receiver, which owns the slot.
+    fill: Slot<Probe>,
+    /// The block that was made before this one.
+    older: *const Block,
 }
+
+debug_is_name!(Object);
+
+// SAFETY: `older` is written before the block is shared, and leads to a block that is never freed.
+unsafe impl Sync for Block {}
+// SAFETY: `older` leads to a block that is never freed, which any thread may read.
+unsafe impl Send for Block {}
+
+/// Reads how full a channel is.
+#[derive(Clone, Copy)]
+struct Probe {
+    channel: *const (),
+    read: unsafe fn(*const ()) -> Fill,
+}
+
+// SAFETY: the receiver, which the pointer's target outlives, promises that any thread may read it.
+unsafe impl Send for Probe {}
 
 /// A copy of a [`Block`].
 #[derive(Clone, Default, Debug)]
@@ -61,6 +84,8 @@ pub struct Facts {
     pub receiver: Option<Waiter>,
 }
 
+/// All blocks, from the youngest on. They are added under the lock of `POOL`.
+static BLOCKS: AtomicPtr<Block> = AtomicPtr::new(ptr::null_mut());
 static POOL: PerProcess<Mutex<Vec<&'static Block>>> = PerProcess::new(Mutex::default);
 
 impl Object {
@@ -216,6 +241,29 @@ impl Object {
         let name = Box::into_raw(Box::new(name));
         self.block().name.store(name, Ordering::Release);
     }
+
+    /// A channel has a receiver, and `read` returns from `channel` how full it is.
+    ///
+    /// # Safety
+    ///
+    /// Until [`receiver_left`](Self::receiver_left), any thread may call `read(channel)`, which does
+    /// not wait. The object has no receiver yet.
+    #[inline]
+    pub unsafe fn has_receiver(&self, channel: *const (), read: unsafe fn(*const ()) -> Fill) {
+        // SAFETY: the receiver owns the slot, which is not set.
+        unsafe { self.block().fill.set(Probe { channel, read }) };
+    }
+
+    /// The receiver of [`has_receiver`](Self::has_receiver) is about to leave the channel.
+    ///
+    /// # Safety
+    ///
+    /// The caller is that receiver.
+    #[inline]
+    pub unsafe fn receiver_left(&self) {
+        // SAFETY: the receiver owns the slot, which is set.
+        unsafe { self.block().fill.clear() };
+    }
 }
 
 impl Default for Object {
@@ -236,9 +284,9 @@ impl Drop for Object {
 
 impl Block {
     fn take() -> &'static Self {
-        let pooled = POOL.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        pooled.unwrap_or_else(|| {
-            Box::leak(Box::new(Self {
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.pop().unwrap_or_else(|| {
+            let new: &'static Self = Box::leak(Box::new(Self {
                 generation: AtomicU32::new(0),
                 unnamed: AtomicU32::new(0),
                 holder: AtomicU64::new(0),
@@ -246,8 +294,25 @@ impl Block {
                 sender: AtomicU64::new(0),
                 receiver: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
-            }))
+                totals: AtomicPtr::new(ptr::null_mut()),
+                fill: Slot::new(),
+                older: BLOCKS.load(Ordering::Relaxed),
+            }));
+            BLOCKS.store(ptr::from_ref(new).cast_mut(), Ordering::Release);
+            new
         })
+    }
+
+    /// A wait for the object, which really slept and stands for `weight` waits, has ended after some
+    /// nanoseconds.
+    pub(super) fn waited(
+        &self,
+        kind: Kind,
+        nanos: u64,
+        weight: u64,
+        location: Option<&'static Location<'static>>,
+    ) {
+        totals::of(&self.totals, kind).add(nanos, weight, location);
     }
 
     fn put_back(&'static self) {
@@ -258,6 +323,7 @@ impl Block {
             word.store(0, Ordering::Relaxed);
         }
         self.name.store(ptr::null_mut(), Ordering::Relaxed);
+        totals::retire(&self.totals);
         POOL.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(self);
@@ -335,4 +401,43 @@ impl Block {
             receiver: waiter(&self.receiver),
         }
     }
+}
+
+/// A copy of the facts and figures of an object, with or without waiters.
+#[derive(Clone, Debug)]
+pub struct ObjectRecord {
+    /// Its holders and its name.
+    pub facts: Facts,
+    /// The time that was spent waiting for it.
+    pub contention: Vec<Contention>,
+    /// How full it is, if it is a channel that has a receiver.
+    pub fill: Option<Fill>,
+}
+
+/// Copies the objects for which a wait has ended, and the channels. One caller at a time.
+pub(super) fn objects() -> Vec<ObjectRecord> {
+    let mut found = Vec::new();
+    let mut next: *const Block = BLOCKS.load(Ordering::Acquire);
+    // SAFETY: blocks are never freed.
+    while let Some(block) = unsafe { next.as_ref() } {
+        next = block.older;
+        let generation = block.generation();
+        // SAFETY: the receiver's promise holds while the slot is read.
+        let fill = block
+            .fill
+            .read(|probe| unsafe { (probe.read)(probe.channel) });
+        let contention = totals::read(&block.totals);
+        if fill.is_none() && contention.is_empty() {
+            continue;
+        }
+        let facts = block.facts();
+        if block.generation() == generation {
+            found.push(ObjectRecord {
+                facts,
+                contention,
+                fill,
+            });
+        }
+    }
+    found
 }

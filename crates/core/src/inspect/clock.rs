@@ -4,9 +4,13 @@
 //! this process are first read, or a socket or handler is installed that may read them.
 
 use std::sync::Once;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use std::time::Instant;
 
 use crate::PerProcess;
 
@@ -17,6 +21,9 @@ const LOST: u64 = 1_000;
 
 static RECENT: AtomicU64 = AtomicU64::new(0);
 static STARTED: PerProcess<Once> = PerProcess::new(Once::new);
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+static START: OnceLock<Instant> = OnceLock::new();
 
 /// Returns the milliseconds of the monotonic clock, which may be a few too low.
 #[must_use]
@@ -33,11 +40,27 @@ pub fn now() -> u64 {
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
-        use std::sync::OnceLock;
-        use std::time::Instant;
-        static START: OnceLock<Instant> = OnceLock::new();
         // Never 0, which means an unknown time.
         START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+    }
+}
+
+/// Returns the nanoseconds of the monotonic clock.
+pub(super) fn nanos() -> u64 {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the pointer is to a value that the call may write.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        // Never 0, which means "has not slept".
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1_000_000
     }
 }
 

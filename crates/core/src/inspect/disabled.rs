@@ -2,7 +2,7 @@
 
 use std::task::{Poll, Waker};
 
-use super::Kind;
+use super::{Fill, Kind};
 
 /// See `block.rs`.
 pub const NAMES: usize = 0;
@@ -74,6 +74,22 @@ impl Object {
     /// Does nothing.
     #[inline(always)]
     pub fn set_name(&self, _name: &'static str) {}
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
+    #[inline(always)]
+    pub unsafe fn has_receiver(&self, _channel: *const (), _read: unsafe fn(*const ()) -> Fill) {}
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
+    #[inline(always)]
+    pub unsafe fn receiver_left(&self) {}
 }
 
 /// See `wait.rs`.

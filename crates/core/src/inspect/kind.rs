@@ -9,6 +9,10 @@ macro_rules! kinds {
         }
 
         impl Kind {
+            /// All kinds, in the order of their numbers.
+            #[cfg(all(feature = "inspect", not(loom)))]
+            pub(super) const ALL: &[Self] = &[$(Self::$kind,)*];
+
             /// Returns the name that reports use.
             #[must_use]
             pub const fn name(self) -> &'static str {

@@ -12,6 +12,8 @@
 //!   right before the futex is called.
 //! - [`Caller`]: the location in the user's code.
 //!
+//! When a wait ends, its time is added to the `Totals` of its object.
+//!
 //! `blitz-io-inspect` reads all this with `read`, and judges it.
 
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -35,25 +37,30 @@ mod slot;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod threads;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod totals;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod wait;
 
+mod fill;
 mod kind;
 mod named;
 
 /// Whether records are made.
 pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
 
+pub use fill::Fill;
 pub use kind::Kind;
 pub use named::Named;
 
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
-    block::{Block, Facts, NAMES, Object},
+    block::{Block, Facts, NAMES, Object, ObjectRecord},
     clock::{keep_time, now},
     current::{Entered, Waiter},
     errand::run_in_sleeping_thread,
-    registry::{Record, TaskFacts, TaskRecord, TaskState, read},
+    registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
     root::Root,
+    totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
 };
 

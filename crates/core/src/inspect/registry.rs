@@ -14,10 +14,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::block::{Block, Facts};
+use super::block::{self, Block, Facts, ObjectRecord};
 use super::polled::{self, Poll};
 use super::slot::Slot;
-use super::{Kind, Waiter, clock, threads};
+use super::{Contention, Kind, Waiter, clock, threads, totals};
 use crate::PerProcess;
 
 const SLOTS: usize = 64;
@@ -60,7 +60,10 @@ pub(super) struct Value {
     /// The address of the futex on which the thread sleeps, or 0.
     pub(super) word: usize,
     pub(super) location: Option<&'static Location<'static>>,
+    /// Milliseconds of the monotonic clock.
     pub(super) since: u64,
+    /// Nanoseconds of the same clock, or 0 if this wait is not measured.
+    pub(super) begun: u64,
     pub(super) is_timed: bool,
     pub(super) blocks_thread: bool,
     pub(super) task: Option<TaskFacts>,
@@ -257,6 +260,16 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     }
     records.extend(polls.values().filter_map(first_poll));
     (records, threads::names())
+}
+
+/// Copies the objects for which a wait has ended, the channels, and the totals of objects that were
+/// dropped. Does not wait for a thread that waits.
+#[must_use]
+pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
+    let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    // First, so that the totals of an object that is dropped meanwhile are not read twice.
+    let dropped = totals::dropped();
+    (block::objects(), dropped)
 }
 
 /// Returns the address of the futex on which the thread of this wait sleeps. `None` if the wait has

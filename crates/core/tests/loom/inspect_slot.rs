@@ -23,6 +23,7 @@ fn a_reader_sees_whole_records_only() {
         // SAFETY: this thread owns the slot, and sets and clears in turn.
         unsafe {
             slot.set((1, 1));
+            assert_eq!(slot.read_own(|value| value.0), Some(1));
             slot.clear();
             slot.set((2, 2));
         }

@@ -95,6 +95,8 @@ fn launch(builder: &Builder) -> io::Result<Runtime> {
     if let Some(wheels) = &inner.common().time {
         wheels.set_unpark(inner.unparker());
     }
+    #[cfg(all(feature = "inspect", not(loom)))]
+    super::inspected::register(&inner);
     Ok(Runtime::from_parts(scheduler, Handle { inner }))
 }
 
@@ -118,6 +120,8 @@ fn common(builder: &Builder) -> io::Result<Common> {
             .transpose()?,
         seeds: Seeds::new(builder.seed.as_ref()),
         totals: Totals::default(),
+        #[cfg(all(feature = "inspect", not(loom)))]
+        registered: std::sync::OnceLock::new(),
         config,
     })
 }

@@ -12,6 +12,8 @@ mod current;
 #[cfg(feature = "tokio")]
 mod enter_tokio;
 mod handle;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod inspected;
 mod launch;
 mod local_runtime;
 mod metrics;

@@ -1,0 +1,82 @@
+//! `blitz top`: what a process does at the moment.
+
+mod live;
+mod page;
+#[cfg(test)]
+mod tests;
+mod units;
+mod view;
+
+use std::io::{self, IsTerminal};
+use std::thread;
+use std::time::Duration;
+
+use blitz_io_inspect::ask;
+
+use crate::exit::Exit;
+use crate::output;
+use crate::why::{choose, failed};
+use page::{Page, text};
+use view::View;
+
+/// The options of `blitz top`.
+#[derive(clap::Args)]
+#[command(after_help = KEYS)]
+pub struct Arguments {
+    /// The process id, or the program's name; may be left out if there is one such process
+    #[arg(value_name = "PID|NAME")]
+    process: Option<String>,
+    /// Prints one page as text and ends, as without a terminal
+    #[arg(long)]
+    once: bool,
+    /// Prints one JSON object and ends
+    #[arg(long)]
+    json: bool,
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    every: f64,
+}
+
+const KEYS: &str = "\
+Keys:
+  Up, Down       select one of the longest waits
+  Enter          shows what it waits for in turn, or hides it
+  q, Esc, Ctrl-C end
+
+Set NO_COLOR to do without colours.";
+
+/// The time between the two looks from which one page has its rates.
+const A_MOMENT: Duration = Duration::from_millis(200);
+/// The columns of a page that is not on a terminal.
+const COLUMNS: usize = 80;
+
+/// Shows one process until it or the user ends that.
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    let every = Duration::try_from_secs_f64(arguments.every)
+        .map_err(|error| Exit::usage(format!("--every: {error}"), "Give it some seconds."))?;
+    let (pid, name) = choose(arguments.process.as_deref())?;
+    if arguments.once || arguments.json || !io::stdout().is_terminal() {
+        once(pid, &name, arguments.json)
+    } else {
+        live::run(pid, &name, every)
+    }
+}
+
+fn once(pid: u32, name: &str, json: bool) -> Result<Exit, Exit> {
+    let look = || ask(pid, name).map_err(|error| failed(pid, &error));
+    let earlier = look()?;
+    thread::sleep(A_MOMENT);
+    let view = View::new(Some(&earlier), &look()?, name);
+    if json {
+        output::print_json(&view)?;
+    } else {
+        let page = Page::unlimited(output::width().unwrap_or(COLUMNS));
+        output::print(&text(&page.lines(&view)))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Whether the user wants colours.
+fn has_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

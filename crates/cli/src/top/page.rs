@@ -1,0 +1,322 @@
+//! The page: a `View` as lines, for a terminal or as text. A pure function of the view.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::units::{count, fit, fit_end, histogram, time};
+use super::view::{Channel, Contended, Judged, RuntimeView, View};
+
+/// A page of this width or more has locations and wide histograms.
+const WIDE: usize = 100;
+/// Stands for a part that the answer lacks.
+const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
+
+/// How the page is drawn.
+pub struct Page {
+    pub columns: usize,
+    /// How many rows each list may have.
+    pub rows: usize,
+    /// The number of a wait.
+    pub selected: Option<usize>,
+    /// The chain of the selected wait is shown.
+    pub is_open: bool,
+    pub has_colours: bool,
+}
+
+impl Page {
+    /// A page on which each list is long, for text.
+    pub fn unlimited(columns: usize) -> Self {
+        Self {
+            columns,
+            rows: 20,
+            selected: None,
+            is_open: false,
+            has_colours: false,
+        }
+    }
+
+    /// A page of at most `lines` lines, as far as the lists decide that.
+    pub fn of_height(columns: usize, lines: usize, view: &View) -> Self {
+        let empty = Self {
+            rows: 0,
+            ..Self::unlimited(columns)
+        };
+        let used = empty.lines(view).len();
+        // Four lists share what is left.
+        Self {
+            rows: (lines.saturating_sub(used) / 4).max(2),
+            ..empty
+        }
+    }
+
+    fn is_wide(&self) -> bool {
+        self.columns >= WIDE
+    }
+
+    fn colour(&self, colour: Color) -> Style {
+        if self.has_colours {
+            Style::new().fg(colour)
+        } else {
+            Style::new()
+        }
+    }
+
+    /// Returns the lines, none of which is wider than the page.
+    pub fn lines(&self, view: &View) -> Vec<Line<'static>> {
+        let mut lines = vec![self.title(&format!("{} ({})", view.program, view.pid))];
+        for finding in &view.findings {
+            lines.push(self.finding(finding));
+        }
+        let tasks = &view.tasks;
+        lines.push(self.line(&format!(
+            "tasks: {} running, {} ready, {} idle",
+            tasks.running, tasks.scheduled, tasks.idle
+        )));
+        self.runtimes(view, &mut lines);
+        self.polls(view, &mut lines);
+        self.waits(view, &mut lines);
+        self.contention(view, &mut lines);
+        self.channels(view, &mut lines);
+        lines
+    }
+
+    fn title(&self, text: &str) -> Line<'static> {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        Line::from(Span::styled(fit(text, self.columns), bold))
+    }
+
+    fn line(&self, text: &str) -> Line<'static> {
+        Line::from(fit(text, self.columns))
+    }
+
+    fn finding(&self, finding: &Judged) -> Line<'static> {
+        let (certainty, colour) = if finding.is_certain {
+            ("certain", Color::Red)
+        } else {
+            ("probable", Color::Yellow)
+        };
+        let text = format!("{certainty}: {}: {}", finding.kind, finding.summary);
+        Line::from(Span::styled(fit(&text, self.columns), self.colour(colour)))
+    }
+
+    /// The title of a list, with how many rows the list has beyond those that are shown.
+    fn heading(&self, title: &str, length: usize, right: &str) -> Line<'static> {
+        let hidden = length.saturating_sub(self.rows);
+        let title = if hidden > 0 && self.rows > 0 {
+            format!("{title} (and {hidden} more)")
+        } else {
+            title.to_owned()
+        };
+        let left = self.columns.saturating_sub(right.chars().count());
+        self.title(&format!("{:<left$}{right}", fit(&title, left)))
+    }
+
+    fn runtimes(&self, view: &View, lines: &mut Vec<Line<'static>>) {
+        let Some(runtimes) = &view.runtimes else {
+            lines.push(self.title("RUNTIMES"));
+            lines.push(self.line(UNKNOWN));
+            return;
+        };
+        for runtime in runtimes {
+            lines.push(self.workers(runtime));
+            lines.push(self.poll_times(runtime));
+            if runtime.blocking_threads > 0 || runtime.blocking_queue > 0 {
+                let busy = runtime
+                    .blocking_threads
+                    .saturating_sub(runtime.idle_blocking_threads);
+                lines.push(self.line(&format!(
+                    "  blocking: {busy} of {} threads busy, {} jobs queued",
+                    runtime.blocking_threads, runtime.blocking_queue
+                )));
+            }
+        }
+    }
+
+    fn workers(&self, runtime: &RuntimeView) -> Line<'static> {
+        let share = runtime.busy_share;
+        let share = share.map_or_else(String::new, |share| format!(" ({:.0} %)", share * 1e2));
+        self.line(&format!(
+            "runtime {}: {} of {} workers busy{share}, {} tasks queued",
+            runtime.id, runtime.busy_workers, runtime.workers, runtime.queued
+        ))
+    }
+
+    fn poll_times(&self, runtime: &RuntimeView) -> Line<'static> {
+        let rate = runtime.polls_per_second;
+        let rate = rate.map_or_else(String::new, |rate| format!(", {}/s", count(rate as u64)));
+        let mean = time(runtime.mean_poll_ns);
+        let times = match quantile(&runtime.poll_times, 0.99) {
+            None => String::new(),
+            Some(p99) => {
+                let counts: Vec<u64> = runtime.poll_times.iter().map(|&(_, n)| n).collect();
+                let columns = if self.is_wide() { 28 } else { 14 };
+                let bars = histogram(&counts, columns);
+                format!(", p99 {} {}", time(p99), bars.trim())
+            }
+        };
+        self.line(&format!(
+            "  polls: {}{rate}, mean {mean}{times}",
+            count(runtime.polls)
+        ))
+    }
+
+    fn polls(&self, view: &View, lines: &mut Vec<Line<'static>>) {
+        if view.polls.is_empty() {
+            return;
+        }
+        lines.push(self.heading("POLLS THAT LAST", view.polls.len(), "FOR"));
+        for poll in view.polls.iter().take(self.rows) {
+            let name = format!("{}  {}", poll.task, poll.location);
+            lines.push(self.row("  ", &name, &time(poll.ms * 1_000_000)));
+        }
+    }
+
+    /// A row whose last columns have a text of their own.
+    fn row(&self, mark: &str, left: &str, right: &str) -> Line<'static> {
+        let right = format!("  {right}");
+        let columns = (self.columns).saturating_sub(mark.len() + right.chars().count());
+        Line::from(format!("{mark}{:<columns$}{right}", fit(left, columns)))
+    }
+
+    fn waits(&self, view: &View, lines: &mut Vec<Line<'static>>) {
+        lines.push(self.heading("LONGEST WAITS", view.lengths.waits, "FOR"));
+        // The selected wait stays visible.
+        let last = self.selected.map_or(0, |selected| selected + 1);
+        let first = last.saturating_sub(self.rows);
+        for (number, wait) in view.waits.iter().enumerate().skip(first).take(self.rows) {
+            let is_selected = self.selected == Some(number);
+            let mark = if is_selected { "> " } else { "  " };
+            let text = if self.is_wide() {
+                format!("{}: {}  {}", wait.waiter, wait.target, wait.location)
+            } else {
+                format!("{}: {}", wait.waiter, wait.target)
+            };
+            let row = self.row(mark, &text, &time(wait.waiting_ms * 1_000_000));
+            if !is_selected {
+                lines.push(row);
+                continue;
+            }
+            lines.push(row.style(Style::new().add_modifier(Modifier::REVERSED)));
+            if self.is_open {
+                for (depth, link) in wait.chain.iter().enumerate() {
+                    self.wrap(depth, link, lines);
+                }
+            }
+        }
+    }
+
+    /// A link of a chain, over as many lines as it needs.
+    fn wrap(&self, depth: usize, link: &str, lines: &mut Vec<Line<'static>>) {
+        let indent = " ".repeat(2 * (depth + 1).min(6));
+        let columns = self.columns.saturating_sub(indent.len() + 2).max(10);
+        let mut rest = link;
+        let mut mark = "└ ";
+        while !rest.is_empty() {
+            let (head, tail) = split(rest, columns);
+            lines.push(Line::from(format!("{indent}{mark}{head}")));
+            (rest, mark) = (tail, "  ");
+        }
+    }
+
+    fn contention(&self, view: &View, lines: &mut Vec<Line<'static>>) {
+        let Some(contention) = &view.contention else {
+            lines.push(self.title("CONTENTION"));
+            lines.push(self.line(UNKNOWN));
+            return;
+        };
+        let bars = if self.is_wide() { 28 } else { 14 };
+        let right = format!(" WAITED  WAITS  {:<bars$}", "1 µs … 1 min");
+        lines.push(self.heading("CONTENTION", view.lengths.contention, &right));
+        for contended in contention.iter().take(self.rows) {
+            lines.push(self.contended(contended, bars));
+        }
+    }
+
+    fn contended(&self, contended: &Contended, bars: usize) -> Line<'static> {
+        let waiting = match contended.waiting {
+            0 => String::new(),
+            waiting => format!(" ({waiting} wait)"),
+        };
+        let name = format!("{}{waiting}", contended.name);
+        let right = format!(
+            "{:>7} {:>6}",
+            time(contended.waited_ns),
+            count(contended.waits)
+        );
+        let bars = format!("{:<bars$}", histogram(&contended.buckets, bars));
+        let columns = self
+            .columns
+            .saturating_sub(2 + 1 + right.chars().count() + 2 + bars.chars().count());
+        let name = if self.is_wide() {
+            let half = columns / 2;
+            let location = fit_end(&contended.location, columns - half - 1);
+            format!("{:<half$} {location}", fit(&name, half))
+        } else {
+            fit(&name, columns)
+        };
+        Line::from(vec![
+            Span::raw(format!("  {name:<columns$} {right}  ")),
+            Span::styled(bars, self.colour(Color::Cyan)),
+        ])
+    }
+
+    fn channels(&self, view: &View, lines: &mut Vec<Line<'static>>) {
+        let Some(channels) = &view.channels else {
+            lines.push(self.title("CHANNELS"));
+            lines.push(self.line(UNKNOWN));
+            return;
+        };
+        lines.push(self.heading("CHANNELS", view.lengths.channels, "FILL"));
+        for channel in channels.iter().take(self.rows) {
+            lines.push(self.row("  ", &channel.name, &fill(channel)));
+        }
+    }
+}
+
+fn fill(channel: &Channel) -> String {
+    match channel.capacity {
+        None => format!("{} of ∞", channel.used),
+        Some(capacity) => {
+            let tenths = (channel.used.min(capacity) * 10).div_ceil(capacity.max(1));
+            let bar = format!("{}{}", "█".repeat(tenths), "░".repeat(10 - tenths));
+            format!("{} of {capacity} {bar}", channel.used)
+        }
+    }
+}
+
+/// The upper end of the range that has this part of the counts below it; `None` without counts. A last
+/// range without an end counts by the end of the one before.
+fn quantile(counts: &[(u64, u64)], part: f64) -> Option<u64> {
+    let all: u64 = counts.iter().map(|&(_, count)| count).sum();
+    let wanted = (all as f64 * part).ceil() as u64;
+    let (mut sum, mut last) = (0, None);
+    for &(end, count) in counts {
+        sum += count;
+        if end != u64::MAX {
+            last = Some(end);
+        }
+        if all > 0 && sum >= wanted {
+            return last;
+        }
+    }
+    None
+}
+
+/// Splits a text after some columns, between words if there is a space.
+fn split(text: &str, columns: usize) -> (&str, &str) {
+    let Some((end, _)) = text.char_indices().nth(columns) else {
+        return (text, "");
+    };
+    match text[..end].rfind(' ').filter(|&space| space > 0) {
+        Some(space) => (&text[..space], &text[space + 1..]),
+        None => text.split_at(end),
+    }
+}
+
+/// Returns the lines without styles.
+pub fn text(lines: &[Line<'_>]) -> String {
+    lines
+        .iter()
+        .map(|line| format!("{}\n", line.to_string().trim_end()))
+        .collect()
+}

@@ -1,0 +1,342 @@
+//! Draws pages of 60 and of 120 columns.
+
+use blitz_io_inspect::{
+    Answer, Contention, Fill, Object, Resource, Runtime, Snapshot, Task, TaskState, Wait, Waiter,
+    Worker, findings,
+};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::{Color, Modifier};
+
+use super::live::Screen;
+use super::page::{Page, text};
+use super::units::{count, fit, fit_end, histogram, time};
+use super::view::View;
+
+fn task(id: u64, name: &str, state: TaskState) -> Task {
+    Task {
+        id,
+        name: name.into(),
+        location: format!("src/{name}.rs:17"),
+        is_root: false,
+        state,
+        thread: 1,
+        poll_ms: (state == TaskState::Running).then_some(1_700),
+        wakers: 1,
+        polls: 2,
+    }
+}
+
+fn object(id: u64, name: &str, holder: u64) -> Object {
+    Object {
+        id,
+        name: Some(name.into()),
+        holder: Some(Waiter::Task(holder)),
+        ..Object::default()
+    }
+}
+
+fn wait(task: u64, waiting_ms: u64, object: Object) -> Wait {
+    Wait {
+        id: task,
+        waiter: Waiter::Task(task),
+        thread: 1,
+        kind: "Mutex".into(),
+        object: Some(object),
+        task: None,
+        location: format!("src/lock.rs:{task}"),
+        since_ms: 0,
+        waiting_ms,
+        is_timed: false,
+        blocks_thread: false,
+        is_direct: true,
+    }
+}
+
+fn contention(kind: &str, waited_ns: u64) -> Contention {
+    let mut buckets = vec![0; 28];
+    (buckets[3], buckets[10]) = (100, 40);
+    Contention {
+        kind: kind.into(),
+        waited_ns,
+        buckets,
+        location: "src/a/long/path/to/the/file/of/sessions.rs:230".into(),
+    }
+}
+
+/// Two tasks that wait for each other, a third one behind them, a long poll, a full channel and a
+/// contended lock.
+fn answer(at_ms: u64) -> Answer {
+    let polls = at_ms * 10;
+    let workers = [true, false].map(|is_busy| Worker {
+        is_busy,
+        busy_ns: at_ms * 500_000,
+        polls,
+        mean_poll_ns: 1_200,
+        ..Worker::default()
+    });
+    let channel = |id, used, capacity| Resource {
+        object: Object {
+            id,
+            ..Object::default()
+        },
+        contention: vec![contention("mpsc::Receiver", u64::MAX / 2)],
+        fill: Some(Fill { used, capacity }),
+    };
+    let snapshot = Snapshot {
+        pid: 4242,
+        tasks: vec![
+            task(4, "transfer", TaskState::Idle),
+            task(5, "report", TaskState::Idle),
+            task(6, "audit", TaskState::Idle),
+            task(7, "hash", TaskState::Running),
+        ],
+        waits: vec![
+            wait(4, 700, object(1, "audit", 5)),
+            wait(5, 600, object(2, "accounts", 4)),
+            wait(6, 900, object(2, "accounts", 4)),
+        ],
+        objects: Some(vec![
+            channel(16, 3, None),
+            channel(17, 8, Some(8)),
+            Resource {
+                object: object(3, "sessions", 7),
+                contention: vec![contention("thread::Mutex", 61_000_000_000)],
+                fill: None,
+            },
+        ]),
+        runtimes: Some(vec![Runtime {
+            id: 1,
+            workers: workers.into(),
+            global_queue: 12,
+            blocking_threads: 3,
+            idle_blocking_threads: 1,
+            poll_times: vec![(1_000, 990), (1_000_000, 10), (u64::MAX, 0)],
+            ..Runtime::default()
+        }]),
+        at_ms,
+        ..Snapshot::default()
+    };
+    let findings = findings(&snapshot, &snapshot);
+    Answer { snapshot, findings }
+}
+
+fn view() -> View {
+    View::new(Some(&answer(1_000)), &answer(2_000), "server")
+}
+
+/// Draws the second of two answers on a terminal, after some keys.
+fn drawn(columns: u16, lines: u16, keys: &[KeyCode], answers: [Answer; 2]) -> Buffer {
+    let mut screen = Screen::new("server", false);
+    answers.into_iter().for_each(|answer| screen.show(answer));
+    for &key in keys {
+        assert!(!screen.press(KeyEvent::new(key, KeyModifiers::NONE)));
+    }
+    let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
+    terminal.draw(|frame| screen.draw(frame)).unwrap();
+    terminal.backend().buffer().clone()
+}
+
+fn lines(buffer: &Buffer) -> Vec<String> {
+    let rows = buffer.content.chunks(usize::from(buffer.area.width));
+    rows.map(|cells| {
+        let line: String = cells.iter().map(|cell| cell.symbol()).collect();
+        line.trim_end().to_owned()
+    })
+    .collect()
+}
+
+#[test]
+fn a_page_of_60_columns() {
+    let page = text(&Page::unlimited(60).lines(&view()));
+    let expected = "\
+server (4242)
+certain: deadlock: task 4 \"transfer\", task 5 \"report\" wait …
+probable: long-poll: task 7 \"hash\", spawned at src/hash.rs:…
+tasks: 1 running, 0 ready, 3 idle
+runtime 1: 1 of 2 workers busy (50 %), 12 tasks queued
+  polls: 40 k, 20 k/s, mean 1.2 µs, p99 1.0 µs █▁
+  blocking: 2 of 3 threads busy, 0 jobs queued
+POLLS THAT LAST                                          FOR
+  task 7 \"hash\"  src/hash.rs:17                        1.7 s
+LONGEST WAITS                                            FOR
+  task 6 \"audit\": Mutex \"accounts\"                  900 ms
+  task 4 \"transfer\": Mutex \"audit\"                  700 ms
+  task 5 \"report\": Mutex \"accounts\"                 600 ms
+CONTENTION                     WAITED  WAITS  1 µs … 1 min
+  thread::Mutex \"sessions\"       61 s    140   █   ▄
+  Mutex \"accounts\" (2 wait)     1.5 s      0
+  Mutex \"audit\" (1 wait)       700 ms      0
+CHANNELS                                                FILL
+  channel 0x11                             8 of 8 ██████████
+  channel 0x10                                        3 of ∞
+";
+    assert_eq!(squeezed(&page), squeezed(expected), "{page}");
+    assert!(
+        page.lines().all(|line| line.chars().count() <= 60),
+        "{page}"
+    );
+}
+
+/// The lines with one space for several.
+fn squeezed(text: &str) -> Vec<String> {
+    let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(squeeze).collect()
+}
+
+#[test]
+fn a_terminal_of_60_columns_shows_all_parts_without_colours() {
+    let buffer = drawn(60, 24, &[], [answer(1_000), answer(2_000)]);
+    let lines = lines(&buffer);
+    for part in [
+        "server (4242)",
+        "certain: deadlock",
+        "tasks: 1 running",
+        "runtime 1: 1 of 2 workers busy (50 %)",
+        "POLLS THAT LAST",
+        "LONGEST WAITS",
+        "CONTENTION",
+        "CHANNELS",
+        "q ends",
+    ] {
+        assert!(
+            lines.iter().any(|line| line.starts_with(part)),
+            "{part}: {lines:#?}"
+        );
+    }
+    assert!(
+        buffer
+            .content
+            .iter()
+            .all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
+    );
+}
+
+#[test]
+fn a_terminal_of_120_columns_has_locations() {
+    let lines = lines(&drawn(120, 40, &[], [answer(1_000), answer(2_000)])).join("\n");
+    assert!(
+        lines.contains("task 6 \"audit\": Mutex \"accounts\"  src/lock.rs:6"),
+        "{lines}"
+    );
+    assert!(lines.contains("sessions.rs:230"), "{lines}");
+}
+
+#[test]
+fn a_key_shows_the_chain_of_the_selected_wait() {
+    let keys = [KeyCode::Down, KeyCode::Enter];
+    for columns in [60, 120] {
+        let buffer = drawn(columns, 40, &keys, [answer(1_000), answer(2_000)]);
+        let lines = lines(&buffer);
+        let at = lines
+            .iter()
+            .position(|line| line.starts_with("> "))
+            .unwrap();
+        assert!(
+            lines[at].contains("task 4 \"transfer\": Mutex \"audit\""),
+            "{lines:#?}"
+        );
+        let width = usize::from(columns);
+        let first = &buffer.content[at * width];
+        assert!(first.modifier.contains(Modifier::REVERSED));
+        let chain = squeezed(&lines[at + 1..].join("\n")).join(" ");
+        let of_chain = [
+            "└ task 4 \"transfer\" waits 0.7 s for Mutex \"audit\" at",
+            "└ task 5 \"report\" waits 0.6 s for Mutex \"accounts\" at",
+            "└ task 4 \"transfer\" is in this chain already",
+        ];
+        for link in of_chain {
+            assert!(chain.contains(link), "{link}: {lines:#?}");
+        }
+    }
+}
+
+/// The page of a version that reports waits only.
+#[test]
+fn an_older_version_has_no_figures_of_objects_and_runtimes() {
+    let older = || {
+        let mut answer = answer(0);
+        answer.snapshot.objects = None;
+        answer.snapshot.runtimes = None;
+        answer
+    };
+    let lines = lines(&drawn(60, 30, &[], [older(), older()]));
+    let unknown = lines
+        .iter()
+        .filter(|line| line.starts_with("  not reported by"));
+    assert_eq!(unknown.count(), 3, "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.starts_with("LONGEST WAITS")),
+        "{lines:#?}"
+    );
+}
+
+#[test]
+fn small_terminals_and_empty_processes_are_drawn() {
+    let empty = || Answer {
+        snapshot: Snapshot::default(),
+        findings: vec![],
+    };
+    for (columns, lines) in [(1, 1), (10, 5), (60, 3), (200, 80)] {
+        drawn(columns, lines, &[KeyCode::Enter], [answer(0), answer(0)]);
+        drawn(
+            columns,
+            lines,
+            &[KeyCode::Enter, KeyCode::Down],
+            [empty(), empty()],
+        );
+    }
+}
+
+#[test]
+fn keys_end_the_page() {
+    let mut screen = Screen::new("server", false);
+    let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    assert!(screen.press(control));
+    for key in [KeyCode::Char('q'), KeyCode::Esc] {
+        assert!(screen.press(KeyEvent::new(key, KeyModifiers::NONE)));
+    }
+    assert!(!screen.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE)));
+}
+
+#[test]
+fn colours_are_there_if_they_are_wanted() {
+    let page = Page {
+        has_colours: true,
+        ..Page::unlimited(60)
+    };
+    let lines = page.lines(&view());
+    let mut spans = lines.iter().flat_map(|line| &line.spans);
+    assert!(spans.any(|span| span.style.fg == Some(Color::Red)));
+}
+
+#[test]
+fn times_and_counts_are_short() {
+    let times = [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_500, "1.5 µs"),
+        (9_960, "10 µs"),
+        (61_000_000_000, "61 s"),
+        (150_000_000_000, "2.5 min"),
+        (u64::MAX, "5124096 h"),
+    ];
+    for (nanos, expected) in times {
+        assert_eq!(time(nanos), expected);
+    }
+    assert_eq!(
+        [9_999, 10_000, 10_000_000].map(count),
+        ["9999", "10 k", "10 M"]
+    );
+    assert_eq!(fit("abcdef", 4), "abc…");
+    assert_eq!(fit_end("abcdef", 4), "…def");
+}
+
+#[test]
+fn a_count_of_one_is_visible_beside_a_million() {
+    assert_eq!(histogram(&[1_000_000, 0, 1], 3), "█ ▁");
+    assert_eq!(histogram(&[1, 1, 2, 2], 2), "▅█");
+    assert_eq!(histogram(&[], 5), "");
+}

@@ -1,0 +1,376 @@
+//! `View`: what the page shows, as plain data, made of one answer or two successive ones.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use blitz_io_inspect::{
+    Answer, Certainty, Chains, Contention, Fill, Object, Resource, Runtime, Snapshot, TaskState,
+    Wait, Waiter, Worker, of_target, of_waiter,
+};
+use serde::Serialize;
+
+/// A list has at most so many rows, of however many there are.
+const LISTED: usize = 100;
+
+/// What `blitz top` shows of a process.
+#[derive(Debug, Serialize)]
+pub struct View {
+    pub pid: u32,
+    pub program: String,
+    /// One sentence for each, and whether it is certain.
+    pub findings: Vec<Judged>,
+    pub tasks: States,
+    /// `None` if the version of the process does not say.
+    pub runtimes: Option<Vec<RuntimeView>>,
+    /// The polls of tasks that last at the moment, the longest first.
+    pub polls: Vec<Poll>,
+    /// The longest first.
+    pub waits: Vec<WaitView>,
+    /// `None` if the version of the process does not say.
+    pub channels: Option<Vec<Channel>>,
+    /// The objects for which threads and tasks have waited longest first, without those that only wait
+    /// for messages or time. `None` if the version of the process does not say.
+    pub contention: Option<Vec<Contended>>,
+    pub lengths: Lengths,
+}
+
+/// How long the lists would be in full.
+#[derive(Debug, Default, Serialize)]
+pub struct Lengths {
+    pub waits: usize,
+    pub channels: usize,
+    pub contention: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Judged {
+    pub is_certain: bool,
+    pub kind: String,
+    pub summary: String,
+}
+
+/// How many tasks are in each state.
+#[derive(Debug, Default, Serialize)]
+pub struct States {
+    pub running: usize,
+    pub scheduled: usize,
+    pub idle: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RuntimeView {
+    pub id: u64,
+    pub workers: usize,
+    pub busy_workers: usize,
+    /// The part of their time that the workers were busy since the last look.
+    pub busy_share: Option<f64>,
+    pub polls: u64,
+    /// Since the last look.
+    pub polls_per_second: Option<f64>,
+    /// Over the workers that have polled.
+    pub mean_poll_ns: u64,
+    /// Pairs of the upper end in nanoseconds and the count; empty without that histogram.
+    pub poll_times: Vec<(u64, u64)>,
+    pub queued: usize,
+    pub spawned_tasks: u64,
+    pub blocking_threads: usize,
+    pub idle_blocking_threads: usize,
+    pub blocking_queue: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Poll {
+    pub task: String,
+    pub location: String,
+    pub ms: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct WaitView {
+    pub waiter: String,
+    pub target: String,
+    pub location: String,
+    pub waiting_ms: u64,
+    /// The wait, what it waits for, what that waits for, and so on.
+    pub chain: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Channel {
+    pub name: String,
+    pub used: usize,
+    pub capacity: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Contended {
+    /// Identifies the object while it exists.
+    pub id: u64,
+    pub name: String,
+    pub kind: String,
+    pub location: String,
+    /// The waits that have ended, and those that last.
+    pub waited_ns: u64,
+    /// How many have ended.
+    pub waits: u64,
+    /// How many last.
+    pub waiting: usize,
+    /// See [`Contention::buckets`].
+    pub buckets: Vec<u64>,
+}
+
+impl View {
+    /// `earlier` gives the rates.
+    pub fn new(earlier: Option<&Answer>, answer: &Answer, program: &str) -> Self {
+        let snapshot = &answer.snapshot;
+        let earlier = earlier.map(|answer| &answer.snapshot);
+        let findings = answer.findings.iter().map(|finding| Judged {
+            is_certain: finding.certainty == Certainty::Certain,
+            kind: finding.kind.clone(),
+            summary: finding.summary.clone(),
+        });
+        let runtimes = snapshot.runtimes.as_deref();
+        let objects = snapshot.objects.as_deref();
+        let channels = objects.map(channels);
+        let contention = objects.map(|objects| contention(snapshot, objects));
+        let lengths = Lengths {
+            waits: snapshot.waits.len(),
+            channels: channels.as_ref().map_or(0, Vec::len),
+            contention: contention.as_ref().map_or(0, Vec::len),
+        };
+        Self {
+            pid: snapshot.pid,
+            program: program.to_owned(),
+            findings: findings.collect(),
+            tasks: states(snapshot),
+            runtimes: runtimes.map(|all| {
+                let view = |runtime| runtime_view(earlier, snapshot.at_ms, runtime);
+                all.iter().map(view).collect()
+            }),
+            polls: polls(snapshot),
+            waits: waits(snapshot),
+            channels: channels.map(first),
+            contention: contention.map(first),
+            lengths,
+        }
+    }
+}
+
+fn states(snapshot: &Snapshot) -> States {
+    let mut states = States::default();
+    for task in &snapshot.tasks {
+        *match task.state {
+            TaskState::Running => &mut states.running,
+            TaskState::Scheduled => &mut states.scheduled,
+            TaskState::Idle => &mut states.idle,
+        } += 1;
+    }
+    states
+}
+
+fn runtime_view(earlier: Option<&Snapshot>, at_ms: u64, runtime: &Runtime) -> RuntimeView {
+    let sum =
+        |runtime: &Runtime, of: fn(&Worker) -> u64| runtime.workers.iter().map(of).sum::<u64>();
+    let before = earlier.and_then(|snapshot| {
+        let mut all = snapshot.runtimes.iter().flatten();
+        let seconds = at_ms.saturating_sub(snapshot.at_ms) as f64 / 1e3;
+        let before = all.find(|before| before.id == runtime.id)?;
+        (seconds > 0.0).then_some((before, seconds))
+    });
+    let rate = |of: fn(&Worker) -> u64| {
+        before.map(|(before, seconds)| {
+            sum(runtime, of).saturating_sub(sum(before, of)) as f64 / seconds
+        })
+    };
+    let workers = &runtime.workers;
+    let polls = sum(runtime, |worker| worker.polls);
+    let weighted = workers
+        .iter()
+        .map(|worker| worker.mean_poll_ns as f64 * worker.polls as f64);
+    RuntimeView {
+        id: runtime.id,
+        workers: workers.len(),
+        busy_workers: workers.iter().filter(|worker| worker.is_busy).count(),
+        // A worker counts its time when it goes to sleep, so one look may have that of several.
+        busy_share: rate(|worker| worker.busy_ns)
+            .map(|busy| (busy / 1e9 / workers.len().max(1) as f64).min(1.0)),
+        polls,
+        polls_per_second: rate(|worker| worker.polls),
+        mean_poll_ns: (weighted.sum::<f64>() / polls.max(1) as f64) as u64,
+        poll_times: runtime.poll_times.clone(),
+        queued: runtime.global_queue + workers.iter().map(|worker| worker.queued).sum::<usize>(),
+        spawned_tasks: runtime.spawned_tasks,
+        blocking_threads: runtime.blocking_threads,
+        idle_blocking_threads: runtime.idle_blocking_threads,
+        blocking_queue: runtime.blocking_queue,
+    }
+}
+
+fn polls(snapshot: &Snapshot) -> Vec<Poll> {
+    let mut polls: Vec<Poll> = snapshot
+        .tasks
+        .iter()
+        .filter_map(|task| {
+            Some(Poll {
+                task: of_waiter(snapshot, Waiter::Task(task.id)),
+                location: task.location.clone(),
+                ms: task.poll_ms?,
+            })
+        })
+        .collect();
+    polls.sort_by_key(|poll| Reverse(poll.ms));
+    polls
+}
+
+/// Keeps the first rows of a list.
+fn first<T>(mut list: Vec<T>) -> Vec<T> {
+    list.truncate(LISTED);
+    list
+}
+
+fn waits(snapshot: &Snapshot) -> Vec<WaitView> {
+    let mut all: Vec<&Wait> = snapshot.waits.iter().collect();
+    all.sort_by_key(|wait| Reverse(wait.waiting_ms));
+    let chains = Chains::new(snapshot);
+    let view = |wait: &Wait| WaitView {
+        waiter: of_waiter(snapshot, wait.waiter),
+        target: of_target(snapshot, wait),
+        location: wait.location.clone(),
+        waiting_ms: wait.waiting_ms,
+        chain: chain_of(snapshot, &chains.from(wait)),
+    };
+    first(all).into_iter().map(view).collect()
+}
+
+/// A chain of waits as sentences.
+fn chain_of(snapshot: &Snapshot, (waits, last): &(Vec<&Wait>, Option<Waiter>)) -> Vec<String> {
+    let mut lines: Vec<String> = waits.iter().map(|wait| sentence(snapshot, wait)).collect();
+    lines.push(match *last {
+        None => "what ends this wait is not known".to_owned(),
+        Some(waiter) => {
+            let is_in = waits.iter().any(|wait| wait.waiter == waiter);
+            let activity = if is_in {
+                "is in this chain already"
+            } else {
+                activity(snapshot, waiter)
+            };
+            format!("{} {activity}", of_waiter(snapshot, waiter))
+        }
+    });
+    lines
+}
+
+fn sentence(snapshot: &Snapshot, wait: &Wait) -> String {
+    let waiter = of_waiter(snapshot, wait.waiter);
+    let target = of_target(snapshot, wait);
+    let time = wait.waiting_ms as f64 / 1e3;
+    let at = match wait.location.as_str() {
+        "" => String::new(),
+        location => format!(" at {location}"),
+    };
+    format!("{waiter} waits {time:.1} s for {target}{at}")
+}
+
+/// Describes the state of a thread or task that has no recorded wait.
+fn activity(snapshot: &Snapshot, waiter: Waiter) -> &'static str {
+    let Some(id) = waiter.task() else {
+        return "has no recorded wait";
+    };
+    match snapshot.task(id).map(|task| task.state) {
+        None => "has ended",
+        Some(TaskState::Running) => "is running",
+        Some(TaskState::Scheduled) => "is ready to run",
+        Some(TaskState::Idle) => "has no recorded wait",
+    }
+}
+
+fn channels(objects: &[Resource]) -> Vec<Channel> {
+    let mut channels: Vec<Channel> = objects
+        .iter()
+        .filter_map(|resource| {
+            let Fill { used, capacity } = resource.fill?;
+            let name = name_of(&resource.object, "channel");
+            Some(Channel {
+                name,
+                used,
+                capacity,
+            })
+        })
+        .collect();
+    // The fullest first, and the longest of those without a limit.
+    channels.sort_by(|one, other| {
+        let share = |channel: &Channel| {
+            let capacity = channel.capacity.unwrap_or(usize::MAX).max(1);
+            channel.used as f64 / capacity as f64
+        };
+        share(other)
+            .total_cmp(&share(one))
+            .then(other.used.cmp(&one.used))
+    });
+    channels
+}
+
+/// Whether a long wait of this kind means contention: one for a lock or for room in a channel does, one
+/// for a message, a timer or another task's end does not.
+fn is_contention(kind: &str) -> bool {
+    const CONTENDED: [&str; 5] = ["Mutex", "RwLock", "Semaphore", "Once", "Sender"];
+    CONTENDED.iter().any(|part| kind.contains(part))
+}
+
+fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {
+    let mut all: HashMap<(u64, &str), Contended> = HashMap::new();
+    for Resource {
+        object, contention, ..
+    } in objects
+    {
+        for totals in contention
+            .iter()
+            .filter(|totals| is_contention(&totals.kind))
+        {
+            let key = (object.id, totals.kind.as_str());
+            all.insert(key, contended(object, totals));
+        }
+    }
+    for wait in snapshot
+        .waits
+        .iter()
+        .filter(|wait| is_contention(&wait.kind))
+    {
+        let Some(object) = &wait.object else { continue };
+        let key = (object.id, wait.kind.as_str());
+        // Its first wait lasts.
+        let contended = all.entry(key).or_insert_with(|| {
+            let none = Contention {
+                kind: wait.kind.clone(),
+                location: wait.location.clone(),
+                ..Contention::default()
+            };
+            contended(object, &none)
+        });
+        contended.waiting += 1;
+        contended.waited_ns += wait.waiting_ms * 1_000_000;
+    }
+    let mut all: Vec<Contended> = all.into_values().collect();
+    all.sort_by_key(|contended| (Reverse(contended.waited_ns), contended.id));
+    all
+}
+
+fn contended(object: &Object, totals: &Contention) -> Contended {
+    Contended {
+        id: object.id,
+        name: name_of(object, &totals.kind),
+        kind: totals.kind.clone(),
+        location: totals.location.clone(),
+        waited_ns: totals.waited_ns,
+        waits: totals.waits(),
+        waiting: 0,
+        buckets: totals.buckets.clone(),
+    }
+}
+
+fn name_of(object: &Object, kind: &str) -> String {
+    match &object.name {
+        Some(name) => format!("{kind} \"{name}\""),
+        None => format!("{kind} {:#x}", object.id),
+    }
+}

@@ -1,0 +1,74 @@
+//! The figures of a runtime for `blitz top`, with the feature `inspect`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use blitz_io_inspect::{RegisteredRuntime, Runtime, Worker};
+
+use super::{Handle, RuntimeMetrics};
+use crate::metrics::nanos;
+use crate::scheduler;
+
+/// Makes a runtime known to the inspector, until its last handle is dropped.
+pub(super) fn register(inner: &scheduler::Handle) {
+    let registered = match inner {
+        scheduler::Handle::CurrentThread(shared) => {
+            let shared = Arc::downgrade(shared);
+            RegisteredRuntime::new(move || {
+                let inner = scheduler::Handle::CurrentThread(shared.upgrade()?);
+                Some(read(inner))
+            })
+        }
+        scheduler::Handle::MultiThread(shared) => {
+            let shared = Arc::downgrade(shared);
+            RegisteredRuntime::new(move || {
+                let inner = scheduler::Handle::MultiThread(shared.upgrade()?);
+                Some(read(inner))
+            })
+        }
+    };
+    // It is set once, here.
+    _ = inner.common().registered.set(registered);
+}
+
+fn read(inner: scheduler::Handle) -> Runtime {
+    let id = inner.common().id.number();
+    let metrics = RuntimeMetrics::new(Handle { inner });
+    let workers = 0..metrics.num_workers();
+    Runtime {
+        id,
+        workers: workers
+            .map(|worker| read_worker(&metrics, worker))
+            .collect(),
+        alive_tasks: metrics.num_alive_tasks(),
+        spawned_tasks: metrics.spawned_tasks_count(),
+        global_queue: metrics.global_queue_depth(),
+        blocking_threads: metrics.num_blocking_threads(),
+        idle_blocking_threads: metrics.num_idle_blocking_threads(),
+        blocking_queue: metrics.blocking_queue_depth(),
+        poll_times: poll_times(&metrics),
+    }
+}
+
+fn read_worker(metrics: &RuntimeMetrics, worker: usize) -> Worker {
+    Worker {
+        is_busy: metrics.worker_park_unpark_count(worker) % 2 == 0,
+        busy_ns: nanos(metrics.worker_total_busy_duration(worker)),
+        polls: metrics.worker_poll_count(worker),
+        mean_poll_ns: nanos(metrics.worker_mean_poll_time(worker)),
+        queued: metrics.worker_local_queue_depth(worker),
+        stolen: metrics.worker_steal_count(worker),
+    }
+}
+
+/// The histogram of poll times, over all workers.
+fn poll_times(metrics: &RuntimeMetrics) -> Vec<(u64, u64)> {
+    let mut found = BTreeMap::new();
+    for bucket in 0..metrics.poll_time_histogram_num_buckets() {
+        let end = nanos(metrics.poll_time_histogram_bucket_range(bucket).end);
+        let workers = 0..metrics.num_workers();
+        let counts = workers.map(|worker| metrics.poll_time_histogram_bucket_count(worker, bucket));
+        found.insert(end, counts.sum());
+    }
+    found.into_iter().collect()
+}

@@ -1,0 +1,33 @@
+//! A program that works, for `blitz top`: a contended lock, and a channel that stays full.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use blitz_io::inspect::Named;
+use blitz_io::sync::{Mutex, mpsc};
+use blitz_io::time::sleep;
+
+use crate::spawn;
+
+/// Two tasks take one lock in turn, and a third one waits for room in a channel.
+pub async fn contended() {
+    let sessions = Arc::new(Mutex::new(0_u64).named("sessions"));
+    let users = ["login", "logout"].map(|name| {
+        let sessions = sessions.clone();
+        spawn(name, async move {
+            loop {
+                let mut sessions = sessions.lock().await;
+                *sessions += 1;
+                sleep(Duration::from_millis(2)).await;
+            }
+        })
+    });
+    let (sender, _receiver) = mpsc::channel(4);
+    let producer = spawn("producer", async move {
+        while sender.send(0_u64).await.is_ok() {}
+    });
+    for user in users {
+        _ = user.await;
+    }
+    _ = producer.await;
+}

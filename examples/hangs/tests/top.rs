@@ -1,0 +1,91 @@
+//! `blitz top` asks a real program.
+#![cfg(unix)]
+
+use std::process::{Child, Command};
+
+use serde_json::Value;
+
+/// A program, which ends with this.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended, which its test reports.
+        _ = self.0.kill();
+        self.0.wait().expect("it is our child");
+    }
+}
+
+/// The command `blitz`: that of `BLITZ_COMMAND`, or else it is built.
+fn blitz() -> Command {
+    if let Some(path) = std::env::var_os("BLITZ_COMMAND") {
+        return Command::new(path);
+    }
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/cli/Cargo.toml");
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--locked", "--manifest-path", manifest, "--"]);
+    command
+}
+
+/// Asks for the view of a process; `None` while it does not answer yet.
+fn view(pid: u32) -> Option<Value> {
+    let pid = pid.to_string();
+    let output = blitz().args(["top", &pid, "--once", "--json"]).output();
+    let output = output.expect("the command starts");
+    let text = String::from_utf8(output.stdout).expect("it writes UTF-8");
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("no such process answers"), "{message}");
+        return None;
+    }
+    Some(serde_json::from_str(&text).expect("it writes one JSON object"))
+}
+
+#[test]
+fn a_contended_lock_and_a_full_channel_are_shown() {
+    let mut program = Program(
+        Command::new(env!("CARGO_BIN_EXE_blitz-io-hangs"))
+            .arg("contended")
+            .env("BLITZ_INSPECT", "1")
+            .spawn()
+            .expect("it was built"),
+    );
+    loop {
+        let ended = program.0.try_wait().expect("it is our child");
+        assert_eq!(ended, None, "the program ended");
+        let Some(view) = view(program.0.id()) else {
+            continue;
+        };
+        let contention = view["contention"].as_array().expect("this version says it");
+        let is_it = |object: &&Value| object["name"] == "Mutex \"sessions\"";
+        let Some(sessions) = contention.iter().find(is_it) else {
+            continue;
+        };
+        let channels = view["channels"].as_array().expect("this version says it");
+        let is_full = |channel: &Value| channel["used"] == 4 && channel["capacity"] == 4;
+        if sessions["waits"].as_u64() > Some(10) && channels.iter().any(is_full) {
+            return check(&view, sessions);
+        }
+    }
+}
+
+fn check(view: &Value, sessions: &Value) {
+    assert_eq!(view["program"], "blitz-io-hangs");
+    // Each wait lasts as long as the other task sleeps, which is two milliseconds at least.
+    let waits = sessions["waits"].as_u64().unwrap();
+    let waited = sessions["waited_ns"].as_u64().unwrap();
+    assert!(waited >= waits * 1_000_000, "{sessions}");
+    let buckets = sessions["buckets"].as_array().unwrap();
+    let counted: u64 = buckets.iter().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(counted, waits, "{sessions}");
+    let location = sessions["location"].as_str().unwrap();
+    assert!(location.contains("busy.rs"), "{sessions}");
+    let runtime = &view["runtimes"][0];
+    assert_eq!(runtime["workers"], 2, "{view}");
+    assert!(runtime["polls"].as_u64() > Some(0), "{view}");
+    assert!(runtime["spawned_tasks"].as_u64() >= Some(3), "{view}");
+    let waits = view["waits"].as_array().unwrap();
+    let is_producer = |wait: &&Value| wait["target"].as_str().unwrap().starts_with("mpsc::Sender");
+    let producer = waits.iter().find(is_producer).expect("the channel is full");
+    assert!(producer["waiter"].as_str().unwrap().contains("producer"), "{producer}");
+}
