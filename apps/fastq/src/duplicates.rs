@@ -269,8 +269,8 @@ fn slots_for(slots: usize) -> usize {
     slots * 2
 }
 
-/// Inserts a place into a table whose number of slots is a power of two. Returns whether it
-/// was there.
+/// Inserts a place into a table whose number of slots is a power of two. Returns whether the
+/// table had it.
 fn insert(slots: &mut [u64], place: u64) -> bool {
     let mask = slots.len() - 1;
     // The multiplier is 2^64 divided by the golden ratio: it spreads places that are close

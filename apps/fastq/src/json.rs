@@ -14,9 +14,12 @@ pub fn number(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let (digits, exponent) = scientific.split_once('e').expect("it has an exponent");
     let exponent: i32 = exponent.parse().expect("it is a number");
-    let strip = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text.to_owned(),
+    let strip = |text: &str| {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text.to_owned()
+        }
     };
     if (-4..6).contains(&exponent) {
         strip(&format!("{value:.*}", (5 - exponent) as usize))

@@ -238,10 +238,12 @@ impl Options {
             trim,
             dedup,
             duplication: dedup || !given.has("dont_eval_duplication"),
-            duplication_level: match given.has("dup_calc_accuracy") {
-                true => number("dup_calc_accuracy").clamp(1, 6),
-                false if dedup => 3,
-                false => 1,
+            duplication_level: if given.has("dup_calc_accuracy") {
+                number("dup_calc_accuracy").clamp(1, 6)
+            } else if dedup {
+                3
+            } else {
+                1
             },
             poly_g,
             poly_g_min: number("poly_g_min_len"),

@@ -212,36 +212,9 @@ impl Scenario {
         self.threads(0)
     }
 
-    /// Makes the 99th percentile of the wait decide.
-    pub fn decided_by_p99(self) -> Scenario {
-        Scenario {
-            compares: Compares::P99Ns,
-            ..self
-        }
-    }
-
-    /// Makes the 99.9th percentile of the wait decide.
-    pub fn decided_by_p99_9(self) -> Scenario {
-        Scenario {
-            compares: Compares::P99_9Ns,
-            ..self
-        }
-    }
-
-    /// Makes the median of the wait decide.
-    pub fn decided_by_p50(self) -> Scenario {
-        Scenario {
-            compares: Compares::P50Ns,
-            ..self
-        }
-    }
-
-    /// Makes the bytes that stay allocated decide.
-    pub fn decided_by_bytes(self) -> Scenario {
-        Scenario {
-            compares: Compares::BytesPerOp,
-            ..self
-        }
+    /// Returns the same scenario, decided by this figure instead of the time of an operation.
+    pub fn decided_by(self, compares: Compares) -> Scenario {
+        Scenario { compares, ..self }
     }
 
     /// Adds a contender.

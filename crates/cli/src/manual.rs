@@ -1,4 +1,4 @@
-//! `blitz manual`: writes the man pages, for those who package the program.
+//! `blitz manual`: writes the man pages, for packages of the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! This crate has no stable interface: any release may change anything. The crates that depend on
 //! it name its exact version.
 
-// Its pages are for those who read its source.
+// Its pages are for readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
 
 #[cfg(all(loom, not(feature = "loom")))]

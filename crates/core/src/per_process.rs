@@ -92,7 +92,7 @@ mod forks {
         GENERATION.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns how many forks lie between this process and the one that began to watch them.
+    /// Returns how many forks lie between this process and the process that began to count them.
     #[inline]
     pub fn generation() -> u32 {
         // Only a fork changes it, after which the child has a single thread.

@@ -3,9 +3,9 @@
 //! # Who waits, and who polls
 //!
 //! Any thread may poll a driver at any time: [`poll`](Driver::poll) collects the events
-//! that are there, and [`wait`](Driver::wait) waits for some. On Linux any number of threads
+//! that have happened, and [`wait`](Driver::wait) waits for some. On Linux any number of threads
 //! may wait at the same time, and each event ends the wait of one of them. Elsewhere one
-//! thread at a time waits, and a poll meanwhile finds nothing.
+//! thread waits, and a poll during its wait finds nothing.
 //!
 //! There are two ways to use that:
 //!
@@ -48,8 +48,7 @@
 //!
 //! A wake-up that comes late only ends the next poll early.
 //!
-//! *An unpark, while the owner sleeps.* The word that it sleeps on is the one that is
-//! changed.
+//! *An unpark, while the owner sleeps.* It changes the word on which the owner sleeps.
 //!
 //! *An event.* It ends the poll of the thread that takes it, and that thread delivers it.
 //! Events that did not fit into one poll are reported by the next one.
@@ -58,7 +57,7 @@
 //! something is queued, and submits it to the kernel. A thread that queues an operation
 //! checks the count afterwards, and wakes the poll if another thread waits. All of this is
 //! sequentially consistent, so one of them sees the other. A thread that takes a wake-up
-//! checks the queue once more. An awake worker submits its own operations when it polls or
+//! checks the queue again. An awake worker submits its own operations when it polls or
 //! waits next, so [`start`](Driver::start) wakes no worker. A completion ends the poll like
 //! an event, since the poll includes the ring's descriptor. While an operation is under way,
 //! the owner does not sleep on the word.
@@ -152,7 +151,7 @@ impl Driver {
         reports
     }
 
-    /// Collects the events that are there, without waiting. Any thread may call it.
+    /// Collects the pending events, without waiting. Any thread may call it.
     pub fn poll(&self, wakers: &mut Wakers) -> Reports {
         let reports = self.look(wakers);
         let passes_on = reports.woken || reports.expired;
@@ -349,7 +348,7 @@ impl Driver {
     }
 }
 
-/// All references are gone, so no thread waits; but the kernel may still have buffers of
+/// No reference is left, so no thread waits; but the kernel may still have buffers of
 /// operations that were dropped.
 impl Drop for Driver {
     fn drop(&mut self) {

@@ -9,7 +9,7 @@
 //! 2. *Removed*: the system has agreed to report no more events for the token, and the
 //!    generation grows, under the lock of the entry. A thread may still have an event that
 //!    was reported before. It compares the generations under the same lock, and drops the
-//!    event. (Otherwise the next source might be told for ever that it is closed.)
+//!    event. (Otherwise the next source might see for ever that it is closed.)
 //! 3. *Given up*, once the source's owner uses the entry no more.
 //! 4. *Used again*, for another source.
 //!

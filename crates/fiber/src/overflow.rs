@@ -21,7 +21,7 @@ const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// The previous handlers.
 struct Former(UnsafeCell<[MaybeUninit<libc::sigaction>; 2]>);
 
-// SAFETY: written by `install`, once, and before the handler that reads it is there.
+// SAFETY: written by `install`, once, and before `install` sets the handler that reads it.
 unsafe impl Sync for Former {}
 
 static FORMER: Former = Former(UnsafeCell::new([MaybeUninit::uninit(); 2]));

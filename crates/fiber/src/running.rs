@@ -319,7 +319,7 @@ pub fn local() -> *const () {
 ///
 /// # Safety
 ///
-/// Other code that calls [`local`] in this fiber may rely on what it means: the caller keeps to that.
+/// The pointer is valid for every caller of [`local`] in this fiber.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn set_local(local: *const ()) {

@@ -17,7 +17,7 @@
 //! 4. A waiter may go on if one of its waits has a deadline, or an ender that is not known, or
 //!    one that may go on.
 //!
-//! Both snapshots must agree: each of these questions is asked of both, and a waiter is removed if
+//! Both snapshots must agree: each of these rules is applied to both, and a waiter is removed if
 //! the answer for one of them is that it may go on. So an owner that was preempted before it wrote
 //! itself down, or after it erased itself, counts as an owner that is not known.
 //!

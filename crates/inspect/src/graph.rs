@@ -5,7 +5,7 @@
 //! A task that is idle goes on only when one of its wakers is used. A recorded wait of a task has
 //! one clone of the task's waker. So if a task has as many wakers as recorded waits, all that can
 //! wake it is recorded; if it has more, it also waits for something that has no record, such as a
-//! future of another library, and nothing certain can be said of it.
+//! future of another library, so no finding about it is certain.
 //!
 //! # Handed-over locks
 //!
@@ -63,7 +63,7 @@ impl<'a> Graph<'a> {
             }
         }
         for waits in waits.values_mut() {
-            // A thread that sleeps sleeps for one object; its futures are not polled meanwhile.
+            // A thread that sleeps sleeps for one object, and polls none of its futures in that time.
             if waits.iter().any(|wait| wait.blocks_thread) {
                 waits.retain(|wait| wait.blocks_thread);
             }

@@ -185,7 +185,7 @@ impl RingSender {
         self.publish_word(position, len as u64)
     }
 
-    /// Makes the claimed message visible, with this word in place of its length: see
+    /// Makes the claimed message visible, with this word instead of its length: see
     /// `mark.rs`.
     #[inline]
     pub(crate) fn publish_word(&mut self, position: u64, word: u64) -> Result<(), SendError> {

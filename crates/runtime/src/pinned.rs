@@ -57,7 +57,7 @@ where
     F: Pinnable<Output: Send + 'static> + 'static,
 {
     let id = handle.common().new_task(meta);
-    // SAFETY: `Pinnable` promises what is asked.
+    // SAFETY: `Pinnable` has the same contract.
     unsafe { handle.spawn_pinned(traced!(task(future, "fiber", meta, id)), id) }
 }
 
@@ -133,7 +133,7 @@ impl Surroundings {
 }
 
 impl Surroundings {
-    /// Makes the task of these surroundings the one that is being polled.
+    /// Makes the task of these surroundings the thread's current task.
     ///
     /// # Safety
     ///
@@ -143,7 +143,7 @@ impl Surroundings {
     }
 }
 
-/// Makes the task of [`Wait::SuspendAs`] the one that is being polled.
+/// Makes the task of [`Wait::SuspendAs`] the thread's current task.
 ///
 /// # Safety
 ///

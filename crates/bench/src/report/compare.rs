@@ -8,8 +8,7 @@
 use comfy_table::Cell;
 
 use super::document::{Document, Figures, Row};
-use super::grid::{self, Column};
-use super::table::Style;
+use super::grid::{self, Column, Style};
 use super::{range, times, wrapped};
 use crate::scenario::Compares;
 use crate::settings::Load;

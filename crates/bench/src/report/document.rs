@@ -144,11 +144,12 @@ impl Document {
             .iter()
             .map(|m| (m.scenario.id.clone(), Row::new(m, settings)))
             .collect();
+        let heap: Vec<_> = benchmarks.values().filter_map(Row::heap_bytes).collect();
         Document {
             metadata: Metadata::new(settings),
             interrupted: outcome.interrupted,
             failure: outcome.failed.clone(),
-            heap_bytes_per_op: HeapBytes::of(benchmarks.values()),
+            heap_bytes_per_op: HeapBytes::of(&heap),
             benchmarks,
         }
     }
@@ -262,6 +263,13 @@ impl Row {
     pub fn everybody(&self) -> impl Iterator<Item = (&str, &Figures)> {
         let peers = self.peers.iter().map(|(name, f)| (name.as_str(), f));
         std::iter::once((OURS, &self.ours)).chain(peers)
+    }
+
+    /// Returns our heap bytes per operation and Tokio's, if both have run. Only the tiers of
+    /// single operations count; the tiers above have threads and whole programs.
+    fn heap_bytes(&self) -> Option<(f64, f64)> {
+        let theirs = self.peers.get("tokio").filter(|_| self.tier <= 3)?;
+        Some((self.ours.bytes_per_op, theirs.bytes_per_op))
     }
 }
 
@@ -451,7 +459,7 @@ pub(crate) mod tests {
     #[test]
     fn waits_are_compared_with_the_peer_of_best_throughput() {
         // `patient` waits less than `fast` but gets less done.
-        let scenario = Scenario::new(4, "wait", "Wait", 1000).decided_by_p99();
+        let scenario = Scenario::new(4, "wait", "Wait", 1000).decided_by(Compares::P99Ns);
         let document = run(
             &scenario,
             vec![
@@ -477,7 +485,7 @@ pub(crate) mod tests {
             }
             samples
         };
-        let scenario = Scenario::new(5, "task", "Task", 1000).decided_by_bytes();
+        let scenario = Scenario::new(5, "task", "Task", 1000).decided_by(Compares::BytesPerOp);
         let document = run(
             &scenario,
             vec![
@@ -495,7 +503,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_median_of_the_wait_can_decide() {
-        let scenario = Scenario::new(5, "wake", "Wake", 1000).decided_by_p50();
+        let scenario = Scenario::new(5, "wake", "Wake", 1000).decided_by(Compares::P50Ns);
         let document = run(
             &scenario,
             vec![

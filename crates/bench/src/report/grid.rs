@@ -7,7 +7,14 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent};
 
-use super::table::Style;
+/// How a table is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to colour the winners.
+    pub colour: bool,
+    /// The longest line, where that is possible.
+    pub width: Option<usize>,
+}
 
 /// One column of a table over rows of type `R`.
 pub(super) struct Column<R> {

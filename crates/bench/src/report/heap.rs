@@ -2,15 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::document::Row;
 use super::figure;
 use crate::scenario::OURS;
-
-/// The peer whose memory is compared with ours: it has every row of the tiers in
-/// question.
-const PEER: &str = "tokio";
-/// The tiers of single operations; the tiers above have threads and whole programs.
-const TIERS: std::ops::RangeInclusive<u8> = 1..=3;
 
 /// Bytes allocated per operation, as the mean of the rows of tiers 1 to 3 in which
 /// both take part.
@@ -29,12 +22,8 @@ pub struct HeapBytes {
 }
 
 impl HeapBytes {
-    /// Returns the means over `rows`, or `None` if no row of these tiers has both.
-    pub fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<HeapBytes> {
-        let pairs: Vec<(f64, f64)> = rows
-            .filter(|row| TIERS.contains(&row.tier))
-            .filter_map(|row| Some((row.ours.bytes_per_op, row.peers.get(PEER)?.bytes_per_op)))
-            .collect();
+    /// Returns the means over the rows' bytes, ours and Tokio's, or `None` without rows.
+    pub fn of(pairs: &[(f64, f64)]) -> Option<HeapBytes> {
         if pairs.is_empty() {
             return None;
         }
@@ -54,7 +43,7 @@ impl HeapBytes {
         let less = match self.ratio {
             Some(ratio) => format!("tokio takes {}× as much", figure(ratio)),
             None if self.tokio > 0.0 => format!("{OURS} takes none"),
-            None => "nobody takes any".to_owned(),
+            None => "neither takes any".to_owned(),
         };
         format!(
             "Heap bytes per operation, mean of {} {} of tiers 1 to 3: {OURS} {}, tokio {} ({less}).",
@@ -82,14 +71,12 @@ mod tests {
             samples.memory.bytes = bytes * 1000;
             samples
         };
-        run(&scenario, vec![with(OURS, ours), with(PEER, theirs)])
+        run(&scenario, vec![with(OURS, ours), with("tokio", theirs)])
     }
 
     #[test]
     fn the_ratio_is_that_of_the_means() {
-        let [some, none] = [document(1, 8, 40), document(3, 0, 40)];
-        let rows = || some.benchmarks.values().chain(none.benchmarks.values());
-        let heap = HeapBytes::of(rows()).unwrap();
+        let heap = HeapBytes::of(&[(8.0, 40.0), (0.0, 40.0)]).unwrap();
         assert_eq!((heap.rows, heap.ours, heap.tokio), (2, 4.0, 40.0));
         assert_eq!(heap.ratio, Some(10.0));
         assert!(heap.sentence().contains("mean of 2 rows"));
@@ -102,7 +89,7 @@ mod tests {
         assert_eq!((heap.ours, heap.ratio), (0.0, None));
         assert!(heap.sentence().ends_with("(blitz-io takes none)."));
         let heap = document(2, 0, 0).heap_bytes_per_op.unwrap();
-        assert!(heap.sentence().ends_with("(nobody takes any)."));
+        assert!(heap.sentence().ends_with("(neither takes any)."));
     }
 
     #[test]

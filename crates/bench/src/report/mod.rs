@@ -11,6 +11,8 @@ pub mod runs;
 pub mod table;
 mod template;
 
+pub use grid::Style;
+
 /// Formats a figure with about three significant digits and thousands separators.
 ///
 /// ```

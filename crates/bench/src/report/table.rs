@@ -3,20 +3,11 @@
 use comfy_table::{Attribute, Cell, Color};
 
 use super::document::{BUSY, Document, Figures, Row, TIE};
-use super::grid::{self, Column};
+use super::grid::{self, Column, Style};
 use super::{duration, range, times, wrapped};
 use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered};
-
-/// How a table is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
-    /// Whether to colour the winners.
-    pub colour: bool,
-    /// The longest line, where that is possible.
-    pub width: Option<usize>,
-}
 
 /// How many rows were won, tied and lost, and how many have no peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

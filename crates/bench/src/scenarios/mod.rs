@@ -4,6 +4,42 @@
 //! name, the type and the operations of each. A new peer is one line of the table. A new family
 //! is one file and one line of `FAMILIES`; this is also how a tier gets its first scenario.
 
+/// Writes a family's table of contenders: a name and a type each, and their bodies, one for each
+/// scenario.
+macro_rules! contenders {
+    (
+        <$type:ident: $family:path> { $($scenario:ident: $kind:ty = $body:expr),+ $(,)? }
+        $($name:expr => $contender:ty),+ $(,)?
+    ) => {
+        /// One contender's bodies.
+        struct Peer {
+            name: &'static str,
+            $($scenario: $kind),+
+        }
+
+        impl Peer {
+            const fn of<$type: $family>(name: &'static str) -> Peer {
+                Peer { name, $($scenario: $body),+ }
+            }
+        }
+
+        const PEERS: [Peer; [$($name),+].len()] = [$(Peer::of::<$contender>($name)),+];
+    };
+}
+
+/// The same body with each contender on its own runtime: our type, Tokio's, and smol's.
+macro_rules! on_own_runtimes {
+    ($body:ident: $ours:ty, $tokio:ty, $smol:ty $(,)?) => {{
+        use $crate::{runtimes, tasks::OwnRuntime};
+        let table: [(&str, fn(&Context) -> Measured); 3] = [
+            (OURS, $body::<$ours, OwnRuntime<runtimes::Blitz>>),
+            ("tokio", $body::<$tokio, OwnRuntime<runtimes::Tokio>>),
+            ("smol", $body::<$smol, OwnRuntime<runtimes::Smol>>),
+        ];
+        table
+    }};
+}
+
 mod barrier;
 mod channel;
 #[cfg(all(target_os = "linux", feature = "cpp-peers"))]
@@ -24,8 +60,11 @@ mod task;
 
 use crate::scenario::Scenario;
 
+/// A family, or a part of one.
+type Family = fn() -> Vec<Scenario>;
+
 /// The families. Within a tier their scenarios run in this order.
-const FAMILIES: &[fn() -> Vec<Scenario>] = &[
+const FAMILIES: &[Family] = &[
     task::scenarios,
     mutex::scenarios,
     rwlock::scenarios,
@@ -50,10 +89,14 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
 /// assert!(scenarios.iter().any(|s| s.id == "mutex_uncontended"));
 /// ```
 pub fn registry() -> Vec<Scenario> {
-    let mut scenarios: Vec<_> = FAMILIES.iter().flat_map(|family| family()).collect();
+    let mut scenarios = all(FAMILIES);
     // The sort is stable, which keeps the order of the families within a tier.
     scenarios.sort_by_key(|scenario| scenario.tier);
     scenarios
+}
+
+fn all(families: &[Family]) -> Vec<Scenario> {
+    families.iter().flat_map(|family| family()).collect()
 }
 
 #[cfg(test)]

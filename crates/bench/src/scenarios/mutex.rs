@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crossbeam_utils::CachePadded;
 
 use crate::latency::{Turns, Waits};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
 use crate::threads::{solo, start_all};
 use crate::work::Section;
@@ -33,14 +33,8 @@ struct Contention {
     section: Section,
 }
 
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    uncontended: fn(&Context) -> Measured,
-    contended: fn(&Context, Contention) -> Measured,
-    latency: fn(&Context, Contention) -> Measured,
-    hand_over: fn(&Context) -> Measured,
-}
+/// One contender's body for a contended scenario.
+type Contended = fn(&Context, Contention) -> Measured;
 
 /// Makes the contenders: a name, a type, and how its lock is taken.
 macro_rules! peers {
@@ -56,13 +50,15 @@ macro_rules! peers {
             }
         })+
 
-        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
-            name: $name,
-            uncontended: uncontended::<$lock>,
-            contended: contended::<$lock>,
-            latency: latency::<$lock>,
-            hand_over: hand_over::<$lock>,
-        }),+];
+        contenders! {
+            <L: Lock> {
+                uncontended: fn(&Context) -> Measured = uncontended::<L>,
+                contended: Contended = contended::<L>,
+                latency: Contended = latency::<L>,
+                hand_over: fn(&Context) -> Measured = hand_over::<L>,
+            }
+            $($name => $lock),+
+        }
     };
 }
 
@@ -77,48 +73,32 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = vec![uncontended.with_all(PEERS.map(|peer| (peer.name, peer.uncontended)))];
     for section in Section::ALL {
         for threads in [2, 4, 8, 64] {
-            let contention = Contention { threads, section };
-            scenarios.push(contended_scenario(contention));
+            let what = ("contended", "contended");
+            scenarios.push(scenario(threads, section, what, |peer| peer.contended));
         }
     }
     for section in Section::ALL {
-        let threads = 8;
-        scenarios.push(latency_scenario(Contention { threads, section }));
+        let what = ("latency", "wait for lock");
+        let waits = scenario(8, section, what, |peer| peer.latency);
+        scenarios.push(waits.decided_by(Compares::P99_9Ns));
     }
     scenarios.push(hand_over_scenario());
     scenarios
 }
 
-fn contended_scenario(contention: Contention) -> Scenario {
-    let Contention { threads, section } = contention;
-    let scenario = Scenario::new(
-        4,
-        format!("mutex_contended_{threads}_{}", section.id()),
-        format!("Mutex contended, {}", section.title()),
-        ops(section),
-    )
-    .threads(threads);
+fn scenario(
+    threads: usize,
+    section: Section,
+    (id, title): (&str, &str),
+    body: fn(&Peer) -> Contended,
+) -> Scenario {
+    let contention = Contention { threads, section };
+    let id = format!("mutex_{id}_{threads}_{}", section.id());
+    let title = format!("Mutex {title}, {}", section.title());
+    let scenario = Scenario::new(4, id, title, ops(section)).threads(threads);
     scenario.with_all(PEERS.map(|peer| {
-        (peer.name, move |cx: &Context| {
-            (peer.contended)(cx, contention)
-        })
-    }))
-}
-
-fn latency_scenario(contention: Contention) -> Scenario {
-    let Contention { threads, section } = contention;
-    let scenario = Scenario::new(
-        4,
-        format!("mutex_latency_{threads}_{}", section.id()),
-        format!("Mutex wait for lock, {}", section.title()),
-        ops(section),
-    )
-    .threads(threads)
-    .decided_by_p99_9();
-    scenario.with_all(PEERS.map(|peer| {
-        (peer.name, move |cx: &Context| {
-            (peer.latency)(cx, contention)
-        })
+        let body = body(&peer);
+        (peer.name, move |cx: &Context| body(cx, contention))
     }))
 }
 
@@ -126,7 +106,7 @@ fn hand_over_scenario() -> Scenario {
     let title = "Mutex hand-over from a busy thread to the first sleeper";
     let scenario = Scenario::new(4, "mutex_first_sleeper", title, 2_000)
         .threads(2)
-        .decided_by_p99_9();
+        .decided_by(Compares::P99_9Ns);
     scenario.with_all(PEERS.map(|peer| (peer.name, peer.hand_over)))
 }
 

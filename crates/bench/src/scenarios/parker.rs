@@ -23,13 +23,6 @@ trait Park {
 /// `std` parks the current thread, without an object.
 struct CurrentThread;
 
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    token: fn(&Context) -> Measured,
-    ping_pong: fn(&Context) -> Measured,
-}
-
 /// Makes the contenders: a name, a type, its handle, and how the three are made and used.
 macro_rules! peers {
     ($($name:expr, $parker:ty, $handle:ty,
@@ -54,11 +47,13 @@ macro_rules! peers {
             }
         })+
 
-        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
-            name: $name,
-            token: token::<$parker>,
-            ping_pong: ping_pong::<$parker>,
-        }),+];
+        contenders! {
+            <P: Park> {
+                token: fn(&Context) -> Measured = token::<P>,
+                ping_pong: fn(&Context) -> Measured = ping_pong::<P>,
+            }
+            $($name => $parker),+
+        }
     };
 }
 

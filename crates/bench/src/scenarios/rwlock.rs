@@ -94,14 +94,6 @@ struct Contention {
     section: Section,
 }
 
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    reads: fn(&Context) -> Measured,
-    writes: fn(&Context) -> Measured,
-    contended: fn(&Context, Contention) -> Measured,
-}
-
 /// Makes the contenders: a name, a type, and how its guards are taken.
 macro_rules! peers {
     ($($name:expr, $lock:ty, |$this:ident| $read:expr, $write:expr;)+) => {
@@ -121,12 +113,14 @@ macro_rules! peers {
             }
         })+
 
-        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
-            name: $name,
-            reads: reads::<$lock>,
-            writes: writes::<$lock>,
-            contended: contended::<$lock>,
-        }),+];
+        contenders! {
+            <L: Lock> {
+                reads: fn(&Context) -> Measured = reads::<L>,
+                writes: fn(&Context) -> Measured = writes::<L>,
+                contended: fn(&Context, Contention) -> Measured = contended::<L>,
+            }
+            $($name => $lock),+
+        }
     };
 }
 

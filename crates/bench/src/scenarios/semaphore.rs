@@ -55,79 +55,69 @@ permits! {
         block_on(semaphore.acquire()).expect("it stays open");
 }
 
-/// A semaphore made of a mutex and a condition variable.
-struct Hand<Mutex, Condvar> {
-    free: Mutex,
-    returned: Condvar,
-}
-
-type OfStd = Hand<std::sync::Mutex<usize>, std::sync::Condvar>;
-type OfParkingLot = Hand<parking_lot::Mutex<usize>, parking_lot::Condvar>;
-
-impl Permits for OfStd {
-    fn new(permits: usize) -> Self {
-        Hand {
-            free: std::sync::Mutex::new(permits),
-            returned: std::sync::Condvar::new(),
+/// Makes a semaphore of a mutex and a condition variable: where they are, how the mutex is locked,
+/// and how a thread waits for a permit.
+macro_rules! by_hand {
+    ($name:ident, $($path:ident)::+, |$mutex:ident| $lock:expr,
+        |$condvar:ident, $guard:ident| $wait:expr) => {
+        struct $name {
+            free: $($path)::+::Mutex<usize>,
+            returned: $($path)::+::Condvar,
         }
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let mut free = self.free.lock().expect("no section panics");
-        *free = free.checked_sub(1)?;
-        drop(free);
-        Some(self.held(section))
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let free = self.free.lock().expect("no section panics");
-        let free = self.returned.wait_while(free, |free| *free == 0);
-        *free.expect("no section panics") -= 1;
-        self.held(section)
-    }
-}
 
-impl OfStd {
-    #[inline]
-    fn held<R>(&self, section: impl FnOnce() -> R) -> R {
-        let value = section();
-        *self.free.lock().expect("no section panics") += 1;
-        self.returned.notify_one();
-        value
-    }
-}
+        impl $name {
+            #[inline]
+            fn lock(&self) -> $($path)::+::MutexGuard<'_, usize> {
+                let $mutex = &self.free;
+                $lock
+            }
 
-impl Permits for OfParkingLot {
-    fn new(permits: usize) -> Self {
-        Hand {
-            free: parking_lot::Mutex::new(permits),
-            returned: parking_lot::Condvar::new(),
+            #[inline]
+            fn held<R>(&self, section: impl FnOnce() -> R) -> R {
+                let value = section();
+                *self.lock() += 1;
+                self.returned.notify_one();
+                value
+            }
         }
-    }
-    #[inline]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let mut free = self.free.lock();
-        *free = free.checked_sub(1)?;
-        drop(free);
-        Some(self.held(section))
-    }
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let mut free = self.free.lock();
-        self.returned.wait_while(&mut free, |free| *free == 0);
-        *free -= 1;
-        drop(free);
-        self.held(section)
-    }
+
+        impl Permits for $name {
+            fn new(permits: usize) -> Self {
+                $name {
+                    free: $($path)::+::Mutex::new(permits),
+                    returned: $($path)::+::Condvar::new(),
+                }
+            }
+            #[inline]
+            fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+                let mut free = self.lock();
+                *free = free.checked_sub(1)?;
+                drop(free);
+                Some(self.held(section))
+            }
+            #[inline]
+            fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+                let ($condvar, $guard) = (&self.returned, self.lock());
+                let mut free = $wait;
+                *free -= 1;
+                drop(free);
+                self.held(section)
+            }
+        }
+    };
 }
 
-impl OfParkingLot {
-    #[inline]
-    fn held<R>(&self, section: impl FnOnce() -> R) -> R {
-        let value = section();
-        *self.free.lock() += 1;
-        self.returned.notify_one();
-        value
+by_hand! {
+    OfStd, std::sync, |mutex| mutex.lock().expect("no section panics"),
+    |returned, free| returned.wait_while(free, |free| *free == 0).expect("no section panics")
+}
+
+by_hand! {
+    OfParkingLot, parking_lot, |mutex| mutex.lock(),
+    |returned, free| {
+        let mut free = free;
+        returned.wait_while(&mut free, |free| *free == 0);
+        free
     }
 }
 
@@ -155,32 +145,21 @@ impl Inside {
     }
 }
 
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    tried: fn(&Context) -> Measured,
-    waited: fn(&Context) -> Measured,
-    contended: fn(&Context) -> Measured,
-}
-
-impl Peer {
-    const fn of<P: Permits>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            tried: tried::<P>,
-            waited: waited::<P>,
-            contended: contended::<P>,
-        }
+contenders! {
+    <P: Permits> {
+        tried: Body = tried::<P>,
+        waited: Body = waited::<P>,
+        contended: Body = contended::<P>,
     }
+    OURS => blitz_io_sync::thread::Semaphore,
+    "std" => OfStd,
+    "parking_lot" => OfParkingLot,
+    "tokio" => tokio::sync::Semaphore,
+    "async-lock" => async_lock::Semaphore,
 }
 
-const PEERS: [Peer; 5] = [
-    Peer::of::<blitz_io_sync::thread::Semaphore>(OURS),
-    Peer::of::<OfStd>("std"),
-    Peer::of::<OfParkingLot>("parking_lot"),
-    Peer::of::<tokio::sync::Semaphore>("tokio"),
-    Peer::of::<async_lock::Semaphore>("async-lock"),
-];
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
 
 const THREADS: usize = 8;
 const PERMITS: usize = 2;

@@ -12,8 +12,8 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Orderi
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;
+use super::request::Request;
 use super::rx_waiter::RxWaiter;
-use super::wait::{QUIET, Request};
 use super::word::{MAX_VALUES, Payment, Snapshot, Word};
 use crate::model::model_has_failed;
 
@@ -43,6 +43,11 @@ pub struct Front {
     /// Changes after `head`: the byte that goes with the light fence.
     pub taken: AtomicU8,
 }
+
+/// The mode in which no sender has waited for a while; see `wait.rs`.
+pub const QUIET: u8 = 0;
+/// The mode in which senders wait, or have done so lately.
+pub const CONTENDED: u8 = 1;
 
 pub struct Chan<T> {
     pub tail: Padded<Tail<T>>,

@@ -100,6 +100,7 @@ mod permit;
 #[cfg(feature = "sink")]
 mod poll_sender;
 mod receiver;
+mod request;
 mod rx;
 mod rx_waiter;
 #[cfg(feature = "time")]

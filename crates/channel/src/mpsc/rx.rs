@@ -12,9 +12,8 @@ use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors, yield_now}
 use blitz_io_futex::atomic::{Ordering, fence};
 
 use super::block::Cursor;
-use super::chan::Chan;
+use super::chan::{CONTENDED, Chan, QUIET};
 use super::error::{RecvTimeoutError, TryRecvError};
-use super::wait::{CONTENDED, QUIET};
 use crate::model::model_has_failed;
 
 /// After so many receives without a waiting sender, contended mode ends.

@@ -16,9 +16,9 @@
 //! That is Dekker's pattern, and the receiver should pay nothing for it while no sender
 //! waits. So the channel is in one of two modes:
 //!
-//! * [`QUIET`]: the receiver makes a light publication (`fences::publish`): a store,
+//! * `QUIET`: the receiver makes a light publication (`fences::publish`): a store,
 //!   and a look at the mode that may overtake it.
-//! * [`CONTENDED`]: the receiver passes a full fence and looks at `TX_WAITS`.
+//! * `CONTENDED`: the receiver passes a full fence and looks at `TX_WAITS`.
 //!
 //! A sender that has announced itself, and passed a full fence, reads the mode:
 //!
@@ -57,7 +57,6 @@
 //! under which blocks are linked, whose holder never takes this one. The slot is filled after the
 //! lock is released, as filling it may wake the receiver.
 
-use std::cell::Cell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
@@ -69,42 +68,15 @@ use blitz_io_core::inspect::{self, Blocking, Kind, WaitKind};
 use blitz_io_core::{List, Node, Panics, Spin, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
 
-use super::chan::{Chan, Claim};
+use super::chan::{CONTENDED, Chan, Claim};
 use super::error::{SendError, SendTimeoutError, TrySendError};
+use super::request::Request;
 use super::word::Snapshot;
 use crate::model::model_has_failed;
 use crate::wait::{Event, Wait};
 
-/// No sender has waited for a while.
-pub const QUIET: u8 = 0;
-/// Senders wait, or have done so lately.
-pub const CONTENDED: u8 = 1;
-
 /// With less room than this, a thread queues up without trying again.
 const QUEUE_AT_ONCE: u32 = 16;
-
-/// The request of a waiting sender, and its result.
-pub struct Request<T> {
-    permits: u32,
-    /// Whether it has its permits. If it was chosen without, the channel is closed.
-    granted: Cell<bool>,
-    /// The value of a thread that waits to send it. Taken when the request is granted.
-    value: Option<NonNull<T>>,
-}
-
-// SAFETY: the value is the waiting thread's, which does not touch it while its node
-// is linked; it is taken under the queue's lock by another thread.
-unsafe impl<T: Send> Send for Request<T> {}
-
-impl<T> Request<T> {
-    fn new(permits: u32) -> Self {
-        Self {
-            permits,
-            granted: Cell::new(false),
-            value: None,
-        }
-    }
-}
 
 impl<T> Chan<T> {
     /// Takes permits if there is room after all, or queues up: then it is pending.

@@ -136,7 +136,7 @@ pub struct Cell<T> {
 // SAFETY: the value goes from one thread to another, and the state says which of
 // the ends may use a place. Neither ever gives out a reference to the value.
 unsafe impl<T: Send> Send for Cell<T> {}
-// SAFETY: the same holds for a shared cell: the state says which end may use a place.
+// SAFETY: of a shared cell, too, only the end that the state names uses a place.
 unsafe impl<T: Send> Sync for Cell<T> {}
 
 impl<T> Cell<T> {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use blitz_io_bench::report::compare::Comparison;
 use blitz_io_bench::report::document::BUSY;
-use blitz_io_bench::report::table::{self, Style};
+use blitz_io_bench::report::{Style, table};
 use blitz_io_bench::{Document, Outcome, Scenario, Settings, report, runner};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;

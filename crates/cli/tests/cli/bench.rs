@@ -105,7 +105,7 @@ fn json_is_the_schema_and_nothing_else() {
     let row = &document["benchmarks"]["mutex_uncontended"];
     assert_eq!(row["tier"], 4);
     assert_eq!(row["verified"], true);
-    // A thread of the program's own may have started meanwhile, but not each time.
+    // A thread of the program's own may start during the run, but not each time.
     let again = || run()["benchmarks"]["mutex_uncontended"]["allocs_per_op"] == 0.0;
     assert!(row["allocs_per_op"] == 0.0 || (0..5).any(|_| again()));
     for figures in [row, &row["peers"]["std"], &row["peers"]["parking_lot"]] {

@@ -59,7 +59,7 @@ loom::lazy_static! {
     static ref STATE: AtomicU8 = AtomicU8::new(LIGHT);
 }
 
-/// Whether the frequent side may leave its fence to the rare side. To be asked after the store.
+/// Whether the frequent side may leave its fence to the rare side. Call it after the store.
 #[inline(always)]
 pub fn is_light() -> bool {
     STATE.load(Ordering::Acquire) == LIGHT

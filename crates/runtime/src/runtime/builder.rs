@@ -431,7 +431,7 @@ impl Builder {
     ///
     /// A thread of its own calls it, so it is called also when all workers are stalled. It looks
     /// eight times in `after`, and at least four times in a second. The function must not panic,
-    /// and should not block: it is not called for other workers meanwhile. It is not called for the
+    /// and should not block: a call for another worker waits for it. It is not called for the
     /// future of [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// A poll counts with all that happens in it:

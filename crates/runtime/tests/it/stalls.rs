@@ -114,7 +114,7 @@ fn a_thread_that_has_given_its_worker_away_is_no_stalled_worker() {
     let (end_other, ends_other) = mpsc::channel::<()>();
     let other = runtime.spawn(async move { ends_other.recv().unwrap_err() });
     loop {
-        // Until it has given its worker away, the first task may be told of.
+        // Until the first task has given its worker away, a report may name that task.
         let report = reports.recv().unwrap();
         if report.task == other.id() {
             break;

@@ -7,7 +7,6 @@
 //! few moves on a path that is taken once. The list is read only by a thread
 //! that is about to wait.
 
-use super::Once;
 use std::cell::Cell;
 use std::ptr;
 
@@ -23,7 +22,8 @@ loom::thread_local! {
 }
 
 struct Entry {
-    once: *const Once,
+    /// The address of the cell.
+    once: *const (),
     outer: *const Entry,
 }
 
@@ -39,22 +39,25 @@ impl Drop for Leave {
 }
 
 /// Runs `f`, listed as the closure of `once`.
-pub(super) fn enter<R>(once: &Once, f: impl FnOnce() -> R) -> R {
+pub(super) fn enter<O, R>(once: &O, f: impl FnOnce() -> R) -> R {
     let outer = INNERMOST.with(Cell::get);
-    let entry = Entry { once, outer };
+    let entry = Entry {
+        once: ptr::from_ref(once).cast(),
+        outer,
+    };
     INNERMOST.with(|innermost| innermost.set(&entry));
     let _leave = Leave { outer };
     f()
 }
 
 /// Whether this thread is running the closure of `once`.
-pub(super) fn is_inside(once: &Once) -> bool {
+pub(super) fn is_inside<O>(once: &O) -> bool {
     let mut next = INNERMOST.with(Cell::get);
     // SAFETY: every entry on the list belongs to a call of `enter` that this thread has not left:
     // `Leave` takes the entry off the list before its stack frame goes. So a pointer on the list
     // is null or points to a live entry, which does not change.
     while let Some(entry) = unsafe { next.as_ref() } {
-        if ptr::eq(entry.once, once) {
+        if ptr::addr_eq(entry.once, once) {
             return true;
         }
         next = entry.outer;

@@ -38,8 +38,8 @@ fn two_wait_for_permits() {
     });
 }
 
-/// One wants two permits, the other one. The first permit must reach the one that it is enough
-/// for, in whatever order they come.
+/// One waiter wants two permits, the other wants one. The first permit must reach the second
+/// waiter, in whatever order they come.
 fn different_amounts() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));

@@ -1,5 +1,6 @@
 //! One sender and four receivers; every message reaches all receivers.
 
+use std::array::from_fn;
 use std::hint::black_box;
 
 use super::Arrived;
@@ -11,42 +12,40 @@ const RECEIVERS: usize = 4;
 /// The capacity of a channel, which holds at most one message here.
 const CAPACITY: usize = 16;
 
+/// One contender's body: the name of its `send`, and its ends.
+macro_rules! body {
+    ($send:ident, $ends:expr) => {
+        |cx: &Context| {
+            let (sender, receivers) = $ends;
+            one_to_four(
+                cx,
+                sender,
+                receivers,
+                |s, m| s.$send(m).is_ok(),
+                |r| r.try_recv().ok(),
+            )
+        }
+    };
+}
+
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let ours = |cx: &Context| {
+    let ours = body!(send, {
         let (sender, _) = blitz_io_channel::broadcast::channel(CAPACITY);
-        let receivers = std::array::from_fn(|_| sender.subscribe());
-        one_to_four(
-            cx,
-            sender,
-            receivers,
-            |s, m| s.send(m).is_ok(),
-            |r| r.try_recv().ok(),
-        )
-    };
-    let tokio = |cx: &Context| {
+        let receivers = from_fn(|_| sender.subscribe());
+        (sender, receivers)
+    });
+    let tokio = body!(send, {
         let (sender, _) = tokio::sync::broadcast::channel(CAPACITY);
-        let receivers = std::array::from_fn(|_| sender.subscribe());
-        one_to_four(
-            cx,
-            sender,
-            receivers,
-            |s, m| s.send(m).is_ok(),
-            |r| r.try_recv().ok(),
-        )
-    };
-    let async_broadcast = |cx: &Context| {
+        let receivers = from_fn(|_| sender.subscribe());
+        (sender, receivers)
+    });
+    let async_broadcast = body!(try_broadcast, {
         // Without any receiver the channel would close.
         let (sender, first) = async_broadcast::broadcast(CAPACITY);
-        let receivers = std::array::from_fn(|_| first.new_receiver());
+        let receivers = from_fn(|_| first.new_receiver());
         drop(first);
-        one_to_four(
-            cx,
-            sender,
-            receivers,
-            |s, m| s.try_broadcast(m).is_ok(),
-            |r| r.try_recv().ok(),
-        )
-    };
+        (sender, receivers)
+    });
     let title = "Broadcast send, 4 receivers";
     let scenario = Scenario::new(2, "broadcast", title, CHANNEL_OPS);
     vec![(scenario.with(OURS, ours).with("tokio", tokio)).with("async-broadcast", async_broadcast)]

@@ -74,34 +74,23 @@ impl Channel for Kanal {
     }
 }
 
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    fill: fn(&Context) -> Measured,
-    drain: fn(&Context) -> Measured,
-    round_trip: fn(&Context) -> Measured,
-}
-
-impl Peer {
-    const fn of<C: Channel>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            fill: fill::<C>,
-            drain: drain::<C>,
-            round_trip: round_trip::<C>,
-        }
+contenders! {
+    <C: Channel> {
+        fill: Body = fill::<C>,
+        drain: Body = drain::<C>,
+        round_trip: Body = round_trip::<C>,
     }
+    OURS => Ours,
+    "tokio" => Tokio,
+    "async-channel" => AsyncChannel,
+    "flume" => Flume,
+    "kanal" => Kanal,
+    "crossbeam" => Crossbeam,
+    "std" => Std,
 }
 
-const PEERS: [Peer; 7] = [
-    Peer::of::<Ours>(OURS),
-    Peer::of::<Tokio>("tokio"),
-    Peer::of::<AsyncChannel>("async-channel"),
-    Peer::of::<Flume>("flume"),
-    Peer::of::<Kanal>("kanal"),
-    Peer::of::<Crossbeam>("crossbeam"),
-    Peer::of::<Std>("std"),
-];
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let fill = Scenario::new(2, "channel_send", "Channel send to fill", CHANNEL_OPS);

@@ -9,18 +9,19 @@ mod tasks;
 mod threads;
 mod watch;
 
+use super::all;
 use crate::scenario::{Failure, Scenario, verify};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = Vec::new();
-    scenarios.extend(fast::scenarios());
-    scenarios.extend(oneshot::scenarios());
-    scenarios.extend(broadcast::scenarios());
-    scenarios.extend(watch::scenarios());
-    scenarios.extend(tasks::scenarios());
-    scenarios.extend(threads::scenarios());
-    scenarios.extend(close::scenarios());
-    scenarios
+    all(&[
+        fast::scenarios,
+        oneshot::scenarios,
+        broadcast::scenarios,
+        watch::scenarios,
+        tasks::scenarios,
+        threads::scenarios,
+        close::scenarios,
+    ])
 }
 
 /// The number of received messages, and their sum. The messages of a scenario are the

@@ -51,7 +51,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// `pass` sends a message through a new channel and returns the one that arrives.
+/// `pass` sends a message through a new channel and returns the message that arrives.
 fn made(cx: &Context, pass: impl Fn(u64) -> Option<u64> + Copy) -> Measured {
     let (span, arrived) = solo(|| {
         let mut arrived = Arrived::default();

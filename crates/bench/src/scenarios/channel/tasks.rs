@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use super::Arrived;
-use crate::runtimes;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
 use crate::settings::ASYNC_OPS;
-use crate::tasks::{Host, OwnRuntime, SharedRuntime};
+use crate::tasks::{Host, SharedRuntime};
 
 const PRODUCERS: usize = 4;
 const CONSUMERS: usize = 4;
@@ -78,22 +77,13 @@ const PEERS: [(&str, Body); 5] = [
     ("kanal", four_to_four::<Kanal, SharedRuntime>),
 ];
 
-/// The same work, each contender on its own runtime.
-const OWN: [(&str, Body); 3] = [
-    (OURS, four_to_four::<Ours, OwnRuntime<runtimes::Blitz>>),
-    ("tokio", four_to_four::<Tokio, OwnRuntime<runtimes::Tokio>>),
-    (
-        "smol",
-        four_to_four::<AsyncChannel, OwnRuntime<runtimes::Smol>>,
-    ),
-];
-
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "MPMC, 4 producers and 4 consumers, capacity 1000";
     let scenario = Scenario::new(3, "mpmc_tasks", title, ASYNC_OPS).on_runtime();
     let title = "MPMC, 4 producers and 4 consumers, capacity 1000, own runtime";
     let own = Scenario::new(3, "mpmc_tasks_own", title, ASYNC_OPS).on_runtime();
-    vec![scenario.with_all(PEERS), own.with_all(OWN)]
+    let on_own = on_own_runtimes!(four_to_four: Ours, Tokio, AsyncChannel);
+    vec![scenario.with_all(PEERS), own.with_all(on_own)]
 }
 
 fn four_to_four<C: Channel, G: Host>(cx: &Context) -> Measured {

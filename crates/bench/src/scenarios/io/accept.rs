@@ -4,8 +4,6 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use super::server::Server;
-use super::smol::Smol;
-use super::tokio_names::{Ours, Tokio};
 use super::{failure, for_each, with_clients};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 
@@ -14,10 +12,7 @@ const CLIENTS: u64 = 2;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Connect, one byte each way, close";
-    for_each(
-        ("accept", title, 2_000),
-        [accept::<Ours>, accept::<Tokio>, accept::<Smol>],
-    )
+    for_each(("accept", title, 2_000), bodies!(accept))
 }
 
 fn accept<S: Server>(cx: &Context, workers: usize) -> Measured {

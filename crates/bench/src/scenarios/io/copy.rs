@@ -5,8 +5,6 @@ use std::net::{Shutdown, TcpStream};
 
 use super::client::fill;
 use super::server::Server;
-use super::smol::Smol;
-use super::tokio_names::{Ours, Tokio};
 use super::{failure, for_each, with_clients};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 
@@ -17,10 +15,7 @@ const PIECES: u64 = 1 << 14;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Copy 64 KiB from one socket to another";
-    for_each(
-        ("io_copy", title, PIECES),
-        [copy::<Ours>, copy::<Tokio>, copy::<Smol>],
-    )
+    for_each(("io_copy", title, PIECES), bodies!(copy))
 }
 
 fn copy<S: Server>(cx: &Context, workers: usize) -> Measured {

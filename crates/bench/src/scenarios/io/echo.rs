@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use super::client::{Client, Datagrams, Socket};
 use super::server::Server;
-use super::smol::Smol;
-use super::tokio_names::{Ours, Tokio};
-use super::{Body, failure, for_each};
+use super::{failure, for_each};
 use crate::cpu;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::threads::solo;
@@ -18,12 +16,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     macro_rules! row {
         ($id:literal, $title:literal, $ops:literal, $body:ident<$($number:literal),*>) => {
-            let bodies: [Body; 3] = [
-                $body::<Ours, $($number),*>,
-                $body::<Tokio, $($number),*>,
-                $body::<Smol, $($number),*>,
-            ];
-            scenarios.extend(for_each(($id, $title, $ops), bodies));
+            scenarios.extend(for_each(($id, $title, $ops), bodies!($body<$($number),*>)));
         };
     }
     row!("echo_1", "TCP echo of 128 bytes, 1 connection", 5_000, tcp<1, 1, 128>);

@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::client::fill;
 use super::server::Server;
-use super::smol::Smol;
-use super::tokio_names::{Ours, Tokio};
 use super::{failure, for_each};
 use crate::cpu;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
@@ -21,31 +19,20 @@ pub(super) const PAGE: usize = 4096;
 const PAGES: u64 = 1 << 12;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = for_each(
-        (
-            "file_read_4k",
-            "Read 4 KiB at a random place, 64 tasks",
-            20_000,
-        ),
-        [read::<Ours>, read::<Tokio>, read::<Smol>],
+    let row = |id, title, bodies| for_each((id, title, 20_000), bodies);
+    let reads = row(
+        "file_read_4k",
+        "Read 4 KiB at a random place, 64 tasks",
+        bodies!(read),
     );
-    scenarios.extend(for_each(
-        (
-            "file_write_4k",
-            "Write 4 KiB at a random place, 64 tasks",
-            20_000,
-        ),
-        [write::<Ours>, write::<Tokio>, write::<Smol>],
-    ));
-    scenarios.extend(for_each(
-        (
-            "file_open_stat",
-            "Open a file, ask for its length, close it, 64 tasks",
-            20_000,
-        ),
-        [open_stat::<Ours>, open_stat::<Tokio>, open_stat::<Smol>],
-    ));
-    scenarios
+    let writes = row(
+        "file_write_4k",
+        "Write 4 KiB at a random place, 64 tasks",
+        bodies!(write),
+    );
+    let title = "Open a file, ask for its length, close it, 64 tasks";
+    let opens = row("file_open_stat", title, bodies!(open_stat));
+    [reads, writes, opens].into_iter().flatten().collect()
 }
 
 /// A file that is removed when this value is dropped.

@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::client::raise_limit;
 use super::server::{Server, echo};
-use super::smol::Smol;
-use super::tokio_names::{Ours, Tokio};
 use super::{failure, with_bodies};
 use crate::alloc::Memory;
-use crate::scenario::{Context, Failure, Measured, Sample, Scenario};
+use crate::scenario::{Compares, Context, Failure, Measured, Sample, Scenario};
 use crate::threads::solo;
 
 /// The size of each connection's read buffer, which is counted as well.
@@ -19,9 +17,9 @@ const BUFFER: usize = 64;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Memory of a connection that waits in read";
-    let scenario = Scenario::new(6, "idle_connection_bytes", title, 2_000).decided_by_bytes();
-    let bodies = [idle::<Ours>, idle::<Tokio>, idle::<Smol>];
-    vec![with_bodies(scenario, 2, bodies)]
+    let scenario =
+        Scenario::new(6, "idle_connection_bytes", title, 2_000).decided_by(Compares::BytesPerOp);
+    vec![with_bodies(scenario, 2, bodies!(idle))]
 }
 
 /// Opens connections and counts the bytes that stay allocated.

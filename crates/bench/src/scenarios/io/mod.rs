@@ -5,6 +5,19 @@
 //! process. The client checks every byte, and the clock runs around it. The processor time
 //! is that of the server: the time of the process, minus that of the client's threads.
 
+/// One body with each runtime: ours, Tokio and smol.
+macro_rules! bodies {
+    ($body:ident $(<$($number:tt),+>)?) => {{
+        use $crate::scenarios::io::{Body, smol::Smol, tokio_names};
+        let bodies: [Body; 3] = [
+            $body::<tokio_names::Ours $($(, $number)+)?>,
+            $body::<tokio_names::Tokio $($(, $number)+)?>,
+            $body::<Smol $($(, $number)+)?>,
+        ];
+        bodies
+    }};
+}
+
 mod accept;
 mod client;
 mod copy;

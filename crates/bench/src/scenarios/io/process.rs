@@ -1,8 +1,6 @@
 //! Child processes.
 
 use super::server::Server;
-use super::smol::Smol;
-use super::tokio_names::{Ours, Tokio};
 use super::{failure, with_bodies};
 use crate::cpu;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
@@ -10,8 +8,7 @@ use crate::threads::solo;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = Scenario::new(6, "process_spawn", "Run `true` and wait for it", 400);
-    let bodies = [spawn::<Ours>, spawn::<Tokio>, spawn::<Smol>];
-    vec![with_bodies(scenario, 2, bodies)]
+    vec![with_bodies(scenario, 2, bodies!(spawn))]
 }
 
 fn spawn<S: Server>(cx: &Context, workers: usize) -> Measured {

@@ -22,7 +22,7 @@ use super::server::Server;
 use super::smol::Smol;
 use super::tokio_names::{Ours, Tokio};
 use super::{Body, failure, with_bodies};
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
 use crate::scenarios::processes::{Processes, Role, now};
 use crate::threads::Span;
 use crate::work::Work;
@@ -40,26 +40,21 @@ const DIGITS: usize = 16;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let row = |id: &str, title: &str, workers, bodies: [Body; 3]| {
-        let scenario = Scenario::new(6, id, title, 40_000).decided_by_p99();
+        let scenario = Scenario::new(6, id, title, 40_000).decided_by(Compares::P99Ns);
         with_bodies(scenario, workers, bodies)
     };
-    macro_rules! bodies {
-        ($($number:literal),*) => {
-            [serve::<Ours, $($number),*>, serve::<Tokio, $($number),*>, serve::<Smol, $($number),*>]
-        };
-    }
     let title = "HTTP service beside its client, 64 connections";
     let mixed = "HTTP service beside its client, 64 connections, 1 of 500 computes 10 ms";
     vec![
-        row("service_2_64", title, 2, bodies!(64, false)),
+        row("service_2_64", title, 2, bodies!(serve<64, false>)),
         row(
             "service_2_8",
             "HTTP service beside its client, 8 connections",
             2,
-            bodies!(8, false),
+            bodies!(serve<8, false>),
         ),
-        row("service_8_64", title, 8, bodies!(64, false)),
-        row("service_mixed_2_64", mixed, 2, bodies!(64, true)),
+        row("service_8_64", title, 8, bodies!(serve<64, false>)),
+        row("service_mixed_2_64", mixed, 2, bodies!(serve<64, true>)),
     ]
 }
 

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use super::client::Client;
 use super::server::Server;
-use super::smol::Smol;
-use super::tokio_names::{Ours, Tokio};
 use super::{failure, with_bodies};
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
 use crate::threads::solo;
 
 const CONNECTIONS: usize = 16;
@@ -21,9 +19,8 @@ const BLOCKED: Duration = Duration::from_millis(20);
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Echo beside a task that blocks its thread half of the time";
-    let scenario = Scenario::new(6, "stalled_worker_2", title, 16_000).decided_by_p99();
-    let bodies = [stalled::<Ours>, stalled::<Tokio>, stalled::<Smol>];
-    vec![with_bodies(scenario, 2, bodies)]
+    let scenario = Scenario::new(6, "stalled_worker_2", title, 16_000).decided_by(Compares::P99Ns);
+    vec![with_bodies(scenario, 2, bodies!(stalled))]
 }
 
 fn stalled<S: Server>(cx: &Context, workers: usize) -> Measured {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::link::{Datagrams, Link, MessageQueues, Ours, Pipes, Poll};
 use super::posix;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::processes::{Processes, Role, now};
 use crate::threads::Span;
 
@@ -37,7 +37,7 @@ pub(super) fn scenarios() -> [Scenario; 2] {
     );
     let mut sleep = sleep
         .threads(2)
-        .decided_by_p50()
+        .decided_by(Compares::P50Ns)
         .with(OURS, sleep_with::<Ours>)
         .with("unix datagrams", sleep_with::<Datagrams>)
         .with("pipes", sleep_with::<Pipes>);

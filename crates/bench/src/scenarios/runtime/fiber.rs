@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use blitz_io_channel::mpsc;
 use blitz_io_fiber as fiber;
 
-use super::{Body, for_each, on_task, ping_pong, quiesce, spawn, sum_below, yields};
+use super::{Body, on_task, ping_pong, quiesce, spawn, sum_below, yields};
 use crate::runtimes::{Blitz, Runtime, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::{Mark, Span};
@@ -15,49 +15,31 @@ const TASKS: &str = "blitz-io tasks";
 const WORKERS: usize = 1;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = one(
-        ("fiber_spawn", "Spawn a fiber and wait for it", 20_000),
-        &[
-            (OURS, spawned),
-            (TASKS, spawn::awaited::<Blitz>),
-            ("tokio", spawn::awaited::<Tokio>),
-            ("may", spawned_by_may),
-        ],
-    );
-    scenarios.extend(one(
-        (
-            "fiber_ping_pong",
-            "Ping-pong of two fibers over mpsc",
-            10_000,
-        ),
-        &[
-            (OURS, played),
-            (TASKS, ping_pong::over_channels::<Blitz>),
-            ("tokio", ping_pong::over_channels::<Tokio>),
-            ("may", played_by_may),
-        ],
-    ));
-    scenarios.extend(one(
-        ("fiber_yield", "yield_now of a fiber", 200_000),
-        &[
-            (OURS, yielded),
-            (TASKS, yields::yields::<Blitz, 1>),
-            ("tokio", yields::yields::<Tokio, 1>),
-            ("may", yielded_by_may),
-        ],
-    ));
+    let (spawn, spawn_tokio) = (spawn::awaited::<Blitz>, spawn::awaited::<Tokio>);
+    let play = ping_pong::over_channels::<Blitz>;
+    let play_tokio = ping_pong::over_channels::<Tokio>;
+    let (yields, yields_tokio) = (yields::yields::<Blitz, 1>, yields::yields::<Tokio, 1>);
+    let what = ("fiber_spawn", "Spawn a fiber and wait for it", 20_000);
+    let spawning = one(what, [spawned, spawn, spawn_tokio, spawned_by_may]);
+    let title = "Ping-pong of two fibers over mpsc";
+    let what = ("fiber_ping_pong", title, 10_000);
+    let playing = one(what, [played, play, play_tokio, played_by_may]);
+    let what = ("fiber_yield", "yield_now of a fiber", 200_000);
+    let yielding = one(what, [yielded, yields, yields_tokio, yielded_by_may]);
+    #[allow(unused_mut, reason = "the memory is measured on Linux only")]
+    let mut scenarios = vec![spawning, playing, yielding];
     #[cfg(target_os = "linux")]
     scenarios.push(memory::scenario());
     scenarios
 }
 
-/// The scenario for one worker, whose name does not say so.
-fn one(what: (&str, &str, u64), bodies: &[(&'static str, Body)]) -> Vec<Scenario> {
-    let mut scenarios = for_each(&[WORKERS], what, bodies);
-    for scenario in &mut scenarios {
-        scenario.id = what.0.into();
-    }
-    scenarios
+/// The scenario for one worker, with the bodies of our fibers, our tasks, Tokio and may.
+fn one((id, title, ops): (&str, &str, u64), [ours, tasks, tokio, may]: [Body; 4]) -> Scenario {
+    let bodies = [(OURS, ours), (TASKS, tasks), ("tokio", tokio), ("may", may)];
+    let body = |(name, body): (_, Body)| (name, move |cx: &Context| body(cx, WORKERS));
+    Scenario::new(5, id, title, ops)
+        .threads(WORKERS)
+        .with_all(bodies.map(body))
 }
 
 /// Runs `work` as a fiber of our runtime, and measures it from inside.
@@ -207,14 +189,14 @@ mod memory {
 
     use super::*;
     use crate::alloc::Memory;
-    use crate::scenario::Failure;
+    use crate::scenario::{Compares, Failure};
 
     const OPS: u64 = 20_000;
 
     pub(super) fn scenario() -> Scenario {
         Scenario::new(5, "fiber_memory", "Resident memory of an idle fiber", OPS)
             .threads(WORKERS)
-            .decided_by_bytes()
+            .decided_by(Compares::BytesPerOp)
             .with(OURS, |cx| {
                 idle(cx, Blitz::with_workers(WORKERS), begin_fiber)
             })

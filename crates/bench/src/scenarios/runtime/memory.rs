@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::on_task;
 use crate::alloc::Memory;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::tasks::{Host, OwnRuntime};
 
 const TASKS: u64 = 1_000_000;
@@ -18,7 +18,7 @@ const BATCH: u64 = 1_000;
 pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = Scenario::new(5, "idle_task_bytes", "Memory of an idle task", TASKS)
         .threads(WORKERS)
-        .decided_by_bytes()
+        .decided_by(Compares::BytesPerOp)
         .with(OURS, idle::<Blitz>)
         .with("tokio", idle::<Tokio>)
         .with("smol", idle::<Smol>);

@@ -19,22 +19,23 @@ mod yields;
 use std::thread;
 use std::time::Duration;
 
+use super::all;
 use crate::runtimes::Runtime;
 use crate::scenario::{Context, Measured, Scenario};
 use crate::threads::{Mark, Span};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = Vec::new();
-    scenarios.extend(spawn::scenarios());
-    scenarios.extend(yields::scenarios());
-    scenarios.extend(ping_pong::scenarios());
-    scenarios.extend(join_set::scenarios());
-    scenarios.extend(timers::scenarios());
-    scenarios.extend(blocking::scenarios());
-    scenarios.extend(wake::scenarios());
-    scenarios.extend(memory::scenarios());
-    scenarios.extend(fiber::scenarios());
-    scenarios
+    all(&[
+        spawn::scenarios,
+        yields::scenarios,
+        ping_pong::scenarios,
+        join_set::scenarios,
+        timers::scenarios,
+        blocking::scenarios,
+        wake::scenarios,
+        memory::scenarios,
+        fiber::scenarios,
+    ])
 }
 
 /// The numbers of workers that are measured.

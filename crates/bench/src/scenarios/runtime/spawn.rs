@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{on_runtimes, on_task, quiesce, sum_below};
 use crate::latency::Waits;
 use crate::runtimes::Runtime;
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
 use crate::signal::Signal;
 use crate::threads::{Mark, Span};
 
@@ -28,7 +28,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios.extend(on_runtimes!(what, chained));
     let title = "Spawn from outside and await, runtime idle";
     let idle = on_runtimes!(("spawn_outside_idle", title, 200), outside_idle);
-    scenarios.extend(idle.into_iter().map(Scenario::decided_by_p50));
+    scenarios.extend(idle.into_iter().map(|row| row.decided_by(Compares::P50Ns)));
     let title = "Spawn from outside until it has run, runtime busy";
     scenarios.extend(on_runtimes!(
         ("spawn_outside_busy", title, 8_000),

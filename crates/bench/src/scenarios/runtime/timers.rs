@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::{on_runtimes, on_task, quiesce};
 use crate::latency::Waits;
 use crate::runtimes::Runtime;
-use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Failure, Measured, Sample, Scenario, verify};
 use crate::threads::Span;
 
 /// Timers that are started before the first is cancelled.
@@ -20,7 +20,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Timer started and cancelled, 100,000 at a time";
     let mut scenarios = on_runtimes!(("timer_cancel", title, STARTED), cancelled);
     let sleeps = on_runtimes!(("sleep_error", "Error of 10,000 sleeps", SLEEPERS), fired);
-    scenarios.extend(sleeps.into_iter().map(Scenario::decided_by_p99));
+    scenarios.extend(
+        sleeps
+            .into_iter()
+            .map(|row| row.decided_by(Compares::P99Ns)),
+    );
     scenarios
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::on_runtimes;
 use crate::latency::Waits;
 use crate::runtimes::Runtime;
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
 use crate::signal::Signal;
 use crate::threads::{Mark, Span};
 
@@ -19,7 +19,9 @@ const IDLE: Duration = Duration::from_micros(500);
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Wake a task from outside, runtime idle";
     let scenarios = on_runtimes!(("wake_idle", title, 200), woken);
-    let scenarios = scenarios.into_iter().map(Scenario::decided_by_p50);
+    let scenarios = scenarios
+        .into_iter()
+        .map(|row| row.decided_by(Compares::P50Ns));
     scenarios.collect()
 }
 

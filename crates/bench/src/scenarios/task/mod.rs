@@ -12,15 +12,16 @@ mod once_cell;
 mod rwlock;
 mod semaphore;
 
+use super::all;
 use crate::scenario::Scenario;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = Vec::new();
-    scenarios.extend(mutex::scenarios());
-    scenarios.extend(rwlock::scenarios());
-    scenarios.extend(semaphore::scenarios());
-    scenarios.extend(once_cell::scenarios());
-    scenarios.extend(notify::scenarios());
-    scenarios.extend(barrier::scenarios());
-    scenarios
+    all(&[
+        mutex::scenarios,
+        rwlock::scenarios,
+        semaphore::scenarios,
+        once_cell::scenarios,
+        notify::scenarios,
+        barrier::scenarios,
+    ])
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
-use crate::tasks::{Host, OwnRuntime, SharedRuntime};
+use crate::tasks::{Host, SharedRuntime};
 use crate::threads::solo;
 
 /// A mutex around a counter.
@@ -25,13 +24,6 @@ trait Lock: Send + Sync + 'static {
 
 /// One contender's body.
 type Body = fn(&Context) -> Measured;
-
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    tried: Body,
-    contended: Body,
-}
 
 /// Makes the contenders: a name, a type, and how its lock is tried.
 macro_rules! peers {
@@ -51,11 +43,13 @@ macro_rules! peers {
             }
         })+
 
-        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
-            name: $name,
-            tried: tried::<$lock>,
-            contended: contended::<$lock, SharedRuntime>,
-        }),+];
+        contenders! {
+            <L: Lock> {
+                tried: Body = tried::<L>,
+                contended: Body = contended::<L, SharedRuntime>,
+            }
+            $($name => $lock),+
+        }
     };
 }
 
@@ -65,25 +59,12 @@ peers! {
     "async-lock", async_lock::Mutex<u64>, |lock| lock.try_lock();
 }
 
-/// The same work, each contender on its own runtime.
-const OWN: [(&str, Body); 3] = [
-    (
-        OURS,
-        contended::<blitz_io_sync::task::Mutex<u64>, OwnRuntime<Blitz>>,
-    ),
-    (
-        "tokio",
-        contended::<tokio::sync::Mutex<u64>, OwnRuntime<Tokio>>,
-    ),
-    (
-        "smol",
-        contended::<async_lock::Mutex<u64>, OwnRuntime<Smol>>,
-    ),
-];
-
 const TASKS: usize = 4;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
+    let on_own = on_own_runtimes!(
+        contended: blitz_io_sync::task::Mutex<u64>, tokio::sync::Mutex<u64>, async_lock::Mutex<u64>
+    );
     let tried = Scenario::new(1, "mutex", "Mutex try_lock/unlock", SYNC_OPS);
     let contended = Scenario::new(3, "mutex_tasks", "Mutex, 4 tasks", ASYNC_OPS).on_runtime();
     let title = "Mutex, 4 tasks, own runtime";
@@ -91,7 +72,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     vec![
         tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
         contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
-        own.with_all(OWN),
+        own.with_all(on_own),
     ]
 }
 

@@ -17,13 +17,6 @@ trait Cell {
     fn set(&self, value: u64) -> bool;
 }
 
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    get: fn(&Context) -> Measured,
-    set: fn(&Context) -> Measured,
-}
-
 /// Makes the contenders: a name, a type, and the name of its `set`.
 macro_rules! peers {
     ($($name:expr, $cell:ty, $set:ident;)+) => {
@@ -41,8 +34,13 @@ macro_rules! peers {
             }
         })+
 
-        const PEERS: [Peer; [$($name),+].len()] =
-            [$(Peer { name: $name, get: get::<$cell>, set: set::<$cell> }),+];
+        contenders! {
+            <C: Cell> {
+                get: fn(&Context) -> Measured = get::<C>,
+                set: fn(&Context) -> Measured = set::<C>,
+            }
+            $($name => $cell),+
+        }
     };
 }
 

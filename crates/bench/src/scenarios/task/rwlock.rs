@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::rwlock::Twins;
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
-use crate::tasks::{Host, OwnRuntime, SharedRuntime};
+use crate::tasks::{Host, SharedRuntime};
 use crate::threads::solo;
 
 /// A reader-writer lock around [`Twins`].
@@ -31,14 +30,6 @@ trait Lock: Send + Sync + 'static {
 
 /// One contender's body.
 type Body = fn(&Context) -> Measured;
-
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    tried_reads: Body,
-    tried_writes: Body,
-    contended: Body,
-}
 
 /// Makes the contenders: a name, a type, and how its guards are tried.
 macro_rules! peers {
@@ -67,12 +58,14 @@ macro_rules! peers {
             }
         })+
 
-        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
-            name: $name,
-            tried_reads: tried_reads::<$lock>,
-            tried_writes: tried_writes::<$lock>,
-            contended: contended::<$lock, SharedRuntime>,
-        }),+];
+        contenders! {
+            <L: Lock> {
+                tried_reads: Body = tried_reads::<L>,
+                tried_writes: Body = tried_writes::<L>,
+                contended: Body = contended::<L, SharedRuntime>,
+            }
+            $($name => $lock),+
+        }
     };
 }
 
@@ -82,26 +75,13 @@ peers! {
     "async-lock", async_lock::RwLock<Twins>, |lock| lock.try_read(), lock.try_write();
 }
 
-/// The same work, each contender on its own runtime.
-const OWN: [(&str, Body); 3] = [
-    (
-        OURS,
-        contended::<blitz_io_sync::task::RwLock<Twins>, OwnRuntime<Blitz>>,
-    ),
-    (
-        "tokio",
-        contended::<tokio::sync::RwLock<Twins>, OwnRuntime<Tokio>>,
-    ),
-    (
-        "smol",
-        contended::<async_lock::RwLock<Twins>, OwnRuntime<Smol>>,
-    ),
-];
-
 const READERS: usize = 4;
 const WRITERS: usize = 2;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
+    let on_own = on_own_runtimes!(
+        contended: blitz_io_sync::task::RwLock<Twins>, tokio::sync::RwLock<Twins>, async_lock::RwLock<Twins>
+    );
     let reads = Scenario::new(1, "rwlock_read", "RwLock try_read/unlock", SYNC_OPS);
     let writes = Scenario::new(1, "rwlock_write", "RwLock try_write/unlock", SYNC_OPS);
     let contended = Scenario::new(
@@ -117,7 +97,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         reads.with_all(PEERS.map(|peer| (peer.name, peer.tried_reads))),
         writes.with_all(PEERS.map(|peer| (peer.name, peer.tried_writes))),
         contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
-        own.with_all(OWN),
+        own.with_all(on_own),
     ]
 }
 

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::semaphore::Inside;
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
-use crate::tasks::{Host, OwnRuntime, SharedRuntime};
+use crate::tasks::{Host, SharedRuntime};
 use crate::threads::solo;
 
 /// A semaphore whose permits are held for the length of a section.
@@ -23,13 +22,6 @@ trait Permits: Send + Sync + 'static {
 
 /// One contender's body.
 type Body = fn(&Context) -> Measured;
-
-/// One contender's bodies.
-struct Peer {
-    name: &'static str,
-    tried: Body,
-    contended: Body,
-}
 
 /// Makes the contenders: a name, a type, and how a permit is taken.
 macro_rules! peers {
@@ -52,11 +44,13 @@ macro_rules! peers {
             }
         })+
 
-        const PEERS: [Peer; [$($name),+].len()] = [$(Peer {
-            name: $name,
-            tried: tried::<$semaphore>,
-            contended: contended::<$semaphore, SharedRuntime>,
-        }),+];
+        contenders! {
+            <P: Permits> {
+                tried: Body = tried::<P>,
+                contended: Body = contended::<P, SharedRuntime>,
+            }
+            $($name => $semaphore),+
+        }
     };
 }
 
@@ -69,23 +63,13 @@ peers! {
         semaphore.acquire().await;
 }
 
-/// The same work, each contender on its own runtime.
-const OWN: [(&str, Body); 3] = [
-    (
-        OURS,
-        contended::<blitz_io_sync::task::Semaphore, OwnRuntime<Blitz>>,
-    ),
-    (
-        "tokio",
-        contended::<tokio::sync::Semaphore, OwnRuntime<Tokio>>,
-    ),
-    ("smol", contended::<async_lock::Semaphore, OwnRuntime<Smol>>),
-];
-
 const TASKS: usize = 8;
 const PERMITS: usize = 2;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
+    let on_own = on_own_runtimes!(
+        contended: blitz_io_sync::task::Semaphore, tokio::sync::Semaphore, async_lock::Semaphore
+    );
     let tried = Scenario::new(1, "semaphore", "Semaphore try_acquire/release", SYNC_OPS);
     let contended = Scenario::new(
         3,
@@ -99,7 +83,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     vec![
         tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
         contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
-        own.with_all(OWN),
+        own.with_all(on_own),
     ]
 }
 

@@ -10,14 +10,13 @@ use std::ptr::NonNull;
 use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
-use super::task_loop::Core;
 use crate::common::Common;
 use crate::driver::Driver;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 use crate::scheduler::inject::Inject;
-use crate::scheduler::reference::{Base, Scheduler};
-use crate::task::raw::{Header, Notified};
+use crate::scheduler::reference::Base;
+use crate::task::raw::Header;
 
 /// See the head of this file.
 pub(crate) struct Shared {
@@ -84,38 +83,5 @@ impl Shared {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("current_thread::Handle { ... }")
-    }
-}
-
-impl Scheduler for Shared {
-    type Worker = Core;
-
-    #[inline]
-    fn base(&self) -> &Base {
-        &self.base
-    }
-
-    #[inline]
-    fn own_list(_: &Core) -> Option<usize> {
-        Some(0)
-    }
-
-    #[inline]
-    fn counters_of<'a>(&'a self, _: &'a Core) -> &'a Counters {
-        &self.counters
-    }
-
-    #[inline]
-    fn schedule_here(&self, core: &Core, task: Notified) {
-        core.schedule(task, &self.counters);
-    }
-
-    fn queue_remotely(&self, task: Notified) {
-        self.inject.push(task.into_raw());
-        self.driver.unpark();
-    }
-
-    fn unhandled_panic(&self, core: &Core) {
-        core.unhandled_panic(self);
     }
 }

@@ -27,6 +27,7 @@ use crate::config::UnhandledPanic;
 use crate::context;
 use crate::hooks;
 use crate::metrics::{Counters, Stopwatch};
+use crate::scheduler::reference::{Base, Scheduler};
 use crate::task::raw::{Header, Notified, Ran};
 
 /// How many polls lie between two looks at the inject queue, if the user has not said.
@@ -432,6 +433,39 @@ impl Core {
             // Another thread has a token of ours, and is about to bring it.
             shared.driver.park(None);
         }
+    }
+}
+
+impl Scheduler for Shared {
+    type Worker = Core;
+
+    #[inline]
+    fn base(&self) -> &Base {
+        &self.base
+    }
+
+    #[inline]
+    fn own_list(_: &Core) -> Option<usize> {
+        Some(0)
+    }
+
+    #[inline]
+    fn counters_of<'a>(&'a self, _: &'a Core) -> &'a Counters {
+        &self.counters
+    }
+
+    #[inline]
+    fn schedule_here(&self, core: &Core, task: Notified) {
+        core.schedule(task, &self.counters);
+    }
+
+    fn queue_remotely(&self, task: Notified) {
+        self.inject.push(task.into_raw());
+        self.driver.unpark();
+    }
+
+    fn unhandled_panic(&self, core: &Core) {
+        core.unhandled_panic(self);
     }
 }
 

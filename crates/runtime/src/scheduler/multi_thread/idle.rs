@@ -30,9 +30,9 @@
 //!
 //! * A worker that puts a task where others may steal it calls a sleeper if no worker
 //!   searches and fewer are awake than there are processors (the *processors rule*: one
-//!   more would only take the processor away from those that work). It makes no call for the
-//!   tasks that one poll of the driver has made ready, if those are as few as the worker
-//!   claims at once: to wake another worker takes as long as to run them.
+//!   more would only take the processor away from those that work). A poll of the driver that
+//!   makes no more tasks ready than the worker claims at once makes no call: to wake another
+//!   worker takes as long as to run them.
 //! * A thread that is no worker and puts a task into the inject queue does the same.
 //! * A called worker counts as awake and searching from the call on. So of a burst of pushes
 //!   one makes a call, and a push makes none while a worker searches.
@@ -62,9 +62,9 @@
 //! # No task waits while every worker sleeps
 //!
 //! *In a worker's own queue*: only the worker puts tasks there (thieves bring them into
-//! their own), and it never blocks before its queue is empty. It looks once more after it has
-//! given operations to the kernel on its way to sleep, because some of them complete at once. So while all sleep, all
-//! these queues are empty.
+//! their own), and it never blocks before its queue is empty. On its way to sleep it gives
+//! operations to the kernel, some of which complete at once, and so it looks again after that.
+//! So while all sleep, all these queues are empty.
 //!
 //! *In the inject queue*:
 //!
@@ -108,9 +108,9 @@
 //!    has not polled any since the last look.
 //!
 //! A monitor that has found all quiet for some looks (no worker has polled, no task is
-//! queued) *dozes*: it sets [`DOZING`], looks ever more rarely, and a push that reads the bit
-//! clears it and calls the monitor, which begins anew. It sleeps no longer than until the next
-//! timer of a worker that may be stalled. A monitor that finds all asleep does not doze: it
+//! queued) *dozes*: it sets [`DOZING`] and looks ever more rarely. A push that reads the bit
+//! clears it and calls the monitor, which begins anew. A dozing monitor sleeps no longer than
+//! until the next timer of a worker that may be stalled. A monitor that finds all asleep does not doze: it
 //! stays for some looks, and then steps down.
 //!
 //! A source of events that is registered, or a timer that is started, counts as a push, and
@@ -389,8 +389,7 @@ impl Workers for Idle {
 }
 
 // The steps of searching, going to sleep and getting up, in the order on which the proof rests.
-// What a worker sees and how it sleeps is behind a trait, so that the model checker runs these
-// same steps.
+// A trait has the worker's queues and its sleep, so that the model checker runs these same steps.
 
 /// A worker, as far as sleeping goes.
 pub trait Sleeper {
@@ -415,8 +414,8 @@ pub trait Sleeper {
     /// Whether the runtime is about to end.
     fn is_closed(&self) -> bool;
 
-    /// Blocks the thread until it is unparked, until an event, a wake-up or a timer if it
-    /// waits in a driver, or, if it is the monitor, until it is time to look. Returns whether
+    /// Blocks the thread: a parked worker until it is unparked, a worker in a driver until an
+    /// event, a wake-up or a timer. The monitor wakes up when it is time to look. Returns whether
     /// it may have been called: it was parked, or has taken a wake-up of the driver. If a task of
     /// its own queues becomes ready before it blocks, it does not block.
     fn sleep(&self, place: Place) -> bool;
@@ -481,9 +480,9 @@ impl Idle {
         searching
     }
 
-    /// The worker goes to sleep, unless what it sees when it looks once more keeps it
-    /// from it; then it must [`get_up`](Self::get_up) again. It looks at the inject queue, and
-    /// at all queues if it was the last one that searched, which is returned with the place.
+    /// The worker goes to sleep. Then it looks again: at the inject queue, and at all queues if
+    /// it was the last one that searched, which is returned with the place. If it finds a task, it
+    /// must [`get_up`](Self::get_up) again.
     /// `exclusive`: it is to be woken by name, so no other worker waits in the same driver.
     pub fn go_to_sleep(
         &self,

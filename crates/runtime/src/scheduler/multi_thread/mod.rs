@@ -12,6 +12,9 @@
 //! | `shared.rs` | the state that all threads share |
 //! | `worker.rs` | a thread with a core: the next task, the end of a poll, where a ready task goes |
 //! | `monitor.rs` | whether another worker is stalled |
+//! | `inbox.rs` | the ready tasks that are pinned to a thread |
+//! | `thread_inbox.rs` | an inbox, and where its owner sleeps without a core |
+//! | `pinned.rs` | the scheduler of a pinned task |
 //! | `search.rs` | stealing, and sleeping |
 //! | `run.rs` | the threads that are workers, and the end |
 //! | `hand_over.rs` | another thread acquires the core while a task blocks |
@@ -39,6 +42,8 @@ mod search;
 #[cfg(not(loom))]
 mod shared;
 mod sleepers;
+#[cfg(not(loom))]
+mod thread_inbox;
 #[cfg(not(loom))]
 mod tuning;
 #[cfg(not(loom))]

@@ -9,8 +9,8 @@
 //! inject queue, with the numbers of the look before. If there is a task and the number is the
 //! same, then the worker is stalled: its thread is blocked, or its task takes long. The looking
 //! worker gets up to work, and takes the task. It also wakes the tasks whose time has come in
-//! such a worker's timers, and, if no worker polls tasks, those whose events have happened: a
-//! worker that does polls the drivers, too.
+//! such a worker's timers. If no worker polls tasks, then none polls the drivers, and the monitor
+//! also wakes the tasks whose events have happened.
 //!
 //! When no worker has polled since the last look, no task is queued, and a worker waits in
 //! each driver, there is nothing to find until a worker goes on. So the monitor looks less and
@@ -31,13 +31,13 @@ use super::shared::Shared;
 const FIRST: Duration = Duration::from_millis(1);
 /// Each time that the monitor finds nothing this doubles, up to here.
 const LAST: Duration = Duration::from_millis(4);
-/// And up to here when it finds all asleep, as one of them may get up to a long task just then,
-/// which is seen only by the look after the next one.
+/// And up to here when it finds all asleep. A worker may get up to a long task just then, and
+/// only the look after the next one sees that.
 const LAST_ASLEEP: Duration = Duration::from_millis(2);
 /// And up to here while all is quiet, so that the looks cost next to nothing.
 const LAST_DOZING: Duration = Duration::from_millis(256);
-/// And this is all of it while parked workers could take the place of those that wait in a
-/// driver, as all of those are awake, and may block their threads at the same time.
+/// The pause while no worker waits in a driver with sources. All workers of that driver are awake,
+/// and may block their threads at the same time.
 const UNATTENDED: Duration = Duration::from_micros(500);
 /// A worker that makes no poll for so long, while others do, has not only lost its processor
 /// for a time slice or two.
@@ -94,7 +94,7 @@ impl Monitor {
         }))
     }
 
-    /// When a worker that sleeps at `place` has to look next, if the monitor is there.
+    /// When a worker that sleeps at `place` has to look next, if the monitor sleeps there.
     pub(super) fn next_look(&self, shared: &Shared, place: Place) -> Option<Instant> {
         let mut seen = self.0.lock();
         let polled = |polled: Instant| polled.elapsed() < STAYS;

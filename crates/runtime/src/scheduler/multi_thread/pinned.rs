@@ -1,7 +1,7 @@
 //! Tasks that stay on the thread of their first poll.
 //!
 //! Until that poll, such a task is like any other: it may be stolen. The poll *pins* it to the
-//! thread, which owns an [`Inbox`] from then on. Every later token goes there: from a wake-up,
+//! thread, which owns an [`ThreadInbox`] from then on. Every later token goes there: from a wake-up,
 //! an abort, the end of a poll, or the end of the runtime. Only the owner takes tokens out.
 //!
 //! # The thread counts, not the worker
@@ -21,47 +21,23 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use blitz_io_core::Parker;
 use blitz_io_core::coop::{self, Budget};
 
 use super::idle::Place;
-use super::inbox::{self, Sleeps};
+use super::inbox::Sleeps;
 use super::shared::Shared;
+use super::thread_inbox::ThreadInbox;
 use super::worker::Worker;
 use super::worker_core::Core;
 use crate::scheduler::reference::{Reference, Scheduler};
 use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
-
-/// The inbox of a thread that is, or was, a worker.
-pub(super) struct Inbox {
-    pub(super) tasks: inbox::Inbox<Header>,
-    /// Where the thread sleeps without a core.
-    apart: Parker,
-}
-
-impl Inbox {
-    fn new() -> Self {
-        Self {
-            tasks: inbox::Inbox::new(),
-            apart: Parker::new(),
-        }
-    }
-
-    /// Wakes the owner.
-    fn wake(&self, shared: &Shared, place: Sleeps) {
-        match place {
-            Sleeps::At(place) => shared.wake(place),
-            Sleeps::Apart => self.apart.unpark(),
-        }
-    }
-}
 
 /// The scheduler of a pinned task.
 #[derive(Clone)]
 pub(crate) struct Pinned {
     scheduler: Reference<Shared>,
     /// The inbox of the thread of the first poll.
-    inbox: OnceLock<Arc<Inbox>>,
+    inbox: OnceLock<Arc<ThreadInbox>>,
 }
 
 impl Pinned {
@@ -74,7 +50,7 @@ impl Pinned {
 
     /// This thread's worker, if it is the owner.
     #[inline]
-    fn owner_here(&self, inbox: &Inbox) -> Option<&Worker> {
+    fn owner_here(&self, inbox: &ThreadInbox) -> Option<&Worker> {
         let worker = self.scheduler.worker_here()?;
         worker.owns(inbox).then_some(worker)
     }
@@ -148,7 +124,7 @@ impl Schedule for Pinned {
 
 impl Pinned {
     #[cold]
-    fn schedule_remotely(&self, inbox: &Inbox, task: Notified) {
+    fn schedule_remotely(&self, inbox: &ThreadInbox, task: Notified) {
         let shared = self.scheduler.counted();
         let totals = &shared.base().common.totals;
         totals.scheduled.fetch_add(1, Ordering::Relaxed);
@@ -160,18 +136,18 @@ impl Pinned {
 
 impl Worker {
     /// The inbox of this thread.
-    fn inbox(&self) -> &Arc<Inbox> {
-        self.inbox.get_or_init(|| Arc::new(Inbox::new()))
+    fn inbox(&self) -> &Arc<ThreadInbox> {
+        self.inbox.get_or_init(|| Arc::new(ThreadInbox::new()))
     }
 
-    fn owns(&self, inbox: &Inbox) -> bool {
+    fn owns(&self, inbox: &ThreadInbox) -> bool {
         let own = self.inbox.get();
         own.is_some_and(|own| ptr::eq(Arc::as_ptr(own), inbox))
     }
 
     /// This thread has made a task ready that is pinned to it.
     #[inline]
-    fn schedule_pinned(&self, inbox: &Inbox, task: Notified) {
+    fn schedule_pinned(&self, inbox: &ThreadInbox, task: Notified) {
         // SAFETY: this thread is the owner.
         unsafe { inbox.tasks.push_local(task.into_raw()) };
         if self.has_core.get() {

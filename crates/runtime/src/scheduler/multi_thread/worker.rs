@@ -27,10 +27,10 @@ use std::sync::Arc;
 use blitz_io_core::coop::{self, Budget};
 
 use super::idle::Calls;
-use super::pinned::Inbox;
 use super::queue::CAPACITY;
 use super::run_batch;
 use super::shared::Shared;
+use super::thread_inbox::ThreadInbox;
 use super::worker_core::Core;
 use crate::context::{self, Current, Flavor, WorkerGuard};
 use crate::metrics::Counters;
@@ -68,7 +68,7 @@ pub(crate) struct Worker {
     /// The user wants to know of each poll.
     pub(super) observes_polls: bool,
     /// The tasks that are pinned to this thread, if there are or were any.
-    pub(super) inbox: OnceCell<Arc<Inbox>>,
+    pub(super) inbox: OnceCell<Arc<ThreadInbox>>,
 }
 
 impl Worker {

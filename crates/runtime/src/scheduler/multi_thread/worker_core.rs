@@ -81,7 +81,7 @@ impl Progress {
 // SAFETY: `local` is used only by the thread that has the core, and `try_acquire` and
 // `release` order those threads. What is in it may be sent.
 unsafe impl Send for Core {}
-// SAFETY: as above. The rest may be shared anyway.
+// SAFETY: only the owner of the core uses `local`. The other fields are `Sync`.
 unsafe impl Sync for Core {}
 
 impl Core {

@@ -461,8 +461,8 @@ impl Snapshot {
         self.0 & COMPLETE != 0
     }
 
-    /// What a task that is not complete does, and how many references it has beside its own and its
-    /// join handle's: its wakers, and handles that can abort it.
+    /// The state of a task that is not complete, and the number of its wakers and abort handles:
+    /// the references beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(super) fn inspect(self) -> (TaskState, usize) {
         let state = match self.0 & (RUNNING | NOTIFIED) {

@@ -9,7 +9,7 @@ use std::task::Waker;
 use blitz_io_core::Watched;
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::slots::{Links, Slots};
+use super::links::Links;
 
 /// In no wheel, and nothing has happened.
 pub(super) const IDLE: u32 = 0;
@@ -123,18 +123,16 @@ impl Entry {
         self.set_state(state);
     }
 
-    /// Takes a linked entry out of its wheel and marks it as `state`. Returns the waker, to
-    /// be woken without the lock.
+    /// Marks an entry that has just been taken out of its wheel as `state`. Returns the waker,
+    /// to be woken without the lock.
     ///
     /// # Safety
     ///
-    /// It is alive and linked, and the caller holds the lock of its wheel. It may have been
-    /// freed when this returns.
-    pub(super) unsafe fn finish(slots: &Slots, entry: *const Self, state: u32) -> Option<Waker> {
+    /// It is alive, its state is `LINKED`, and the caller holds the lock of its wheel. It may
+    /// have been freed when this returns.
+    pub(super) unsafe fn finish(entry: *const Self, state: u32) -> Option<Waker> {
         // SAFETY: it is alive until the state says so, and stays where it is.
         let this = unsafe { &*entry };
-        // SAFETY: it is linked, and the caller holds the lock.
-        unsafe { slots.remove(this) };
         // SAFETY: a thread that changes the waker holds the lock. The waker is read out
         // once for each time that it was written: once the state says that it has been
         // taken, the owner overwrites it without dropping it.

@@ -86,6 +86,7 @@
 //! that is one of the same runtime (of the same epoch).
 
 mod entry;
+mod links;
 mod slots;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -239,7 +240,7 @@ impl Wheel {
                     }
                     finished += 1;
                     // SAFETY: it is linked, and we hold the lock.
-                    if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, state) } {
+                    if let Some(waker) = unsafe { self.slots.finish(entry, state) } {
                         wakes.push(Wake::Task(waker));
                     }
                 }

@@ -18,10 +18,12 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::task::Waker;
 
 use blitz_io_core::Watched;
 
 use super::entry::Entry;
+use super::links::Links;
 
 const LEVELS: usize = 11;
 const BITS: usize = 6;
@@ -29,95 +31,10 @@ const SLOTS: usize = 1 << BITS;
 /// How many of a slot's entries are checked to find the first of them.
 const LOOKED_AT: usize = 16;
 
-/// The links of an entry or a slot.
-#[repr(C)]
-pub(super) struct Links {
-    previous: Cell<*const Links>,
-    next: Cell<*const Links>,
-}
-
-impl Links {
-    pub(super) const fn new() -> Self {
-        Self {
-            previous: Cell::new(ptr::null()),
-            next: Cell::new(ptr::null()),
-        }
-    }
-
-    /// Makes it an empty ring. It must not move from now on.
-    fn close(&self) {
-        self.previous.set(self);
-        self.next.set(self);
-    }
-
-    fn is_empty(&self) -> bool {
-        ptr::eq(self.next.get(), self)
-    }
-
-    /// The first entry of a ring, or null.
-    fn first(&self) -> *const Entry {
-        if self.is_empty() {
-            return ptr::null();
-        }
-        // The links are the first field of an entry.
-        self.next.get().cast()
-    }
-
-    /// Puts an entry behind the others of a ring.
-    ///
-    /// # Safety
-    ///
-    /// All links of the ring are alive, the entry stays where it is until it is
-    /// unlinked, and it is in no ring.
-    unsafe fn push(&self, entry: *const Entry) {
-        let links: *const Self = entry.cast();
-        let last = self.previous.get();
-        // SAFETY: the caller promises that all links are alive. The pointer is the
-        // entry's own, so it may be used for all of it later on.
-        unsafe {
-            (*links).previous.set(last);
-            (*links).next.set(self);
-            (*last).next.set(links);
-        }
-        self.previous.set(links);
-    }
-
-    /// Takes an entry out of its ring.
-    ///
-    /// # Safety
-    ///
-    /// It is in one, and the caller holds the lock of the wheel that it belongs to.
-    #[inline]
-    unsafe fn unlink(&self) {
-        let (previous, next) = (self.previous.get(), self.next.get());
-        // SAFETY: the caller holds the lock, and linked entries are alive.
-        unsafe {
-            (*previous).next.set(next);
-            (*next).previous.set(previous);
-        }
-    }
-
-    /// Moves all entries of `other`, in order, to this ring, which is empty.
-    ///
-    /// # Safety
-    ///
-    /// As for [`unlink`](Self::unlink), for all of them. The ring does not move before
-    /// they have left it.
-    unsafe fn take_all(&self, other: &Self) {
-        self.close();
-        if other.is_empty() {
-            return;
-        }
-        let (first, last) = (other.next.get(), other.previous.get());
-        self.next.set(first);
-        self.previous.set(last);
-        // SAFETY: the caller holds the lock, and linked entries are alive.
-        unsafe {
-            (*first).previous.set(self);
-            (*last).next.set(self);
-        }
-        other.close();
-    }
+/// The first entry of a ring, or null.
+fn first_of(ring: &Links) -> *const Entry {
+    // The links are the first field of an entry.
+    ring.first().cast()
 }
 
 /// The slot that comes up next.
@@ -187,7 +104,7 @@ impl Slots {
         let slot = (when >> (level * BITS)) as usize % SLOTS;
         self.occupied[level].set(self.occupied[level].get() | 1 << slot);
         // SAFETY: as the caller promises.
-        unsafe { self.rings[level][slot].push(entry) };
+        unsafe { self.rings[level][slot].push(entry.cast()) };
     }
 
     /// Finds the slot that comes up next.
@@ -249,7 +166,7 @@ impl Slots {
                 unsafe { self.cascade(next.ring) };
                 continue;
             }
-            let entry = next.ring.first();
+            let entry = first_of(next.ring);
             // SAFETY: a linked entry is alive.
             let when = unsafe { (*entry).wanted() };
             if when <= next.at {
@@ -277,6 +194,20 @@ impl Slots {
         unsafe { entry.links().unlink() };
     }
 
+    /// Takes a linked entry out and marks it as `state`. Returns the waker, to be woken without
+    /// the lock.
+    ///
+    /// # Safety
+    ///
+    /// It is alive and in one of these, and the caller holds the lock. It may have been freed
+    /// when this returns.
+    pub(super) unsafe fn finish(&self, entry: *const Entry, state: u32) -> Option<Waker> {
+        // SAFETY: it is linked, so alive, and the caller holds the lock.
+        unsafe { self.remove(&*entry) };
+        // SAFETY: it has just left its ring, and the caller holds the lock.
+        unsafe { Entry::finish(entry, state) }
+    }
+
     /// Moves the entries of a slot that has come up to where they belong now: to a lower
     /// level, or to any slot if their owners have postponed them.
     ///
@@ -288,7 +219,7 @@ impl Slots {
         // SAFETY: we hold the lock, and stay here until `taken` is empty.
         unsafe { taken.take_all(ring) };
         loop {
-            let entry = taken.first();
+            let entry = first_of(&taken);
             if entry.is_null() {
                 return;
             }
@@ -303,6 +234,6 @@ impl Slots {
 
     /// Any entry, or null. For the end of the runtime.
     pub(super) fn any(&self) -> *const Entry {
-        self.next().map_or(ptr::null(), |next| next.ring.first())
+        self.next().map_or(ptr::null(), |next| first_of(next.ring))
     }
 }

@@ -63,14 +63,12 @@ mod notified;
 use std::cell::Cell;
 use std::fmt;
 use std::ptr;
-use std::sync::Arc;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use blitz_io_core::inspect::{Caller, Named, Object};
+use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{List, WaitQueue, Wake};
 use blitz_io_core::{const_unless_loom, default_is_new};
-use notified::Waiter;
 pub use notified::{Notified, OwnedNotified};
 
 /// No waiter is queued, and nothing is stored.
@@ -192,66 +190,6 @@ impl Notify {
         pub const fn const_new() -> Self {
             Self::new()
         }
-    }
-
-    /// Waits for a notification.
-    ///
-    /// A stored notification ends the wait at once. A call of
-    /// [`notify_waiters`](Notify::notify_waiters) ends it if the call comes after that of
-    /// `notified`, whether the future has been polled by then or not. A
-    /// [`notify_one`](Notify::notify_one) reaches the future in the queue only once it has been
-    /// polled or [enabled](Notified::enable).
-    ///
-    /// # Cancel safety
-    ///
-    /// A dropped future loses its place in the queue, and nothing else. If it was
-    /// chosen by `notify_one` and did not know yet, the notification goes to the
-    /// next.
-    ///
-    /// ```
-    /// # pollster::block_on(async {
-    /// use blitz_io::sync::Notify;
-    ///
-    /// let changed = Notify::new();
-    /// changed.notify_one();
-    /// changed.notified().await;
-    /// # });
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn notified(&self) -> Notified<'_> {
-        Notified {
-            notify: self,
-            waiter: self.new_waiter(),
-        }
-    }
-
-    /// The same as [`notified`](Notify::notified), with a future that keeps the `Notify` alive.
-    ///
-    /// ```
-    /// # pollster::block_on(async {
-    /// use blitz_io::sync::Notify;
-    /// use std::sync::Arc;
-    ///
-    /// let changed = Arc::new(Notify::new());
-    /// let next_change = changed.clone().notified_owned();
-    /// changed.notify_waiters();
-    /// next_change.await;
-    /// # });
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
-        OwnedNotified {
-            waiter: self.new_waiter(),
-            notify: self,
-        }
-    }
-
-    #[inline]
-    #[track_caller]
-    fn new_waiter(&self) -> Waiter {
-        Waiter::new(self.calls.load(Ordering::Acquire), Caller::here())
     }
 
     /// Notifies the task that has waited longest, or stores the notification for the next that

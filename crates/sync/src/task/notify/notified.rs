@@ -1,4 +1,4 @@
-//! The futures of a [`Notify`].
+//! The futures of a [`Notify`], and the methods that create them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -28,7 +28,7 @@ enum Progress {
 }
 
 /// The state that both futures share.
-pub(super) struct Waiter {
+struct Waiter {
     progress: Progress,
     node: Node<Ticket>,
     record: Wait,
@@ -36,7 +36,7 @@ pub(super) struct Waiter {
 
 impl Waiter {
     #[inline]
-    pub(super) fn new(calls: usize, caller: Caller) -> Self {
+    fn new(calls: usize, caller: Caller) -> Self {
         Self {
             progress: Progress::New,
             node: Node::new(Ticket {
@@ -240,15 +240,77 @@ impl Waiter {
 /// The future of [`Notify::notified`].
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Notified<'a> {
-    pub(super) notify: &'a Notify,
-    pub(super) waiter: Waiter,
+    notify: &'a Notify,
+    waiter: Waiter,
 }
 
 /// The future of [`Notify::notified_owned`].
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct OwnedNotified {
-    pub(super) notify: Arc<Notify>,
-    pub(super) waiter: Waiter,
+    notify: Arc<Notify>,
+    waiter: Waiter,
+}
+
+impl Notify {
+    /// Waits for a notification.
+    ///
+    /// A stored notification ends the wait at once. A call of
+    /// [`notify_waiters`](Notify::notify_waiters) ends it if the call comes after that of
+    /// `notified`, whether the future has been polled by then or not. A
+    /// [`notify_one`](Notify::notify_one) reaches the future in the queue only once it has been
+    /// polled or [enabled](Notified::enable).
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped future loses its place in the queue, and nothing else. If it was
+    /// chosen by `notify_one` and did not know yet, the notification goes to the
+    /// next.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_io::sync::Notify;
+    ///
+    /// let changed = Notify::new();
+    /// changed.notify_one();
+    /// changed.notified().await;
+    /// # });
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn notified(&self) -> Notified<'_> {
+        Notified {
+            notify: self,
+            waiter: self.new_waiter(),
+        }
+    }
+
+    /// The same as [`notified`](Notify::notified), with a future that keeps the `Notify` alive.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_io::sync::Notify;
+    /// use std::sync::Arc;
+    ///
+    /// let changed = Arc::new(Notify::new());
+    /// let next_change = changed.clone().notified_owned();
+    /// changed.notify_waiters();
+    /// next_change.await;
+    /// # });
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
+        OwnedNotified {
+            waiter: self.new_waiter(),
+            notify: self,
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn new_waiter(&self) -> Waiter {
+        Waiter::new(self.calls.load(Ordering::Acquire), Caller::here())
+    }
 }
 
 impl Notified<'_> {

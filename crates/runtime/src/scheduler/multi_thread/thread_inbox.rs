@@ -1,0 +1,30 @@
+//! The inbox of a worker's thread, and the wake-up of its owner.
+
+use super::inbox::{Inbox, Sleeps};
+use super::shared::Shared;
+use crate::task::raw::Header;
+use blitz_io_core::Parker;
+
+/// The inbox of a thread that is, or was, a worker.
+pub(super) struct ThreadInbox {
+    pub(super) tasks: Inbox<Header>,
+    /// Where the thread sleeps without a core.
+    pub(super) apart: Parker,
+}
+
+impl ThreadInbox {
+    pub(super) fn new() -> Self {
+        Self {
+            tasks: Inbox::new(),
+            apart: Parker::new(),
+        }
+    }
+
+    /// Wakes the owner.
+    pub(super) fn wake(&self, shared: &Shared, place: Sleeps) {
+        match place {
+            Sleeps::At(place) => shared.wake(place),
+            Sleeps::Apart => self.apart.unpark(),
+        }
+    }
+}
