@@ -25,7 +25,7 @@ const STALLED: Duration = Duration::from_micros(50);
 pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     worker.count_forced_yields();
     if may_search(worker) {
-        let mut spin = may_linger(worker).then(|| Spin::EVENT);
+        let mut spin = may_linger(worker).then_some(Spin::EVENT);
         loop {
             if let Some(task) = steal(worker) {
                 worker.begins(worker.core(), 1);
