@@ -111,10 +111,10 @@ impl Screen {
                 }
                 terminal.draw(|frame| self.draw(frame))?;
             }
-            if let Event::Key(key) = event::read()? {
-                if self.press(key) {
-                    return Ok(End::User);
-                }
+            if let Event::Key(key) = event::read()?
+                && self.press(key)
+            {
+                return Ok(End::User);
             }
         }
     }

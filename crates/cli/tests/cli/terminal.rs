@@ -75,7 +75,6 @@ impl Session {
 
     pub fn read_until(&mut self, text: &str) {
         while !String::from_utf8_lossy(&self.shown).contains(text) {
-            let shown = String::from_utf8_lossy(&self.shown);
             assert!(
                 self.read(),
                 "it ended without {text}: {:?}",
