@@ -33,37 +33,6 @@ fn each_preset_ends() {
     });
 }
 
-#[test]
-fn hand_offs_are_skipped_after_one_that_failed() {
-    if processors() < 2 {
-        return;
-    }
-    in_new_thread(|| {
-        // It gives up where it would first look at its limit.
-        let fails = || {
-            let mut spin = Spin::handoff(2);
-            spin.limit = Duration::ZERO;
-            while spin.turn() {}
-        };
-        let is_made = || {
-            let mut spin = Spin::handoff(2);
-            spin.turn();
-            spin.memory == Memory::Asked
-        };
-        fails();
-        // One that makes no turn does not count.
-        _ = Spin::handoff(2);
-        assert!(!is_made());
-        fails();
-        assert!((0..3).all(|_| !is_made()));
-        // This one does not fail; so the next failure counts as the first.
-        assert!(is_made());
-        fails();
-        assert!(!is_made());
-        assert!(is_made());
-    });
-}
-
 /// The process remembers its knowledge of processors and strangers, so each of these tests runs
 /// in a process of its own.
 #[cfg(target_os = "linux")]
@@ -147,6 +116,41 @@ mod alone {
         });
         assert_eq!(bound.join().unwrap() > 1, several);
         assert_eq!(processors() > 1, several);
+    }
+
+    /// No thread of this process yields, so none has yielded to a stranger.
+    #[test]
+    fn hand_offs_are_skipped_after_one_that_failed() {
+        if !is_child() {
+            return run_child("hand_offs_are_skipped_after_one_that_failed");
+        }
+        if processors() < 2 {
+            return;
+        }
+        in_new_thread(|| {
+            // It gives up where it would first look at its limit.
+            let fails = || {
+                let mut spin = Spin::handoff(2);
+                spin.limit = Duration::ZERO;
+                while spin.turn() {}
+            };
+            let is_made = || {
+                let mut spin = Spin::handoff(2);
+                spin.turn();
+                spin.memory == Memory::Asked
+            };
+            fails();
+            // One that makes no turn does not count.
+            _ = Spin::handoff(2);
+            assert!(!is_made());
+            fails();
+            assert!((0..3).all(|_| !is_made()));
+            // This one does not fail; so the next failure counts as the first.
+            assert!(is_made());
+            fails();
+            assert!(!is_made());
+            assert!(is_made());
+        });
     }
 
     /// A pause after the yield would leave a lock free that its owner released during the pause.
