@@ -1,5 +1,4 @@
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
 use super::*;
 
