@@ -1,20 +1,12 @@
 //! `blitz top` asks a real program.
 #![cfg(unix)]
 
-use std::process::{Child, Command};
+mod program;
 
+use std::process::Command;
+
+use program::Program;
 use serde_json::Value;
-
-/// A program, which ends with this.
-struct Program(Child);
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // It may have ended, which its test reports.
-        _ = self.0.kill();
-        self.0.wait().expect("it is our child");
-    }
-}
 
 /// The command `blitz`: that of `BLITZ_COMMAND`, or else it is built.
 fn blitz() -> Command {
@@ -23,7 +15,14 @@ fn blitz() -> Command {
     }
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/cli/Cargo.toml");
     let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--locked", "--manifest-path", manifest, "--"]);
+    command.args([
+        "run",
+        "--quiet",
+        "--locked",
+        "--manifest-path",
+        manifest,
+        "--",
+    ]);
     command
 }
 
@@ -43,16 +42,9 @@ fn view(pid: u32) -> Option<Value> {
 
 #[test]
 fn a_contended_lock_and_a_full_channel_are_shown() {
-    let mut program = Program(
-        Command::new(env!("CARGO_BIN_EXE_blitz-io-hangs"))
-            .arg("contended")
-            .env("BLITZ_INSPECT", "1")
-            .spawn()
-            .expect("it was built"),
-    );
+    let mut program = Program::start("contended");
     loop {
-        let ended = program.0.try_wait().expect("it is our child");
-        assert_eq!(ended, None, "the program ended");
+        program.still_runs();
         let Some(view) = view(program.0.id()) else {
             continue;
         };
@@ -87,5 +79,8 @@ fn check(view: &Value, sessions: &Value) {
     let waits = view["waits"].as_array().unwrap();
     let is_producer = |wait: &&Value| wait["target"].as_str().unwrap().starts_with("mpsc::Sender");
     let producer = waits.iter().find(is_producer).expect("the channel is full");
-    assert!(producer["waiter"].as_str().unwrap().contains("producer"), "{producer}");
+    assert!(
+        producer["waiter"].as_str().unwrap().contains("producer"),
+        "{producer}"
+    );
 }

@@ -1,43 +1,19 @@
 //! Runs each program and asks it from outside, as `blitz why` does, what it waits for.
 #![cfg(unix)]
 
+mod program;
+
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use blitz_io_inspect::{Answer, Certainty, Finding, Waiter, ask};
-
-/// A program, which ends with this.
-struct Program(Child);
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // It may have ended, which its test reports.
-        _ = self.0.kill();
-        self.0.wait().expect("it is our child");
-    }
-}
+use program::Program;
 
 impl Program {
-    fn start(name: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_blitz-io-hangs"));
-        Self(
-            command
-                .arg(name)
-                .env("BLITZ_INSPECT", "1")
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("it was built"),
-        )
-    }
-
     /// Asks until the answer has come to this state.
     fn until(&mut self, is_there: impl Fn(&Answer) -> bool) -> Answer {
         loop {
-            assert_eq!(
-                self.0.try_wait().expect("it is our child"),
-                None,
-                "the program ended"
-            );
+            self.still_runs();
             match ask(self.0.id(), "blitz-io-hangs") {
                 Ok(answer) if is_there(&answer) => return answer,
                 _ => std::thread::yield_now(),
