@@ -51,6 +51,11 @@ pub fn error_width() -> Option<usize> {
     size.map(|(Width(columns), _)| usize::from(columns))
 }
 
+/// Whether the user wants colours. An empty `NO_COLOR` does not count.
+pub fn has_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Prints a message on standard error. Ignores errors: unlike `eprint!`, this never panics.
 pub fn tell(text: impl Display) {
     let mut err = io::stderr().lock();

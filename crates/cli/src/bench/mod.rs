@@ -237,10 +237,8 @@ fn text(document: &Document, older: Option<&Document>, style: Style) -> String {
 }
 
 fn style() -> Style {
-    let terminal = stdout().is_terminal();
-    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     Style {
-        colour: terminal && !no_colour,
+        colour: stdout().is_terminal() && output::has_colours(),
         width: output::width(),
     }
 }

@@ -38,7 +38,7 @@ pub fn run(pid: u32, name: &str, every: Duration) -> Result<Exit, Exit> {
     thread::spawn(move || question(pid, &program, every, &news, &page));
     let failed = |error: io::Error| Exit::Failed(format!("the terminal: {error}"));
     let mut terminal = ratatui::try_init().map_err(failed)?;
-    let ended = Screen::new(name, super::has_colours()).run(&mut terminal, &answers);
+    let ended = Screen::new(name, output::has_colours()).run(&mut terminal, &answers);
     ratatui::try_restore().map_err(failed)?;
     if ended.map_err(failed)? == End::Process {
         output::print(&format!("process {pid} has ended\n"))?;

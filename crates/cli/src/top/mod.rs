@@ -75,8 +75,3 @@ fn once(pid: u32, name: &str, json: bool) -> Result<Exit, Exit> {
     }
     Ok(Exit::Done)
 }
-
-/// Whether the user wants colours.
-fn has_colours() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}

@@ -30,13 +30,7 @@ static START: OnceLock<Instant> = OnceLock::new();
 pub fn now() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: the pointer is to a value that the call may write.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
-        time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+        nanos_of(libc::CLOCK_MONOTONIC_COARSE) / 1_000_000
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
@@ -49,19 +43,24 @@ pub fn now() -> u64 {
 pub(super) fn nanos() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: the pointer is to a value that the call may write.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+        nanos_of(libc::CLOCK_MONOTONIC)
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
         // Never 0, which means "has not slept".
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1_000_000
     }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn nanos_of(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a value that the call may write.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Returns the milliseconds of the monotonic clock, up to a quarter of a second too low; 0 if the
