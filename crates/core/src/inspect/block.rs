@@ -423,9 +423,8 @@ pub(super) fn objects() -> Vec<ObjectRecord> {
         next = block.older;
         let generation = block.generation();
         // SAFETY: the receiver's promise holds while the slot is read.
-        let fill = block
-            .fill
-            .read(|probe| unsafe { (probe.read)(probe.channel) });
+        let read = |probe: &Probe| unsafe { (probe.read)(probe.channel) };
+        let fill = block.fill.read(read);
         let contention = totals::read(&block.totals);
         if fill.is_none() && contention.is_empty() {
             continue;
