@@ -1,24 +1,30 @@
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use console_api::instrument::{InstrumentRequest, instrument_client::InstrumentClient};
+use console_api::field::{Name, Value};
+use console_api::instrument::{InstrumentRequest, Update, instrument_client::InstrumentClient};
 use console_subscriber::{ConsoleLayer, ServerParts};
+use tokio::sync::{Mutex, Semaphore};
 use tokio_stream::wrappers::TcpListenerStream;
+use tonic::Streaming;
 use tracing::Dispatch;
+use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::SubscriberExt;
 
 use crate::support::{limit, listener};
 
-/// The console is told about the runtime's tasks, by name, and about their end.
-#[tokio::test]
-async fn the_console_sees_tasks() {
+/// Starts the console's server, and makes its subscriber that of this thread.
+async fn console() -> (SocketAddr, (DefaultGuard, Dispatch)) {
     let (layer, server) = ConsoleLayer::builder()
         .publish_interval(Duration::from_millis(20))
         .build();
     // With a single subscriber, tracing asks only the subscriber of the thread that happens
     // to reach a span first. The threads of other tests have none, and would switch the
     // span off for all.
-    let _second = Dispatch::new(tracing_subscriber::registry());
-    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
+    let second = Dispatch::new(tracing_subscriber::registry());
+    let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
     let ServerParts {
         instrument_server,
         aggregator,
@@ -28,10 +34,27 @@ async fn the_console_sees_tasks() {
     tokio::spawn(aggregator.run());
     let router = tonic::transport::Server::builder().add_service(instrument_server);
     tokio::spawn(router.serve_with_incoming(TcpListenerStream::new(listener)));
+    (address, (guard, second))
+}
 
+/// Connects as tokio-console does.
+async fn updates(address: SocketAddr) -> Streaming<Update> {
+    let mut client = InstrumentClient::connect(format!("http://{address}"))
+        .await
+        .unwrap();
+    client
+        .watch_updates(InstrumentRequest {})
+        .await
+        .unwrap()
+        .into_inner()
+}
+
+/// The console is told about the runtime's tasks, by name, and about their end.
+#[tokio::test]
+async fn the_console_sees_tasks() {
+    let (address, _guards) = console().await;
     limit(async {
-        let mut client = InstrumentClient::connect(format!("http://{address}")).await.unwrap();
-        let mut updates = client.watch_updates(InstrumentRequest {}).await.unwrap().into_inner();
+        let mut updates = updates(address).await;
         let task = tokio::spawn(async {
             for _ in 0..50 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -59,6 +82,129 @@ async fn the_console_sees_tasks() {
         }
         assert!(polls >= 50, "{polls}");
         task.await.unwrap();
+    })
+    .await;
+}
+
+/// What the console knows of resources and operations on them.
+#[derive(Default)]
+struct Resources {
+    /// The type and the line of each resource.
+    known: HashMap<u64, (String, u32)>,
+    /// Their state.
+    attributes: HashMap<u64, HashMap<String, Value>>,
+    /// The source and the resource of each operation.
+    operations: HashMap<u64, (String, u64)>,
+    /// The operations that a task has polled and that are not over, with the task.
+    waiting: HashMap<u64, u64>,
+}
+
+impl Resources {
+    fn update(&mut self, update: Update) {
+        let resources = update.resource_update.unwrap_or_default();
+        for new in resources.new_resources {
+            let line = new.location.and_then(|location| location.line).unwrap_or(0);
+            self.known
+                .insert(new.id.unwrap().id, (new.concrete_type, line));
+        }
+        for (id, stats) in resources.stats_update {
+            let state = self.attributes.entry(id).or_default();
+            for field in stats
+                .attributes
+                .into_iter()
+                .filter_map(|attribute| attribute.field)
+            {
+                if let (Some(Name::StrName(name)), Some(value)) = (field.name, field.value) {
+                    state.insert(name, value);
+                }
+            }
+        }
+        let operations = update.async_op_update.unwrap_or_default();
+        for new in operations.new_async_ops {
+            let resource = new.resource_id.unwrap().id;
+            self.operations
+                .insert(new.id.unwrap().id, (new.source, resource));
+        }
+        for (id, stats) in operations.stats_update {
+            match stats.task_id {
+                Some(task) if stats.dropped_at.is_none() => self.waiting.insert(id, task.id),
+                _ => self.waiting.remove(&id),
+            };
+        }
+    }
+
+    /// The resource that was made at a line of this file.
+    fn at(&self, concrete_type: &str, line: u32) -> Option<u64> {
+        let is_it =
+            |(_, known): &(&u64, &(String, u32))| known.0 == concrete_type && known.1 == line;
+        self.known.iter().find(is_it).map(|(&id, _)| id)
+    }
+
+    fn is(&self, resource: u64, name: &str, value: &Value) -> bool {
+        self.attributes
+            .get(&resource)
+            .and_then(|state| state.get(name))
+            == Some(value)
+    }
+
+    /// How many tasks wait for the resource in a method.
+    fn waiters(&self, resource: u64, source: &str) -> usize {
+        let waits = |id: &&u64| {
+            let operation = self.operations.get(*id);
+            operation.is_some_and(|(from, on)| from == source && *on == resource)
+        };
+        self.waiting.keys().filter(waits).count()
+    }
+}
+
+/// The console is told that a mutex is locked and who waits for it, how many permits a semaphore
+/// has, and when that changes.
+#[tokio::test]
+async fn the_console_sees_locks_and_their_waiters() {
+    let (address, _guards) = console().await;
+    limit(async {
+        let mut updates = updates(address).await;
+        let (mutex, mutex_line) = (Arc::new(Mutex::new(())), line!());
+        let (semaphore, semaphore_line) = (Semaphore::new(3), line!());
+        let permits = semaphore.acquire_many(2).await.unwrap();
+        let guard = mutex.lock().await;
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let mutex = mutex.clone();
+                tokio::spawn(async move { drop(mutex.lock().await) })
+            })
+            .collect();
+
+        let mut seen = Resources::default();
+        loop {
+            seen.update(updates.message().await.unwrap().unwrap());
+            let Some(mutex) = seen.at("Mutex", mutex_line) else {
+                continue;
+            };
+            let Some(semaphore) = seen.at("Semaphore", semaphore_line) else {
+                continue;
+            };
+            if seen.is(mutex, "locked", &Value::BoolVal(true))
+                && seen.waiters(mutex, "Mutex::lock") == 2
+                && seen.is(semaphore, "permits", &Value::U64Val(1))
+            {
+                break;
+            }
+        }
+        drop((guard, permits));
+        for waiter in waiters {
+            waiter.await.unwrap();
+        }
+        let ids = (
+            seen.at("Mutex", mutex_line).unwrap(),
+            seen.at("Semaphore", semaphore_line).unwrap(),
+        );
+        while !(seen.is(ids.0, "locked", &Value::BoolVal(false))
+            && seen.waiters(ids.0, "Mutex::lock") == 0
+            && seen.is(ids.1, "permits", &Value::U64Val(3)))
+        {
+            seen.update(updates.message().await.unwrap().unwrap());
+        }
     })
     .await;
 }

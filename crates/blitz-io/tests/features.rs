@@ -41,6 +41,7 @@ fn full_is_full() {
         "serde",
         "sink",
         "stream",
+        "taskdump",
         "test-util",
         "tokio",
         "tracing",

@@ -27,7 +27,8 @@
 //! * [`POLL`]: a poll by one of our schedulers;
 //! * [`OUTSIDE`]: a thread outside of those;
 //! * [`UNLIMITED`]: there is no limit. Such a budget also counts down and is refilled, which is
-//!   cheaper than a branch.
+//!   cheaper than a branch;
+//! * [`CAPTURE`]: a capture looks where the operations are, and nothing is left for any of them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -35,6 +36,9 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
+
+#[cfg(feature = "taskdump")]
+use crate::capture;
 
 /// How many units a task gets for one poll: Tokio's number.
 const BUDGET: u64 = 128;
@@ -51,6 +55,8 @@ const POLL: u64 = 0;
 const OUTSIDE: u64 = 1 << 32;
 /// There is no limit.
 const UNLIMITED: u64 = 2 << 32;
+/// Each operation is reported and turned away.
+const CAPTURE: u64 = 3 << 32;
 
 /// The initial budget of a thread. All executions of a model must be alike, so a model has no
 /// limit.
@@ -93,6 +99,9 @@ impl Budget {
     pub const UNCONSTRAINED: Self = Self(UNLIMITED | full(UNLIMITED));
     /// The budget of one poll of a task.
     pub const FULL: Self = Self(POLL | full(POLL));
+    /// The budget of a poll that is captured.
+    #[cfg(feature = "taskdump")]
+    const CAPTURE: Self = Self(CAPTURE | SPENT);
 }
 
 impl fmt::Debug for Budget {
@@ -251,6 +260,9 @@ fn waited(left: u64) {
 fn refuses(waker: &Waker) -> bool {
     let left = LEFT.get();
     let kind = kind(left);
+    if kind == CAPTURE {
+        return is_captured(waker);
+    }
     if kind == POLL {
         if left == SPENT {
             FORCED_YIELDS.set(FORCED_YIELDS.get() + 1);
@@ -274,7 +286,51 @@ fn refuses(waker: &Waker) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn has_budget_remaining() -> bool {
-    !is_spent(LEFT.get())
+    let left = LEFT.get();
+    !is_spent(left) || kind(left) == CAPTURE
+}
+
+/// Polls within a capture: each operation calls `leaf`, does nothing, and is pending. What it had
+/// done before stays as it was: it has its place in its queue, and a lock that was handed to it. It
+/// is woken when the capture ends.
+#[cfg(feature = "taskdump")]
+pub fn with_capture<R>(leaf: &mut dyn FnMut(), poll: impl FnOnce() -> R) -> R {
+    capture::with(leaf, || with(Budget::CAPTURE, poll))
+}
+
+/// Returns whether this thread polls within a capture.
+#[cfg(feature = "taskdump")]
+#[inline(always)]
+#[must_use]
+pub fn is_capturing() -> bool {
+    kind(LEFT.get()) == CAPTURE
+}
+
+/// Pending within a capture. For operations that cost no unit, or take one at the end only. Without
+/// the feature `taskdump` it does nothing.
+#[inline(always)]
+pub fn leaf(context: &Context<'_>) -> Poll<()> {
+    #[cfg(feature = "taskdump")]
+    if is_capturing() && is_captured(context.waker()) {
+        return Poll::Pending;
+    }
+    _ = context;
+    Poll::Ready(())
+}
+
+/// Reports an operation to the capture. `false` if there is none.
+#[cold]
+fn is_captured(waker: &Waker) -> bool {
+    #[cfg(feature = "taskdump")]
+    {
+        // The capture's function may use operations itself.
+        unconstrained(|| capture::reached(waker))
+    }
+    #[cfg(not(feature = "taskdump"))]
+    {
+        _ = waker;
+        false
+    }
 }
 
 /// How often a task of this thread has been made to yield so far.

@@ -15,6 +15,8 @@ mod attempts;
 pub mod awake;
 mod backoff;
 mod biased_lock;
+#[cfg(feature = "taskdump")]
+pub mod capture;
 pub mod coop;
 pub mod deadline;
 pub mod exclusive;
@@ -27,6 +29,7 @@ mod parker;
 mod per_process;
 mod processors;
 mod random;
+pub mod resource;
 pub mod spin;
 mod thread_id;
 pub mod timers;

@@ -19,6 +19,7 @@ mod graph;
 mod names;
 mod report;
 mod snapshot;
+mod tree;
 
 #[cfg(unix)]
 mod client;
@@ -32,7 +33,6 @@ mod runtimes;
 mod server;
 #[cfg(all(unix, feature = "records"))]
 mod signal;
-#[cfg(feature = "records")]
 mod watchdog;
 
 pub use blitz_io_core::inspect::Named;
@@ -45,6 +45,7 @@ pub use snapshot::{
     Contention, Fill, Object, Resource, Runtime, Snapshot, Task, TaskState, Thread, Wait, Waiter,
     Worker,
 };
+pub use tree::tree;
 
 #[cfg(unix)]
 pub use client::{Answer, ask, directory, list};

@@ -4,8 +4,6 @@
 //! them does not compile. Items that `blitz-io` has beyond Tokio's are available, and tie a
 //! program to this package.
 
-#[cfg(all(tokio_unstable, feature = "taskdump"))]
-compile_error!("blitz-io has no task dumps: switch off the feature `taskdump` of `tokio`");
 #[cfg(all(tokio_unstable, feature = "schedule-latency"))]
 compile_error!(
     "blitz-io does not measure scheduling latencies: switch off the feature `schedule-latency` of `tokio`"

@@ -7,6 +7,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use blitz_io_core::inspect::{Caller, Fill, Object};
+use blitz_io_core::resource::{Resource, Sort};
 use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
@@ -72,6 +73,7 @@ pub struct Chan<T> {
     pub object: Object,
     /// Where the channel was made.
     pub made_at: Caller,
+    pub resource: Resource,
 }
 
 // SAFETY: values go from a sender's thread to the receiver's, or to the thread that drops the
@@ -128,6 +130,7 @@ impl<T> Chan<T> {
             unread: Cell::new(None),
             object: Object::new(),
             made_at: Caller::here(),
+            resource: Resource::new(Sort::Mpsc),
         });
         (chan, Cursor::new(start, first))
     }

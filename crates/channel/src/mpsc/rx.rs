@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::hint;
+use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use blitz_io_core::inspect::{Blocking, Kind, Wait, WaitKind};
+use blitz_io_core::resource::Operation;
 use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors, yield_now};
 use blitz_io_futex::atomic::{Ordering, fence};
 
@@ -36,6 +38,7 @@ pub struct Rx<T> {
     /// How many values had been received when a thread last waited.
     waited_at: u32,
     record: Wait,
+    operation: Operation,
 }
 
 // SAFETY: the blocks belong to the channel, which it keeps alive; the values in
@@ -69,6 +72,7 @@ impl<T> Rx<T> {
         }
         Self {
             record: Wait::new(chan.made_at),
+            operation: Operation::new(&chan.resource, "Receiver::recv"),
             chan,
             waited_at: cursor.head,
             cursor,
@@ -153,7 +157,7 @@ impl<T> Rx<T> {
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         coop::poll_with(cx, |cx| match self.receive() {
             Some(value) => Poll::Ready(Some(value)),
-            None => self.poll_slowly(cx.waker(), Self::receive),
+            None => self.poll_operation(cx.waker(), Self::receive),
         })
     }
 
@@ -170,9 +174,21 @@ impl<T> Rx<T> {
         coop::poll_with(cx, |cx| match receive(self) {
             Some(received) => Poll::Ready(received),
             None => self
-                .poll_slowly(cx.waker(), receive)
+                .poll_operation(cx.waker(), receive)
                 .map(Option::unwrap_or_default),
         })
+    }
+
+    #[cold]
+    fn poll_operation<R>(
+        &mut self,
+        waker: &Waker,
+        receive: impl FnMut(&mut Self) -> Option<R>,
+    ) -> Poll<Option<R>> {
+        let mut operation = mem::replace(&mut self.operation, Operation::NONE);
+        let polled = operation.poll("poll_recv", || self.poll_slowly(waker, receive));
+        self.operation = operation;
+        polled
     }
 
     #[cold]

@@ -58,13 +58,14 @@
 //! lock is released, as filling it may wake the receiver.
 
 use std::future::Future;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use blitz_io_core::inspect::{self, Blocking, Kind, WaitKind};
+use blitz_io_core::resource::Operation;
 use blitz_io_core::{List, Node, Panics, Spin, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
 
@@ -290,6 +291,7 @@ impl<T> Chan<T> {
             node: Node::new(Request::new(n)),
             state: State::New,
             record: inspect::Wait::new(self.made_at),
+            operation: Operation::new(&self.resource, "Sender::reserve"),
         }
     }
 
@@ -305,6 +307,7 @@ pub struct Reserve<'a, T> {
     node: Node<Request<T>>,
     state: State,
     record: inspect::Wait,
+    operation: Operation,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -323,24 +326,33 @@ impl<T> Future for Reserve<'_, T> {
     /// A task without budget still queues up or takes the permits, so that it does not lose its
     /// place in the queue. It goes on with them only when it has budget again.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(coop::leaf(cx));
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        let Poll::Ready(result) = this.poll_permits(cx) else {
-            this.record
-                .begin(WaitKind::new(Kind::MpscSend), &this.chan.object, cx.waker());
-            return Poll::Pending;
-        };
-        this.record.end();
-        if result.is_ok() {
-            this.state = State::Holds;
-            ready!(coop::poll_proceed(cx)).made_progress();
-            this.state = State::Done;
-        }
-        Poll::Ready(result)
+        let mut operation = mem::replace(&mut this.operation, Operation::NONE);
+        let polled = operation.poll("poll_reserve", || this.poll_in_budget(cx));
+        this.operation = operation;
+        polled
     }
 }
 
 impl<T> Reserve<'_, T> {
+    /// Gets the permits, and goes on with them if there is a unit left for that.
+    fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<()>>> {
+        let Poll::Ready(result) = self.poll_permits(cx) else {
+            self.record
+                .begin(WaitKind::new(Kind::MpscSend), &self.chan.object, cx.waker());
+            return Poll::Pending;
+        };
+        self.record.end();
+        if result.is_ok() {
+            self.state = State::Holds;
+            ready!(coop::poll_proceed(cx)).made_progress();
+            self.state = State::Done;
+        }
+        Poll::Ready(result)
+    }
+
     /// Gets the permits, also without budget.
     fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<()>>> {
         let (chan, node) = (self.chan, &self.node);

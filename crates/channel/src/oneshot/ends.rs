@@ -3,13 +3,14 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_core::resource::{Operation, Resource, Sort};
 use blitz_io_core::{coop, deadline};
 
 use super::cell::{
@@ -220,16 +221,21 @@ pub struct Receiver<T, S: Storage<Value = T> = Heap<T>> {
     storage: Option<S>,
     value: PhantomData<fn(T) -> T>,
     record: Wait,
+    resource: Resource,
+    operation: Operation,
 }
 
 impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline]
     #[track_caller]
     pub(super) fn new(storage: S) -> Self {
+        let resource = Resource::new(Sort::Oneshot);
         Self {
             storage: Some(storage),
             value: PhantomData,
             record: Wait::new(Caller::here()),
+            operation: Operation::new(&resource, "Receiver::await"),
+            resource,
         }
     }
 
@@ -393,6 +399,9 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         // SAFETY: with `VALUE` the sender has put it there and left it to us; it has not
         // been taken, since we leave whenever we take it.
         let value = (seen & VALUE != 0).then(|| unsafe { storage.cell().value.take() });
+        if value.is_some() {
+            self.resource.value_received();
+        }
         // SAFETY: this end has given up its way to the cell.
         unsafe { leave_after(&storage, seen, FROM_RECEIVER) };
         value
@@ -416,7 +425,9 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         coop::poll_with(cx, |cx| {
             let this = self.get_mut();
-            let polled = this.poll_value(cx.waker());
+            let mut operation = mem::replace(&mut this.operation, Operation::NONE);
+            let polled = operation.poll("poll_recv", || this.poll_value(cx.waker()));
+            this.operation = operation;
             if polled.is_pending() {
                 let kind = WaitKind::new(Kind::OneshotReceive);
                 this.record.begin_with(kind, 0, cx.waker());

@@ -83,6 +83,8 @@ pub struct TaskFacts {
     pub name: [u8; 32],
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,
+    /// The number of its runtime, or 0.
+    pub runtime: u64,
 }
 
 /// The state of a task.
@@ -132,6 +134,8 @@ pub struct TaskRecord {
     pub state: TaskState,
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,
+    /// The number of its runtime, or 0.
+    pub runtime: u64,
     /// The address in its wakers, or 0 before its first poll.
     pub header: usize,
     /// How many references it has beside its own and its join handle's.
@@ -314,6 +318,8 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         task: Some(TaskRecord {
             state: TaskState::Running,
             is_root: false,
+            // Known when the poll has ended.
+            runtime: 0,
             header: 0,
             wakers: 0,
             polls: 0,
@@ -343,6 +349,7 @@ fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Reco
             },
             header: seen.header,
             is_root: task.is_root,
+            runtime: task.runtime,
             wakers: seen.wakers,
             polls: seen.polls,
             name: String::from_utf8_lossy(&task.name[..length]).into_owned(),

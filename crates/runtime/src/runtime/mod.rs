@@ -9,6 +9,8 @@
 
 mod builder;
 mod current;
+#[cfg(all(feature = "taskdump", not(loom)))]
+pub mod dump;
 #[cfg(feature = "tokio")]
 mod enter_tokio;
 mod handle;
@@ -21,6 +23,8 @@ mod owner;
 
 pub use builder::Builder;
 pub use current::{is_rt_shutdown_err, worker_index};
+#[cfg(all(feature = "taskdump", not(loom)))]
+pub use dump::Dump;
 pub use handle::{EnterGuard, Handle, RuntimeFlavor};
 pub use local_runtime::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;

@@ -8,6 +8,7 @@ use blitz_io_core::inspect::{Caller, TaskFacts, TaskState, Wait};
 use pin_project_lite::pin_project;
 
 use crate::context;
+use crate::runtime_id;
 use crate::task::raw::{Header, Id};
 use crate::trace::SpawnMeta;
 
@@ -18,6 +19,7 @@ pin_project! {
         // Dropped first: the fields of the future may take long.
         record: Wait,
         id: Id,
+        runtime: runtime_id::Id,
         // The record has the task's header.
         is_complete: bool,
         #[pin]
@@ -27,21 +29,27 @@ pin_project! {
 
 /// Adds the record to a task's future.
 #[inline]
-pub(crate) fn inspected<F>(future: F, id: Id, meta: SpawnMeta<'_>) -> Inspected<F> {
+pub(crate) fn inspected<F>(
+    future: F,
+    id: Id,
+    meta: SpawnMeta<'_>,
+    runtime: runtime_id::Id,
+) -> Inspected<F> {
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     if let Some(name) = meta.name {
-        begin(&mut record, id, name);
+        begin(&mut record, id, runtime, name);
     }
     Inspected {
         record,
         id,
+        runtime,
         is_complete: false,
         future,
     }
 }
 
 #[cold]
-fn begin(record: &mut Wait, id: Id, given: &str) {
+fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str) {
     let mut name = [0; 32];
     let length = given.len().min(name.len());
     name[..length].copy_from_slice(&given.as_bytes()[..length]);
@@ -49,15 +57,16 @@ fn begin(record: &mut Wait, id: Id, given: &str) {
         state,
         name,
         is_root: false,
+        runtime: runtime.number(),
     };
     record.begin_task(id.as_u64(), facts);
 }
 
 /// The first poll of a task ends without a result.
 #[cold]
-fn complete(record: &mut Wait, id: Id) {
+fn complete(record: &mut Wait, id: Id, runtime: runtime_id::Id) {
     if !record.is_recorded() {
-        begin(record, id, "");
+        begin(record, id, runtime, "");
     }
     record.set_header(context::with(context::Context::task));
 }
@@ -80,7 +89,7 @@ impl<F: Future> Future for Inspected<F> {
         let result = this.future.poll(cx);
         if result.is_pending() && !*this.is_complete {
             *this.is_complete = true;
-            complete(this.record, *this.id);
+            complete(this.record, *this.id, *this.runtime);
         }
         result
     }

@@ -71,7 +71,7 @@ where
 {
     let id = handle.common().new_task(meta);
     #[cfg(all(feature = "inspect", not(loom)))]
-    let future = super::inspected::inspected(future, id, meta);
+    let future = super::inspected::inspected(future, id, meta, handle.common().id);
     // SAFETY: as the caller promises.
     unsafe {
         if size_of::<F>() > BOX_ABOVE {

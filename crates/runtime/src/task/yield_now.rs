@@ -8,7 +8,9 @@
 //! waker, which has to be woken.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
+
+use blitz_io_core::coop;
 
 use crate::context;
 use crate::task::raw::task_of;
@@ -45,6 +47,7 @@ impl Future for YieldNow {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        ready!(coop::leaf(context));
         if self.yielded {
             return Poll::Ready(());
         }

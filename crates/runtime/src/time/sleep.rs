@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_core::resource::{Operation, Resource, Sort};
 use pin_project_lite::pin_project;
 
 use super::{Instant, clock, current, safe_delay};
@@ -96,6 +98,8 @@ pin_project! {
     pub struct Sleep {
         deadline: Instant,
         record: Wait,
+        resource: Resource,
+        operation: Operation,
         #[pin]
         timer: Timer,
     }
@@ -108,9 +112,13 @@ impl Sleep {
     pub(super) fn new(deadline: Instant, may_be_past: bool) -> Self {
         let wheel = current::wheel();
         let when = ticks::of_deadline(deadline.into_std(), wheel.origin());
+        let resource = Resource::new(Sort::Sleep);
+        resource.lasts(|| deadline.saturating_duration_since(Instant::now()));
         Self {
             deadline,
             record: Wait::new(Caller::here()),
+            operation: Operation::new(&resource, "Sleep::new_timeout"),
+            resource,
             timer: Timer::new(when, wheel, may_be_past),
         }
     }
@@ -164,6 +172,8 @@ impl Sleep {
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;
+        this.resource
+            .lasts(|| deadline.saturating_duration_since(Instant::now()));
         let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
         this.timer.reset(when, current::own_wheel);
     }
@@ -223,8 +233,13 @@ impl Future for Sleep {
     type Output = ();
 
     #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        coop::poll_with(cx, |cx| self.poll_timer(cx))
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        coop::poll_with(cx, |cx| {
+            let mut operation = mem::replace(self.as_mut().project().operation, Operation::NONE);
+            let polled = operation.poll("poll_elapsed", || self.as_mut().poll_timer(cx));
+            *self.project().operation = operation;
+            polled
+        })
     }
 }
 

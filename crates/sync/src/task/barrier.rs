@@ -19,12 +19,14 @@
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object, Wait, WaitKind};
+use blitz_io_core::resource::{Late, Operation, Sort};
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{Node, WaitQueue};
 
@@ -57,6 +59,7 @@ pub struct Barrier {
     arrived: Cell<usize>,
     waiters: WaitQueue,
     object: Object,
+    resource: Late,
 }
 
 // SAFETY: the count is used under the lock only.
@@ -97,6 +100,7 @@ impl Barrier {
                 arrived: Cell::new(0),
                 waiters: WaitQueue::new(),
                 object: Object::new(),
+                resource: Late::new(),
             }
         }
     }
@@ -161,10 +165,11 @@ impl Barrier {
     ///
     /// The node stays where it is as long as it is linked.
     unsafe fn arrive(&self, node: &Node) -> bool {
-        let mut last = false;
+        let (mut last, mut arrived) = (false, 0);
         self.waiters.notify_each_after(
             |list| {
                 last = self.count();
+                arrived = self.arrived.get();
                 if !last {
                     // SAFETY: by this function's contract, the node stays where it is while it is
                     // linked.
@@ -174,6 +179,7 @@ impl Barrier {
             },
             |()| {},
         );
+        self.resource.arrived(arrived);
         last
     }
 }
@@ -200,6 +206,7 @@ struct Arrival<'a> {
     node: Node,
     caller: Caller,
     record: Wait,
+    operation: Operation,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -214,8 +221,11 @@ enum Progress {
 
 impl<'a> Arrival<'a> {
     #[inline]
+    #[track_caller]
     fn new(barrier: &'a Barrier, caller: Caller) -> Self {
+        let resource = barrier.resource.get(Sort::Barrier, barrier.n);
         Self {
+            operation: Operation::new(resource, "Barrier::wait"),
             barrier,
             progress: Progress::New,
             node: Node::new(()),
@@ -266,9 +276,13 @@ impl Future for Arrival<'_> {
         if self.barrier.n == 1 {
             return Poll::Ready(BarrierWaitResult(true));
         }
-        let polled = self.as_mut().poll_wait(context);
+        // SAFETY: nothing is moved out of it.
+        let operation = unsafe { &mut self.as_mut().get_unchecked_mut().operation };
+        let mut operation = mem::replace(operation, Operation::NONE);
+        let polled = operation.poll("poll", || self.as_mut().poll_wait(context));
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
+        this.operation = operation;
         if polled.is_pending() {
             let kind = WaitKind::new(Kind::Barrier);
             this.record
@@ -284,6 +298,7 @@ impl Arrival<'_> {
     fn poll_wait(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         match self.progress {
             Progress::New => {
+                ready!(coop::leaf(context));
                 let last = self.as_mut().arrive(Some(context.waker()));
                 return if last {
                     Poll::Ready(BarrierWaitResult(true))

@@ -9,6 +9,7 @@ use super::permits::{Permits, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Named, Object};
+use blitz_io_core::resource::Sort;
 
 mod error;
 mod guard;
@@ -63,7 +64,11 @@ impl<T: ?Sized> Mutex<T> {
     where
         T: Sized,
     {
-        Self::const_new(value)
+        let permits = Permits::new(1).with_resource(Sort::Mutex);
+        Self {
+            permits,
+            value: UnsafeCell::new(value),
+        }
     }
 
     const_unless_loom! {

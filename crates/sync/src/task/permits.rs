@@ -80,6 +80,7 @@ use blitz_io_core::Panics;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_core::resource::{Resource, Sort};
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
 
@@ -112,6 +113,8 @@ pub struct Permits {
     queue: WaitQueue<Request>,
     /// For reports: which task holds permits, and the name.
     pub object: Object,
+    /// For tokio-console: the state.
+    pub resource: Resource,
 }
 
 /// The request of a node: its need, and whether it has been served.
@@ -149,8 +152,18 @@ impl Permits {
         /// So many permits, at most [`MAX_PERMITS`].
         pub const fn new(permits: usize) -> Self {
             debug_assert!(permits <= MAX_PERMITS);
-            Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new(), object: Object::new() }
+            Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new(), object: Object::new(), resource: Resource::NONE }
         }
+    }
+
+    /// Gives the permits, which are new and all free, a span.
+    #[track_caller]
+    #[inline]
+    #[must_use]
+    pub fn with_resource(mut self, sort: Sort) -> Self {
+        self.resource = Resource::new(sort);
+        self.resource.has_permits(self.available());
+        self
     }
 
     /// How many are free: 0 while a waiter is queued.
@@ -177,6 +190,7 @@ impl Permits {
         // The flags are below the permits, so this compares the permits.
         let enough = state >= n * PERMIT && state & (QUEUED | CLOSED) == 0;
         if enough && self.exchange(state, state - n * PERMIT).is_ok() {
+            self.resource.taken(n);
             return Taken::Yes;
         }
         self.take_again(n)
@@ -196,7 +210,10 @@ impl Permits {
             (!barred && state / PERMIT >= n).then(|| state - n * PERMIT)
         });
         match taken {
-            Ok(_) => Taken::Yes,
+            Ok(_) => {
+                self.resource.taken(n);
+                Taken::Yes
+            }
             Err(state) if state & CLOSED != 0 => Taken::Closed,
             Err(_) if n == 0 => Taken::Yes,
             Err(_) => Taken::No,
@@ -219,9 +236,14 @@ impl Permits {
     /// closed.
     #[inline]
     pub fn take_all(&self, all: usize) -> bool {
-        self.word
+        let taken = self
+            .word
             .compare_exchange(all * PERMIT, 0, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+            .is_ok();
+        if taken {
+            self.resource.taken(all);
+        }
+        taken
     }
 
     /// The same for a task, which has a budget. `false` also if it is spent.
@@ -297,6 +319,9 @@ impl Permits {
         };
         // SAFETY: by this function's contract, the node is not linked and stays where it is.
         unsafe { self.queue.join_if(node, waker, joins) };
+        if taken == Taken::Yes {
+            self.resource.taken(node.request.need);
+        }
         taken
     }
 
@@ -330,9 +355,10 @@ impl Permits {
         }
         // The second look acquires the work of the thread that closed it.
         if self.word.load(Ordering::Relaxed) & CLOSED != 0 && self.is_closed() {
-            self.give_back(request.need);
+            self.return_unused(request.need);
             return Err(AcquireError(()));
         }
+        self.resource.taken(request.need);
         Ok(())
     }
 
@@ -347,13 +373,20 @@ impl Permits {
             }
         }
         if node.request.served.get() {
-            self.give_back(node.request.need);
+            self.return_unused(node.request.need);
         }
     }
 
     /// Gives back permits that were taken from here, so there is room for them.
     #[inline]
     pub fn give_back(&self, n: usize) {
+        self.resource.given_back(n);
+        self.return_unused(n);
+    }
+
+    /// The same for permits that a waiter had been given, and did not know of.
+    #[inline]
+    fn return_unused(&self, n: usize) {
         let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
         if before & QUEUED != 0 {
             self.serve();
@@ -373,6 +406,7 @@ impl Permits {
         if n > FEW {
             return self.add(n);
         }
+        self.resource.given_back(n);
         let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
         // With no flag set, this compares the permits.
         if before & QUEUED != 0 || before > (MAX_PERMITS - n) * PERMIT {
@@ -404,9 +438,9 @@ impl Permits {
         let add = |state| (state & QUEUED == 0 && fits(state)).then(|| state + n * PERMIT);
         loop {
             match (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, add) {
-                Ok(_) => return,
+                Ok(_) => return self.resource.given_back(n),
                 Err(state) if state & QUEUED == 0 => would_overflow(n),
-                Err(_) if self.add_to_queue(n) => return,
+                Err(_) if self.add_to_queue(n) => return self.resource.given_back(n),
                 Err(_) => {}
             }
         }
@@ -446,7 +480,9 @@ impl Permits {
         let barred = |state| state & QUEUED != 0;
         let taken = |state| (!barred(state)).then(|| n.min(state / PERMIT));
         let forgotten = self.change(|state| Some(state - taken(state)? * PERMIT));
-        forgotten.ok().and_then(taken).unwrap_or(0)
+        let forgotten = forgotten.ok().and_then(taken).unwrap_or(0);
+        self.resource.taken(forgotten);
+        forgotten
     }
 
     /// Ends all waiting, now and in future. Permits that are out stay valid, and

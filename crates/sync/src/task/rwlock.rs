@@ -12,6 +12,7 @@ use super::permits::{All, One, Permits, Taken, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Named, Object};
+use blitz_io_core::resource::Sort;
 
 mod owned_read;
 mod owned_write;
@@ -75,7 +76,7 @@ impl<T: ?Sized> RwLock<T> {
     where
         T: Sized,
     {
-        Self::const_new(value)
+        Self::with_max_readers(value, MAX_READERS)
     }
 
     /// Creates an unlocked lock that at most `max_reads` may read at once.
@@ -102,7 +103,12 @@ impl<T: ?Sized> RwLock<T> {
             max_reads <= MAX_READERS,
             "a RwLock may not be created with more than {MAX_READERS} readers"
         );
-        Self::const_with_max_readers(value, max_reads)
+        let permits = max_reads as usize;
+        Self {
+            permits: Permits::new(permits).with_resource(Sort::RwLock(permits)),
+            max_readers: max_reads,
+            value: UnsafeCell::new(value),
+        }
     }
 
     const_unless_loom! {

@@ -10,6 +10,7 @@ use crate::semaphores::errors;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Named, Object};
+use blitz_io_core::resource::Sort;
 
 mod permit;
 
@@ -79,7 +80,8 @@ impl Semaphore {
     #[track_caller]
     pub fn new(permits: usize) -> Self {
         assert_fits(permits);
-        Self::const_new(permits)
+        let permits = Permits::new(permits).with_resource(Sort::Semaphore);
+        Self { permits }
     }
 
     const_unless_loom! {

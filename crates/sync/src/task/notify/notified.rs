@@ -5,13 +5,14 @@ use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::Ordering;
 
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use blitz_io_core::Node;
+use blitz_io_core::coop;
 use blitz_io_core::deadline;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::spin::Spin;
@@ -426,6 +427,7 @@ macro_rules! notified {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+                ready!(coop::leaf(context));
                 self.poll_with(Some(context.waker()))
             }
         }

@@ -1,6 +1,7 @@
 //! A task that waits for permits.
 
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -8,6 +9,7 @@ use super::{AcquireError, Permits, Request, Taken};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_core::resource::Operation;
 
 /// Ends when the task has the permits, or there will be none any more. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.
@@ -18,6 +20,7 @@ pub struct Acquire<'a> {
     node: Node<Request>,
     kind: WaitKind,
     record: Wait,
+    operation: Operation,
 }
 
 #[derive(Clone, Copy)]
@@ -32,6 +35,16 @@ enum Progress {
     Done,
 }
 
+/// The method that waits, by Tokio's name.
+fn source(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mutex => "Mutex::lock",
+        Kind::Read => "RwLock::read",
+        Kind::Write => "RwLock::write",
+        _ => "Semaphore::acquire",
+    }
+}
+
 impl<'a> Acquire<'a> {
     #[inline]
     pub(super) fn new(permits: &'a Permits, n: usize, kind: Kind, caller: Caller) -> Self {
@@ -41,6 +54,7 @@ impl<'a> Acquire<'a> {
             node: Node::new(Request::new(n)),
             kind: WaitKind::new(kind),
             record: Wait::new(caller),
+            operation: Operation::new(&permits.resource, source(kind)),
         }
     }
 
@@ -80,6 +94,23 @@ impl<'a> Acquire<'a> {
         Poll::Ready(result)
     }
 
+    /// Gets the permits, and goes on with them if there is a unit left for that.
+    #[inline]
+    fn poll_in_budget(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
+        let Poll::Ready(result) = self.poll_permits(context) else {
+            self.record
+                .begin(self.kind, &self.permits.object, context.waker());
+            return Poll::Pending;
+        };
+        self.record.end();
+        if result.is_ok() {
+            self.progress = Progress::Holds;
+            ready!(coop::poll_proceed(context)).made_progress();
+            self.progress = Progress::Done;
+        }
+        Poll::Ready(result)
+    }
+
     /// All may have been closed since the task got the permits.
     #[cold]
     fn still_holds(&self) -> Result<(), AcquireError> {
@@ -98,20 +129,13 @@ impl Future for Acquire<'_> {
     /// place to one that came later. It may not go on with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(coop::leaf(context));
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        let Poll::Ready(result) = this.poll_permits(context) else {
-            this.record
-                .begin(this.kind, &this.permits.object, context.waker());
-            return Poll::Pending;
-        };
-        this.record.end();
-        if result.is_ok() {
-            this.progress = Progress::Holds;
-            ready!(coop::poll_proceed(context)).made_progress();
-            this.progress = Progress::Done;
-        }
-        Poll::Ready(result)
+        let mut operation = mem::replace(&mut this.operation, Operation::NONE);
+        let result = operation.poll("poll_acquire", || this.poll_in_budget(context));
+        this.operation = operation;
+        result
     }
 }
 

@@ -1,0 +1,86 @@
+//! The waits that begin at one thread or task, as a tree.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::names::{of_target, of_waiter};
+use crate::snapshot::{Snapshot, Waiter};
+
+/// Writes what a thread or task waits for, which threads or tasks have that, and what these wait
+/// for in turn.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io_inspect::{Snapshot, Waiter, tree};
+///
+/// assert_eq!(tree(&Snapshot::default(), Waiter::Task(7)), "task 7");
+/// ```
+#[must_use]
+pub fn tree(snapshot: &Snapshot, waiter: Waiter) -> String {
+    let mut tree = Tree {
+        snapshot,
+        text: of_waiter(snapshot, waiter),
+        seen: BTreeSet::from([waiter]),
+    };
+    if let Some(task) = waiter.task().and_then(|id| snapshot.task(id)) {
+        _ = write!(tree.text, " spawned at {}", task.location);
+    }
+    tree.waits(waiter, 0);
+    tree.text
+}
+
+struct Tree<'a> {
+    snapshot: &'a Snapshot,
+    text: String,
+    seen: BTreeSet<Waiter>,
+}
+
+impl Tree<'_> {
+    fn line(&mut self, depth: usize, line: &str) {
+        _ = write!(self.text, "\n{:1$}└╼ {line}", "", depth * 3);
+    }
+
+    fn waits(&mut self, waiter: Waiter, depth: usize) {
+        let snapshot = self.snapshot;
+        for wait in snapshot.waits.iter().filter(|wait| wait.waiter == waiter) {
+            let seconds = wait.waiting_ms as f64 / 1e3;
+            let target = of_target(snapshot, wait);
+            let mut line = format!("waits {seconds:.1} s for {target}");
+            if !wait.location.is_empty() {
+                _ = write!(line, " at {}", wait.location);
+            }
+            self.line(depth, &line);
+            if let Some(task) = wait.task {
+                self.waiter("which is", Waiter::Task(task), depth + 1);
+            }
+            let Some(object) = &wait.object else { continue };
+            let roles = [
+                ("held by", object.holder),
+                ("sent to last by", object.sender),
+                ("received from last by", object.receiver),
+            ];
+            let readers = object
+                .readers
+                .iter()
+                .map(|&reader| ("read by", Some(reader)));
+            for (role, waiter) in roles.into_iter().chain(readers) {
+                if let Some(waiter) = waiter.filter(|&waiter| waiter != wait.waiter) {
+                    self.waiter(role, waiter, depth + 1);
+                }
+            }
+        }
+    }
+
+    fn waiter(&mut self, role: &str, waiter: Waiter, depth: usize) {
+        let name = of_waiter(self.snapshot, waiter);
+        let is_new = self.seen.insert(waiter);
+        self.line(
+            depth,
+            &format!("{role} {name}{}", if is_new { "" } else { ", see above" }),
+        );
+        if is_new {
+            self.waits(waiter, depth + 1);
+        }
+    }
+}
