@@ -139,7 +139,7 @@ fn a_capture_reaches_each_kind_of_operation_and_does_nothing() {
             [
                 Box::pin(async { drop(mutex.lock().await) }) as Boxed<'_>,
                 Box::pin(async { drop(semaphore.acquire().await.unwrap()) }),
-                Box::pin(async { drop(barrier.wait().await) }),
+                Box::pin(async { _ = barrier.wait().await }),
                 Box::pin(notify.notified()),
                 Box::pin(async { bounded.send(1).await.unwrap() }),
                 Box::pin(async { assert_eq!(values.recv().await, Some(1)) }),

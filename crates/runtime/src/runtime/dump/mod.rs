@@ -73,7 +73,7 @@ impl Task {
 
 impl Handle {
     /// Says what each task of this runtime waits for, except for tasks that a thread polls at the
-    /// moment.
+    /// moment, and for tasks that have not been polled and have no name: these have no record yet.
     ///
     /// The answer comes from records: no future is polled, so it takes microseconds, changes nothing
     /// in the program, and also comes while workers are blocked. Unlike in Tokio, it can be asked for
