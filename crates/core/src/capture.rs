@@ -48,7 +48,6 @@ pub(crate) fn with<R>(leaf: &mut dyn FnMut(), poll: impl FnOnce() -> R) -> R {
 }
 
 /// Reports an operation, whose task has this waker. `false` if there is no capture.
-#[inline(never)]
 pub(crate) fn reached(waker: &Waker) -> bool {
     let capture = CAPTURE.replace(ptr::null_mut());
     let _restore = Restore(capture);
@@ -60,11 +59,4 @@ pub(crate) fn reached(waker: &Waker) -> bool {
     capture.wakers.push(waker.clone());
     (capture.leaf)();
     true
-}
-
-/// Returns the address of the function that calls the caller's: the frames below it in a stack are
-/// not the program's.
-#[must_use]
-pub fn leaf_address() -> *const () {
-    reached as *const ()
 }

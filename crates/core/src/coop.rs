@@ -318,8 +318,18 @@ pub fn leaf(context: &Context<'_>) -> Poll<()> {
     Poll::Ready(())
 }
 
+/// Returns the address of the function in which captures call `leaf`: its frame in a stack, and those
+/// below it, are not the program's.
+#[cfg(feature = "taskdump")]
+#[must_use]
+pub fn leaf_address() -> *const () {
+    is_captured as *const ()
+}
+
 /// Reports an operation to the capture. `false` if there is none.
+// Its frame bounds the stack.
 #[cold]
+#[inline(never)]
 fn is_captured(waker: &Waker) -> bool {
     #[cfg(feature = "taskdump")]
     {

@@ -16,7 +16,7 @@ pub mod awake;
 mod backoff;
 mod biased_lock;
 #[cfg(feature = "taskdump")]
-pub mod capture;
+mod capture;
 pub mod coop;
 pub mod deadline;
 pub mod exclusive;

@@ -225,6 +225,7 @@ fn a_captured_stack_ends_at_the_root() {
     assert!(is_pending);
     let text = trace.to_string();
     assert!(text.contains("dump::poll_inner"), "{text}");
+    assert!(!text.contains("is_captured"), "{text}");
     assert!(
         !text.contains("a_captured_stack_ends_at_the_root at"),
         "{text}"

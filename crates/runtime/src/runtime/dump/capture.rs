@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll};
 
-use blitz_io_core::{capture, coop};
+use blitz_io_core::coop;
 use pin_project_lite::pin_project;
 
 thread_local! {
@@ -22,7 +22,8 @@ pub struct TraceMeta {
     /// The function that polls the innermost [`Root`], if there is one. The frames above it are not
     /// the future's.
     pub root_addr: Option<*const c_void>,
-    /// The function that calls the caller's. The frames below it are this library's.
+    /// A function of this library, in which the caller's is called. The frames above it are the
+    /// operation's and the future's.
     pub trace_leaf_addr: *const c_void,
 }
 
@@ -54,7 +55,7 @@ where
         let root = ROOT.get();
         trace_leaf(&TraceMeta {
             root_addr: (!root.is_null()).then_some(root),
-            trace_leaf_addr: capture::leaf_address().cast(),
+            trace_leaf_addr: coop::leaf_address().cast(),
         });
     };
     coop::with_capture(&mut leaf, f)
