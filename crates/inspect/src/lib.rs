@@ -33,6 +33,7 @@ mod runtimes;
 mod server;
 #[cfg(all(unix, feature = "records"))]
 mod signal;
+#[cfg(feature = "records")]
 mod watchdog;
 
 pub use blitz_io_core::inspect::Named;
