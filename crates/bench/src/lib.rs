@@ -39,11 +39,6 @@ pub mod threads;
 pub mod tier;
 mod work;
 
-// Scenarios about memory fail without this allocator.
-#[cfg(test)]
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
 pub use alloc::{CountingAllocator, Memory};
 pub use latency::{Latency, Turns, Waits};
 pub use machine::Machine;

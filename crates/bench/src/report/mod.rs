@@ -116,24 +116,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_broken_between_words() {
-        let text = "alpha beta gamma\n  delta épsilon\n";
-        assert_eq!(
-            wrapped(text, Some(10)),
-            "alpha beta\ngamma\n  delta\n    épsilon\n"
-        );
-        assert_eq!(wrapped("unbreakable", Some(4)), "unbreakable");
-    }
-
-    #[test]
-    fn times_get_a_fitting_unit() {
-        assert_eq!(duration(2.604), "2.60 ns");
-        assert_eq!(duration(84_600.0), "84.6 µs");
-        assert_eq!(duration(110_493_695.0), "110 ms");
-        assert_eq!(duration(1.5e9), "1.50 s");
-    }
-
-    #[test]
     fn ratios_show_on_which_side_of_one_they_are() {
         assert_eq!(times(1.866), "1.87×");
         assert_eq!(times(1.0), "1.00×");

@@ -101,24 +101,10 @@ fn all(families: &[Family]) -> Vec<Scenario> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
-    use crate::scenario::{Compares, Context, OURS};
-    use crate::work::Work;
-    use std::collections::HashSet;
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::time::Duration;
 
-    #[test]
-    fn names_are_unique_and_everything_has_us() {
-        let mut names = HashSet::new();
-        for scenario in registry() {
-            assert!(names.insert(scenario.id.clone()), "{}", scenario.id);
-            assert!(scenario.contenders.iter().any(|c| c.name == OURS));
-            assert!(crate::tier::tier(scenario.tier).is_some());
-            assert!(scenario.peers().count() > 0, "{} has no peer", scenario.id);
-        }
-    }
+    use crate::scenario::Context;
+    use crate::work::Work;
 
     /// Creates a context with enough operations for a body to show what it does.
     pub(crate) fn context() -> Context {
@@ -127,35 +113,5 @@ pub(crate) mod tests {
             workers: 2,
             microsecond: Work::calibrate(Duration::from_micros(1)),
         }
-    }
-
-    #[test]
-    fn every_contender_does_its_work() {
-        // Few operations: hundreds of contenders run, most of them not optimised here.
-        let context = Context {
-            ops: 400,
-            ..context()
-        };
-        let scenarios = registry();
-        let next = AtomicUsize::new(0);
-        // The scenarios that count bytes switch the counting off for all.
-        let counts_bytes = Mutex::new(());
-        // Many contenders sleep most of the time, so several run at once.
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    while let Some(scenario) = scenarios.get(next.fetch_add(1, Relaxed)) {
-                        let _alone = (scenario.compares == Compares::BytesPerOp)
-                            .then(|| counts_bytes.lock().unwrap());
-                        for contender in &scenario.contenders {
-                            let sample = (contender.body)(&context).unwrap_or_else(|e| {
-                                panic!("{} {}: {e}", scenario.id, contender.name)
-                            });
-                            assert!(sample.ops > 0);
-                        }
-                    }
-                });
-            }
-        });
     }
 }
