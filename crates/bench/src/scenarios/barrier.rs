@@ -83,10 +83,8 @@ fn rounds<B: Rounds>(cx: &Context, threads: usize) -> Measured {
         }
     });
     verify("leaders", cx.ops, seen.iter().map(|s| s.led).sum())?;
-    verify(
-        "rounds in which all had arrived and nobody lapped",
-        cx.ops * everybody,
-        seen.iter().map(|s| s.good_rounds).sum(),
-    )?;
+    let what = "rounds in which all had arrived and nobody lapped";
+    let good_rounds = seen.iter().map(|s| s.good_rounds).sum();
+    verify(what, cx.ops * everybody, good_rounds)?;
     Ok(Sample::new(span, cx.ops))
 }
