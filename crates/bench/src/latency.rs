@@ -1,8 +1,11 @@
 //! How long each single operation waited.
 
+use std::time::Duration;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+
+use crate::stats::median;
 
 /// The longest wait that is distinguished from longer ones.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -65,6 +68,45 @@ pub struct Latency {
     /// How evenly the turns fell, where the scenario counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
+}
+
+impl Latency {
+    /// All percentiles and the longest wait: their names in reports, and the figures.
+    pub(crate) const FIGURES: [(&str, fn(&Latency) -> f64); 5] = [
+        ("p50", |latency| latency.p50_ns),
+        ("p90", |latency| latency.p90_ns),
+        ("p99", |latency| latency.p99_ns),
+        ("p99.9", |latency| latency.p99_9_ns),
+        ("longest", |latency| latency.max_ns),
+    ];
+
+    /// Returns the median of each figure. The turns count if all have them.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `all` is empty.
+    pub(crate) fn median_of(all: &[Latency]) -> Latency {
+        let middle = |figure: fn(&Latency) -> f64| {
+            let figures: Vec<f64> = all.iter().map(figure).collect();
+            median(&figures)
+        };
+        let has_turns = all.iter().all(|latency| latency.turns.is_some());
+        let turns = |share: fn(Turns) -> f64| {
+            let shares = all.iter().map(|latency| latency.turns.map_or(0.0, share));
+            median(&shares.collect::<Vec<_>>())
+        };
+        Latency {
+            p50_ns: middle(|latency| latency.p50_ns),
+            p90_ns: middle(|latency| latency.p90_ns),
+            p99_ns: middle(|latency| latency.p99_ns),
+            p99_9_ns: middle(|latency| latency.p99_9_ns),
+            max_ns: middle(|latency| latency.max_ns),
+            turns: has_turns.then(|| Turns {
+                least: turns(|turns| turns.least),
+                most: turns(|turns| turns.most),
+            }),
+        }
+    }
 }
 
 impl Waits {

@@ -4,12 +4,13 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::heap::HeapBytes;
-use crate::latency::{Latency, Turns};
+use crate::latency::Latency;
 use crate::machine::Machine;
 use crate::runner::{Failed, Measurement, Outcome, Samples};
 use crate::scenario::{Compares, OURS, Sample};
 use crate::settings::{ASYNC_OPS, CHANNEL_OPS, Load, SYNC_OPS, Settings};
 use crate::stats::{Verdict, median, min, paired_ratio};
+use crate::tier::tier;
 
 /// One run. Serialises to the document that `blitz bench --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -231,14 +232,8 @@ impl Row {
     /// itself is about the wait. If it is about memory, it is the peer that takes
     /// least.
     fn judge(&mut self) {
-        let measure = |figures: &Figures| match figures.kept_bytes_per_op {
-            Some(bytes) => bytes,
-            None => figures.ns_per_op,
-        };
-        let by_measure = |a: &(&String, &Figures), b: &(&String, &Figures)| {
-            measure(a.1).total_cmp(&measure(b.1))
-        };
-        let Some((name, best)) = self.peers.iter().min_by(by_measure) else {
+        let peers = self.peers.iter();
+        let Some((name, best)) = peers.min_by(|a, b| a.1.cost().total_cmp(&b.1.cost())) else {
             return;
         };
         let interval = paired_ratio(&best.samples, &self.ours.samples);
@@ -265,6 +260,21 @@ impl Row {
         std::iter::once((OURS, &self.ours)).chain(peers)
     }
 
+    /// Returns the figures of one contender, if it took part.
+    pub(super) fn figures_of(&self, contender: &str) -> Option<&Figures> {
+        let mut all = self.everybody();
+        all.find_map(|(name, figures)| (name == contender).then_some(figures))
+    }
+
+    /// Returns the title with the number of workers.
+    pub(super) fn full_title(&self) -> String {
+        match tier(self.tier) {
+            Some(tier) => tier.full_title(&self.title, self.threads),
+            // The row is from a run of a later version.
+            None => self.title.clone(),
+        }
+    }
+
     /// Returns our heap bytes per operation and Tokio's, if both have run. Only the tiers of
     /// single operations count; the tiers above have threads and whole programs.
     fn heap_bytes(&self) -> Option<(f64, f64)> {
@@ -278,15 +288,18 @@ impl Figures {
         let times: Vec<f64> = samples.samples.iter().map(Sample::ns_per_op).collect();
         let ops = samples.samples[0].ops;
         let ns_per_op = median(&times);
-        let latency = overall_latency(&samples.samples);
-        let compared = match compares {
-            Compares::NsPerOp => times.clone(),
-            Compares::P99Ns => waits(samples, |wait| wait.p99_ns),
-            Compares::P99_9Ns => waits(samples, |wait| wait.p99_9_ns),
-            Compares::P50Ns => waits(samples, |wait| wait.p50_ns),
-            Compares::BytesPerOp => kept_bytes(samples),
+        let latencies = latencies(&samples.samples);
+        let counts_bytes = compares == Compares::BytesPerOp;
+        let compared = if let Some(percentile) = compares.percentile() {
+            let waits = latencies.as_ref();
+            let waits = waits.expect("a scenario decided by waits records them");
+            waits.iter().map(percentile).collect()
+        } else if counts_bytes {
+            let samples = samples.samples.iter();
+            samples.map(Sample::kept_bytes_per_op).collect()
+        } else {
+            times.clone()
         };
-        let kept_bytes_per_op = (compares == Compares::BytesPerOp).then(|| median(&compared));
         let memory_ops = samples.memory_ops as f64;
         Figures {
             ns_per_op,
@@ -297,40 +310,31 @@ impl Figures {
             bytes_per_op: samples.memory.bytes as f64 / memory_ops,
             allocs_per_op: samples.memory.allocations as f64 / memory_ops,
             verified: true,
-            kept_bytes_per_op,
+            kept_bytes_per_op: counts_bytes.then(|| median(&compared)),
             cpu_ns_per_op: cpu(&samples.samples),
-            latency,
+            latency: latencies.map(|waits| Latency {
+                max_ns: waits.iter().map(|wait| wait.max_ns).fold(0.0, f64::max),
+                ..Latency::median_of(&waits)
+            }),
             samples: compared,
         }
     }
 
     /// Returns the figure that decides a row of this kind, in nanoseconds or bytes.
     pub fn compared(&self, compares: Compares) -> f64 {
-        let figure = match compares {
-            Compares::NsPerOp => None,
-            Compares::P99Ns => self.latency.map(|latency| latency.p99_ns),
-            Compares::P99_9Ns => self.latency.map(|latency| latency.p99_9_ns),
-            Compares::P50Ns => self.latency.map(|latency| latency.p50_ns),
-            Compares::BytesPerOp => self.kept_bytes_per_op,
+        let figure = match compares.percentile() {
+            Some(percentile) => self.latency.as_ref().map(percentile),
+            None if compares == Compares::BytesPerOp => self.kept_bytes_per_op,
+            None => None,
         };
         figure.unwrap_or(self.ns_per_op)
     }
-}
 
-/// Returns one percentile of each iteration.
-fn waits(samples: &Samples, percentile: fn(&Latency) -> f64) -> Vec<f64> {
-    let of = |sample: &Sample| {
-        let waits = sample.waits.as_ref();
-        let waits = waits.expect("a scenario decided by waits records them");
-        percentile(&waits.latency())
-    };
-    samples.samples.iter().map(of).collect()
-}
-
-/// Returns the bytes that stayed allocated in each iteration.
-fn kept_bytes(samples: &Samples) -> Vec<f64> {
-    let samples = samples.samples.iter();
-    samples.map(Sample::kept_bytes_per_op).collect()
+    /// Returns the figure by which the best peer is chosen: the time of an operation or, where
+    /// bytes are compared, the bytes that stay allocated for it.
+    pub(super) fn cost(&self) -> f64 {
+        self.kept_bytes_per_op.unwrap_or(self.ns_per_op)
+    }
 }
 
 /// Returns the processor time per operation in the median iteration.
@@ -340,35 +344,8 @@ fn cpu(samples: &[Sample]) -> Option<f64> {
     times.map(|times| median(&times))
 }
 
-fn overall_latency(samples: &[Sample]) -> Option<Latency> {
-    let waits: Option<Vec<Latency>> = samples
-        .iter()
-        .map(|sample| Some(sample.waits.as_ref()?.latency()))
-        .collect();
-    let waits = waits?;
-    let middle = |figure: fn(&Latency) -> f64| {
-        let figures: Vec<f64> = waits.iter().map(figure).collect();
-        median(&figures)
-    };
-    Some(Latency {
-        p50_ns: middle(|l| l.p50_ns),
-        p90_ns: middle(|l| l.p90_ns),
-        p99_ns: middle(|l| l.p99_ns),
-        p99_9_ns: middle(|l| l.p99_9_ns),
-        max_ns: waits.iter().map(|l| l.max_ns).fold(0.0, f64::max),
-        turns: middle_turns(waits.iter().map(|l| l.turns)),
-    })
-}
-
-/// Returns the medians of the shares, if all have them.
-pub(super) fn middle_turns(turns: impl Iterator<Item = Option<Turns>>) -> Option<Turns> {
-    let turns = turns.collect::<Option<Vec<_>>>()?;
-    let middle = |share: fn(&Turns) -> f64| {
-        let shares: Vec<f64> = turns.iter().map(share).collect();
-        median(&shares)
-    };
-    Some(Turns {
-        least: middle(|turns| turns.least),
-        most: middle(|turns| turns.most),
-    })
+/// Returns the percentiles of each iteration, if waits were recorded.
+fn latencies(samples: &[Sample]) -> Option<Vec<Latency>> {
+    let of = |sample: &Sample| Some(sample.waits.as_ref()?.latency());
+    samples.iter().map(of).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::figure;
+use super::{counted, figure};
 use crate::scenario::OURS;
 
 /// Bytes allocated per operation, as the mean of the rows of tiers 1 to 3 in which
@@ -46,9 +46,8 @@ impl HeapBytes {
             None => "neither takes any".to_owned(),
         };
         format!(
-            "Heap bytes per operation, mean of {} {} of tiers 1 to 3: {OURS} {}, tokio {} ({less}).",
-            self.rows,
-            if self.rows == 1 { "row" } else { "rows" },
+            "Heap bytes per operation, mean of {} of tiers 1 to 3: {OURS} {}, tokio {} ({less}).",
+            counted(self.rows, ["row", "rows"]),
             figure(self.ours),
             figure(self.tokio),
         )

@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 
 use super::runs::{Against, Joined, Runs};
-use super::{duration, range, template, times, wrapped};
+use super::{counted, duration, range, template, times, wrapped};
 use crate::latency::{Latency, Turns};
 use crate::stats::Verdict;
 use crate::tier::numbered;
@@ -106,16 +106,11 @@ fn chosen(runs: &Runs) -> impl Iterator<Item = Titled<'_>> {
 /// Returns the rows of the chart and their best peers: the chosen rows or, if none of
 /// them was measured, all rows.
 pub(super) fn charted(runs: &Runs) -> Vec<(&str, &Against)> {
-    let some: Vec<_> = chosen(runs).filter_map(with_peer).collect();
-    if some.is_empty() {
-        runs.rows
-            .values()
-            .map(titled)
-            .filter_map(with_peer)
-            .collect()
-    } else {
-        some
+    let mut rows: Vec<_> = chosen(runs).filter_map(with_peer).collect();
+    if rows.is_empty() {
+        rows.extend(runs.rows.values().map(titled).filter_map(with_peer));
     }
+    rows
 }
 
 fn with_peer<'a>((title, row): Titled<'a>) -> Option<(&'a str, &'a Against)> {
@@ -159,18 +154,10 @@ fn provenance(runs: &Runs) -> String {
         1 => "One run".to_owned(),
         n => format!("Median of {n} runs"),
     };
-    let cores = match machine.cores {
-        1 => "1 core".to_owned(),
-        n => format!("{n} cores"),
-    };
-    let load = meta
-        .load
-        .words()
-        .map_or_else(String::new, |words| format!(", {words}"));
-    let iterations = match meta.iterations {
-        1 => "1 iteration".to_owned(),
-        n => format!("{n} iterations"),
-    };
+    let cores = counted(machine.cores, ["core", "cores"]);
+    let load = meta.load.words();
+    let load = load.map_or_else(String::new, |words| format!(", {words}"));
+    let iterations = counted(meta.iterations, ["iteration", "iterations"]);
     let day = meta.measured_at.split('T').next().unwrap_or_default();
     format!(
         "{count} of `blitz bench`{load}, {iterations} each, {day}, {cores} of {} ({} {}).",
@@ -207,17 +194,8 @@ fn waits(runs: &Runs) -> Vec<Vec<String>> {
         let mut title = row.title.clone();
         for (name, waits) in &row.waits {
             let mut line = vec![std::mem::take(&mut title), name.clone()];
-            let Latency {
-                p50_ns,
-                p90_ns,
-                p99_ns,
-                p99_9_ns,
-                max_ns,
-                turns,
-                ..
-            } = *waits;
-            line.extend([p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns].map(duration));
-            line.push(turns.map_or_else(String::new, Turns::text));
+            line.extend(Latency::FIGURES.map(|(_, figure)| duration(figure(waits))));
+            line.push(waits.turns.map_or_else(String::new, Turns::text));
             lines.push(line);
         }
     }
@@ -227,10 +205,8 @@ fn waits(runs: &Runs) -> Vec<Vec<String>> {
 /// Returns a sentence for each row that a peer wins.
 fn lost(runs: &Runs) -> Vec<String> {
     let rows = runs.rows.values().filter_map(|row| {
-        let best = row
-            .best
-            .as_ref()
-            .filter(|best| best.range.verdict() == Verdict::Below)?;
+        let best = row.best.as_ref();
+        let best = best.filter(|best| best.range.verdict() == Verdict::Below)?;
         let (ours, theirs) = (row.compares.text(row.ours), row.compares.text(best.figure));
         Some(format!(
             "{}: {} takes {theirs}, we take {ours}.",

@@ -41,6 +41,11 @@ fn separated(value: u64) -> String {
     text
 }
 
+/// Formats a number with the word for what it counts, in the singular or the plural.
+pub(crate) fn counted(count: usize, [one, several]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
 /// Formats a time with a suitable unit.
 pub(crate) fn duration(ns: f64) -> String {
     let (value, unit) = match ns {

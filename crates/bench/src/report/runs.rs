@@ -2,14 +2,13 @@
 
 use indexmap::IndexMap;
 
-use super::document::{Document, Figures, Metadata, Row, middle_turns};
+use super::document::{Document, Metadata, Row};
 use super::heap::HeapBytes;
 use super::table::Score;
 use crate::latency::Latency;
 use crate::scenario::Compares;
 use crate::settings::Load;
 use crate::stats::{Interval, Verdict, median};
-use crate::tier::tier;
 
 /// Runs of the same scenarios under the same load.
 #[derive(Clone, Debug)]
@@ -158,10 +157,7 @@ impl Joined {
         let peers: Vec<Against> = peers.collect();
         Joined {
             tier: row.tier,
-            title: match tier(row.tier) {
-                Some(tier) => tier.full_title(&row.title, row.threads),
-                None => row.title.clone(),
-            },
+            title: row.full_title(),
             compares,
             ours: of_runs(rows, |row| Some(row.ours.compared(compares))).unwrap_or(0.0),
             best: best(rows, &peers).cloned(),
@@ -174,13 +170,10 @@ impl Joined {
 /// Returns the peer with the best figures of the runs. As within one run, throughput
 /// decides even if the waits are compared.
 fn best<'a>(rows: &[&Row], peers: &'a [Against]) -> Option<&'a Against> {
-    let measure = |peer: &Against| {
-        let figure = |figures: &Figures| figures.kept_bytes_per_op.unwrap_or(figures.ns_per_op);
-        of_runs(rows, |row| Some(figure(row.peers.get(&peer.name)?))).unwrap_or(f64::INFINITY)
+    let cost = |peer: &Against| {
+        of_runs(rows, |row| Some(row.peers.get(&peer.name)?.cost())).unwrap_or(f64::INFINITY)
     };
-    peers
-        .iter()
-        .min_by(|a, b| measure(a).total_cmp(&measure(b)))
+    peers.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
 /// Returns the median over the runs, if all of them have the figure.
@@ -210,31 +203,14 @@ impl Against {
     }
 }
 
-/// Returns the medians of the percentiles, and the median of the longest waits.
+/// Returns the medians of the percentiles, and the median of the longest waits, of each contender
+/// whose waits all runs have.
 fn waits(rows: &[&Row]) -> Vec<(String, Latency)> {
     let names = rows[rows.len() - 1].everybody().map(|(name, _)| name);
-    let of = |name: &str| {
-        let at = |percentile: fn(&Latency) -> f64| {
-            of_runs(rows, |row| {
-                let mut contenders = row.everybody();
-                let (_, figures) = contenders.find(|(other, _)| *other == name)?;
-                figures.latency.as_ref().map(percentile)
-            })
-        };
-        Some(Latency {
-            p50_ns: at(|l| l.p50_ns)?,
-            p90_ns: at(|l| l.p90_ns)?,
-            p99_ns: at(|l| l.p99_ns)?,
-            p99_9_ns: at(|l| l.p99_9_ns)?,
-            max_ns: at(|l| l.max_ns)?,
-            turns: middle_turns(rows.iter().map(|row| {
-                let mut contenders = row.everybody();
-                let (_, figures) = contenders.find(|(other, _)| *other == name)?;
-                figures.latency?.turns
-            })),
-        })
+    let of_all = |name| -> Option<_> {
+        let waits = rows.iter().map(|row| row.figures_of(name)?.latency);
+        let waits = waits.collect::<Option<Vec<_>>>()?;
+        Some((name.to_owned(), Latency::median_of(&waits)))
     };
-    names
-        .filter_map(|name| Some((name.to_owned(), of(name)?)))
-        .collect()
+    names.filter_map(of_all).collect()
 }

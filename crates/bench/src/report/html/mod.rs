@@ -13,7 +13,7 @@ use super::table::Score;
 use super::{duration, figure, range, template, times};
 use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
-use crate::tier::{numbered, tier};
+use crate::tier::numbered;
 use axis::Axis;
 
 /// Returns the page of one run, as a complete HTML document.
@@ -104,14 +104,10 @@ fn values_of(id: &str, row: &Row, axis: &Axis) -> Value {
         Compares::P50Ns => "median of the wait",
         Compares::BytesPerOp => "bytes that stay taken per operation",
     };
-    let title = match tier(row.tier) {
-        Some(tier) => tier.full_title(&row.title, row.threads),
-        // The row is from a run of a later version.
-        None => row.title.clone(),
-    };
     let judged = row.ratio.zip(row.ratio_ci95);
     context! {
-        id, class, verdict, compares, title,
+        id, class, verdict, compares,
+        title => row.full_title(),
         ratio => row.ratio.map(times),
         interval => row.ratio_ci95.map(range),
         strip => judged.map(|(ratio, interval)| axis.strip(ratio, interval)),
@@ -140,33 +136,24 @@ fn bars(row: &Row) -> Vec<Value> {
 /// Returns the percentiles, if the scenario has them: a column for each contender, which fits
 /// a phone better than a row for each.
 fn waits(row: &Row) -> Option<Value> {
-    let waits: Vec<(&str, &Figures, Latency)> = row
-        .everybody()
+    let all = row.everybody();
+    let waits: Vec<(&str, &Figures, Latency)> = all
         .filter_map(|(name, figures)| Some((name, figures, figures.latency?)))
         .collect();
     if waits.is_empty() {
         return None;
     }
-    type Line = (&'static str, fn(&Figures, &Latency) -> f64);
-    let lines: [Line; 6] = [
-        ("p50", |_, latency| latency.p50_ns),
-        ("p90", |_, latency| latency.p90_ns),
-        ("p99", |_, latency| latency.p99_ns),
-        ("p99.9", |_, latency| latency.p99_9_ns),
-        ("longest", |_, latency| latency.max_ns),
-        ("time per operation", |figures, _| figures.ns_per_op),
-    ];
-    let line = |(what, value): Line| -> (&'static str, Vec<String>) {
-        let values = waits
-            .iter()
-            .map(|(_, figures, latency)| duration(value(figures, latency)));
-        (what, values.collect())
+    let line = |text: &dyn Fn(&Figures, &Latency) -> String| -> Vec<String> {
+        let cells = waits.iter().map(|(_, figures, waits)| text(figures, waits));
+        cells.collect()
     };
-    let mut lines: Vec<_> = lines.into_iter().map(line).collect();
+    let percentile = |(what, of): (_, fn(&_) -> _)| (what, line(&|_, waits| duration(of(waits))));
+    let mut lines = Vec::from(Latency::FIGURES.map(percentile));
+    let times = line(&|figures, _| duration(figures.ns_per_op));
+    lines.push(("time per operation", times));
     if waits.iter().any(|(_, _, latency)| latency.turns.is_some()) {
-        let turns = |latency: &Latency| latency.turns.map_or_else(String::new, Turns::text);
-        let turns = waits.iter().map(|(_, _, latency)| turns(latency));
-        lines.push(("share of turns", turns.collect()));
+        let turns = line(&|_, waits| waits.turns.map_or_else(String::new, Turns::text));
+        lines.push(("share of turns", turns));
     }
     let names: Vec<_> = waits.iter().map(|(name, ..)| name).collect();
     Some(context! { names, lines })
