@@ -86,27 +86,23 @@ impl Latency {
     ///
     /// Panics if `all` is empty.
     pub(crate) fn median_of(all: &[Latency]) -> Latency {
-        let middle = |figure: fn(&Latency) -> f64| {
-            let figures: Vec<f64> = all.iter().map(figure).collect();
-            median(&figures)
-        };
-        let has_turns = all.iter().all(|latency| latency.turns.is_some());
-        let turns = |share: fn(Turns) -> f64| {
-            let shares = all.iter().map(|latency| latency.turns.map_or(0.0, share));
-            median(&shares.collect::<Vec<_>>())
-        };
+        let turns: Option<Vec<Turns>> = all.iter().map(|latency| latency.turns).collect();
         Latency {
-            p50_ns: middle(|latency| latency.p50_ns),
-            p90_ns: middle(|latency| latency.p90_ns),
-            p99_ns: middle(|latency| latency.p99_ns),
-            p99_9_ns: middle(|latency| latency.p99_9_ns),
-            max_ns: middle(|latency| latency.max_ns),
-            turns: has_turns.then(|| Turns {
-                least: turns(|turns| turns.least),
-                most: turns(|turns| turns.most),
+            p50_ns: middle(all, |latency| latency.p50_ns),
+            p90_ns: middle(all, |latency| latency.p90_ns),
+            p99_ns: middle(all, |latency| latency.p99_ns),
+            p99_9_ns: middle(all, |latency| latency.p99_9_ns),
+            max_ns: middle(all, |latency| latency.max_ns),
+            turns: turns.map(|turns| Turns {
+                least: middle(&turns, |turns| turns.least),
+                most: middle(&turns, |turns| turns.most),
             }),
         }
     }
+}
+
+fn middle<T>(all: &[T], figure: fn(&T) -> f64) -> f64 {
+    median(&all.iter().map(figure).collect::<Vec<_>>())
 }
 
 impl Waits {

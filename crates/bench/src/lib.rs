@@ -25,7 +25,6 @@ pub mod hog;
 mod latency;
 mod machine;
 mod poll;
-mod processor_time;
 pub mod report;
 pub mod runner;
 pub mod runtimes;

@@ -51,29 +51,36 @@ where
     T: Send + 'static,
     B: Future<Output = T> + Send + 'static,
 {
-    start_on(Tokio::with_workers(workers), workers, tasks, member)
+    SharedRuntime::start_all(workers, tasks, member)
 }
 
 /// A runtime that the tasks run on.
 pub(crate) trait Host {
+    type Runtime: Runtime;
+
+    /// Returns how many tasks meet before the clock starts, on a runtime with `workers` workers.
+    fn awaited(workers: usize) -> usize;
+
     /// Runs `tasks` tasks that start together on `workers` threads, as
     /// [`start_all()`] does.
     fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
     where
         T: Send + 'static,
-        B: Future<Output = T> + Send + 'static;
+        B: Future<Output = T> + Send + 'static,
+    {
+        let runtime = Self::Runtime::with_workers(workers);
+        start_on(runtime, Self::awaited(workers), tasks, member)
+    }
 }
 
 /// The runtime that all contenders share, so that only the primitives differ.
 pub(crate) struct SharedRuntime;
 
 impl Host for SharedRuntime {
-    fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
-    where
-        T: Send + 'static,
-        B: Future<Output = T> + Send + 'static,
-    {
-        start_all(workers, tasks, member)
+    type Runtime = Tokio;
+
+    fn awaited(workers: usize) -> usize {
+        workers
     }
 }
 
@@ -81,14 +88,10 @@ impl Host for SharedRuntime {
 pub(crate) struct OwnRuntime<R>(PhantomData<R>);
 
 impl<R: Runtime> Host for OwnRuntime<R> {
-    fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
-    where
-        T: Send + 'static,
-        B: Future<Output = T> + Send + 'static,
-    {
-        let processors = available_parallelism().map_or(1, NonZero::get);
-        let awaited = workers.min(processors);
-        start_on(R::with_workers(workers), awaited, tasks, member)
+    type Runtime = R;
+
+    fn awaited(workers: usize) -> usize {
+        workers.min(available_parallelism().map_or(1, NonZero::get))
     }
 }
 

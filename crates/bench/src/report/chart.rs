@@ -4,6 +4,7 @@ use minijinja::{Value, context};
 
 use super::markdown::charted;
 use super::runs::{Against, Runs};
+use super::scale::Scale;
 use super::{ratio_figure, template};
 use crate::stats::Verdict;
 
@@ -27,18 +28,6 @@ impl Theme {
             Theme::Dark => "benchmark-dark.svg",
         }
     }
-
-    fn colours(self) -> Value {
-        let [paper, ink, line, won, tied, lost] = match self {
-            Theme::Light => [
-                "#ffffff", "#1f2328", "#b8c0c8", "#2f6fd0", "#8c959f", "#c4432b",
-            ],
-            Theme::Dark => [
-                "#0d1117", "#e6edf3", "#444c56", "#58a6ff", "#8b949e", "#ff7b72",
-            ],
-        };
-        context! { paper, ink, line, won, tied, lost }
-    }
 }
 
 const WIDTH: f64 = 760.0;
@@ -49,36 +38,29 @@ const RIGHT: f64 = 130.0;
 const TOP: f64 = 44.0;
 const ROW: f64 = 26.0;
 
-/// The scale: from the least to the greatest power of two that is needed.
-struct Scale {
-    low: f64,
-    high: f64,
+/// Returns a scale on which these ratios fit, from 1/2 or less to 4 or more.
+fn scale_over(ratios: impl Iterator<Item = f64>) -> Scale {
+    let logs = ratios.map(f64::log2).filter(|log| log.is_finite());
+    let ends = logs.fold((-1.0, 2.0), |(low, high), log| {
+        (f64::min(low, log), f64::max(high, log))
+    });
+    Scale {
+        low: ends.0.floor(),
+        high: ends.1.ceil(),
+    }
 }
 
-impl Scale {
-    fn over(ratios: impl Iterator<Item = f64>) -> Scale {
-        let logs: Vec<f64> = ratios
-            .map(f64::log2)
-            .filter(|log| log.is_finite())
-            .collect();
-        Scale {
-            low: logs.iter().copied().fold(-1.0, f64::min).floor(),
-            high: logs.iter().copied().fold(2.0, f64::max).ceil(),
-        }
-    }
+fn place(scale: &Scale, ratio: f64) -> f64 {
+    LEFT + scale.position(ratio) * (WIDTH - RIGHT - LEFT)
+}
 
-    fn place(&self, ratio: f64) -> f64 {
-        let log = ratio.log2().clamp(self.low, self.high);
-        LEFT + (log - self.low) / (self.high - self.low) * (WIDTH - RIGHT - LEFT)
-    }
-
-    /// Returns powers of two, few enough that their labels do not touch.
-    fn ticks(&self) -> impl Iterator<Item = f64> {
-        let (low, high) = (self.low as i32, self.high as i32);
-        let step = ((high - low) / 8).max(1);
-        let ticks = (low..=high).filter(move |power| power % step == 0);
-        ticks.map(|power| f64::from(power).exp2())
-    }
+/// Returns powers of two, few enough that their labels do not touch: their labels and positions.
+fn ticks(scale: &Scale) -> Vec<(String, String)> {
+    let step = ((scale.high - scale.low) as i32 / 8).max(1);
+    let ticks = scale.powers(step).map(|power| f64::from(power).exp2());
+    ticks
+        .map(|tick| (text(tick), at(place(scale, tick))))
+        .collect()
 }
 
 /// Returns the chart as an SVG document: of the README's rows or, if none of those was
@@ -88,15 +70,15 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    let scale = Scale::over(rows.iter().map(|(_, best)| best.ratio));
+    let scale = scale_over(rows.iter().map(|(_, best)| best.ratio));
     let height = TOP + ROW * rows.len() as f64 + 14.0;
     let values = context! {
         width => text(WIDTH),
         height => text(height),
         names_end => text(LEFT - 14.0),
         title => "Times as fast as the best peer",
-        colours => theme.colours(),
-        ticks => scale.ticks().map(|tick| (text(tick), at(scale.place(tick)))).collect::<Vec<_>>(),
+        is_dark => theme == Theme::Dark,
+        ticks => ticks(&scale),
         ticks_top => text(TOP - 6.0),
         ticks_bottom => text(height - 10.0),
         labels => text(TOP - 12.0),
@@ -128,9 +110,9 @@ fn bar(title: &str, best: &Against, y: f64, scale: &Scale) -> Value {
         Verdict::Tie => "tied",
         Verdict::Below => "lost",
     };
-    let (one, end) = (scale.place(1.0), scale.place(best.ratio));
+    let (one, end) = (place(scale, 1.0), place(scale, best.ratio));
     let (from, to) = (one.min(end), one.max(end));
-    let [low, high] = [best.range.low, best.range.high].map(|ratio| scale.place(ratio));
+    let [low, high] = [best.range.low, best.range.high].map(|ratio| place(scale, ratio));
     context! {
         title, verdict,
         top => text(y + 3.0),

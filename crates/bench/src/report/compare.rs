@@ -5,11 +5,9 @@
 //! did not change between the runs, so a row in which they moved as much as blitz-io
 //! says more about the machine than about blitz-io.
 
-use comfy_table::Cell;
-
 use super::document::{Document, Figures, Row};
 use super::grid::{self, Column, Style};
-use super::{range, times, wrapped};
+use super::{or_empty, range, times, wrapped};
 use crate::scenario::Compares;
 use crate::settings::Load;
 use crate::stats::{Verdict, unpaired_ratio};
@@ -137,26 +135,13 @@ impl Comparison {
     pub fn render(&self, style: Style) -> String {
         type Of = Column<Change>;
         let columns = vec![
-            Of::text("scenario", |change, _| Cell::new(&change.id)),
-            Of::number("then", |change, _| {
-                Cell::new(change.compares.text(change.then))
-            })
-            .expendable(2),
-            Of::number("now", |change, _| {
-                Cell::new(change.compares.text(change.now))
-            }),
-            Of::number("change", |change, _| Cell::new(times(change.change))),
-            Of::text("95 %", |change, _| {
-                Cell::new(change.interval.map_or_else(String::new, range))
-            })
-            .expendable(3),
-            Of::text("judgement", |change, _| {
-                Cell::new(change.judgement().word())
-            }),
-            Of::number("peers", |change, _| {
-                Cell::new(change.peers.map_or_else(String::new, times))
-            })
-            .expendable(1),
+            Of::text("scenario", |change| change.id.clone()),
+            Of::number("then", |change| change.compares.text(change.then)).expendable(2),
+            Of::number("now", |change| change.compares.text(change.now)),
+            Of::number("change", |change| times(change.change)),
+            Of::text("95 %", |change| or_empty(change.interval, range)).expendable(3),
+            Of::text("judgement", |change| change.judgement().word().to_owned()),
+            Of::number("peers", |change| or_empty(change.peers, times)).expendable(1),
         ];
         let table = grid::table(&self.changes, columns, style);
         let mut text = String::from("Now against then (below 1: we got faster)\n");

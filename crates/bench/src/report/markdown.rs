@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 
 use super::runs::{Against, Joined, Runs};
-use super::{counted, duration, range, template, times, wrapped};
+use super::{counted, duration, or_empty, range, template, times, wrapped};
 use crate::latency::{Latency, Turns};
 use crate::stats::Verdict;
 use crate::tier::numbered;
@@ -195,7 +195,7 @@ fn waits(runs: &Runs) -> Vec<Vec<String>> {
         for (name, waits) in &row.waits {
             let mut line = vec![std::mem::take(&mut title), name.clone()];
             line.extend(Latency::FIGURES.map(|(_, figure)| duration(figure(waits))));
-            line.push(waits.turns.map_or_else(String::new, Turns::text));
+            line.push(or_empty(waits.turns, Turns::text));
             lines.push(line);
         }
     }

@@ -8,6 +8,7 @@ pub mod heap;
 pub mod html;
 pub mod markdown;
 pub mod runs;
+mod scale;
 pub mod table;
 mod template;
 
@@ -60,6 +61,11 @@ pub(crate) fn duration(ns: f64) -> String {
 /// Formats a ratio, such as `1.87×`.
 pub(crate) fn times(ratio: f64) -> String {
     format!("{}×", ratio_figure(ratio))
+}
+
+/// Formats a figure that may be missing.
+pub(crate) fn or_empty<T>(figure: Option<T>, format: fn(T) -> String) -> String {
+    figure.map_or_else(String::new, format)
 }
 
 /// Formats an interval, such as `1.71 – 2.02`.

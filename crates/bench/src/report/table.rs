@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, Color};
 
 use super::document::{BUSY, Document, Figures, Row, TIE};
 use super::grid::{self, Column, Style};
-use super::{duration, range, times, wrapped};
+use super::{counted, duration, or_empty, range, times, wrapped};
 use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered};
@@ -76,20 +76,17 @@ type Entry<'a> = (&'a str, &'a Row);
 fn tier_table(rows: &[Entry<'_>], style: Style) -> String {
     type Of<'a> = Column<Entry<'a>>;
     let columns = vec![
-        Of::text("scenario", |(id, _), _| Cell::new(id)),
-        Of::number("threads", |(_, row), _| Cell::new(row.threads)).expendable(2),
-        Of::number(OURS, |(_, row), _| {
-            Cell::new(compared(&row.ours, row.compares))
-        }),
-        Of::text("best peer", |(_, row), _| Cell::new(best_peer(row))),
-        Of::number("ratio", |(_, row), _| {
-            Cell::new(row.ratio.map_or_else(String::new, times))
-        }),
-        Of::text("95 %", |(_, row), _| {
-            Cell::new(row.ratio_ci95.map_or_else(String::new, range))
+        Of::text("scenario", |(id, _)| (*id).to_owned()),
+        Of::number("threads", |(_, row)| row.threads.to_string()).expendable(2),
+        Of::number(OURS, |(_, row)| compared(&row.ours, row.compares)),
+        Of::text("best peer", |(_, row)| best_peer(row)),
+        Of::number("ratio", |(_, row)| or_empty(row.ratio, times)),
+        Of::text("95 %", |(_, row)| or_empty(row.ratio_ci95, range)).expendable(3),
+        Of::text("winner", |(_, row)| {
+            row.winner.clone().unwrap_or_else(|| "–".to_owned())
         })
-        .expendable(3),
-        Of::text("winner", |(_, row), style| winner(row, style)).expendable(1),
+        .painted(painted_winner)
+        .expendable(1),
     ];
     grid::table(rows, columns, style)
 }
@@ -104,12 +101,7 @@ fn compared(figures: &Figures, compares: Compares) -> String {
     compares.text(figures.compared(compares))
 }
 
-fn winner(row: &Row, style: Style) -> Cell {
-    let name = row.winner.as_deref().unwrap_or("–");
-    let cell = Cell::new(name);
-    if !style.colour {
-        return cell;
-    }
+fn painted_winner(cell: Cell, name: &str) -> Cell {
     match name {
         OURS => cell.fg(Color::Green).add_attribute(Attribute::Bold),
         TIE | "–" => cell,
@@ -117,13 +109,8 @@ fn winner(row: &Row, style: Style) -> Cell {
     }
 }
 
-/// The waits of one contender: the scenario, if it is its first row, and the name.
-struct Waits<'a> {
-    scenario: &'a str,
-    name: &'a str,
-    ns_per_op: f64,
-    latency: Latency,
-}
+/// The waits of one contender: the scenario, if it is its first row, the name, and its figures.
+type Waits<'a> = (&'a str, &'a str, &'a Figures, Latency);
 
 fn wait_table(document: &Document, style: Style) -> Option<String> {
     let mut rows = Vec::new();
@@ -131,29 +118,21 @@ fn wait_table(document: &Document, style: Style) -> Option<String> {
         let mut scenario = id.as_str();
         for (name, figures) in row.everybody() {
             if let Some(latency) = figures.latency {
-                rows.push(Waits {
-                    scenario: std::mem::take(&mut scenario),
-                    name,
-                    ns_per_op: figures.ns_per_op,
-                    latency,
-                });
+                rows.push((std::mem::take(&mut scenario), name, figures, latency));
             }
         }
     }
     type Of<'a> = Column<Waits<'a>>;
     let columns = vec![
-        Of::text("scenario", |row, _| Cell::new(row.scenario)),
-        Of::text("contender", |row, _| Cell::new(row.name)),
-        Of::number("time/op", |row, _| Cell::new(duration(row.ns_per_op))).expendable(3),
-        Of::number("p50", |row, _| Cell::new(duration(row.latency.p50_ns))).expendable(2),
-        Of::number("p90", |row, _| Cell::new(duration(row.latency.p90_ns))).expendable(2),
-        Of::number("p99", |row, _| Cell::new(duration(row.latency.p99_ns))),
-        Of::number("p99.9", |row, _| Cell::new(duration(row.latency.p99_9_ns))).expendable(1),
-        Of::number("longest", |row, _| Cell::new(duration(row.latency.max_ns))),
-        Of::number("turns", |row, _| {
-            Cell::new(row.latency.turns.map_or_else(String::new, Turns::text))
-        })
-        .expendable(2),
+        Of::text("scenario", |(scenario, ..)| (*scenario).to_owned()),
+        Of::text("contender", |(_, name, ..)| (*name).to_owned()),
+        Of::number("time/op", |(_, _, figures, _)| duration(figures.ns_per_op)).expendable(3),
+        Of::number("p50", |(.., waits)| duration(waits.p50_ns)).expendable(2),
+        Of::number("p90", |(.., waits)| duration(waits.p90_ns)).expendable(2),
+        Of::number("p99", |(.., waits)| duration(waits.p99_ns)),
+        Of::number("p99.9", |(.., waits)| duration(waits.p99_9_ns)).expendable(1),
+        Of::number("longest", |(.., waits)| duration(waits.max_ns)),
+        Of::number("turns", |(.., waits)| or_empty(waits.turns, Turns::text)).expendable(2),
     ];
     (!rows.is_empty()).then(|| grid::table(&rows, columns, style))
 }
@@ -170,10 +149,7 @@ fn summary(document: &Document) -> String {
     let meta = &document.metadata;
     let machine = &meta.machine;
     let up_to = if document.interrupted { "up to " } else { "" };
-    let cores = match machine.cores {
-        1 => "1 core".to_owned(),
-        n => format!("{n} cores"),
-    };
+    let cores = counted(machine.cores, ["core", "cores"]);
     text.push_str(&format!(
         "{cores} of {}, {} {}; median of {up_to}{} iterations.\n",
         machine.cpu, machine.os, machine.kernel, meta.iterations

@@ -12,6 +12,7 @@ use paralight::prelude::{ExactParallelSourceExt, ParallelIteratorExt, RangeStrat
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::contenders::{fork_unions, ours, paralights, range, rayons};
+use crate::cpu;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::{Span, solo};
 
@@ -277,9 +278,9 @@ pub(super) fn processor_time(threads: usize) -> Scenario {
 }
 
 fn paced_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> Measured {
-    let begin = crate::processor_time::used();
+    let begin = cpu::of_process();
     let mut sample = empty_loops(cx, threads, pause, run)?;
-    if let (Some(begin), Some(end)) = (begin, crate::processor_time::used()) {
+    if let (Some(begin), Some(end)) = (begin, cpu::of_process()) {
         sample.span.elapsed = end.saturating_sub(begin);
     }
     Ok(sample)

@@ -4,17 +4,15 @@
 //! bar for each contender. A figure stands as text beside every bar, so the page can be
 //! read without seeing colours or shapes.
 
-mod axis;
-
 use minijinja::{Value, context};
 
 use super::document::{Document, Figures, Row, TIE};
+use super::scale::Scale;
 use super::table::Score;
-use super::{duration, figure, range, template, times};
+use super::{duration, figure, or_empty, range, template, times};
 use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
 use crate::tier::numbered;
-use axis::Axis;
 
 /// Returns the page of one run, as a complete HTML document.
 ///
@@ -27,10 +25,10 @@ use axis::Axis;
 /// assert!(page.starts_with("<!DOCTYPE html>"));
 /// ```
 pub fn render(document: &Document) -> String {
-    let axis = Axis::over(document.benchmarks.values());
+    let scale = scale_over(document.benchmarks.values());
     let values = |wanted: &dyn Fn(&Row) -> bool| -> Vec<Value> {
         let rows = document.benchmarks.iter().filter(|(_, row)| wanted(row));
-        rows.map(|(id, row)| values_of(id, row, &axis)).collect()
+        rows.map(|(id, row)| values_of(id, row, &scale)).collect()
     };
     let tiers = numbered().filter_map(|(number, tier)| {
         let rows = values(&|row: &Row| row.tier == number);
@@ -44,11 +42,51 @@ pub fn render(document: &Document) -> String {
         heap => document.heap_bytes_per_op.as_ref().map(|heap| heap.sentence()),
         notes => notes(document),
         judged => values(&|row: &Row| row.ratio.is_some()),
-        ticks => axis.ticks(),
+        ticks => ticks(&scale),
         tiers => tiers.collect::<Vec<_>>(),
         about => about(document),
     };
     template::render("page.html", include_str!("page.html"), page)
+}
+
+/// Returns a scale with 1 in the middle on which every row's ratio fits. Intervals may extend beyond
+/// it; they are cut at the edge.
+fn scale_over<'a>(rows: impl Iterator<Item = &'a Row>) -> Scale {
+    let logs = rows.filter_map(|row| row.ratio).map(f64::log2);
+    let farthest = logs
+        .map(f64::abs)
+        .filter(|distance| distance.is_finite())
+        .fold(0.0, f64::max);
+    let reach = (farthest * 1.15).clamp(1.2, 5.0);
+    Scale {
+        low: -reach,
+        high: reach,
+    }
+}
+
+fn percent(scale: &Scale, ratio: f64) -> f64 {
+    100.0 * scale.position(ratio)
+}
+
+/// Returns powers of two, few enough that they do not touch: their labels and positions.
+fn ticks(scale: &Scale) -> Vec<(String, String)> {
+    let powers = scale.powers(if scale.high >= 4.0 { 2 } else { 1 });
+    let tick = |power: i32| {
+        let one = if power < 0 { "1/" } else { "" };
+        let place = percent(scale, f64::from(power).exp2());
+        (format!("{one}{}", 1 << power.abs()), format!("{place:.2}"))
+    };
+    powers.map(tick).collect()
+}
+
+/// Returns the positions of a row's dot and line.
+fn strip(scale: &Scale, ratio: f64, interval: [f64; 2]) -> Value {
+    let [low, high] = interval.map(|end| percent(scale, end));
+    context! {
+        low => format!("{low:.2}"),
+        width => format!("{:.2}", high - low),
+        middle => format!("{:.2}", percent(scale, ratio)),
+    }
 }
 
 /// Returns the warnings of a run.
@@ -90,7 +128,7 @@ fn about(document: &Document) -> [(&'static str, String); 7] {
 }
 
 /// Returns the values of a row's card and of its line in the overview.
-fn values_of(id: &str, row: &Row, axis: &Axis) -> Value {
+fn values_of(id: &str, row: &Row, scale: &Scale) -> Value {
     let (class, verdict) = match row.winner.as_deref() {
         Some(OURS) => ("won", "won"),
         Some(TIE) => ("tied", "tie"),
@@ -110,7 +148,7 @@ fn values_of(id: &str, row: &Row, axis: &Axis) -> Value {
         title => row.full_title(),
         ratio => row.ratio.map(times),
         interval => row.ratio_ci95.map(range),
-        strip => judged.map(|(ratio, interval)| axis.strip(ratio, interval)),
+        strip => judged.map(|(ratio, interval)| strip(scale, ratio, interval)),
         peer => judged.and(row.best_peer.as_deref()),
         bars => bars(row),
         waits => waits(row),
@@ -152,7 +190,7 @@ fn waits(row: &Row) -> Option<Value> {
     let times = line(&|figures, _| duration(figures.ns_per_op));
     lines.push(("time per operation", times));
     if waits.iter().any(|(_, _, latency)| latency.turns.is_some()) {
-        let turns = line(&|_, waits| waits.turns.map_or_else(String::new, Turns::text));
+        let turns = line(&|_, waits| or_empty(waits.turns, Turns::text));
         lines.push(("share of turns", turns));
     }
     let names: Vec<_> = waits.iter().map(|(name, ..)| name).collect();
