@@ -59,9 +59,8 @@ impl Change {
     fn new(id: &str, then: &Row, now: &Row) -> Change {
         let compares = now.compares;
         let ratio = |a: &Figures, b: &Figures| a.compared(compares) / b.compared(compares);
-        let peers: Vec<f64> = now
-            .peers
-            .iter()
+        let peers = now.peers.iter();
+        let peers: Vec<f64> = peers
             .filter_map(|(name, figures)| Some(ratio(figures, then.peers.get(name)?).ln()))
             .collect();
         let mean = peers.iter().sum::<f64>() / peers.len() as f64;
@@ -115,18 +114,13 @@ impl Comparison {
     /// Compares `now` with `then`.
     pub fn new(then: &Document, now: &Document) -> Comparison {
         let (old, new) = (&then.benchmarks, &now.benchmarks);
-        let missing = |from: &indexmap::IndexMap<String, Row>,
-                       other: &indexmap::IndexMap<String, Row>| {
-            let names = from.keys().filter(|id| !other.contains_key(*id));
-            names.cloned().collect()
-        };
+        let changed = |(id, row): (&String, _)| Some(Change::new(id, old.get(id)?, row));
+        let only_now = new.keys().filter(|id| !old.contains_key(*id));
+        let only_then = old.keys().filter(|id| !new.contains_key(*id));
         Comparison {
-            changes: new
-                .iter()
-                .filter_map(|(id, row)| Some(Change::new(id, old.get(id)?, row)))
-                .collect(),
-            only_now: missing(new, old),
-            only_then: missing(old, new),
+            changes: new.iter().filter_map(changed).collect(),
+            only_now: only_now.cloned().collect(),
+            only_then: only_then.cloned().collect(),
             warnings: warnings(then, now),
         }
     }

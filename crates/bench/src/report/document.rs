@@ -64,7 +64,7 @@ pub struct Metadata {
 }
 
 /// One scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The scenario's tier.
     pub tier: u8,
@@ -217,10 +217,7 @@ impl Row {
             compares,
             ours,
             peers,
-            best_peer: None,
-            ratio: None,
-            ratio_ci95: None,
-            winner: None,
+            ..Row::default()
         };
         row.judge();
         row

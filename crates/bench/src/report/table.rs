@@ -138,35 +138,30 @@ fn wait_table(document: &Document, style: Style) -> Option<String> {
 }
 
 fn summary(document: &Document) -> String {
-    let mut text = format!(
-        "{OURS} against the best peer of each row: {}.\n",
-        Score::of(document).sentence()
-    );
-    if let Some(heap) = &document.heap_bytes_per_op {
-        text.push_str(&heap.sentence());
-        text.push('\n');
-    }
     let meta = &document.metadata;
     let machine = &meta.machine;
-    let up_to = if document.interrupted { "up to " } else { "" };
+    let score = Score::of(document).sentence();
+    let mut lines = vec![format!(
+        "{OURS} against the best peer of each row: {score}."
+    )];
+    lines.extend(document.heap_bytes_per_op.map(|heap| heap.sentence()));
     let cores = counted(machine.cores, ["core", "cores"]);
-    text.push_str(&format!(
-        "{cores} of {}, {} {}; median of {up_to}{} iterations.\n",
+    let up_to = if document.interrupted { "up to " } else { "" };
+    lines.push(format!(
+        "{cores} of {}, {} {}; median of {up_to}{} iterations.",
         machine.cpu, machine.os, machine.kernel, meta.iterations
     ));
-    if let Some(load) = meta.load.words() {
-        text.push_str(&format!("Measured {load}.\n"));
-    }
+    lines.extend(meta.load.words().map(|load| format!("Measured {load}.")));
     if let Some(busy) = meta.busy_at_start.filter(|&busy| busy >= BUSY) {
-        text.push_str(&format!(
-            "Careful: other processes kept {busy:.1} processors busy when the run began, so the figures and the winners may be wrong.\n"
+        lines.push(format!(
+            "Careful: other processes kept {busy:.1} processors busy when the run began, so the figures and the winners may be wrong."
         ));
     }
     if meta.iterations < 5 {
-        text.push_str("With fewer than 5 iterations the interval is only the range that was seen; do not trust the winners.\n");
+        lines.push("With fewer than 5 iterations the interval is only the range that was seen; do not trust the winners.".to_owned());
     }
     if document.interrupted {
-        text.push_str("Interrupted: only what was measured until then is shown.\n");
+        lines.push("Interrupted: only what was measured until then is shown.".to_owned());
     }
-    text
+    lines.join("\n") + "\n"
 }

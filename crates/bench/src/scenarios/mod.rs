@@ -35,9 +35,9 @@ mod rwlock;
 mod semaphore;
 mod task;
 
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
+use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
 use crate::settings::ASYNC_OPS;
-use crate::threads::solo;
+use crate::threads::{Span, solo};
 
 /// A family, or a part of one.
 type Family = fn() -> Vec<Scenario>;
@@ -94,6 +94,15 @@ fn repeat(cx: &Context, what: &str, mut operation: impl FnMut(u64) -> bool) -> M
     });
     verify(what, cx.ops, succeeded)?;
     Ok(Sample::new(span, cx.ops))
+}
+
+/// Returns the sample of a scenario about memory. Fails if nothing was counted.
+fn of_memory(span: Span, ops: u64) -> Measured {
+    if span.memory.bytes == 0 {
+        let reason = "no byte was counted; is the counting allocator installed?";
+        return Err(Failure(reason.into()));
+    }
+    Ok(Sample::new(span, ops))
 }
 
 /// Creates the two rows of a primitive for which tasks compete: all contenders on one runtime, and

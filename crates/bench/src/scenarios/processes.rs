@@ -213,9 +213,7 @@ impl Processes {
                 .collect(),
         })
     }
-}
 
-impl Processes {
     /// Waits until each process has incremented `word`, or one of them has failed.
     fn wait_until_all(&self, word: fn(&Board) -> &AtomicU32) -> Result<(), Failure> {
         let word = word(self.board());

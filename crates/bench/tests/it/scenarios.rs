@@ -46,3 +46,34 @@ fn every_contender_does_its_work() {
         }
     });
 }
+
+#[test]
+fn channels_between_threads_have_all_contenders_that_have_such_a_channel() {
+    let scenarios = registry();
+    let names = |id: &str| -> Vec<_> {
+        let scenario = scenarios.iter().find(|s| s.id == id).expect(id);
+        scenario.contenders.iter().map(|c| c.name).collect()
+    };
+    let shared = ["crossbeam", "kanal", "flume"];
+    let waiting = [&shared[..], &["async-channel"]].concat();
+    let all = [&[OURS, "std", "tokio", "crossfire"], &waiting[..]].concat();
+    assert_eq!(names("channel_1_1_unbounded"), all);
+    assert_eq!(names("channel_4_1_1"), all);
+    assert_eq!(names("channel_4_1_1000"), all);
+    let several = [&[OURS, "crossfire"], &waiting[..]].concat();
+    assert_eq!(names("channel_4_4_100"), several);
+    assert_eq!(
+        names("channel_1_1_0"),
+        [&[OURS, "std"], &shared[..]].concat()
+    );
+    assert_eq!(names("channel_4_4_0"), [&[OURS], &shared[..]].concat());
+}
+
+#[test]
+fn one_message_at_a_time_is_measured_over_both_of_our_channels() {
+    let scenarios = registry();
+    for (id, ours) in [("channel_1_1_1", "mpmc"), ("channel_1_1_1_mpsc", "mpsc")] {
+        let scenario = scenarios.iter().find(|s| s.id == id).expect(id);
+        assert!(scenario.title.ends_with(&format!("(ours: {ours})")), "{id}");
+    }
+}

@@ -321,33 +321,4 @@ mod tests {
         let words = "messages that arrived: expected 2000, found 1980";
         assert_caught(through::<Leaky>(&context(), shape), words);
     }
-
-    #[test]
-    fn every_shape_has_all_who_can_do_it() {
-        let names = |producers, consumers, capacity| -> Vec<_> {
-            let peers = Shape::new(producers, consumers, capacity).peers();
-            peers.into_iter().map(|(name, _)| name).collect()
-        };
-        let shared = ["crossbeam", "kanal", "flume"];
-        let waiting = [&shared[..], &["async-channel"]].concat();
-        let all = [&[OURS, "std", "tokio", "crossfire"], &waiting[..]].concat();
-        assert_eq!(names(1, 1, None), all);
-        assert_eq!(names(4, 1, Some(1)), all);
-        assert_eq!(names(4, 1, Some(1000)), all);
-        assert_eq!(
-            names(4, 4, Some(100)),
-            [&[OURS, "crossfire"], &waiting[..]].concat()
-        );
-        assert_eq!(names(1, 1, Some(0)), [&[OURS, "std"], &shared[..]].concat());
-        assert_eq!(names(4, 4, Some(0)), [&[OURS], &shared[..]].concat());
-    }
-
-    #[test]
-    fn one_at_a_time_is_measured_over_both_of_our_channels() {
-        let scenarios = scenarios();
-        for (id, ours) in [("channel_1_1_1", "mpmc"), ("channel_1_1_1_mpsc", "mpsc")] {
-            let scenario = scenarios.iter().find(|s| s.id == id).expect(id);
-            assert!(scenario.title.ends_with(&format!("(ours: {ours})")), "{id}");
-        }
-    }
 }

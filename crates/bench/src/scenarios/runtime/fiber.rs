@@ -257,11 +257,8 @@ mod memory {
             }
             cancelled
         });
-        verify(
-            "fibers that waited until they were cancelled",
-            ops,
-            cancelled,
-        )?;
+        let what = "fibers that waited until they were cancelled";
+        verify(what, ops, cancelled)?;
         let memory = Memory {
             bytes: used.max(span.memory.kept()),
             allocations: span.memory.allocations,

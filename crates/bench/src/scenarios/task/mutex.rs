@@ -101,28 +101,24 @@ fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
 mod tests {
     use super::*;
     use crate::scenarios::tests::{assert_caught, context};
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    /// A lock that forgets every hundredth section.
-    struct Forgetful {
-        count: AtomicU64,
-        turn: AtomicU64,
-    }
+    /// A lock that forgets every hundredth section: a counter, and the number of sections.
+    struct Forgetful(std::sync::Mutex<(u64, u64)>);
 
     impl Lock for Forgetful {
         fn new() -> Self {
-            Forgetful {
-                count: AtomicU64::new(0),
-                turn: AtomicU64::new(0),
-            }
+            Forgetful(Default::default())
         }
         fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
-            let mut count = self.count.load(Relaxed);
-            let value = section(&mut count);
-            if self.turn.fetch_add(1, Relaxed) % 100 != 99 {
-                self.count.store(count, Relaxed);
-            }
-            Some(value)
+            let mut inside = self.0.lock().unwrap();
+            inside.1 += 1;
+            let mut forgotten = inside.0;
+            let is_kept = inside.1 % 100 != 0;
+            Some(section(if is_kept {
+                &mut inside.0
+            } else {
+                &mut forgotten
+            }))
         }
         async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
             self.try_with(section).expect("always free")
