@@ -37,9 +37,10 @@ pub fn of_others<T>(body: impl FnOnce() -> T) -> (T, Option<Duration>) {
     let others = || of_process()?.checked_sub(of_thread()?);
     let before = others();
     let value = body();
-    let used = others().zip(before);
-    (
-        value,
-        used.map(|(after, before)| after.saturating_sub(before)),
-    )
+    (value, since(before, others()))
+}
+
+/// Returns the time between two readings of a clock, if the system has that clock.
+pub(crate) fn since(before: Option<Duration>, now: Option<Duration>) -> Option<Duration> {
+    Some(now?.saturating_sub(before?))
 }

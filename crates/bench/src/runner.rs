@@ -109,8 +109,9 @@ pub fn run<'a>(
     };
     for scenario in scenarios {
         let (measurement, end) = runner.measure(scenario);
-        if matches!(end, Ok(()) | Err(End::Stopped)) {
-            outcome.measurements.extend(measurement);
+        let is_measured = measurement.contenders.iter().any(|c| !c.samples.is_empty());
+        if is_measured && !matches!(end, Err(End::Failed(_))) {
+            outcome.measurements.push(measurement);
         }
         match end {
             Ok(()) => continue,
@@ -136,23 +137,21 @@ enum End {
 }
 
 impl Runner<'_> {
-    fn measure<'s>(
-        &mut self,
-        scenario: &'s Scenario,
-    ) -> (Option<Measurement<'s>>, Result<(), End>) {
-        let mut contenders: Vec<Samples> = scenario.contenders.iter().map(Samples::of).collect();
-        let mut end = Ok(());
-        for iteration in 0..self.settings.warmup + self.settings.iterations {
-            end = self.iterate(scenario, iteration, &mut contenders);
-            if end.is_err() {
-                break;
-            }
-        }
-        let measured = contenders.iter().any(|c| !c.samples.is_empty());
-        let measurement = measured.then_some(Measurement {
+    fn measure<'s>(&mut self, scenario: &'s Scenario) -> (Measurement<'s>, Result<(), End>) {
+        let contenders = scenario.contenders.iter().map(|contender| Samples {
+            name: contender.name,
+            samples: Vec::new(),
+            memory: Memory::default(),
+            memory_ops: 1,
+        });
+        let mut contenders: Vec<Samples> = contenders.collect();
+        let mut iterations = 0..self.settings.warmup + self.settings.iterations;
+        let end =
+            iterations.try_for_each(|iteration| self.iterate(scenario, iteration, &mut contenders));
+        let measurement = Measurement {
             scenario,
             contenders,
-        });
+        };
         (measurement, end)
     }
 
@@ -203,17 +202,6 @@ impl Runner<'_> {
                 reason,
             })
         })
-    }
-}
-
-impl Samples {
-    fn of(contender: &crate::scenario::Contender) -> Samples {
-        Samples {
-            name: contender.name,
-            samples: Vec::new(),
-            memory: Memory::default(),
-            memory_ops: 1,
-        }
     }
 }
 

@@ -30,13 +30,13 @@ impl Theme {
     }
 }
 
-const WIDTH: f64 = 760.0;
+const WIDTH: u32 = 760;
 /// The position where the names end and the scale begins.
-const LEFT: f64 = 280.0;
+const LEFT: u32 = 280;
 /// Room for the text behind the longest bar.
-const RIGHT: f64 = 130.0;
-const TOP: f64 = 44.0;
-const ROW: f64 = 26.0;
+const RIGHT: u32 = 130;
+const TOP: usize = 44;
+const ROW: usize = 26;
 
 /// Returns a scale on which these ratios fit, from 1/2 or less to 4 or more.
 fn scale_over(ratios: impl Iterator<Item = f64>) -> Scale {
@@ -51,7 +51,7 @@ fn scale_over(ratios: impl Iterator<Item = f64>) -> Scale {
 }
 
 fn place(scale: &Scale, ratio: f64) -> f64 {
-    LEFT + scale.position(ratio) * (WIDTH - RIGHT - LEFT)
+    f64::from(LEFT) + scale.position(ratio) * f64::from(WIDTH - RIGHT - LEFT)
 }
 
 /// Returns powers of two, few enough that their labels do not touch: their labels and positions.
@@ -59,7 +59,7 @@ fn ticks(scale: &Scale) -> Vec<(String, String)> {
     let step = ((scale.high - scale.low) as i32 / 8).max(1);
     let ticks = scale.powers(step).map(|power| f64::from(power).exp2());
     ticks
-        .map(|tick| (text(tick), at(place(scale, tick))))
+        .map(|tick| (tick.to_string(), at(place(scale, tick))))
         .collect()
 }
 
@@ -71,19 +71,19 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
         return None;
     }
     let scale = scale_over(rows.iter().map(|(_, best)| best.ratio));
-    let height = TOP + ROW * rows.len() as f64 + 14.0;
+    let height = TOP + ROW * rows.len() + 14;
     let values = context! {
-        width => text(WIDTH),
-        height => text(height),
-        names_end => text(LEFT - 14.0),
+        width => WIDTH,
+        height,
+        names_end => LEFT - 14,
         title => "Times as fast as the best peer",
         is_dark => theme == Theme::Dark,
         ticks => ticks(&scale),
-        ticks_top => text(TOP - 6.0),
-        ticks_bottom => text(height - 10.0),
-        labels => text(TOP - 12.0),
-        rows => (rows.iter().zip(0..))
-            .map(|((title, best), i)| bar(title, best, TOP + ROW * f64::from(i), &scale))
+        ticks_top => TOP - 6,
+        ticks_bottom => height - 10,
+        labels => TOP - 12,
+        rows => rows.iter().enumerate()
+            .map(|(i, (title, best))| bar(title, best, TOP + ROW * i + 3, &scale))
             .collect::<Vec<_>>(),
     };
     Some(template::render(
@@ -93,18 +93,13 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     ))
 }
 
-/// Formats a number without needless digits.
-fn text(number: f64) -> String {
-    number.to_string()
-}
-
 /// Formats a position.
 fn at(position: f64) -> String {
     format!("{position:.1}")
 }
 
-/// Returns the values of a row whose upper edge is at `y`.
-fn bar(title: &str, best: &Against, y: f64, scale: &Scale) -> Value {
+/// Returns the values of a row whose bar begins at `top`.
+fn bar(title: &str, best: &Against, top: usize, scale: &Scale) -> Value {
     let verdict = match best.range.verdict() {
         Verdict::Above => "won",
         Verdict::Tie => "tied",
@@ -114,10 +109,7 @@ fn bar(title: &str, best: &Against, y: f64, scale: &Scale) -> Value {
     let (from, to) = (one.min(end), one.max(end));
     let [low, high] = [best.range.low, best.range.high].map(|ratio| place(scale, ratio));
     context! {
-        title, verdict,
-        top => text(y + 3.0),
-        middle => text(y + 10.5),
-        base => text(y + 15.0),
+        title, verdict, top,
         from => at(from),
         width => at((to - from).max(1.0)),
         low => at(low),

@@ -218,15 +218,12 @@ fn lost(runs: &Runs) -> Vec<String> {
 
 /// Returns the section about runs under load.
 fn loaded(runs: &Runs) -> Value {
-    let words = runs.metadata.load.words().unwrap_or_default();
-    let mut title = words.chars();
-    let first = title.next().map(|c| c.to_uppercase().to_string());
     let rows = runs.rows.values().filter(|row| row.tier >= LOADED_FROM);
     let rows: Vec<_> = rows.map(titled).collect();
     let against = rows.iter().copied().filter_map(with_peer);
     let lowest = against.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     context! {
-        title => first.unwrap_or_default() + title.as_str(),
+        title => runs.metadata.load.words().unwrap_or_default(),
         provenance => wrapped(&provenance(runs), LINE),
         lowest => lowest.map(|(title, best)| {
             format!("{}, against {}: {title}", times(best.ratio), best.name)

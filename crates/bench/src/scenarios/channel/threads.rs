@@ -139,15 +139,12 @@ struct Shape {
     producers: usize,
     consumers: usize,
     capacity: Capacity,
-    ours: Ours,
+    /// The name of our channel that takes part.
+    ours: &'static str,
 }
 
-/// Which of our channels takes part.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ours {
-    Mpsc,
-    Mpmc,
-}
+const MPSC: &str = "mpsc";
+const MPMC: &str = "mpmc";
 
 /// One contender's body.
 type Body = fn(&Context, Shape) -> Measured;
@@ -156,8 +153,8 @@ impl Shape {
     /// Creates a shape with our channel that fits it best.
     fn new(producers: usize, consumers: usize, capacity: Capacity) -> Shape {
         let ours = match (consumers, capacity) {
-            (1, None | Some(2..)) => Ours::Mpsc,
-            _ => Ours::Mpmc,
+            (1, None | Some(2..)) => MPSC,
+            _ => MPMC,
         };
         Shape {
             producers,
@@ -199,9 +196,9 @@ impl Shape {
 
     fn body_of_ours(self) -> Body {
         match (self.ours, self.capacity) {
-            (Ours::Mpmc, _) => through::<OursShared>,
-            (Ours::Mpsc, None) => through::<OursUnbounded>,
-            (Ours::Mpsc, Some(_)) => through::<OursBounded>,
+            (MPMC, _) => through::<OursShared>,
+            (_, None) => through::<OursUnbounded>,
+            (_, Some(_)) => through::<OursBounded>,
         }
     }
 
@@ -220,8 +217,8 @@ impl Shape {
             Some(0) => ("0".to_owned(), "rendezvous".to_owned()),
             Some(n) => (n.to_string(), format!("capacity {n}")),
         };
-        let ours = self.ours.name();
-        if self.ours != Shape::new(producers, consumers, self.capacity).ours {
+        let ours = self.ours;
+        if ours != Shape::new(producers, consumers, self.capacity).ours {
             id = format!("{id}_{ours}");
         }
         let id = format!("channel_{producers}_{consumers}_{id}");
@@ -233,15 +230,6 @@ impl Shape {
     }
 }
 
-impl Ours {
-    fn name(self) -> &'static str {
-        match self {
-            Ours::Mpsc => "mpsc",
-            Ours::Mpmc => "mpmc",
-        }
-    }
-}
-
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     for (producers, consumers) in [(1, 1), (4, 1), (4, 4)] {
@@ -249,8 +237,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             let shape = Shape::new(producers, consumers, capacity);
             scenarios.push(shape.scenario());
             if (consumers, capacity) == (1, Some(1)) {
-                let ours = Ours::Mpsc;
-                scenarios.push(Shape { ours, ..shape }.scenario());
+                let over_mpsc = Shape {
+                    ours: MPSC,
+                    ..shape
+                };
+                scenarios.push(over_mpsc.scenario());
             }
         }
     }

@@ -19,22 +19,14 @@ pub(super) const PAGE: usize = 4096;
 const PAGES: u64 = 1 << 12;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let open_title = "Open a file, ask for its length, close it, 64 tasks";
-    let rows = [
-        (
-            "file_read_4k",
-            "Read 4 KiB at a random place, 64 tasks",
-            bodies!(read),
-        ),
-        (
-            "file_write_4k",
-            "Write 4 KiB at a random place, 64 tasks",
-            bodies!(write),
-        ),
-        ("file_open_stat", open_title, bodies!(open_stat)),
-    ];
-    let rows = rows.map(|(id, title, bodies)| for_each((id, title, 20_000), bodies));
-    rows.into_iter().flatten().collect()
+    let row = |id, title, bodies| for_each((id, title, 20_000), bodies);
+    let title = "Read 4 KiB at a random place, 64 tasks";
+    let reads = row("file_read_4k", title, bodies!(read));
+    let title = "Write 4 KiB at a random place, 64 tasks";
+    let writes = row("file_write_4k", title, bodies!(write));
+    let title = "Open a file, ask for its length, close it, 64 tasks";
+    let opens = row("file_open_stat", title, bodies!(open_stat));
+    [reads, writes, opens].into_iter().flatten().collect()
 }
 
 /// A file that is removed when this value is dropped.

@@ -111,11 +111,11 @@ fn run<T: Transport>(
         })?;
     }
     let found = processes.measure()?;
-    let (count, all_found) = found.reports[..receivers]
+    let reports = &found.reports[..receivers];
+    let count = reports.iter().map(|report| report.0).sum();
+    let all_found = reports
         .iter()
-        .fold((0, 0_u64), |all, one| {
-            (all.0 + one.0, all.1.wrapping_add(one.1))
-        });
+        .fold(0, |all, report| report.1.wrapping_add(all));
     verify("messages", total * copies, count)?;
     verify("sum of the bytes", all.wrapping_mul(copies), all_found)?;
     Ok(Sample::new(Span::of(found.elapsed), total))

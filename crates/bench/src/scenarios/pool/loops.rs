@@ -251,8 +251,8 @@ pub(super) fn processor_time(threads: usize) -> Scenario {
 fn paced_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> Measured {
     let begin = cpu::of_process();
     let mut sample = empty_loops(cx, threads, pause, run)?;
-    if let (Some(begin), Some(end)) = (begin, cpu::of_process()) {
-        sample.span.elapsed = end.saturating_sub(begin);
+    if let Some(used) = cpu::since(begin, cpu::of_process()) {
+        sample.span.elapsed = used;
     }
     Ok(sample)
 }

@@ -149,23 +149,14 @@ fn games(id: &str, title: &str, peers: &[(&'static str, [Body; 3])]) -> Vec<Scen
     let rows = |workers: &[_], id: &str, what, ops, bodies: &[_]| {
         for_each(workers, (id, &format!("{title}, {what}"), ops), bodies)
     };
-    let (id_across, id_runtimes) = (format!("{id}_across"), format!("{id}_runtimes"));
-    // The last row has two threads in total.
-    [
-        rows(&[1], id, "same worker", OPS, &together),
-        rows(&[2, 4], id, "started by one task", OPS, &together),
-        rows(&[2, 4], &id_across, "started on 2 workers", OPS, &across),
-        rows(
-            &[2],
-            &id_runtimes,
-            "between 2 runtimes of 1 worker",
-            OPS / 2,
-            &runtimes,
-        ),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let mut scenarios = rows(&[1], id, "same worker", OPS, &together);
+    scenarios.extend(rows(&[2, 4], id, "started by one task", OPS, &together));
+    let (id_across, what) = (format!("{id}_across"), "started on 2 workers");
+    scenarios.extend(rows(&[2, 4], &id_across, what, OPS, &across));
+    // Two threads in total.
+    let (id_runtimes, what) = (format!("{id}_runtimes"), "between 2 runtimes of 1 worker");
+    scenarios.extend(rows(&[2], &id_runtimes, what, OPS / 2, &runtimes));
+    scenarios
 }
 
 /// The future of either side.
