@@ -49,8 +49,8 @@ pub fn render(document: &Document) -> String {
     template::render("page.html", include_str!("page.html"), page)
 }
 
-/// Returns a scale with 1 in the middle on which every row's ratio fits. Intervals may extend beyond
-/// it; they are cut at the edge.
+/// Returns a scale with 1 in the middle on which every row's ratio fits. Intervals may extend
+/// beyond it; they are cut at the edge.
 fn scale_over<'a>(rows: impl Iterator<Item = &'a Row>) -> Scale {
     let logs = rows.filter_map(|row| row.ratio).map(f64::log2);
     let farthest = logs

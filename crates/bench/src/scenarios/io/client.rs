@@ -18,7 +18,8 @@ pub(super) trait Socket: Source + Sized {
     fn put(&mut self, message: &[u8]) -> io::Result<()>;
 }
 
-/// Implements the trait: how a socket connects, and the names of its functions that receive and send.
+/// Implements the trait: how a socket connects, and the names of its functions that receive and
+/// send.
 macro_rules! socket {
     ($socket:ty, $address:ty, |$server:ident| $connect:block, $receive:ident, $send:ident) => {
         impl Socket for $socket {
