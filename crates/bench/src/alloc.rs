@@ -72,56 +72,45 @@ impl Sub for Memory {
     }
 }
 
+/// Counts a request of `requested` bytes, if there are any, and `freed` bytes.
 #[inline]
-fn note(bytes: usize) {
+fn note(requested: usize, freed: usize) {
     if COUNTING.load(Relaxed) {
-        note_slow(bytes);
+        note_slow(requested, freed);
     }
 }
 
 #[cold]
-fn note_slow(bytes: usize) {
-    BYTES.fetch_add(bytes as u64, Relaxed);
-    ALLOCATIONS.fetch_add(1, Relaxed);
-}
-
-#[inline]
-fn note_free(bytes: usize) {
-    if COUNTING.load(Relaxed) {
-        note_free_slow(bytes);
-    }
-}
-
-#[cold]
-fn note_free_slow(bytes: usize) {
-    FREED.fetch_add(bytes as u64, Relaxed);
+fn note_slow(requested: usize, freed: usize) {
+    BYTES.fetch_add(requested as u64, Relaxed);
+    ALLOCATIONS.fetch_add(u64::from(requested > 0), Relaxed);
+    FREED.fetch_add(freed as u64, Relaxed);
 }
 
 // SAFETY: every call is passed to `System` unchanged, so its guarantees hold
 // here too; the counters beside it are plain atomics and never allocate.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size());
+        note(layout.size(), 0);
         // SAFETY: the caller upholds `alloc`'s contract, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        note_free(layout.size());
+        note(0, layout.size());
         // SAFETY: the block came from `System` with this layout, because all
         // four functions here forward to it.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note(layout.size());
+        note(layout.size(), 0);
         // SAFETY: the caller upholds `alloc_zeroed`'s contract, which is the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note_free(layout.size());
-        note(size);
+        note(size, layout.size());
         // SAFETY: the block came from `System` with this layout, and the
         // caller guarantees that `size` is valid.
         unsafe { System.realloc(pointer, layout, size) }

@@ -37,34 +37,10 @@ pub fn of_others<T>(body: impl FnOnce() -> T) -> (T, Option<Duration>) {
     let others = || of_process()?.checked_sub(of_thread()?);
     let before = others();
     let value = body();
-    let used = others().zip(before);
-    (
-        value,
-        used.map(|(after, before)| after.saturating_sub(before)),
-    )
+    (value, since(before, others()))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Instant;
-
-    fn work() {
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_millis(20) {
-            std::hint::spin_loop();
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn time_is_counted_for_who_uses_it() {
-        let before = of_thread().unwrap();
-        work();
-        let mine = of_thread().unwrap() - before;
-        assert!(mine > Duration::ZERO);
-        // Other tests run at the same time, so there is no upper limit to check.
-        let ((), others) = of_others(|| std::thread::spawn(work).join().unwrap());
-        assert!(others.unwrap() > Duration::ZERO);
-    }
+/// Returns the time between two readings of a clock, if the system has that clock.
+pub(crate) fn since(before: Option<Duration>, now: Option<Duration>) -> Option<Duration> {
+    Some(now?.saturating_sub(before?))
 }

@@ -1,8 +1,11 @@
 //! How long each single operation waited.
 
+use std::time::Duration;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+
+use crate::stats::median;
 
 /// The longest wait that is distinguished from longer ones.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -67,6 +70,41 @@ pub struct Latency {
     pub turns: Option<Turns>,
 }
 
+impl Latency {
+    /// All percentiles and the longest wait: their names in reports, and the figures.
+    pub(crate) const FIGURES: [(&str, fn(&Latency) -> f64); 5] = [
+        ("p50", |latency| latency.p50_ns),
+        ("p90", |latency| latency.p90_ns),
+        ("p99", |latency| latency.p99_ns),
+        ("p99.9", |latency| latency.p99_9_ns),
+        ("longest", |latency| latency.max_ns),
+    ];
+
+    /// Returns the median of each figure. The turns count if all have them.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `all` is empty.
+    pub(crate) fn median_of(all: &[Latency]) -> Latency {
+        let turns: Option<Vec<Turns>> = all.iter().map(|latency| latency.turns).collect();
+        Latency {
+            p50_ns: middle(all, |latency| latency.p50_ns),
+            p90_ns: middle(all, |latency| latency.p90_ns),
+            p99_ns: middle(all, |latency| latency.p99_ns),
+            p99_9_ns: middle(all, |latency| latency.p99_9_ns),
+            max_ns: middle(all, |latency| latency.max_ns),
+            turns: turns.map(|turns| Turns {
+                least: middle(&turns, |turns| turns.least),
+                most: middle(&turns, |turns| turns.most),
+            }),
+        }
+    }
+}
+
+fn middle<T>(all: &[T], figure: fn(&T) -> f64) -> f64 {
+    median(&all.iter().map(figure).collect::<Vec<_>>())
+}
+
 impl Waits {
     /// Creates an empty histogram with all its memory allocated, so that recording
     /// never allocates.
@@ -129,39 +167,5 @@ impl Waits {
 impl Default for Waits {
     fn default() -> Waits {
         Waits::new()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn merging_keeps_every_wait() {
-        let mut ours = Waits::new();
-        let mut theirs = Waits::new();
-        for ns in 1..=500 {
-            ours.record(Duration::from_nanos(ns));
-            theirs.record(Duration::from_nanos(500 + ns));
-        }
-        ours.merge(&theirs);
-        assert_eq!(ours.count(), 1000);
-        assert_eq!(ours.latency().p50_ns, 500.0);
-    }
-
-    #[test]
-    fn percentiles_of_older_documents_are_read() {
-        let old = r#"{"p50_ns": 1.0, "p99_ns": 3.0, "p99_9_ns": 4.0, "max_ns": 5.0}"#;
-        let read: Latency = serde_json::from_str(old).unwrap();
-        assert_eq!((read.p50_ns, read.p90_ns, read.p99_ns), (1.0, 0.0, 3.0));
-    }
-
-    #[test]
-    fn absurd_waits_are_kept_at_the_limit() {
-        let mut waits = Waits::new();
-        waits.record(Duration::from_secs(3600));
-        waits.record(Duration::ZERO);
-        assert!(waits.latency().max_ns >= 6.0e10);
-        assert_eq!(waits.latency().p50_ns, 1.0);
     }
 }

@@ -25,7 +25,6 @@ pub mod hog;
 mod latency;
 mod machine;
 mod poll;
-mod processor_time;
 pub mod report;
 pub mod runner;
 pub mod runtimes;
@@ -38,11 +37,6 @@ pub mod tasks;
 pub mod threads;
 pub mod tier;
 mod work;
-
-// Scenarios about memory fail without this allocator.
-#[cfg(test)]
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 pub use alloc::{CountingAllocator, Memory};
 pub use latency::{Latency, Turns, Waits};

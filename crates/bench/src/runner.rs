@@ -109,8 +109,9 @@ pub fn run<'a>(
     };
     for scenario in scenarios {
         let (measurement, end) = runner.measure(scenario);
-        if matches!(end, Ok(()) | Err(End::Stopped)) {
-            outcome.measurements.extend(measurement);
+        let is_measured = measurement.contenders.iter().any(|c| !c.samples.is_empty());
+        if is_measured && !matches!(end, Err(End::Failed(_))) {
+            outcome.measurements.push(measurement);
         }
         match end {
             Ok(()) => continue,
@@ -136,23 +137,21 @@ enum End {
 }
 
 impl Runner<'_> {
-    fn measure<'s>(
-        &mut self,
-        scenario: &'s Scenario,
-    ) -> (Option<Measurement<'s>>, Result<(), End>) {
-        let mut contenders: Vec<Samples> = scenario.contenders.iter().map(Samples::of).collect();
-        let mut end = Ok(());
-        for iteration in 0..self.settings.warmup + self.settings.iterations {
-            end = self.iterate(scenario, iteration, &mut contenders);
-            if end.is_err() {
-                break;
-            }
-        }
-        let measured = contenders.iter().any(|c| !c.samples.is_empty());
-        let measurement = measured.then_some(Measurement {
+    fn measure<'s>(&mut self, scenario: &'s Scenario) -> (Measurement<'s>, Result<(), End>) {
+        let contenders = scenario.contenders.iter().map(|contender| Samples {
+            name: contender.name,
+            samples: Vec::new(),
+            memory: Memory::default(),
+            memory_ops: 1,
+        });
+        let mut contenders: Vec<Samples> = contenders.collect();
+        let mut iterations = 0..self.settings.warmup + self.settings.iterations;
+        let end =
+            iterations.try_for_each(|iteration| self.iterate(scenario, iteration, &mut contenders));
+        let measurement = Measurement {
             scenario,
             contenders,
-        });
+        };
         (measurement, end)
     }
 
@@ -206,17 +205,6 @@ impl Runner<'_> {
     }
 }
 
-impl Samples {
-    fn of(contender: &crate::scenario::Contender) -> Samples {
-        Samples {
-            name: contender.name,
-            samples: Vec::new(),
-            memory: Memory::default(),
-            memory_ops: 1,
-        }
-    }
-}
-
 /// Runs `body` and turns a panic into a failure, which names the contender.
 fn guarded(body: impl FnOnce() -> Measured) -> Measured {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
@@ -240,90 +228,4 @@ fn turns(contenders: usize, iteration: usize) -> Vec<usize> {
         }
     }
     order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::Load;
-    use crate::threads::solo;
-
-    const TINY: Settings = Settings {
-        warmup: 1,
-        iterations: 3,
-        workers: 1,
-        divisor: 1,
-        load: Load::NONE,
-    };
-
-    fn honest(cx: &Context) -> Measured {
-        Ok(Sample::new(solo(|| ()).0, cx.ops))
-    }
-
-    #[test]
-    fn turns_are_fair() {
-        assert_eq!(turns(3, 0), [0, 1, 2]);
-        assert_eq!(turns(3, 1), [2, 1, 0]);
-        assert_eq!(turns(3, 2), [1, 2, 0]);
-        let first = |who| (0..12).filter(|&i| turns(3, i)[0] == who).count();
-        assert_eq!([first(0), first(1), first(2)], [4, 4, 4]);
-        let before = (0..12).filter(|&i| turns(2, i) == [0, 1]).count();
-        assert_eq!(before, 6);
-    }
-
-    #[test]
-    fn a_failed_verification_ends_the_run_and_is_named() {
-        let scenarios = [
-            Scenario::new(4, "fine", "Fine", 1).with("blitz-io", honest),
-            Scenario::new(4, "planted", "Planted", 1)
-                .with("blitz-io", honest)
-                .with("liar", |_| Err(Failure("expected 10, found 9".into()))),
-            Scenario::new(4, "never", "Never run", 1)
-                .with("blitz-io", |_| panic!("ran after a failure")),
-        ];
-        let outcome = run(&scenarios, &TINY, &AtomicBool::new(false), &mut ());
-        let failed = outcome.failed.expect("the planted failure");
-        assert_eq!(failed.scenario, "planted");
-        assert_eq!(failed.contender, "liar");
-        assert_eq!(
-            failed.to_string(),
-            "planted: liar failed its verification: expected 10, found 9"
-        );
-        assert!(!outcome.interrupted);
-        assert_eq!(outcome.measurements.len(), 1);
-    }
-
-    #[test]
-    fn a_panic_is_a_failure() {
-        let scenarios =
-            [Scenario::new(4, "boom", "Boom", 1).with("blitz-io", |_| panic!("lost {}", 3))];
-        let outcome = run(&scenarios, &TINY, &AtomicBool::new(false), &mut ());
-        assert_eq!(outcome.failed.unwrap().reason, "panicked: lost 3");
-    }
-
-    #[test]
-    fn stopping_keeps_complete_iterations_only() {
-        struct StopAfter<'a>(usize, &'a AtomicBool);
-        impl Observer for StopAfter<'_> {
-            fn sample(&mut self, _: &Scenario, _: &str) {
-                self.0 -= 1;
-                if self.0 == 0 {
-                    self.1.store(true, Ordering::Relaxed);
-                }
-            }
-        }
-        let scenarios = [Scenario::new(4, "two", "Two", 1)
-            .with("blitz-io", honest)
-            .with("peer", honest)];
-        // Two warm-up samples, one full iteration, half of the next.
-        let stop = AtomicBool::new(false);
-        let outcome = run(&scenarios, &TINY, &stop, &mut StopAfter(5, &stop));
-        assert!(outcome.interrupted);
-        let kept: Vec<usize> = outcome.measurements[0]
-            .contenders
-            .iter()
-            .map(|c| c.samples.len())
-            .collect();
-        assert_eq!(kept, [1, 1]);
-    }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::alloc::Memory;
-use crate::latency::Waits;
+use crate::latency::{Latency, Waits};
 use crate::report::{duration, figure};
 use crate::settings::Settings;
 use crate::threads::Span;
@@ -55,6 +55,16 @@ pub enum Compares {
 }
 
 impl Compares {
+    /// Returns the percentile of the wait that decides, if one does.
+    pub(crate) fn percentile(self) -> Option<fn(&Latency) -> f64> {
+        match self {
+            Compares::NsPerOp | Compares::BytesPerOp => None,
+            Compares::P99Ns => Some(|latency| latency.p99_ns),
+            Compares::P99_9Ns => Some(|latency| latency.p99_9_ns),
+            Compares::P50Ns => Some(|latency| latency.p50_ns),
+        }
+    }
+
     /// Formats a figure of this kind with a unit that fits it, and its name where that is not
     /// obvious.
     ///

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report::counted;
+
 /// Operations of one iteration of a synchronisation fast path, in a full run.
 pub const SYNC_OPS: u64 = 1_000_000;
 /// Operations of one iteration of a channel fast path.
@@ -52,18 +54,14 @@ impl Load {
     /// ```
     pub fn words(&self) -> Option<String> {
         let mut parts = Vec::new();
-        match self.hog {
-            0 => {}
-            1 => parts.push("beside 1 busy process".to_owned()),
-            n => parts.push(format!("beside {n} busy processes")),
+        if self.hog > 0 {
+            let hogs = counted(self.hog, ["busy process", "busy processes"]);
+            parts.push(format!("beside {hogs}"));
         }
-        match self.cpus.as_slice() {
-            [] => {}
-            [cpu] => parts.push(format!("pinned to processor {cpu}")),
-            cpus => {
-                let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
-                parts.push(format!("pinned to processors {}", cpus.join(", ")));
-            }
+        if !self.cpus.is_empty() {
+            let s = if self.cpus.len() == 1 { "" } else { "s" };
+            let cpus: Vec<String> = self.cpus.iter().map(usize::to_string).collect();
+            parts.push(format!("pinned to processor{s} {}", cpus.join(", ")));
         }
         (!parts.is_empty()).then(|| parts.join(", "))
     }

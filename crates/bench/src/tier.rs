@@ -1,5 +1,7 @@
 //! The tiers into which the scenarios are sorted.
 
+use crate::report::counted;
+
 /// A group of scenarios that measure the same kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
@@ -56,11 +58,7 @@ impl Tier {
     /// assert_eq!(tier(4).unwrap().count(8), "8 threads");
     /// ```
     pub fn count(&self, workers: usize) -> String {
-        let [one, several] = self.workers;
-        match workers {
-            1 => format!("1 {one}"),
-            n => format!("{n} {several}"),
-        }
+        counted(workers, self.workers)
     }
 
     /// Returns a row's title with the number of its workers. A single thread is not

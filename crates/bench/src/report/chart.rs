@@ -4,6 +4,7 @@ use minijinja::{Value, context};
 
 use super::markdown::charted;
 use super::runs::{Against, Runs};
+use super::scale::Scale;
 use super::{ratio_figure, template};
 use crate::stats::Verdict;
 
@@ -27,58 +28,39 @@ impl Theme {
             Theme::Dark => "benchmark-dark.svg",
         }
     }
-
-    fn colours(self) -> Value {
-        let [paper, ink, line, won, tied, lost] = match self {
-            Theme::Light => [
-                "#ffffff", "#1f2328", "#b8c0c8", "#2f6fd0", "#8c959f", "#c4432b",
-            ],
-            Theme::Dark => [
-                "#0d1117", "#e6edf3", "#444c56", "#58a6ff", "#8b949e", "#ff7b72",
-            ],
-        };
-        context! { paper, ink, line, won, tied, lost }
-    }
 }
 
-const WIDTH: f64 = 760.0;
+const WIDTH: u32 = 760;
 /// The position where the names end and the scale begins.
-const LEFT: f64 = 280.0;
+const LEFT: u32 = 280;
 /// Room for the text behind the longest bar.
-const RIGHT: f64 = 130.0;
-const TOP: f64 = 44.0;
-const ROW: f64 = 26.0;
+const RIGHT: u32 = 130;
+const TOP: usize = 44;
+const ROW: usize = 26;
 
-/// The scale: from the least to the greatest power of two that is needed.
-struct Scale {
-    low: f64,
-    high: f64,
+/// Returns a scale on which these ratios fit, from 1/2 or less to 4 or more.
+fn scale_over(ratios: impl Iterator<Item = f64>) -> Scale {
+    let logs = ratios.map(f64::log2).filter(|log| log.is_finite());
+    let ends = logs.fold((-1.0, 2.0), |(low, high), log| {
+        (f64::min(low, log), f64::max(high, log))
+    });
+    Scale {
+        low: ends.0.floor(),
+        high: ends.1.ceil(),
+    }
 }
 
-impl Scale {
-    fn over(ratios: impl Iterator<Item = f64>) -> Scale {
-        let logs: Vec<f64> = ratios
-            .map(f64::log2)
-            .filter(|log| log.is_finite())
-            .collect();
-        Scale {
-            low: logs.iter().copied().fold(-1.0, f64::min).floor(),
-            high: logs.iter().copied().fold(2.0, f64::max).ceil(),
-        }
-    }
+fn place(scale: &Scale, ratio: f64) -> f64 {
+    f64::from(LEFT) + scale.position(ratio) * f64::from(WIDTH - RIGHT - LEFT)
+}
 
-    fn place(&self, ratio: f64) -> f64 {
-        let log = ratio.log2().clamp(self.low, self.high);
-        LEFT + (log - self.low) / (self.high - self.low) * (WIDTH - RIGHT - LEFT)
-    }
-
-    /// Returns powers of two, few enough that their labels do not touch.
-    fn ticks(&self) -> impl Iterator<Item = f64> {
-        let (low, high) = (self.low as i32, self.high as i32);
-        let step = ((high - low) / 8).max(1);
-        let ticks = (low..=high).filter(move |power| power % step == 0);
-        ticks.map(|power| f64::from(power).exp2())
-    }
+/// Returns powers of two, few enough that their labels do not touch: their labels and positions.
+fn ticks(scale: &Scale) -> Vec<(String, String)> {
+    let step = ((scale.high - scale.low) as i32 / 8).max(1);
+    let ticks = scale.powers(step).map(|power| f64::from(power).exp2());
+    ticks
+        .map(|tick| (tick.to_string(), at(place(scale, tick))))
+        .collect()
 }
 
 /// Returns the chart as an SVG document: of the README's rows or, if none of those was
@@ -88,20 +70,20 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    let scale = Scale::over(rows.iter().map(|(_, best)| best.ratio));
-    let height = TOP + ROW * rows.len() as f64 + 14.0;
+    let scale = scale_over(rows.iter().map(|(_, best)| best.ratio));
+    let height = TOP + ROW * rows.len() + 14;
     let values = context! {
-        width => text(WIDTH),
-        height => text(height),
-        names_end => text(LEFT - 14.0),
+        width => WIDTH,
+        height,
+        names_end => LEFT - 14,
         title => "Times as fast as the best peer",
-        colours => theme.colours(),
-        ticks => scale.ticks().map(|tick| (text(tick), at(scale.place(tick)))).collect::<Vec<_>>(),
-        ticks_top => text(TOP - 6.0),
-        ticks_bottom => text(height - 10.0),
-        labels => text(TOP - 12.0),
-        rows => (rows.iter().zip(0..))
-            .map(|((title, best), i)| bar(title, best, TOP + ROW * f64::from(i), &scale))
+        is_dark => theme == Theme::Dark,
+        ticks => ticks(&scale),
+        ticks_top => TOP - 6,
+        ticks_bottom => height - 10,
+        labels => TOP - 12,
+        rows => rows.iter().enumerate()
+            .map(|(i, (title, best))| bar(title, best, TOP + ROW * i + 3, &scale))
             .collect::<Vec<_>>(),
     };
     Some(template::render(
@@ -111,72 +93,28 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     ))
 }
 
-/// Formats a number without needless digits.
-fn text(number: f64) -> String {
-    number.to_string()
-}
-
 /// Formats a position.
 fn at(position: f64) -> String {
     format!("{position:.1}")
 }
 
-/// Returns the values of a row whose upper edge is at `y`.
-fn bar(title: &str, best: &Against, y: f64, scale: &Scale) -> Value {
+/// Returns the values of a row whose bar begins at `top`.
+fn bar(title: &str, best: &Against, top: usize, scale: &Scale) -> Value {
     let verdict = match best.range.verdict() {
         Verdict::Above => "won",
         Verdict::Tie => "tied",
         Verdict::Below => "lost",
     };
-    let (one, end) = (scale.place(1.0), scale.place(best.ratio));
+    let (one, end) = (place(scale, 1.0), place(scale, best.ratio));
     let (from, to) = (one.min(end), one.max(end));
-    let [low, high] = [best.range.low, best.range.high].map(|ratio| scale.place(ratio));
+    let [low, high] = [best.range.low, best.range.high].map(|ratio| place(scale, ratio));
     context! {
-        title, verdict,
-        top => text(y + 3.0),
-        middle => text(y + 10.5),
-        base => text(y + 15.0),
+        title, verdict, top,
         from => at(from),
         width => at((to - from).max(1.0)),
         low => at(low),
         high => at(high),
         text_at => at(to.max(high) + 6.0),
         text => format!("{} × {}", ratio_figure(best.ratio), best.name),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::runs::tests::document;
-    use super::*;
-
-    #[test]
-    fn a_bar_goes_from_one_to_the_ratio_in_the_colour_of_the_verdict() {
-        let mut document = document(10, 40, 90);
-        let won = document.benchmarks["lock"].clone();
-        document
-            .benchmarks
-            .insert("mutex_uncontended".to_owned(), won);
-        let mut runs = Runs::by_load(&[document]).unwrap().remove(0);
-        let light = svg(&runs, Theme::Light).unwrap();
-        let dark = svg(&runs, Theme::Dark).unwrap();
-        // The scale goes from 1/2 to 4: 1 is a third of the way, 4 at the end.
-        let third = (WIDTH - RIGHT - LEFT) / 3.0;
-        let bar = format!(
-            "<rect x=\"{:.1}\" y=\"47\" width=\"{:.1}\"",
-            LEFT + third,
-            2.0 * third
-        );
-        assert!(light.contains(&bar), "{bar}\n{light}");
-        assert!(light.contains("4.00 × one") && light.contains("#2f6fd0"));
-        assert!(dark.contains("#58a6ff") && !dark.contains("#2f6fd0"));
-        for page in [light, dark] {
-            assert!(page.starts_with("<svg ") && page.ends_with("</svg>\n"));
-        }
-        // Without any row of the README, all rows are shown.
-        runs.rows.shift_remove("mutex_uncontended");
-        assert!(svg(&runs, Theme::Light).unwrap().contains("4.00 × one"));
-        runs.rows.clear();
-        assert_eq!(svg(&runs, Theme::Light), None);
     }
 }

@@ -5,11 +5,9 @@
 //! did not change between the runs, so a row in which they moved as much as blitz-io
 //! says more about the machine than about blitz-io.
 
-use comfy_table::Cell;
-
 use super::document::{Document, Figures, Row};
 use super::grid::{self, Column, Style};
-use super::{range, times, wrapped};
+use super::{or_empty, range, times, wrapped};
 use crate::scenario::Compares;
 use crate::settings::Load;
 use crate::stats::{Verdict, unpaired_ratio};
@@ -61,9 +59,8 @@ impl Change {
     fn new(id: &str, then: &Row, now: &Row) -> Change {
         let compares = now.compares;
         let ratio = |a: &Figures, b: &Figures| a.compared(compares) / b.compared(compares);
-        let peers: Vec<f64> = now
-            .peers
-            .iter()
+        let peers = now.peers.iter();
+        let peers: Vec<f64> = peers
             .filter_map(|(name, figures)| Some(ratio(figures, then.peers.get(name)?).ln()))
             .collect();
         let mean = peers.iter().sum::<f64>() / peers.len() as f64;
@@ -117,18 +114,13 @@ impl Comparison {
     /// Compares `now` with `then`.
     pub fn new(then: &Document, now: &Document) -> Comparison {
         let (old, new) = (&then.benchmarks, &now.benchmarks);
-        let missing = |from: &indexmap::IndexMap<String, Row>,
-                       other: &indexmap::IndexMap<String, Row>| {
-            let names = from.keys().filter(|id| !other.contains_key(*id));
-            names.cloned().collect()
-        };
+        let changed = |(id, row): (&String, _)| Some(Change::new(id, old.get(id)?, row));
+        let only_now = new.keys().filter(|id| !old.contains_key(*id));
+        let only_then = old.keys().filter(|id| !new.contains_key(*id));
         Comparison {
-            changes: new
-                .iter()
-                .filter_map(|(id, row)| Some(Change::new(id, old.get(id)?, row)))
-                .collect(),
-            only_now: missing(new, old),
-            only_then: missing(old, new),
+            changes: new.iter().filter_map(changed).collect(),
+            only_now: only_now.cloned().collect(),
+            only_then: only_then.cloned().collect(),
             warnings: warnings(then, now),
         }
     }
@@ -137,26 +129,13 @@ impl Comparison {
     pub fn render(&self, style: Style) -> String {
         type Of = Column<Change>;
         let columns = vec![
-            Of::text("scenario", |change, _| Cell::new(&change.id)),
-            Of::number("then", |change, _| {
-                Cell::new(change.compares.text(change.then))
-            })
-            .expendable(2),
-            Of::number("now", |change, _| {
-                Cell::new(change.compares.text(change.now))
-            }),
-            Of::number("change", |change, _| Cell::new(times(change.change))),
-            Of::text("95 %", |change, _| {
-                Cell::new(change.interval.map_or_else(String::new, range))
-            })
-            .expendable(3),
-            Of::text("judgement", |change, _| {
-                Cell::new(change.judgement().word())
-            }),
-            Of::number("peers", |change, _| {
-                Cell::new(change.peers.map_or_else(String::new, times))
-            })
-            .expendable(1),
+            Of::text("scenario", |change| change.id.clone()),
+            Of::number("then", |change| change.compares.text(change.then)).expendable(2),
+            Of::number("now", |change| change.compares.text(change.now)),
+            Of::number("change", |change| times(change.change)),
+            Of::text("95 %", |change| or_empty(change.interval, range)).expendable(3),
+            Of::text("judgement", |change| change.judgement().word().to_owned()),
+            Of::number("peers", |change| or_empty(change.peers, times)).expendable(1),
         ];
         let table = grid::table(&self.changes, columns, style);
         let mut text = String::from("Now against then (below 1: we got faster)\n");
@@ -206,59 +185,4 @@ fn warnings(then: &Document, now: &Document) -> Vec<String> {
         warnings.push("the older run was interrupted".to_owned());
     }
     warnings
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::document::tests::{run, samples};
-    use crate::scenario::{OURS, Scenario};
-
-    fn document(id: &str, ours: &[u64], peer: &[u64]) -> Document {
-        let scenario = Scenario::new(4, id, "Lock", 1000);
-        run(
-            &scenario,
-            vec![samples(OURS, ours, None), samples("peer", peer, None)],
-        )
-    }
-
-    #[test]
-    fn a_change_is_judged_by_its_interval() {
-        let then = document("lock", &[20, 21, 20, 22, 21], &[30, 30, 30, 30, 30]);
-        let faster = document("lock", &[10, 11, 10, 10, 11], &[30, 30, 30, 30, 30]);
-        let noisy = document("lock", &[18, 25, 20, 24, 19], &[60, 60, 60, 60, 60]);
-
-        let change = Comparison::new(&then, &faster).changes.remove(0);
-        assert_eq!(change.judgement(), Judgement::Faster);
-        assert_eq!((change.then, change.now), (21.0, 10.0));
-        assert!((change.peers.unwrap() - 1.0).abs() < 1e-9);
-
-        let change = Comparison::new(&faster, &then).changes.remove(0);
-        assert_eq!(change.judgement(), Judgement::Slower);
-
-        let change = Comparison::new(&then, &noisy).changes.remove(0);
-        assert_eq!(change.judgement(), Judgement::Same);
-        assert!((change.peers.unwrap() - 2.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn without_samples_there_is_no_judgement() {
-        let mut then = document("lock", &[20, 21], &[30, 30]);
-        then.benchmarks["lock"].ours.samples.clear();
-        let now = document("lock", &[10, 11], &[30, 30]);
-        let comparison = Comparison::new(&then, &now);
-        assert_eq!(comparison.changes[0].judgement(), Judgement::Unknown);
-        let text = comparison.render(Style::default());
-        assert!(text.contains("no samples to judge by"), "{text}");
-    }
-
-    #[test]
-    fn rows_of_one_side_are_named() {
-        let mut then = document("gone", &[1], &[1]);
-        then.metadata.machine.cpu = "another".into();
-        let text = Comparison::new(&then, &document("new", &[1], &[1])).render(Style::default());
-        assert!(text.contains("Only in this run: new."), "{text}");
-        assert!(text.contains("Only in the older run: gone."), "{text}");
-        assert!(text.contains("another machine"), "{text}");
-    }
 }

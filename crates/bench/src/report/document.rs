@@ -4,12 +4,13 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::heap::HeapBytes;
-use crate::latency::{Latency, Turns};
+use crate::latency::Latency;
 use crate::machine::Machine;
 use crate::runner::{Failed, Measurement, Outcome, Samples};
 use crate::scenario::{Compares, OURS, Sample};
 use crate::settings::{ASYNC_OPS, CHANNEL_OPS, Load, SYNC_OPS, Settings};
 use crate::stats::{Verdict, median, min, paired_ratio};
+use crate::tier::tier;
 
 /// One run. Serialises to the document that `blitz bench --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,7 +64,7 @@ pub struct Metadata {
 }
 
 /// One scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The scenario's tier.
     pub tier: u8,
@@ -216,10 +217,7 @@ impl Row {
             compares,
             ours,
             peers,
-            best_peer: None,
-            ratio: None,
-            ratio_ci95: None,
-            winner: None,
+            ..Row::default()
         };
         row.judge();
         row
@@ -231,14 +229,8 @@ impl Row {
     /// itself is about the wait. If it is about memory, it is the peer that takes
     /// least.
     fn judge(&mut self) {
-        let measure = |figures: &Figures| match figures.kept_bytes_per_op {
-            Some(bytes) => bytes,
-            None => figures.ns_per_op,
-        };
-        let by_measure = |a: &(&String, &Figures), b: &(&String, &Figures)| {
-            measure(a.1).total_cmp(&measure(b.1))
-        };
-        let Some((name, best)) = self.peers.iter().min_by(by_measure) else {
+        let peers = self.peers.iter();
+        let Some((name, best)) = peers.min_by(|a, b| a.1.cost().total_cmp(&b.1.cost())) else {
             return;
         };
         let interval = paired_ratio(&best.samples, &self.ours.samples);
@@ -265,6 +257,21 @@ impl Row {
         std::iter::once((OURS, &self.ours)).chain(peers)
     }
 
+    /// Returns the figures of one contender, if it took part.
+    pub(super) fn figures_of(&self, contender: &str) -> Option<&Figures> {
+        let mut all = self.everybody();
+        all.find_map(|(name, figures)| (name == contender).then_some(figures))
+    }
+
+    /// Returns the title with the number of workers.
+    pub(super) fn full_title(&self) -> String {
+        match tier(self.tier) {
+            Some(tier) => tier.full_title(&self.title, self.threads),
+            // The row is from a run of a later version.
+            None => self.title.clone(),
+        }
+    }
+
     /// Returns our heap bytes per operation and Tokio's, if both have run. Only the tiers of
     /// single operations count; the tiers above have threads and whole programs.
     fn heap_bytes(&self) -> Option<(f64, f64)> {
@@ -278,15 +285,18 @@ impl Figures {
         let times: Vec<f64> = samples.samples.iter().map(Sample::ns_per_op).collect();
         let ops = samples.samples[0].ops;
         let ns_per_op = median(&times);
-        let latency = overall_latency(&samples.samples);
-        let compared = match compares {
-            Compares::NsPerOp => times.clone(),
-            Compares::P99Ns => waits(samples, |wait| wait.p99_ns),
-            Compares::P99_9Ns => waits(samples, |wait| wait.p99_9_ns),
-            Compares::P50Ns => waits(samples, |wait| wait.p50_ns),
-            Compares::BytesPerOp => kept_bytes(samples),
+        let latencies = latencies(&samples.samples);
+        let counts_bytes = compares == Compares::BytesPerOp;
+        let compared = if let Some(percentile) = compares.percentile() {
+            let waits = latencies.as_ref();
+            let waits = waits.expect("a scenario decided by waits records them");
+            waits.iter().map(percentile).collect()
+        } else if counts_bytes {
+            let samples = samples.samples.iter();
+            samples.map(Sample::kept_bytes_per_op).collect()
+        } else {
+            times.clone()
         };
-        let kept_bytes_per_op = (compares == Compares::BytesPerOp).then(|| median(&compared));
         let memory_ops = samples.memory_ops as f64;
         Figures {
             ns_per_op,
@@ -297,40 +307,31 @@ impl Figures {
             bytes_per_op: samples.memory.bytes as f64 / memory_ops,
             allocs_per_op: samples.memory.allocations as f64 / memory_ops,
             verified: true,
-            kept_bytes_per_op,
+            kept_bytes_per_op: counts_bytes.then(|| median(&compared)),
             cpu_ns_per_op: cpu(&samples.samples),
-            latency,
+            latency: latencies.map(|waits| Latency {
+                max_ns: waits.iter().map(|wait| wait.max_ns).fold(0.0, f64::max),
+                ..Latency::median_of(&waits)
+            }),
             samples: compared,
         }
     }
 
     /// Returns the figure that decides a row of this kind, in nanoseconds or bytes.
     pub fn compared(&self, compares: Compares) -> f64 {
-        let figure = match compares {
-            Compares::NsPerOp => None,
-            Compares::P99Ns => self.latency.map(|latency| latency.p99_ns),
-            Compares::P99_9Ns => self.latency.map(|latency| latency.p99_9_ns),
-            Compares::P50Ns => self.latency.map(|latency| latency.p50_ns),
-            Compares::BytesPerOp => self.kept_bytes_per_op,
+        let figure = match compares.percentile() {
+            Some(percentile) => self.latency.as_ref().map(percentile),
+            None if compares == Compares::BytesPerOp => self.kept_bytes_per_op,
+            None => None,
         };
         figure.unwrap_or(self.ns_per_op)
     }
-}
 
-/// Returns one percentile of each iteration.
-fn waits(samples: &Samples, percentile: fn(&Latency) -> f64) -> Vec<f64> {
-    let of = |sample: &Sample| {
-        let waits = sample.waits.as_ref();
-        let waits = waits.expect("a scenario decided by waits records them");
-        percentile(&waits.latency())
-    };
-    samples.samples.iter().map(of).collect()
-}
-
-/// Returns the bytes that stayed allocated in each iteration.
-fn kept_bytes(samples: &Samples) -> Vec<f64> {
-    let samples = samples.samples.iter();
-    samples.map(Sample::kept_bytes_per_op).collect()
+    /// Returns the figure by which the best peer is chosen: the time of an operation or, where
+    /// bytes are compared, the bytes that stay allocated for it.
+    pub(super) fn cost(&self) -> f64 {
+        self.kept_bytes_per_op.unwrap_or(self.ns_per_op)
+    }
 }
 
 /// Returns the processor time per operation in the median iteration.
@@ -340,245 +341,8 @@ fn cpu(samples: &[Sample]) -> Option<f64> {
     times.map(|times| median(&times))
 }
 
-fn overall_latency(samples: &[Sample]) -> Option<Latency> {
-    let waits: Option<Vec<Latency>> = samples
-        .iter()
-        .map(|sample| Some(sample.waits.as_ref()?.latency()))
-        .collect();
-    let waits = waits?;
-    let middle = |figure: fn(&Latency) -> f64| {
-        let figures: Vec<f64> = waits.iter().map(figure).collect();
-        median(&figures)
-    };
-    Some(Latency {
-        p50_ns: middle(|l| l.p50_ns),
-        p90_ns: middle(|l| l.p90_ns),
-        p99_ns: middle(|l| l.p99_ns),
-        p99_9_ns: middle(|l| l.p99_9_ns),
-        max_ns: waits.iter().map(|l| l.max_ns).fold(0.0, f64::max),
-        turns: middle_turns(waits.iter().map(|l| l.turns)),
-    })
-}
-
-/// Returns the medians of the shares, if all have them.
-pub(super) fn middle_turns(turns: impl Iterator<Item = Option<Turns>>) -> Option<Turns> {
-    let turns = turns.collect::<Option<Vec<_>>>()?;
-    let middle = |share: fn(&Turns) -> f64| {
-        let shares: Vec<f64> = turns.iter().map(share).collect();
-        median(&shares)
-    };
-    Some(Turns {
-        least: middle(|turns| turns.least),
-        most: middle(|turns| turns.most),
-    })
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::alloc::Memory;
-    use crate::latency::Waits;
-    use crate::scenario::Scenario;
-    use crate::threads::Span;
-
-    /// Creates one contender's samples: each takes the given nanoseconds for each of 1000
-    /// operations, and every operation waited `wait` nanoseconds.
-    pub(crate) fn samples(name: &'static str, ns: &[u64], wait: Option<u64>) -> Samples {
-        let sample = |ns: &u64| {
-            let elapsed = Duration::from_nanos(ns * 1000);
-            let span = Span {
-                elapsed,
-                memory: Memory::default(),
-            };
-            let waits = wait.map(|wait| {
-                let mut waits = Waits::new();
-                waits.record(Duration::from_nanos(wait));
-                waits
-            });
-            Sample {
-                span,
-                ops: 1000,
-                waits,
-                cpu: None,
-            }
-        };
-        Samples {
-            name,
-            samples: ns.iter().map(sample).collect(),
-            memory: Memory {
-                bytes: 64_000,
-                allocations: 500,
-                freed: 0,
-            },
-            memory_ops: 1000,
-        }
-    }
-
-    /// Creates a run of one scenario with these samples.
-    pub(crate) fn run(scenario: &Scenario, contenders: Vec<Samples>) -> Document {
-        let outcome = Outcome {
-            measurements: vec![Measurement {
-                scenario,
-                contenders,
-            }],
-            interrupted: false,
-            failed: None,
-        };
-        Document::new(&outcome, &Settings::FULL)
-    }
-
-    fn throughput() -> Document {
-        let scenario = Scenario::new(4, "lock", "Lock", 1000);
-        run(
-            &scenario,
-            vec![
-                samples("slow", &[40, 42, 41, 40], None),
-                samples(OURS, &[10, 11, 10, 10], None),
-                samples("fast", &[20, 22, 20, 20], None),
-            ],
-        )
-    }
-
-    #[test]
-    fn the_best_peer_is_the_fastest() {
-        let document = throughput();
-        let row = &document.benchmarks["lock"];
-        assert_eq!(row.best_peer.as_deref(), Some("fast"));
-        assert_eq!(row.ratio, Some(2.0));
-        assert_eq!(row.winner.as_deref(), Some(OURS));
-        assert_eq!(row.ours.ns_per_op, 10.0);
-        assert_eq!(row.ours.median_ns, 10_000);
-        assert_eq!(row.ours.ops_per_sec, 1e8);
-        assert_eq!(row.ours.bytes_per_op, 64.0);
-        assert_eq!(row.ours.allocs_per_op, 0.5);
-        assert_eq!(row.peers["slow"].min_ns, 40_000);
-    }
-
-    #[test]
-    fn waits_are_compared_with_the_peer_of_best_throughput() {
-        // `patient` waits less than `fast` but gets less done.
-        let scenario = Scenario::new(4, "wait", "Wait", 1000).decided_by(Compares::P99Ns);
-        let document = run(
-            &scenario,
-            vec![
-                samples(OURS, &[10, 10, 10], Some(500)),
-                samples("fast", &[9, 9, 9], Some(1000)),
-                samples("patient", &[90, 90, 90], Some(100)),
-            ],
-        );
-        let row = &document.benchmarks["wait"];
-        assert_eq!(row.best_peer.as_deref(), Some("fast"));
-        assert_eq!(row.ratio, Some(2.0));
-        assert_eq!(row.winner.as_deref(), Some(OURS));
-        assert_eq!(row.ours.latency.unwrap().max_ns, 500.0);
-    }
-
-    #[test]
-    fn bytes_are_compared_with_the_peer_that_takes_least() {
-        let with = |name, ns, bytes: u64| {
-            let mut samples = samples(name, &[ns, ns, ns], None);
-            for sample in &mut samples.samples {
-                sample.span.memory.bytes = 5000 + bytes * sample.ops;
-                sample.span.memory.freed = 5000;
-            }
-            samples
-        };
-        let scenario = Scenario::new(5, "task", "Task", 1000).decided_by(Compares::BytesPerOp);
-        let document = run(
-            &scenario,
-            vec![
-                with(OURS, 30, 100),
-                with("fast", 10, 400),
-                with("lean", 20, 150),
-            ],
-        );
-        let row = &document.benchmarks["task"];
-        assert_eq!(row.best_peer.as_deref(), Some("lean"));
-        assert_eq!(row.ratio, Some(1.5));
-        assert_eq!(row.ours.kept_bytes_per_op, Some(100.0));
-        assert_eq!(Document::parse(&document.to_json()).unwrap(), document);
-    }
-
-    #[test]
-    fn the_median_of_the_wait_can_decide() {
-        let scenario = Scenario::new(5, "wake", "Wake", 1000).decided_by(Compares::P50Ns);
-        let document = run(
-            &scenario,
-            vec![
-                samples(OURS, &[50, 50, 50], Some(100)),
-                samples("peer", &[40, 40, 40], Some(300)),
-            ],
-        );
-        let row = &document.benchmarks["wake"];
-        assert_eq!(row.ratio, Some(3.0));
-        assert_eq!(row.ours.compared(row.compares), 100.0);
-    }
-
-    #[test]
-    fn within_the_noise_it_is_a_tie() {
-        let scenario = Scenario::new(4, "lock", "Lock", 1000);
-        let document = run(
-            &scenario,
-            vec![
-                samples(OURS, &[10, 12, 11, 10, 12], None),
-                samples("peer", &[12, 10, 11, 12, 10], None),
-            ],
-        );
-        assert_eq!(
-            document.benchmarks["lock"].winner.as_deref(),
-            Some(TIE),
-            "{document:?}"
-        );
-    }
-
-    #[test]
-    fn json_makes_the_round_trip() {
-        let document = throughput();
-        let again = Document::parse(&document.to_json()).unwrap();
-        assert_eq!(again, document);
-    }
-
-    #[test]
-    fn json_has_the_documented_keys() {
-        let json: serde_json::Value = serde_json::from_str(&throughput().to_json()).unwrap();
-        let keys = |value: &serde_json::Value| {
-            let keys = value.as_object().unwrap().keys().cloned();
-            keys.collect::<std::collections::BTreeSet<_>>()
-        };
-        let meta = keys(&json["metadata"]);
-        for key in "runtime version sync_ops channel_ops async_ops iterations warmup workers cpu \
-                    cores os kernel"
-            .split_whitespace()
-        {
-            assert!(meta.contains(key), "metadata.{key}");
-        }
-        let row = &json["benchmarks"]["lock"];
-        let figures = "ns_per_op ops_per_sec median_ns min_ns ops_per_iter bytes_per_op \
-                       allocs_per_op verified";
-        let judged = "tier title peers best_peer ratio ratio_ci95 winner";
-        for key in figures.split_whitespace() {
-            assert!(keys(row).contains(key), "{key}");
-            assert!(keys(&row["peers"]["fast"]).contains(key), "peers.{key}");
-        }
-        for key in judged.split_whitespace() {
-            assert!(keys(row).contains(key), "{key}");
-        }
-    }
-
-    #[test]
-    fn a_document_of_the_bare_schema_is_read() {
-        // Without any key that was added after the first schema.
-        let bare = r#"{"metadata": {"runtime": "blitz-io", "version": "0", "sync_ops": 1,
-            "channel_ops": 1, "async_ops": 1, "iterations": 1, "warmup": 1, "workers": 1,
-            "cpu": "c", "cores": 1, "os": "o", "kernel": "k"},
-            "benchmarks": {"mutex": {"tier": 1, "title": "t", "ns_per_op": 1.0,
-            "ops_per_sec": 1.0, "median_ns": 1, "min_ns": 1, "ops_per_iter": 1,
-            "bytes_per_op": 0.0, "allocs_per_op": 0.0, "verified": true, "peers": {},
-            "best_peer": null, "ratio": null, "ratio_ci95": null, "winner": null}}}"#;
-        let document = Document::parse(bare).unwrap();
-        assert_eq!(document.benchmarks["mutex"].threads, 1);
-        assert!(!document.interrupted);
-    }
+/// Returns the percentiles of each iteration, if waits were recorded.
+fn latencies(samples: &[Sample]) -> Option<Vec<Latency>> {
+    let of = |sample: &Sample| Some(sample.waits.as_ref()?.latency());
+    samples.iter().map(of).collect()
 }

@@ -18,31 +18,39 @@ pub struct Style {
 
 /// One column of a table over rows of type `R`.
 pub(super) struct Column<R> {
-    pub(super) name: &'static str,
+    name: &'static str,
     /// Its cells are aligned to the right, as numbers are.
-    pub(super) number: bool,
+    number: bool,
     /// Columns with a higher number are left out first; those with 0 stay.
-    pub(super) expendable: u8,
-    pub(super) cell: fn(&R, Style) -> Cell,
+    expendable: u8,
+    text: fn(&R) -> String,
+    /// Colours a cell with this text.
+    paint: fn(Cell, &str) -> Cell,
 }
 
 impl<R> Column<R> {
     /// Creates a column of text that always stays.
-    pub(super) fn text(name: &'static str, cell: fn(&R, Style) -> Cell) -> Column<R> {
+    pub(super) fn text(name: &'static str, text: fn(&R) -> String) -> Column<R> {
         Column {
             name,
             number: false,
             expendable: 0,
-            cell,
+            text,
+            paint: |cell, _| cell,
         }
     }
 
     /// Creates a column of numbers that always stays.
-    pub(super) fn number(name: &'static str, cell: fn(&R, Style) -> Cell) -> Column<R> {
+    pub(super) fn number(name: &'static str, text: fn(&R) -> String) -> Column<R> {
         Column {
             number: true,
-            ..Column::text(name, cell)
+            ..Column::text(name, text)
         }
+    }
+
+    /// Returns the same column, whose cells are coloured where the style has colours.
+    pub(super) fn painted(self, paint: fn(Cell, &str) -> Cell) -> Column<R> {
+        Column { paint, ..self }
     }
 
     /// Returns the same column, which may be left out.
@@ -61,11 +69,7 @@ pub(super) fn table<R>(rows: &[R], mut columns: Vec<Column<R>>, style: Style) ->
     let Some(width) = style.width else {
         return build(rows, &columns, style).to_string();
     };
-    let uncoloured = Style {
-        colour: false,
-        ..style
-    };
-    while width_of(&build(rows, &columns, uncoloured)) > width {
+    while width_of(rows, &columns) > width {
         let most = columns.iter().enumerate().max_by_key(|(_, c)| c.expendable);
         match most {
             Some((i, column)) if column.expendable > 0 => _ = columns.remove(i),
@@ -81,11 +85,7 @@ pub(super) fn table<R>(rows: &[R], mut columns: Vec<Column<R>>, style: Style) ->
 /// Lays out `rows` with the first column on lines of its own, if that makes them fit.
 fn stacked<R>(rows: &[R], columns: &[Column<R>], style: Style, width: usize) -> Option<String> {
     let (first, rest) = columns.split_first()?;
-    let uncoloured = Style {
-        colour: false,
-        ..style
-    };
-    if rest.is_empty() || width_of(&build(rows, rest, uncoloured)) + INDENT > width {
+    if rest.is_empty() || width_of(rows, rest) + INDENT > width {
         return None;
     }
     let table = build(rows, rest, style).to_string();
@@ -98,7 +98,7 @@ fn stacked<R>(rows: &[R], columns: &[Column<R>], style: Style, width: usize) -> 
         .map(|line| format!("{indent}{line}"))
         .collect();
     for (row, line) in rows.iter().zip(lines) {
-        let name = (first.cell)(row, uncoloured).content();
+        let name = (first.text)(row);
         if !name.is_empty() {
             text.push(format!(" {name}"));
         }
@@ -118,15 +118,18 @@ fn broken<R>(rows: &[R], columns: &[Column<R>], style: Style, width: usize) -> S
 
 fn build<R>(rows: &[R], columns: &[Column<R>], style: Style) -> Table {
     let mut table = empty(style);
-    table.set_header(
-        columns
-            .iter()
-            .map(|column| aligned(column, Cell::new(column.name))),
-    );
+    let names = columns.iter();
+    table.set_header(names.map(|column| aligned(column, Cell::new(column.name))));
     for row in rows {
-        let cells = columns
-            .iter()
-            .map(|column| aligned(column, (column.cell)(row, style)));
+        let cells = columns.iter().map(|column| {
+            let text = (column.text)(row);
+            let cell = aligned(column, Cell::new(&text));
+            if style.colour {
+                (column.paint)(cell, &text)
+            } else {
+                cell
+            }
+        });
         table.add_row(cells.collect::<Vec<_>>());
     }
     table
@@ -140,12 +143,10 @@ fn aligned<R>(column: &Column<R>, cell: Cell) -> Cell {
     }
 }
 
-fn width_of(table: &Table) -> usize {
-    let text = table.to_string();
-    text.lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+fn width_of<R>(rows: &[R], columns: &[Column<R>]) -> usize {
+    let text = build(rows, columns, Style::default()).to_string();
+    let widths = text.lines().map(|line| line.chars().count());
+    widths.max().unwrap_or(0)
 }
 
 fn empty(style: Style) -> Table {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::figure;
+use super::{counted, figure};
 use crate::scenario::OURS;
 
 /// Bytes allocated per operation, as the mean of the rows of tiers 1 to 3 in which
@@ -46,63 +46,10 @@ impl HeapBytes {
             None => "neither takes any".to_owned(),
         };
         format!(
-            "Heap bytes per operation, mean of {} {} of tiers 1 to 3: {OURS} {}, tokio {} ({less}).",
-            self.rows,
-            if self.rows == 1 { "row" } else { "rows" },
+            "Heap bytes per operation, mean of {} of tiers 1 to 3: {OURS} {}, tokio {} ({less}).",
+            counted(self.rows, ["row", "rows"]),
             figure(self.ours),
             figure(self.tokio),
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::document::Document;
-    use crate::report::document::tests::{run, samples};
-    use crate::scenario::Scenario;
-
-    /// Creates a run of one row of this tier, in which each side took the given bytes
-    /// for each of 1000 operations.
-    fn document(tier: u8, ours: u64, theirs: u64) -> Document {
-        let scenario = Scenario::new(tier, "row", "Row", 1000);
-        let with = |name, bytes| {
-            let mut samples = samples(name, &[10, 10, 10], None);
-            samples.memory.bytes = bytes * 1000;
-            samples
-        };
-        run(&scenario, vec![with(OURS, ours), with("tokio", theirs)])
-    }
-
-    #[test]
-    fn the_ratio_is_that_of_the_means() {
-        let heap = HeapBytes::of(&[(8.0, 40.0), (0.0, 40.0)]).unwrap();
-        assert_eq!((heap.rows, heap.ours, heap.tokio), (2, 4.0, 40.0));
-        assert_eq!(heap.ratio, Some(10.0));
-        assert!(heap.sentence().contains("mean of 2 rows"));
-        assert!(heap.sentence().contains("tokio takes 10.0× as much"));
-    }
-
-    #[test]
-    fn nothing_is_not_divided_by() {
-        let heap = document(2, 0, 40).heap_bytes_per_op.unwrap();
-        assert_eq!((heap.ours, heap.ratio), (0.0, None));
-        assert!(heap.sentence().ends_with("(blitz-io takes none)."));
-        let heap = document(2, 0, 0).heap_bytes_per_op.unwrap();
-        assert!(heap.sentence().ends_with("(neither takes any)."));
-    }
-
-    #[test]
-    fn other_tiers_and_rows_without_tokio_do_not_count() {
-        assert_eq!(document(4, 8, 40).heap_bytes_per_op, None);
-        let scenario = Scenario::new(1, "row", "Row", 1000);
-        let document = run(
-            &scenario,
-            vec![
-                samples(OURS, &[10, 10, 10], None),
-                samples("std", &[10, 10, 10], None),
-            ],
-        );
-        assert_eq!(document.heap_bytes_per_op, None);
     }
 }

@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 
 use super::runs::{Against, Joined, Runs};
-use super::{duration, range, template, times, wrapped};
+use super::{counted, duration, or_empty, range, template, times, wrapped};
 use crate::latency::{Latency, Turns};
 use crate::stats::Verdict;
 use crate::tier::numbered;
@@ -106,16 +106,11 @@ fn chosen(runs: &Runs) -> impl Iterator<Item = Titled<'_>> {
 /// Returns the rows of the chart and their best peers: the chosen rows or, if none of
 /// them was measured, all rows.
 pub(super) fn charted(runs: &Runs) -> Vec<(&str, &Against)> {
-    let some: Vec<_> = chosen(runs).filter_map(with_peer).collect();
-    if some.is_empty() {
-        runs.rows
-            .values()
-            .map(titled)
-            .filter_map(with_peer)
-            .collect()
-    } else {
-        some
+    let mut rows: Vec<_> = chosen(runs).filter_map(with_peer).collect();
+    if rows.is_empty() {
+        rows.extend(runs.rows.values().map(titled).filter_map(with_peer));
     }
+    rows
 }
 
 fn with_peer<'a>((title, row): Titled<'a>) -> Option<(&'a str, &'a Against)> {
@@ -159,18 +154,10 @@ fn provenance(runs: &Runs) -> String {
         1 => "One run".to_owned(),
         n => format!("Median of {n} runs"),
     };
-    let cores = match machine.cores {
-        1 => "1 core".to_owned(),
-        n => format!("{n} cores"),
-    };
-    let load = meta
-        .load
-        .words()
-        .map_or_else(String::new, |words| format!(", {words}"));
-    let iterations = match meta.iterations {
-        1 => "1 iteration".to_owned(),
-        n => format!("{n} iterations"),
-    };
+    let cores = counted(machine.cores, ["core", "cores"]);
+    let load = meta.load.words();
+    let load = load.map_or_else(String::new, |words| format!(", {words}"));
+    let iterations = counted(meta.iterations, ["iteration", "iterations"]);
     let day = meta.measured_at.split('T').next().unwrap_or_default();
     format!(
         "{count} of `blitz bench`{load}, {iterations} each, {day}, {cores} of {} ({} {}).",
@@ -207,17 +194,8 @@ fn waits(runs: &Runs) -> Vec<Vec<String>> {
         let mut title = row.title.clone();
         for (name, waits) in &row.waits {
             let mut line = vec![std::mem::take(&mut title), name.clone()];
-            let Latency {
-                p50_ns,
-                p90_ns,
-                p99_ns,
-                p99_9_ns,
-                max_ns,
-                turns,
-                ..
-            } = *waits;
-            line.extend([p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns].map(duration));
-            line.push(turns.map_or_else(String::new, Turns::text));
+            line.extend(Latency::FIGURES.map(|(_, figure)| duration(figure(waits))));
+            line.push(or_empty(waits.turns, Turns::text));
             lines.push(line);
         }
     }
@@ -227,10 +205,8 @@ fn waits(runs: &Runs) -> Vec<Vec<String>> {
 /// Returns a sentence for each row that a peer wins.
 fn lost(runs: &Runs) -> Vec<String> {
     let rows = runs.rows.values().filter_map(|row| {
-        let best = row
-            .best
-            .as_ref()
-            .filter(|best| best.range.verdict() == Verdict::Below)?;
+        let best = row.best.as_ref();
+        let best = best.filter(|best| best.range.verdict() == Verdict::Below)?;
         let (ours, theirs) = (row.compares.text(row.ours), row.compares.text(best.figure));
         Some(format!(
             "{}: {} takes {theirs}, we take {ours}.",
@@ -242,113 +218,16 @@ fn lost(runs: &Runs) -> Vec<String> {
 
 /// Returns the section about runs under load.
 fn loaded(runs: &Runs) -> Value {
-    let words = runs.metadata.load.words().unwrap_or_default();
-    let mut title = words.chars();
-    let first = title.next().map(|c| c.to_uppercase().to_string());
     let rows = runs.rows.values().filter(|row| row.tier >= LOADED_FROM);
     let rows: Vec<_> = rows.map(titled).collect();
     let against = rows.iter().copied().filter_map(with_peer);
     let lowest = against.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     context! {
-        title => first.unwrap_or_default() + title.as_str(),
+        title => runs.metadata.load.words().unwrap_or_default(),
         provenance => wrapped(&provenance(runs), LINE),
         lowest => lowest.map(|(title, best)| {
             format!("{}, against {}: {title}", times(best.ratio), best.name)
         }),
         rows => rows.into_iter().map(values_of).collect::<Vec<_>>(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::runs::tests::document;
-    use super::*;
-
-    fn loaded() -> super::super::document::Document {
-        let mut document = document(40, 20, 90);
-        document.metadata.load.hog = 1;
-        document
-    }
-
-    #[test]
-    fn the_page_has_the_rows_the_waits_the_lost_and_the_loads() {
-        let runs = [
-            document(10, 30, 90),
-            document(10, 25, 90),
-            document(10, 20, 90),
-            loaded(),
-        ];
-        let page = page(&Runs::by_load(&runs).unwrap(), "");
-        for part in [
-            "Median of 3 runs of `blitz bench`",
-            "| Lock, 8 threads | 10.0 ns | 25.0 ns, one | **2.50×** | 2.00 – 3.00 | 9.00× |",
-            "## Tier 4: Threads",
-            "## Waits of single operations",
-            "In no row, in all of these runs.",
-            "## Beside 1 busy process",
-            "The lowest ratio is 0.50×, against one: Lock, 8 threads.",
-            "0.50× (lost)",
-            "## On your machine",
-        ] {
-            assert!(page.contains(part), "{part} is missing in\n{page}");
-        }
-        // Each line of a table needs the same number of columns.
-        for table in page.split("\n\n").filter(|part| part.starts_with("| ")) {
-            let columns = |line: &str| line.matches('|').count();
-            let first = columns(table.lines().next().unwrap());
-            assert!(table.lines().all(|line| columns(line) == first), "{table}");
-        }
-    }
-
-    #[test]
-    fn a_lost_row_is_named() {
-        let page = page(&Runs::by_load(&[document(30, 20, 90)]).unwrap(), "");
-        assert!(page.contains("- Lock, 8 threads: one takes 20.0 ns, we take 30.0 ns."));
-        assert!(page.contains("One run of"));
-    }
-
-    #[test]
-    fn the_section_about_servers_is_kept() {
-        let runs = [document(10, 20, 90)];
-        let runs = Runs::by_load(&runs).unwrap();
-        let [begin, end] = SERVERS;
-        let empty = format!("{begin}\n{end}\n\n");
-        let filled = format!("{begin}\n## Servers\n\nfast\n{end}\n\n");
-        let first = page(&runs, "an old page without markers");
-        assert!(first.contains(&empty), "{first}");
-        let second = page(&runs, &first.replace(&empty, &filled));
-        assert!(second.contains(&filled), "{second}");
-        assert_eq!(second.replace(&filled, &empty), first);
-    }
-
-    #[test]
-    fn the_chosen_rows_exist() {
-        let all = crate::scenarios::registry();
-        for (id, _) in CHOSEN {
-            assert!(all.iter().any(|scenario| scenario.id == id), "{id}");
-        }
-    }
-
-    #[test]
-    fn the_readme_gets_the_chosen_rows_only() {
-        let mut document = document(10, 30, 90);
-        let row = document.benchmarks["lock"].clone();
-        document
-            .benchmarks
-            .insert("mutex_uncontended".to_owned(), row);
-        let text = figures(&Runs::by_load(&[document]).unwrap()[0]);
-        assert_eq!(
-            text.matches("\n| Mutex, lock and unlock |").count(),
-            1,
-            "{text}"
-        );
-        assert!(
-            text.contains("srcset=\"docs/benchmark-dark.svg\""),
-            "{text}"
-        );
-        assert!(
-            text.contains("alt=\"The ratios of the table below\""),
-            "{text}"
-        );
     }
 }

@@ -8,6 +8,7 @@ pub mod heap;
 pub mod html;
 pub mod markdown;
 pub mod runs;
+mod scale;
 pub mod table;
 mod template;
 
@@ -41,6 +42,11 @@ fn separated(value: u64) -> String {
     text
 }
 
+/// Formats a number with the word for what it counts, in the singular or the plural.
+pub(crate) fn counted(count: usize, [one, several]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
 /// Formats a time with a suitable unit.
 pub(crate) fn duration(ns: f64) -> String {
     let (value, unit) = match ns {
@@ -55,6 +61,11 @@ pub(crate) fn duration(ns: f64) -> String {
 /// Formats a ratio, such as `1.87×`.
 pub(crate) fn times(ratio: f64) -> String {
     format!("{}×", ratio_figure(ratio))
+}
+
+/// Formats a figure that may be missing.
+pub(crate) fn or_empty<T>(figure: Option<T>, format: fn(T) -> String) -> String {
+    figure.map_or_else(String::new, format)
 }
 
 /// Formats an interval, such as `1.71 – 2.02`.
@@ -114,24 +125,6 @@ fn wrap_line(line: &str, width: usize, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_broken_between_words() {
-        let text = "alpha beta gamma\n  delta épsilon\n";
-        assert_eq!(
-            wrapped(text, Some(10)),
-            "alpha beta\ngamma\n  delta\n    épsilon\n"
-        );
-        assert_eq!(wrapped("unbreakable", Some(4)), "unbreakable");
-    }
-
-    #[test]
-    fn times_get_a_fitting_unit() {
-        assert_eq!(duration(2.604), "2.60 ns");
-        assert_eq!(duration(84_600.0), "84.6 µs");
-        assert_eq!(duration(110_493_695.0), "110 ms");
-        assert_eq!(duration(1.5e9), "1.50 s");
-    }
 
     #[test]
     fn ratios_show_on_which_side_of_one_they_are() {

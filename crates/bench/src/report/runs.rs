@@ -2,14 +2,13 @@
 
 use indexmap::IndexMap;
 
-use super::document::{Document, Figures, Metadata, Row, middle_turns};
+use super::document::{Document, Metadata, Row};
 use super::heap::HeapBytes;
 use super::table::Score;
 use crate::latency::Latency;
 use crate::scenario::Compares;
 use crate::settings::Load;
 use crate::stats::{Interval, Verdict, median};
-use crate::tier::tier;
 
 /// Runs of the same scenarios under the same load.
 #[derive(Clone, Debug)]
@@ -158,10 +157,7 @@ impl Joined {
         let peers: Vec<Against> = peers.collect();
         Joined {
             tier: row.tier,
-            title: match tier(row.tier) {
-                Some(tier) => tier.full_title(&row.title, row.threads),
-                None => row.title.clone(),
-            },
+            title: row.full_title(),
             compares,
             ours: of_runs(rows, |row| Some(row.ours.compared(compares))).unwrap_or(0.0),
             best: best(rows, &peers).cloned(),
@@ -174,13 +170,10 @@ impl Joined {
 /// Returns the peer with the best figures of the runs. As within one run, throughput
 /// decides even if the waits are compared.
 fn best<'a>(rows: &[&Row], peers: &'a [Against]) -> Option<&'a Against> {
-    let measure = |peer: &Against| {
-        let figure = |figures: &Figures| figures.kept_bytes_per_op.unwrap_or(figures.ns_per_op);
-        of_runs(rows, |row| Some(figure(row.peers.get(&peer.name)?))).unwrap_or(f64::INFINITY)
+    let cost = |peer: &Against| {
+        of_runs(rows, |row| Some(row.peers.get(&peer.name)?.cost())).unwrap_or(f64::INFINITY)
     };
-    peers
-        .iter()
-        .min_by(|a, b| measure(a).total_cmp(&measure(b)))
+    peers.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
 /// Returns the median over the runs, if all of them have the figure.
@@ -210,105 +203,14 @@ impl Against {
     }
 }
 
-/// Returns the medians of the percentiles, and the median of the longest waits.
+/// Returns the medians of the percentiles, and the median of the longest waits, of each contender
+/// whose waits all runs have.
 fn waits(rows: &[&Row]) -> Vec<(String, Latency)> {
     let names = rows[rows.len() - 1].everybody().map(|(name, _)| name);
-    let of = |name: &str| {
-        let at = |percentile: fn(&Latency) -> f64| {
-            of_runs(rows, |row| {
-                let mut contenders = row.everybody();
-                let (_, figures) = contenders.find(|(other, _)| *other == name)?;
-                figures.latency.as_ref().map(percentile)
-            })
-        };
-        Some(Latency {
-            p50_ns: at(|l| l.p50_ns)?,
-            p90_ns: at(|l| l.p90_ns)?,
-            p99_ns: at(|l| l.p99_ns)?,
-            p99_9_ns: at(|l| l.p99_9_ns)?,
-            max_ns: at(|l| l.max_ns)?,
-            turns: middle_turns(rows.iter().map(|row| {
-                let mut contenders = row.everybody();
-                let (_, figures) = contenders.find(|(other, _)| *other == name)?;
-                figures.latency?.turns
-            })),
-        })
+    let of_all = |name| -> Option<_> {
+        let waits = rows.iter().map(|row| row.figures_of(name)?.latency);
+        let waits = waits.collect::<Option<Vec<_>>>()?;
+        Some((name.to_owned(), Latency::median_of(&waits)))
     };
-    names
-        .filter_map(|name| Some((name.to_owned(), of(name)?)))
-        .collect()
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use crate::report::document::tests::{run, samples};
-    use crate::scenario::{OURS, Scenario};
-
-    /// Creates a run of one row, in which we took `ours` nanoseconds and two peers theirs.
-    pub(in crate::report) fn document(ours: u64, one: u64, other: u64) -> Document {
-        let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
-        run(
-            &scenario,
-            vec![
-                samples(OURS, &[ours; 5], Some(ours)),
-                samples("one", &[one; 5], Some(one)),
-                samples("tokio", &[other; 5], Some(other)),
-            ],
-        )
-    }
-
-    #[test]
-    fn figures_are_medians_and_the_range_is_that_of_the_runs() {
-        let runs = [
-            document(10, 30, 90),
-            document(12, 18, 60),
-            document(20, 30, 40),
-        ];
-        let runs = Runs::by_load(&runs).unwrap().remove(0);
-        assert_eq!(runs.count, 3);
-        let row = &runs.rows["lock"];
-        assert_eq!((row.ours, row.title.as_str()), (12.0, "Lock, 8 threads"));
-        let best = row.best.as_ref().unwrap();
-        assert_eq!((best.name.as_str(), best.figure), ("one", 30.0));
-        assert_eq!(best.ratio, 1.5);
-        assert_eq!((best.range.low, best.range.high), (1.5, 3.0));
-        assert_eq!(row.tokio.as_ref().unwrap().ratio, 5.0);
-        assert_eq!(row.waits.len(), 3);
-        assert_eq!(runs.score().won, 1);
-    }
-
-    #[test]
-    fn a_row_that_is_won_once_and_lost_once_is_a_tie() {
-        let runs = [document(10, 9, 90), document(10, 11, 90)];
-        assert_eq!(Runs::by_load(&runs).unwrap()[0].score().tied, 1);
-    }
-
-    #[test]
-    fn runs_under_another_load_stand_apart() {
-        let mut loaded = document(30, 30, 30);
-        loaded.metadata.load.hog = 1;
-        let runs = Runs::by_load(&[loaded, document(10, 30, 90)]).unwrap();
-        assert_eq!(runs[0].metadata.load, Load::NONE);
-        assert_eq!(runs[1].rows["lock"].ours, 30.0);
-    }
-
-    #[test]
-    fn what_cannot_be_compared_is_refused() {
-        let good = || document(1, 1, 1);
-        let refused = |bad: Document| Runs::by_load(&[good(), bad]).unwrap_err();
-        assert_eq!(Runs::by_load(&[]).unwrap_err(), Unfit::None);
-        let mut bad = good();
-        bad.interrupted = true;
-        assert!(matches!(refused(bad), Unfit::Incomplete(_)));
-        let mut bad = good();
-        bad.metadata.machine.cpu = "another".to_owned();
-        assert!(matches!(refused(bad), Unfit::Machines(..)));
-        let mut bad = good();
-        bad.metadata.iterations = 1;
-        assert!(matches!(
-            refused(bad),
-            Unfit::Lengths(1, _) | Unfit::Lengths(_, 1)
-        ));
-    }
+    names.filter_map(of_all).collect()
 }

@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, Color};
 
 use super::document::{BUSY, Document, Figures, Row, TIE};
 use super::grid::{self, Column, Style};
-use super::{duration, range, times, wrapped};
+use super::{counted, duration, or_empty, range, times, wrapped};
 use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered};
@@ -76,20 +76,17 @@ type Entry<'a> = (&'a str, &'a Row);
 fn tier_table(rows: &[Entry<'_>], style: Style) -> String {
     type Of<'a> = Column<Entry<'a>>;
     let columns = vec![
-        Of::text("scenario", |(id, _), _| Cell::new(id)),
-        Of::number("threads", |(_, row), _| Cell::new(row.threads)).expendable(2),
-        Of::number(OURS, |(_, row), _| {
-            Cell::new(compared(&row.ours, row.compares))
-        }),
-        Of::text("best peer", |(_, row), _| Cell::new(best_peer(row))),
-        Of::number("ratio", |(_, row), _| {
-            Cell::new(row.ratio.map_or_else(String::new, times))
-        }),
-        Of::text("95 %", |(_, row), _| {
-            Cell::new(row.ratio_ci95.map_or_else(String::new, range))
+        Of::text("scenario", |(id, _)| (*id).to_owned()),
+        Of::number("threads", |(_, row)| row.threads.to_string()).expendable(2),
+        Of::number(OURS, |(_, row)| compared(&row.ours, row.compares)),
+        Of::text("best peer", |(_, row)| best_peer(row)),
+        Of::number("ratio", |(_, row)| or_empty(row.ratio, times)),
+        Of::text("95 %", |(_, row)| or_empty(row.ratio_ci95, range)).expendable(3),
+        Of::text("winner", |(_, row)| {
+            row.winner.clone().unwrap_or_else(|| "–".to_owned())
         })
-        .expendable(3),
-        Of::text("winner", |(_, row), style| winner(row, style)).expendable(1),
+        .painted(painted_winner)
+        .expendable(1),
     ];
     grid::table(rows, columns, style)
 }
@@ -104,12 +101,7 @@ fn compared(figures: &Figures, compares: Compares) -> String {
     compares.text(figures.compared(compares))
 }
 
-fn winner(row: &Row, style: Style) -> Cell {
-    let name = row.winner.as_deref().unwrap_or("–");
-    let cell = Cell::new(name);
-    if !style.colour {
-        return cell;
-    }
+fn painted_winner(cell: Cell, name: &str) -> Cell {
     match name {
         OURS => cell.fg(Color::Green).add_attribute(Attribute::Bold),
         TIE | "–" => cell,
@@ -117,13 +109,8 @@ fn winner(row: &Row, style: Style) -> Cell {
     }
 }
 
-/// The waits of one contender: the scenario, if it is its first row, and the name.
-struct Waits<'a> {
-    scenario: &'a str,
-    name: &'a str,
-    ns_per_op: f64,
-    latency: Latency,
-}
+/// The waits of one contender: the scenario, if it is its first row, the name, and its figures.
+type Waits<'a> = (&'a str, &'a str, &'a Figures, Latency);
 
 fn wait_table(document: &Document, style: Style) -> Option<String> {
     let mut rows = Vec::new();
@@ -131,202 +118,50 @@ fn wait_table(document: &Document, style: Style) -> Option<String> {
         let mut scenario = id.as_str();
         for (name, figures) in row.everybody() {
             if let Some(latency) = figures.latency {
-                rows.push(Waits {
-                    scenario: std::mem::take(&mut scenario),
-                    name,
-                    ns_per_op: figures.ns_per_op,
-                    latency,
-                });
+                rows.push((std::mem::take(&mut scenario), name, figures, latency));
             }
         }
     }
     type Of<'a> = Column<Waits<'a>>;
     let columns = vec![
-        Of::text("scenario", |row, _| Cell::new(row.scenario)),
-        Of::text("contender", |row, _| Cell::new(row.name)),
-        Of::number("time/op", |row, _| Cell::new(duration(row.ns_per_op))).expendable(3),
-        Of::number("p50", |row, _| Cell::new(duration(row.latency.p50_ns))).expendable(2),
-        Of::number("p90", |row, _| Cell::new(duration(row.latency.p90_ns))).expendable(2),
-        Of::number("p99", |row, _| Cell::new(duration(row.latency.p99_ns))),
-        Of::number("p99.9", |row, _| Cell::new(duration(row.latency.p99_9_ns))).expendable(1),
-        Of::number("longest", |row, _| Cell::new(duration(row.latency.max_ns))),
-        Of::number("turns", |row, _| {
-            Cell::new(row.latency.turns.map_or_else(String::new, Turns::text))
-        })
-        .expendable(2),
+        Of::text("scenario", |(scenario, ..)| (*scenario).to_owned()),
+        Of::text("contender", |(_, name, ..)| (*name).to_owned()),
+        Of::number("time/op", |(_, _, figures, _)| duration(figures.ns_per_op)).expendable(3),
+        Of::number("p50", |(.., waits)| duration(waits.p50_ns)).expendable(2),
+        Of::number("p90", |(.., waits)| duration(waits.p90_ns)).expendable(2),
+        Of::number("p99", |(.., waits)| duration(waits.p99_ns)),
+        Of::number("p99.9", |(.., waits)| duration(waits.p99_9_ns)).expendable(1),
+        Of::number("longest", |(.., waits)| duration(waits.max_ns)),
+        Of::number("turns", |(.., waits)| or_empty(waits.turns, Turns::text)).expendable(2),
     ];
     (!rows.is_empty()).then(|| grid::table(&rows, columns, style))
 }
 
 fn summary(document: &Document) -> String {
-    let mut text = format!(
-        "{OURS} against the best peer of each row: {}.\n",
-        Score::of(document).sentence()
-    );
-    if let Some(heap) = &document.heap_bytes_per_op {
-        text.push_str(&heap.sentence());
-        text.push('\n');
-    }
     let meta = &document.metadata;
     let machine = &meta.machine;
+    let score = Score::of(document).sentence();
+    let mut lines = vec![format!(
+        "{OURS} against the best peer of each row: {score}."
+    )];
+    lines.extend(document.heap_bytes_per_op.map(|heap| heap.sentence()));
+    let cores = counted(machine.cores, ["core", "cores"]);
     let up_to = if document.interrupted { "up to " } else { "" };
-    let cores = match machine.cores {
-        1 => "1 core".to_owned(),
-        n => format!("{n} cores"),
-    };
-    text.push_str(&format!(
-        "{cores} of {}, {} {}; median of {up_to}{} iterations.\n",
+    lines.push(format!(
+        "{cores} of {}, {} {}; median of {up_to}{} iterations.",
         machine.cpu, machine.os, machine.kernel, meta.iterations
     ));
-    if let Some(load) = meta.load.words() {
-        text.push_str(&format!("Measured {load}.\n"));
-    }
+    lines.extend(meta.load.words().map(|load| format!("Measured {load}.")));
     if let Some(busy) = meta.busy_at_start.filter(|&busy| busy >= BUSY) {
-        text.push_str(&format!(
-            "Careful: other processes kept {busy:.1} processors busy when the run began, so the figures and the winners may be wrong.\n"
+        lines.push(format!(
+            "Careful: other processes kept {busy:.1} processors busy when the run began, so the figures and the winners may be wrong."
         ));
     }
     if meta.iterations < 5 {
-        text.push_str("With fewer than 5 iterations the interval is only the range that was seen; do not trust the winners.\n");
+        lines.push("With fewer than 5 iterations the interval is only the range that was seen; do not trust the winners.".to_owned());
     }
     if document.interrupted {
-        text.push_str("Interrupted: only what was measured until then is shown.\n");
+        lines.push("Interrupted: only what was measured until then is shown.".to_owned());
     }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::document::tests::{run, samples};
-    use crate::scenario::Scenario;
-
-    fn document() -> Document {
-        let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
-        run(
-            &scenario,
-            vec![
-                samples(OURS, &[10, 10, 10, 10, 10], Some(700)),
-                samples("peer", &[25, 25, 25, 25, 25], Some(900)),
-            ],
-        )
-    }
-
-    #[test]
-    fn a_row_shows_both_sides_the_ratio_and_the_winner() {
-        let text = render(&document(), Style::default());
-        let row = text.lines().find(|line| line.contains("lock")).unwrap();
-        for part in ["8", "10.0 ns", "25.0 ns peer", "2.50×", "2.50 – 2.50", OURS] {
-            assert!(row.contains(part), "{part} is missing in {row}");
-        }
-        assert!(text.contains("1 won, 0 tied, 0 lost"));
-        assert!(text.contains("longest"), "the waits are missing");
-    }
-
-    #[test]
-    fn colour_only_where_it_is_wanted() {
-        assert!(!render(&document(), Style::default()).contains('\u{1b}'));
-        let coloured = Style {
-            colour: true,
-            width: None,
-        };
-        assert!(render(&document(), coloured).contains('\u{1b}'));
-    }
-
-    #[test]
-    fn a_narrow_table_leaves_out_what_it_can_do_without() {
-        let width = |style| {
-            let text = render(&document(), style);
-            assert!(
-                text.contains("2.50×") && text.contains("25.0 ns peer"),
-                "{text}"
-            );
-            text.lines().map(|line| line.chars().count()).max().unwrap()
-        };
-        let narrow = |width, colour| Style {
-            colour,
-            width: Some(width),
-        };
-        assert!(width(Style::default()) > 60);
-        assert!(width(narrow(60, false)) <= 60);
-        assert!(width(narrow(45, false)) <= 45);
-        let text = render(&document(), narrow(60, true));
-        assert!(!text.contains("95 %") && text.contains("ratio"), "{text}");
-    }
-
-    #[test]
-    fn each_row_fits_into_60_columns_unbroken() {
-        // Every scenario, with figures as long as any, and each peer as the best one.
-        let slow = |name| samples(name, &[109_500_000], Some(109_500_000));
-        for scenario in crate::scenarios::registry() {
-            let contenders = std::iter::once(OURS).chain(scenario.peers());
-            let mut document = run(&scenario, contenders.map(slow).collect());
-            let row = document.benchmarks.values_mut().next().unwrap();
-            (row.compares, row.ratio) = (Compares::P99Ns, Some(0.001_23));
-            for peer in scenario.peers() {
-                let row = document.benchmarks.values_mut().next().unwrap();
-                row.best_peer = Some(peer.to_owned());
-                for (width, colour) in [(60, false), (60, true), (80, false)] {
-                    let style = Style {
-                        colour,
-                        width: Some(width),
-                    };
-                    let (plain, longest) = unstyled(&render(&document, style));
-                    assert!(longest <= width, "{width}:\n{plain}");
-                    for whole in [&scenario.id, peer, "0.00123×"] {
-                        assert!(plain.contains(whole), "{whole} is broken:\n{plain}");
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns the text without colours, and the length of its longest line.
-    fn unstyled(text: &str) -> (String, usize) {
-        let mut plain = String::new();
-        for (i, part) in text.split('\u{1b}').enumerate() {
-            let shown = if i == 0 {
-                part
-            } else {
-                part.split_once('m').map_or("", |(_, rest)| rest)
-            };
-            plain.push_str(shown);
-        }
-        let longest = plain
-            .lines()
-            .map(|line| line.chars().count())
-            .max()
-            .unwrap_or(0);
-        (plain, longest)
-    }
-
-    #[test]
-    fn long_times_have_long_units() {
-        let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
-        let slow = samples(OURS, &[2_000_000; 5], Some(1_500_000_000));
-        let text = render(&run(&scenario, vec![slow]), Style::default());
-        for part in ["2.00 ms", "1.50 s"] {
-            assert!(text.contains(part), "{part} is missing in {text}");
-        }
-    }
-
-    #[test]
-    fn a_busy_machine_is_named() {
-        let mut document = document();
-        for (busy, is_named) in [(None, false), (Some(0.1), false), (Some(1.26), true)] {
-            document.metadata.busy_at_start = busy;
-            let text = render(&document, Style::default());
-            assert_eq!(text.contains("Careful"), is_named, "{text}");
-            assert_eq!(text.contains("1.3 processors"), is_named, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_interrupted_run_says_so() {
-        let mut document = document();
-        document.interrupted = true;
-        let text = render(&document, Style::default());
-        let iterations = format!("up to {}", document.metadata.iterations);
-        assert!(text.contains("Interrupted") && text.contains(&iterations));
-    }
+    lines.join("\n") + "\n"
 }

@@ -1,42 +1,26 @@
 //! Started runtimes, kept for the whole process.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Runtimes of one kind, by the number of their workers.
+/// Runtimes of one kind, by the number of their workers and a number that distinguishes runtimes
+/// with as many workers.
 #[derive(Debug)]
-pub struct Cache<R>(Mutex<Vec<Entry<R>>>);
-
-#[derive(Debug)]
-struct Entry<R> {
-    workers: usize,
-    /// Distinguishes runtimes with the same number of workers.
-    which: usize,
-    runtime: R,
-}
+pub struct Cache<R>(Mutex<BTreeMap<(usize, usize), R>>);
 
 impl<R: Copy> Cache<R> {
     /// Creates an empty cache.
     pub const fn new() -> Cache<R> {
-        Cache(Mutex::new(Vec::new()))
+        Cache(Mutex::new(BTreeMap::new()))
     }
 
     /// Returns the `which`th runtime with `workers` workers, made by `start` if it does not
     /// exist yet.
     pub(crate) fn get(&self, workers: usize, which: usize, start: fn(usize) -> R) -> R {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept
-            .iter()
-            .find(|entry| entry.workers == workers && entry.which == which);
-        if let Some(entry) = found {
-            return entry.runtime;
-        }
-        let runtime = start(workers);
-        kept.push(Entry {
-            workers,
-            which,
-            runtime,
-        });
-        runtime
+        *kept
+            .entry((workers, which))
+            .or_insert_with(|| start(workers))
     }
 }
 

@@ -58,35 +58,26 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     sizes.map(scenario).into()
 }
 
-/// The observations of one thread.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    good_rounds: u64,
-    led: u64,
-}
-
 fn rounds<B: Rounds>(cx: &Context, threads: usize) -> Measured {
     let barrier = CachePadded::new(B::new(threads));
     let arrivals = CachePadded::new(AtomicU64::new(0));
     let everybody = threads as u64;
     let (span, seen) = start_all(threads, |_| {
         || {
-            let mut seen = Seen::default();
+            let (mut led, mut good_rounds) = (0u64, 0u64);
             for round in 0..cx.ops {
                 arrivals.fetch_add(1, Relaxed);
-                seen.led += u64::from(barrier.wait());
+                led += u64::from(barrier.wait());
                 let arrived = arrivals.load(Relaxed);
                 let all_here = (round + 1) * everybody;
-                seen.good_rounds += u64::from((all_here..all_here + everybody).contains(&arrived));
+                good_rounds += u64::from((all_here..all_here + everybody).contains(&arrived));
             }
-            seen
+            (led, good_rounds)
         }
     });
-    verify("leaders", cx.ops, seen.iter().map(|s| s.led).sum())?;
-    verify(
-        "rounds in which all had arrived and nobody lapped",
-        cx.ops * everybody,
-        seen.iter().map(|s| s.good_rounds).sum(),
-    )?;
+    let (led, good_rounds): (Vec<u64>, Vec<u64>) = seen.into_iter().unzip();
+    verify("leaders", cx.ops, led.iter().sum())?;
+    let what = "rounds in which all had arrived and nobody lapped";
+    verify(what, cx.ops * everybody, good_rounds.iter().sum())?;
     Ok(Sample::new(span, cx.ops))
 }

@@ -4,34 +4,11 @@
 //! name, the type and the operations of each. A new peer is one line of the table. A new family
 //! is one file and one line of `FAMILIES`; this is also how a tier gets its first scenario.
 
-/// Writes a family's table of contenders: a name and a type each, and their bodies, one for each
-/// scenario.
-macro_rules! contenders {
-    (
-        <$type:ident: $family:path> { $($scenario:ident: $kind:ty = $body:expr),+ $(,)? }
-        $($name:expr => $contender:ty),+ $(,)?
-    ) => {
-        /// One contender's bodies.
-        struct Peer {
-            name: &'static str,
-            $($scenario: $kind),+
-        }
-
-        impl Peer {
-            const fn of<$type: $family>(name: &'static str) -> Peer {
-                Peer { name, $($scenario: $body),+ }
-            }
-        }
-
-        const PEERS: [Peer; [$($name),+].len()] = [$(Peer::of::<$contender>($name)),+];
-    };
-}
-
 /// The same body with each contender on its own runtime: our type, Tokio's, and smol's.
 macro_rules! on_own_runtimes {
     ($body:ident: $ours:ty, $tokio:ty, $smol:ty $(,)?) => {{
         use $crate::{runtimes, tasks::OwnRuntime};
-        let table: [(&str, fn(&Context) -> Measured); 3] = [
+        let table: [(&str, Body); 3] = [
             (OURS, $body::<$ours, OwnRuntime<runtimes::Blitz>>),
             ("tokio", $body::<$tokio, OwnRuntime<runtimes::Tokio>>),
             ("smol", $body::<$smol, OwnRuntime<runtimes::Smol>>),
@@ -58,10 +35,15 @@ mod rwlock;
 mod semaphore;
 mod task;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
+use crate::settings::ASYNC_OPS;
+use crate::threads::{Span, solo};
 
 /// A family, or a part of one.
 type Family = fn() -> Vec<Scenario>;
+
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
 
 /// The families. Within a tier their scenarios run in this order.
 const FAMILIES: &[Family] = &[
@@ -99,26 +81,51 @@ fn all(families: &[Family]) -> Vec<Scenario> {
     families.iter().flat_map(|family| family()).collect()
 }
 
+/// Runs `operation` with the numbers below `cx.ops` on this thread, and verifies that it succeeds
+/// each time.
+#[inline]
+fn repeat(cx: &Context, what: &str, mut operation: impl FnMut(u64) -> bool) -> Measured {
+    let (span, succeeded) = solo(|| {
+        let mut succeeded = 0u64;
+        for number in 0..cx.ops {
+            succeeded += u64::from(operation(number));
+        }
+        succeeded
+    });
+    verify(what, cx.ops, succeeded)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+/// Returns the sample of a scenario about memory. Fails if nothing was counted.
+fn of_memory(span: Span, ops: u64) -> Measured {
+    if span.memory.bytes == 0 {
+        let reason = "no byte was counted; is the counting allocator installed?";
+        return Err(Failure(reason.into()));
+    }
+    Ok(Sample::new(span, ops))
+}
+
+/// Creates the two rows of a primitive for which tasks compete: all contenders on one runtime, and
+/// each on its own.
+fn contended_by_tasks<const N: usize>(
+    (id, title): (&str, &str),
+    on_one: [(&'static str, Body); N],
+    on_own: [(&'static str, Body); 3],
+) -> [Scenario; 2] {
+    let row = |id, title| Scenario::new(3, id, title, ASYNC_OPS).on_runtime();
+    [
+        row(id.to_owned(), title.to_owned()).with_all(on_one),
+        row(format!("{id}_own"), format!("{title}, own runtime")).with_all(on_own),
+    ]
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
-    use crate::scenario::{Compares, Context, OURS};
-    use crate::work::Work;
-    use std::collections::HashSet;
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::time::Duration;
 
-    #[test]
-    fn names_are_unique_and_everything_has_us() {
-        let mut names = HashSet::new();
-        for scenario in registry() {
-            assert!(names.insert(scenario.id.clone()), "{}", scenario.id);
-            assert!(scenario.contenders.iter().any(|c| c.name == OURS));
-            assert!(crate::tier::tier(scenario.tier).is_some());
-            assert!(scenario.peers().count() > 0, "{} has no peer", scenario.id);
-        }
-    }
+    use super::repeat;
+    use crate::scenario::{Context, Measured};
+    use crate::work::Work;
 
     /// Creates a context with enough operations for a body to show what it does.
     pub(crate) fn context() -> Context {
@@ -129,33 +136,16 @@ pub(crate) mod tests {
         }
     }
 
+    /// Checks that the verification of a contender's work has failed with these first words.
+    #[track_caller]
+    pub(crate) fn assert_caught(measured: Measured, words: &str) {
+        let failure = measured.unwrap_err().to_string();
+        assert!(failure.starts_with(words), "{failure}");
+    }
+
     #[test]
-    fn every_contender_does_its_work() {
-        // Few operations: hundreds of contenders run, most of them not optimised here.
-        let context = Context {
-            ops: 400,
-            ..context()
-        };
-        let scenarios = registry();
-        let next = AtomicUsize::new(0);
-        // The scenarios that count bytes switch the counting off for all.
-        let counts_bytes = Mutex::new(());
-        // Many contenders sleep most of the time, so several run at once.
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    while let Some(scenario) = scenarios.get(next.fetch_add(1, Relaxed)) {
-                        let _alone = (scenario.compares == Compares::BytesPerOp)
-                            .then(|| counts_bytes.lock().unwrap());
-                        for contender in &scenario.contenders {
-                            let sample = (contender.body)(&context).unwrap_or_else(|e| {
-                                panic!("{} {}: {e}", scenario.id, contender.name)
-                            });
-                            assert!(sample.ops > 0);
-                        }
-                    }
-                });
-            }
-        });
+    fn one_failed_operation_is_caught() {
+        let measured = repeat(&context(), "operations", |number| number != 1_000);
+        assert_caught(measured, "operations: expected 2000, found 1999");
     }
 }

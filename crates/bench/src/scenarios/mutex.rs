@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
+use super::{Body, repeat};
 use crate::latency::{Turns, Waits};
 use crate::scenario::{Compares, Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::threads::{solo, start_all};
+use crate::threads::start_all;
 use crate::work::Section;
 
 /// A mutex around a counter.
@@ -26,15 +27,8 @@ trait Lock: Sync {
     fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R;
 }
 
-/// How the contended scenarios differ.
-#[derive(Clone, Copy)]
-struct Contention {
-    threads: usize,
-    section: Section,
-}
-
-/// One contender's body for a contended scenario.
-type Contended = fn(&Context, Contention) -> Measured;
+/// One contender's body for a number of threads and a section.
+type Contended = fn(&Context, usize, Section) -> Measured;
 
 /// Makes the contenders: a name, a type, and how its lock is taken.
 macro_rules! peers {
@@ -50,15 +44,11 @@ macro_rules! peers {
             }
         })+
 
-        contenders! {
-            <L: Lock> {
-                uncontended: fn(&Context) -> Measured = uncontended::<L>,
-                contended: Contended = contended::<L>,
-                latency: Contended = latency::<L>,
-                hand_over: fn(&Context) -> Measured = hand_over::<L>,
-            }
-            $($name => $lock),+
-        }
+        type Table<B> = [(&'static str, B); [$($name),+].len()];
+        const UNCONTENDED: Table<Body> = [$(($name, uncontended::<$lock>)),+];
+        const CONTENDED: Table<Contended> = [$(($name, contended::<$lock>)),+];
+        const LATENCY: Table<Contended> = [$(($name, latency::<$lock>)),+];
+        const HAND_OVER: Table<Body> = [$(($name, hand_over::<$lock>)),+];
     };
 }
 
@@ -70,19 +60,22 @@ peers! {
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let uncontended = Scenario::new(4, "mutex_uncontended", "Mutex lock/unlock", SYNC_OPS);
-    let mut scenarios = vec![uncontended.with_all(PEERS.map(|peer| (peer.name, peer.uncontended)))];
+    let mut scenarios = vec![uncontended.with_all(UNCONTENDED)];
     for section in Section::ALL {
         for threads in [2, 4, 8, 64] {
             let what = ("contended", "contended");
-            scenarios.push(scenario(threads, section, what, |peer| peer.contended));
+            scenarios.push(scenario(threads, section, what, CONTENDED));
         }
     }
     for section in Section::ALL {
-        let what = ("latency", "wait for lock");
-        let waits = scenario(8, section, what, |peer| peer.latency);
+        let waits = scenario(8, section, ("latency", "wait for lock"), LATENCY);
         scenarios.push(waits.decided_by(Compares::P99_9Ns));
     }
-    scenarios.push(hand_over_scenario());
+    let title = "Mutex hand-over from a busy thread to the first sleeper";
+    let hand_over = Scenario::new(4, "mutex_first_sleeper", title, 2_000)
+        .threads(2)
+        .decided_by(Compares::P99_9Ns);
+    scenarios.push(hand_over.with_all(HAND_OVER));
     scenarios
 }
 
@@ -90,24 +83,13 @@ fn scenario(
     threads: usize,
     section: Section,
     (id, title): (&str, &str),
-    body: fn(&Peer) -> Contended,
+    table: Table<Contended>,
 ) -> Scenario {
-    let contention = Contention { threads, section };
     let id = format!("mutex_{id}_{threads}_{}", section.id());
     let title = format!("Mutex {title}, {}", section.title());
     let scenario = Scenario::new(4, id, title, ops(section)).threads(threads);
-    scenario.with_all(PEERS.map(|peer| {
-        let body = body(&peer);
-        (peer.name, move |cx: &Context| body(cx, contention))
-    }))
-}
-
-fn hand_over_scenario() -> Scenario {
-    let title = "Mutex hand-over from a busy thread to the first sleeper";
-    let scenario = Scenario::new(4, "mutex_first_sleeper", title, 2_000)
-        .threads(2)
-        .decided_by(Compares::P99_9Ns);
-    scenario.with_all(PEERS.map(|peer| (peer.name, peer.hand_over)))
+    scenario
+        .with_all(table.map(|(name, body)| (name, move |cx: &Context| body(cx, threads, section))))
 }
 
 /// Both sections run for about a tenth of a second. In less time each thread would
@@ -121,16 +103,15 @@ fn ops(section: Section) -> u64 {
 
 fn uncontended<L: Lock>(cx: &Context) -> Measured {
     let lock = CachePadded::new(L::new());
-    let (span, ()) = solo(|| {
-        for _ in 0..cx.ops {
-            lock.with(|counter| *counter += 1);
-        }
-    });
+    let sample = repeat(cx, "sections that ran", |_| {
+        lock.with(|counter| *counter += 1);
+        true
+    })?;
     verify("the counter under the lock", cx.ops, lock.with(|n| *n))?;
-    Ok(Sample::new(span, cx.ops))
+    Ok(sample)
 }
 
-fn contended<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -> Measured {
+fn contended<L: Lock>(cx: &Context, threads: usize, section: Section) -> Measured {
     let lock = CachePadded::new(L::new());
     let share = cx.share(threads);
     let (span, done) = start_all(threads, |_| {
@@ -152,7 +133,7 @@ fn contended<L: Lock>(cx: &Context, Contention { threads, section }: Contention)
     Ok(Sample::new(span, total))
 }
 
-fn latency<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -> Measured {
+fn latency<L: Lock>(cx: &Context, threads: usize, section: Section) -> Measured {
     let lock = CachePadded::new(L::new());
     let share = cx.share(threads);
     let counts: Vec<_> = (0..threads)

@@ -6,9 +6,10 @@ use std::thread::{self, Thread};
 
 use crossbeam_utils::CachePadded;
 
+use super::{Body, repeat};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::threads::{solo, start_all};
+use crate::threads::start_all;
 
 /// A way to park a thread. The thread creates it itself.
 trait Park {
@@ -47,13 +48,9 @@ macro_rules! peers {
             }
         })+
 
-        contenders! {
-            <P: Park> {
-                token: fn(&Context) -> Measured = token::<P>,
-                ping_pong: fn(&Context) -> Measured = ping_pong::<P>,
-            }
-            $($name => $parker),+
-        }
+        type Table = [(&'static str, Body); [$($name),+].len()];
+        const TOKEN: Table = [$(($name, token::<$parker>)),+];
+        const PING_PONG: Table = [$(($name, ping_pong::<$parker>)),+];
     };
 }
 
@@ -67,35 +64,21 @@ peers! {
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let token = Scenario::new(4, "parker_token", "Parker unpark, then park", SYNC_OPS);
-    let ping_pong = Scenario::new(
-        4,
-        "parker_ping_pong",
-        "Parker ping-pong, round trip",
-        20_000,
-    )
-    .threads(2);
-    vec![
-        token.with_all(PEERS.map(|peer| (peer.name, peer.token))),
-        ping_pong.with_all(PEERS.map(|peer| (peer.name, peer.ping_pong))),
-    ]
+    let title = "Parker ping-pong, round trip";
+    let ping_pong = Scenario::new(4, "parker_ping_pong", title, 20_000).threads(2);
+    vec![token.with_all(TOKEN), ping_pong.with_all(PING_PONG)]
 }
 
-/// Takes tokens that are already present. A lost token hangs here, which verifies that
-/// none is lost; the count shows that the loop was run.
+/// Takes tokens that are already present. A lost token hangs here, which verifies that none is
+/// lost.
 fn token<P: Park>(cx: &Context) -> Measured {
-    let (span, parked) = solo(|| {
-        let parker = CachePadded::new(P::new());
-        let handle = parker.handle();
-        let mut parked = 0u64;
-        for _ in 0..cx.ops {
-            P::unpark(&handle);
-            parker.park();
-            parked += 1;
-        }
-        parked
-    });
-    verify("parks that returned", cx.ops, parked)?;
-    Ok(Sample::new(span, cx.ops))
+    let parker = CachePadded::new(P::new());
+    let handle = parker.handle();
+    repeat(cx, "parks that returned", |_| {
+        P::unpark(&handle);
+        parker.park();
+        true
+    })
 }
 
 /// Two threads hand a token back and forth. The token counts its hand-overs: it belongs

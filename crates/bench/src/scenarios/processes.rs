@@ -187,15 +187,13 @@ impl Processes {
         board.go.store(1, Ordering::Release);
         _ = Scope::Shared.wake_all(&board.go);
         self.wait_until_all(|board| &board.done)?;
-        let used = cpu::of_process().zip(before);
+        let cpu = cpu::since(before, cpu::of_process());
         while let Some(child) = self.children.pop() {
             check(wait_for(child)?)?;
         }
         let reports = &self.board().reports[..self.count];
-        let end = reports
-            .iter()
-            .map(|one| one.ended.load(Ordering::Relaxed))
-            .max();
+        let ends = reports.iter().map(|one| one.ended.load(Ordering::Relaxed));
+        let end = ends.max();
         let elapsed = Duration::from_nanos(end.unwrap_or(begin).saturating_sub(begin));
         let found = reports.iter().map(|one| {
             let count = one.count.load(Ordering::Relaxed);
@@ -205,7 +203,7 @@ impl Processes {
         let waits = waits.map(|wait| wait.load(Ordering::Relaxed));
         Ok(Found {
             elapsed,
-            cpu: used.map(|(now, then)| now - then),
+            cpu,
             reports: found.collect(),
             waits: waits
                 .filter(|&wait| wait > 0)
@@ -213,9 +211,7 @@ impl Processes {
                 .collect(),
         })
     }
-}
 
-impl Processes {
     /// Waits until each process has incremented `word`, or one of them has failed.
     fn wait_until_all(&self, word: fn(&Board) -> &AtomicU32) -> Result<(), Failure> {
         let word = word(self.board());

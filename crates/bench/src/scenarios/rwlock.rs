@@ -7,9 +7,10 @@ use std::hint::black_box;
 
 use crossbeam_utils::CachePadded;
 
+use super::{Body, repeat};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::threads::{solo, start_all};
+use crate::threads::start_all;
 use crate::work::Section;
 
 /// Two counters that are equal whenever no writer is inside.
@@ -52,47 +53,29 @@ trait Lock: Sync {
 }
 
 /// Which operations are writes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mix {
-    /// Four reads to one write.
-    MostlyReads,
-    /// Alternates reads and writes.
-    HalfWrites,
-}
-
-impl Mix {
-    const ALL: [Mix; 2] = [Mix::MostlyReads, Mix::HalfWrites];
-
-    fn id(self) -> &'static str {
-        match self {
-            Mix::MostlyReads => "reads",
-            Mix::HalfWrites => "mixed",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Mix::MostlyReads => "4 reads : 1 write",
-            Mix::HalfWrites => "1 read : 1 write",
-        }
-    }
-
-    /// Returns the period: every `period`-th operation of a thread is a write.
-    fn period(self) -> u64 {
-        match self {
-            Mix::MostlyReads => 5,
-            Mix::HalfWrites => 2,
-        }
-    }
-}
-
-/// How the contended scenarios differ.
 #[derive(Clone, Copy)]
-struct Contention {
-    threads: usize,
-    mix: Mix,
-    section: Section,
+struct Mix {
+    id: &'static str,
+    title: &'static str,
+    /// Every `period`-th operation of a thread is a write.
+    period: u64,
 }
+
+const MIXES: [Mix; 2] = [
+    Mix {
+        id: "reads",
+        title: "4 reads : 1 write",
+        period: 5,
+    },
+    Mix {
+        id: "mixed",
+        title: "1 read : 1 write",
+        period: 2,
+    },
+];
+
+/// One contender's body for a number of threads, a mix and a section.
+type Contended = fn(&Context, usize, Mix, Section) -> Measured;
 
 /// Makes the contenders: a name, a type, and how its guards are taken.
 macro_rules! peers {
@@ -113,14 +96,10 @@ macro_rules! peers {
             }
         })+
 
-        contenders! {
-            <L: Lock> {
-                reads: fn(&Context) -> Measured = reads::<L>,
-                writes: fn(&Context) -> Measured = writes::<L>,
-                contended: fn(&Context, Contention) -> Measured = contended::<L>,
-            }
-            $($name => $lock),+
-        }
+        type Table<B> = [(&'static str, B); [$($name),+].len()];
+        const READS: Table<Body> = [$(($name, reads::<$lock>)),+];
+        const WRITES: Table<Body> = [$(($name, writes::<$lock>)),+];
+        const CONTENDED: Table<Contended> = [$(($name, contended::<$lock>)),+];
     };
 }
 
@@ -132,120 +111,74 @@ peers! {
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let reads = Scenario::new(4, "rwlock_read_uncontended", "RwLock read/unlock", SYNC_OPS);
-    let writes = Scenario::new(
-        4,
-        "rwlock_write_uncontended",
-        "RwLock write/unlock",
-        SYNC_OPS,
-    );
-    let mut scenarios = vec![
-        reads.with_all(PEERS.map(|peer| (peer.name, peer.reads))),
-        writes.with_all(PEERS.map(|peer| (peer.name, peer.writes))),
-    ];
-    for mix in Mix::ALL {
+    let row = |id, title| Scenario::new(4, id, title, SYNC_OPS);
+    let reads = row("rwlock_read_uncontended", "RwLock read/unlock");
+    let writes = row("rwlock_write_uncontended", "RwLock write/unlock");
+    let mut scenarios = vec![reads.with_all(READS), writes.with_all(WRITES)];
+    for mix in MIXES {
         for section in Section::ALL {
             for threads in [2, 4, 8] {
-                scenarios.push(contended_scenario(Contention {
-                    threads,
-                    mix,
-                    section,
-                }));
+                scenarios.push(contended_scenario(threads, mix, section));
             }
         }
     }
     scenarios
 }
 
-fn contended_scenario(contention: Contention) -> Scenario {
-    let Contention {
-        threads,
-        mix,
-        section,
-    } = contention;
+fn contended_scenario(threads: usize, mix: Mix, section: Section) -> Scenario {
     let ops = match section {
         Section::Short => 2_000_000,
         Section::Microsecond => 100_000,
     };
-    let scenario = Scenario::new(
-        4,
-        format!("rwlock_{}_{threads}_{}", mix.id(), section.id()),
-        format!("RwLock {}, {}", mix.title(), section.title()),
-        ops,
+    let id = format!("rwlock_{}_{threads}_{}", mix.id, section.id());
+    let title = format!("RwLock {}, {}", mix.title, section.title());
+    let scenario = Scenario::new(4, id, title, ops).threads(threads);
+    scenario.with_all(
+        CONTENDED.map(|(name, body)| (name, move |cx: &Context| body(cx, threads, mix, section))),
     )
-    .threads(threads);
-    scenario.with_all(PEERS.map(|peer| {
-        (peer.name, move |cx: &Context| {
-            (peer.contended)(cx, contention)
-        })
-    }))
 }
 
 fn reads<L: Lock>(cx: &Context) -> Measured {
     let lock = CachePadded::new(L::new());
-    let (span, intact) = solo(|| {
-        let mut intact = 0u64;
-        for _ in 0..cx.ops {
-            intact += u64::from(lock.read(|twins| twins.read(|| ())));
-        }
-        intact
-    });
-    verify("reads that found the twins equal", cx.ops, intact)?;
-    Ok(Sample::new(span, cx.ops))
+    repeat(cx, "reads that found the twins equal", |_| {
+        lock.read(|twins| twins.read(|| ()))
+    })
 }
 
 fn writes<L: Lock>(cx: &Context) -> Measured {
     let lock = CachePadded::new(L::new());
-    let (span, ()) = solo(|| {
-        for _ in 0..cx.ops {
-            lock.write(|twins| twins.write(|| ()));
-        }
-    });
+    let sample = repeat(cx, "sections that ran", |_| {
+        lock.write(|twins| twins.write(|| ()));
+        true
+    })?;
     lock.read(|twins| *twins).verify(cx.ops)?;
-    Ok(Sample::new(span, cx.ops))
+    Ok(sample)
 }
 
-/// The work of one thread.
-#[derive(Clone, Copy, Default)]
-struct Done {
-    intact_reads: u64,
-    writes: u64,
-}
-
-fn contended<L: Lock>(cx: &Context, contention: Contention) -> Measured {
-    let Contention {
-        threads,
-        mix,
-        section,
-    } = contention;
+fn contended<L: Lock>(cx: &Context, threads: usize, mix: Mix, section: Section) -> Measured {
     let lock = CachePadded::new(L::new());
     // Whole periods only, so that the number of writes is known in advance.
-    let share = (cx.share(threads) / mix.period()).max(1) * mix.period();
-    let (span, done) = start_all(threads, |member| {
+    let share = (cx.share(threads) / mix.period).max(1) * mix.period;
+    let (span, good) = start_all(threads, |member| {
         let lock = &lock;
         move || {
-            let mut done = Done::default();
+            let mut good = 0u64;
             for turn in 0..share {
                 // Threads start at different positions of the period.
-                if (turn + member as u64).is_multiple_of(mix.period()) {
+                if (turn + member as u64).is_multiple_of(mix.period) {
                     lock.write(|twins| twins.write(|| section.run(cx.microsecond)));
-                    done.writes += 1;
+                    good += 1;
                 } else {
                     let intact = lock.read(|twins| twins.read(|| section.run(cx.microsecond)));
-                    done.intact_reads += u64::from(intact);
+                    good += u64::from(intact);
                 }
             }
-            done
+            good
         }
     });
     let total = share * threads as u64;
-    let writes = total / mix.period();
-    verify("writes", writes, done.iter().map(|d| d.writes).sum())?;
-    verify(
-        "reads that found the twins equal",
-        total - writes,
-        done.iter().map(|d| d.intact_reads).sum(),
-    )?;
-    lock.read(|twins| *twins).verify(writes)?;
+    let good = good.iter().sum();
+    verify("writes, and reads that found the twins equal", total, good)?;
+    lock.read(|twins| *twins).verify(total / mix.period)?;
     Ok(Sample::new(span, total))
 }

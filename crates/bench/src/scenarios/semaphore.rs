@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crossbeam_utils::CachePadded;
 use futures_executor::block_on;
 
+use super::{Body, repeat};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::threads::{solo, start_all};
+use crate::threads::start_all;
 
 /// A semaphore whose permits are held for the length of a section.
 trait Permits: Sync {
@@ -145,80 +146,56 @@ impl Inside {
     }
 }
 
-contenders! {
-    <P: Permits> {
-        tried: Body = tried::<P>,
-        waited: Body = waited::<P>,
-        contended: Body = contended::<P>,
-    }
-    OURS => blitz_io_sync::thread::Semaphore,
-    "std" => OfStd,
-    "parking_lot" => OfParkingLot,
-    "tokio" => tokio::sync::Semaphore,
-    "async-lock" => async_lock::Semaphore,
+/// The table of a scenario.
+macro_rules! table {
+    ($body:ident) => {
+        [
+            (OURS, $body::<blitz_io_sync::thread::Semaphore> as Body),
+            ("std", $body::<OfStd>),
+            ("parking_lot", $body::<OfParkingLot>),
+            ("tokio", $body::<tokio::sync::Semaphore>),
+            ("async-lock", $body::<async_lock::Semaphore>),
+        ]
+    };
 }
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
 
 const THREADS: usize = 8;
 const PERMITS: usize = 2;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let tried = Scenario::new(
-        4,
-        "semaphore_try_uncontended",
-        "Semaphore try_acquire/release",
-        SYNC_OPS,
-    );
-    let waited = Scenario::new(
-        4,
+    let row = |id, title, ops| Scenario::new(4, id, title, ops);
+    let title = "Semaphore try_acquire/release";
+    let tried_row = row("semaphore_try_uncontended", title, SYNC_OPS);
+    let waited_row = row(
         "semaphore_uncontended",
         "Semaphore acquire/release",
         SYNC_OPS,
     );
-    let contended = Scenario::new(
-        4,
-        "semaphore_contended_8_2permits",
-        "Semaphore contended, 2 permits",
-        500_000,
-    )
-    .threads(THREADS);
+    let title = "Semaphore contended, 2 permits";
+    let contended_row = row("semaphore_contended_8_2permits", title, 500_000).threads(THREADS);
     vec![
-        tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
-        waited.with_all(PEERS.map(|peer| (peer.name, peer.waited))),
-        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
+        tried_row.with_all(table!(tried)),
+        waited_row.with_all(table!(waited)),
+        contended_row.with_all(table!(contended)),
     ]
 }
 
 fn tried<P: Permits>(cx: &Context) -> Measured {
-    alone(cx, P::new(1), |semaphore, count| {
-        semaphore.try_with(|| *count += 1);
+    alone(cx, |semaphore: &P| {
+        semaphore.try_with(|| true) == Some(true)
     })
 }
 
 fn waited<P: Permits>(cx: &Context) -> Measured {
-    alone(cx, P::new(1), |semaphore, count| {
-        semaphore.with(|| *count += 1);
-    })
+    alone(cx, |semaphore: &P| semaphore.with(|| true))
 }
 
-fn alone<P: Permits>(cx: &Context, semaphore: P, op: impl Fn(&P, &mut u64)) -> Measured {
-    let semaphore = CachePadded::new(semaphore);
-    let (span, count) = solo(|| {
-        let mut count = 0u64;
-        for _ in 0..cx.ops {
-            op(&semaphore, &mut count);
-        }
-        count
-    });
-    verify("sections that ran", cx.ops, count)?;
-    verify(
-        "permits left at the end",
-        true,
-        semaphore.try_with(|| ()).is_some(),
-    )?;
-    Ok(Sample::new(span, cx.ops))
+fn alone<P: Permits>(cx: &Context, operation: impl Fn(&P) -> bool) -> Measured {
+    let semaphore = CachePadded::new(P::new(1));
+    let sample = repeat(cx, "sections that ran", |_| operation(&semaphore))?;
+    let left = semaphore.try_with(|| ()).is_some();
+    verify("permits left at the end", true, left)?;
+    Ok(sample)
 }
 
 fn contended<P: Permits>(cx: &Context) -> Measured {
@@ -236,10 +213,7 @@ fn contended<P: Permits>(cx: &Context) -> Measured {
     });
     let total = share * THREADS as u64;
     inside.verify(total)?;
-    verify(
-        "sections with at most two inside",
-        total,
-        with_room.iter().sum(),
-    )?;
+    let with_room = with_room.iter().sum();
+    verify("sections with at most two inside", total, with_room)?;
     Ok(Sample::new(span, total))
 }

@@ -16,6 +16,7 @@ use super::threads::{
 };
 use crate::latency::Waits;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::Body;
 use crate::threads::{Span, start_all};
 
 /// Enough time for any contender's receiver to stop spinning and to sleep.
@@ -24,9 +25,6 @@ const ASLEEP_AFTER: Duration = Duration::from_micros(300);
 /// The most rounds. A round takes some 400 µs of waiting, and more of them would not
 /// change the result.
 const MOST: u64 = 200;
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
 
 const PEERS: [(&str, Body); 7] = [
     ("std", noticed::<StdBounded>),
@@ -57,10 +55,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 type Seen = (Vec<Instant>, Arrived);
 
 /// The part of one of the two threads.
-enum Role<C: Channel> {
-    Closes(Vec<C::Sender>),
-    Notices(Vec<C::Receiver>),
-}
+type Role = Box<dyn FnOnce(&AtomicU64) -> Seen + Send>;
 
 fn noticed<C: Channel>(cx: &Context) -> Measured {
     let ops = cx.ops.min(MOST);
@@ -71,16 +66,16 @@ fn noticed<C: Channel>(cx: &Context) -> Measured {
         senders.push(sender);
         receivers.append(&mut only);
     }
-    let roles: Mutex<Vec<Role<C>>> =
-        Mutex::new(vec![Role::Closes(senders), Role::Notices(receivers)]);
+    let roles: [Role; 2] = [
+        Box::new(|waiting| close::<C>(senders, waiting)),
+        Box::new(|waiting| notice::<C>(receivers, waiting)),
+    ];
+    let roles = Mutex::new(Vec::from(roles));
     let waiting = AtomicU64::new(0);
     let (span, mut seen) = start_all(2, |_| {
-        let role = roles.lock().expect("nobody panics in there").pop();
-        let waiting = &waiting;
-        move || match role.expect("as many roles as threads") {
-            Role::Closes(senders) => close::<C>(senders, waiting),
-            Role::Notices(receivers) => notice::<C>(receivers, waiting),
-        }
+        let role = roles.lock().expect("no thread panics in there").pop();
+        let (role, waiting) = (role.expect("as many roles as threads"), &waiting);
+        move || role(waiting)
     });
     // The thread with a message is the receiver.
     seen.sort_by_key(|(_, arrived)| arrived.count);
@@ -131,7 +126,7 @@ fn notice<C: Channel>(receivers: Vec<C::Receiver>, waiting: &AtomicU64) -> Seen 
 mod tests {
     use super::*;
     use crate::scenarios::channel::threads::Capacity;
-    use crate::scenarios::tests::context;
+    use crate::scenarios::tests::{assert_caught, context};
 
     /// A channel that returns before it is closed, with a message that was never sent.
     struct Invents;
@@ -156,9 +151,8 @@ mod tests {
             ops: 3,
             ..context()
         };
-        let failure = noticed::<Invents>(&context).unwrap_err();
-        let expected = "closes that were noticed: expected 3, found 0";
-        assert_eq!(failure.to_string(), expected);
+        let words = "closes that were noticed: expected 3, found 0";
+        assert_caught(noticed::<Invents>(&context), words);
         let sample = noticed::<StdBounded>(&context).unwrap();
         assert_eq!(sample.waits.unwrap().count(), 3);
     }

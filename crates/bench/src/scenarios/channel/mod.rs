@@ -10,7 +10,8 @@ mod threads;
 mod watch;
 
 use super::all;
-use crate::scenario::{Failure, Scenario, verify};
+use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
+use crate::threads::solo;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     all(&[
@@ -52,6 +53,22 @@ impl Arrived {
         let sum = messages * messages.saturating_sub(1) / 2;
         verify("the sum of the messages", sum * times, self.sum)
     }
+}
+
+/// Runs `operation` with each message on this thread, and verifies the messages that it returns.
+#[inline]
+fn pass_each(cx: &Context, mut operation: impl FnMut(u64) -> Option<u64>) -> Measured {
+    let (span, arrived) = solo(|| {
+        let mut arrived = Arrived::default();
+        for message in 0..cx.ops {
+            if let Some(message) = operation(message) {
+                arrived.note(message);
+            }
+        }
+        arrived
+    });
+    arrived.verify(cx.ops, 1)?;
+    Ok(Sample::new(span, cx.ops))
 }
 
 #[cfg(test)]

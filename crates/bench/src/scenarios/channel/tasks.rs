@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Arrived;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
-use crate::settings::ASYNC_OPS;
+use crate::scenarios::{Body, contended_by_tasks};
 use crate::tasks::{Host, SharedRuntime};
 
 const PRODUCERS: usize = 4;
@@ -66,9 +66,6 @@ channels! {
         kanal::bounded_async, |s, message| s.send(message), |r| r.recv();
 }
 
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
-
 const PEERS: [(&str, Body); 5] = [
     (OURS, four_to_four::<Ours, SharedRuntime>),
     ("tokio", four_to_four::<Tokio, SharedRuntime>),
@@ -78,12 +75,12 @@ const PEERS: [(&str, Body); 5] = [
 ];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let title = "MPMC, 4 producers and 4 consumers, capacity 1000";
-    let scenario = Scenario::new(3, "mpmc_tasks", title, ASYNC_OPS).on_runtime();
-    let title = "MPMC, 4 producers and 4 consumers, capacity 1000, own runtime";
-    let own = Scenario::new(3, "mpmc_tasks_own", title, ASYNC_OPS).on_runtime();
+    let what = (
+        "mpmc_tasks",
+        "MPMC, 4 producers and 4 consumers, capacity 1000",
+    );
     let on_own = on_own_runtimes!(four_to_four: Ours, Tokio, AsyncChannel);
-    vec![scenario.with_all(PEERS), own.with_all(on_own)]
+    contended_by_tasks(what, PEERS, on_own).into()
 }
 
 fn four_to_four<C: Channel, G: Host>(cx: &Context) -> Measured {
@@ -140,7 +137,7 @@ impl<C: Channel> Role<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::context;
+    use crate::scenarios::tests::{assert_caught, context};
 
     /// A channel that sends every hundredth message twice.
     struct Stutters;
@@ -164,9 +161,7 @@ mod tests {
 
     #[test]
     fn doubled_messages_are_caught() {
-        let failure = four_to_four::<Stutters, SharedRuntime>(&context())
-            .unwrap_err()
-            .to_string();
-        assert_eq!(failure, "messages that arrived: expected 2000, found 2020");
+        let measured = four_to_four::<Stutters, SharedRuntime>(&context());
+        assert_caught(measured, "messages that arrived: expected 2000, found 2020");
     }
 }

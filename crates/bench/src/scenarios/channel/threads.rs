@@ -8,7 +8,6 @@
 //! from Tokio has `mpsc` with a capacity of 1, which has rows of its own. The titles say
 //! which of our channels takes part.
 
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::mpsc as std_mpsc;
 
@@ -23,8 +22,8 @@ pub(super) type Capacity = Option<usize>;
 
 /// A channel whose ends block.
 pub(super) trait Channel {
-    type Sender: Clone + Send;
-    type Receiver: Send;
+    type Sender: Clone + Send + 'static;
+    type Receiver: Send + 'static;
     /// Creates a channel with `receivers` receivers, of a shape that the contender
     /// supports.
     fn make(capacity: Capacity, receivers: usize) -> (Self::Sender, Vec<Self::Receiver>);
@@ -140,15 +139,12 @@ struct Shape {
     producers: usize,
     consumers: usize,
     capacity: Capacity,
-    ours: Ours,
+    /// The name of our channel that takes part.
+    ours: &'static str,
 }
 
-/// Which of our channels takes part.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ours {
-    Mpsc,
-    Mpmc,
-}
+const MPSC: &str = "mpsc";
+const MPMC: &str = "mpmc";
 
 /// One contender's body.
 type Body = fn(&Context, Shape) -> Measured;
@@ -157,8 +153,8 @@ impl Shape {
     /// Creates a shape with our channel that fits it best.
     fn new(producers: usize, consumers: usize, capacity: Capacity) -> Shape {
         let ours = match (consumers, capacity) {
-            (1, None | Some(2..)) => Ours::Mpsc,
-            _ => Ours::Mpmc,
+            (1, None | Some(2..)) => MPSC,
+            _ => MPMC,
         };
         Shape {
             producers,
@@ -200,9 +196,9 @@ impl Shape {
 
     fn body_of_ours(self) -> Body {
         match (self.ours, self.capacity) {
-            (Ours::Mpmc, _) => through::<OursShared>,
-            (Ours::Mpsc, None) => through::<OursUnbounded>,
-            (Ours::Mpsc, Some(_)) => through::<OursBounded>,
+            (MPMC, _) => through::<OursShared>,
+            (_, None) => through::<OursUnbounded>,
+            (_, Some(_)) => through::<OursBounded>,
         }
     }
 
@@ -215,42 +211,22 @@ impl Shape {
     }
 
     fn scenario(self) -> Scenario {
-        let Shape {
-            producers,
-            consumers,
-            capacity,
-            ours,
-        } = self;
-        let (mut id, title) = match capacity {
+        let (producers, consumers) = (self.producers, self.consumers);
+        let (mut id, capacity) = match self.capacity {
             None => ("unbounded".to_owned(), "unbounded".to_owned()),
             Some(0) => ("0".to_owned(), "rendezvous".to_owned()),
             Some(n) => (n.to_string(), format!("capacity {n}")),
         };
-        if ours != Shape::new(producers, consumers, capacity).ours {
-            id = format!("{id}_{}", ours.name());
+        let ours = self.ours;
+        if ours != Shape::new(producers, consumers, self.capacity).ours {
+            id = format!("{id}_{ours}");
         }
-        let scenario = Scenario::new(
-            4,
-            format!("channel_{producers}_{consumers}_{id}"),
-            format!(
-                "Channel {producers} → {consumers}, {title} (ours: {})",
-                ours.name()
-            ),
-            self.ops(),
-        )
-        .threads(producers + consumers);
-        self.peers().into_iter().fold(scenario, |s, (name, body)| {
-            s.with(name, move |cx| body(cx, self))
-        })
-    }
-}
-
-impl Ours {
-    fn name(self) -> &'static str {
-        match self {
-            Ours::Mpsc => "mpsc",
-            Ours::Mpmc => "mpmc",
-        }
+        let id = format!("channel_{producers}_{consumers}_{id}");
+        let title = format!("Channel {producers} → {consumers}, {capacity} (ours: {ours})");
+        let bodies = self.peers().into_iter();
+        Scenario::new(4, id, title, self.ops())
+            .threads(producers + consumers)
+            .with_all(bodies.map(|(name, body)| (name, move |cx: &Context| body(cx, self))))
     }
 }
 
@@ -261,58 +237,46 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             let shape = Shape::new(producers, consumers, capacity);
             scenarios.push(shape.scenario());
             if (consumers, capacity) == (1, Some(1)) {
-                let ours = Ours::Mpsc;
-                scenarios.push(Shape { ours, ..shape }.scenario());
+                let over_mpsc = Shape {
+                    ours: MPSC,
+                    ..shape
+                };
+                scenarios.push(over_mpsc.scenario());
             }
         }
     }
     scenarios
 }
 
-/// The part of one thread.
-enum Role<C: Channel> {
-    Produces(C::Sender, Range<u64>),
-    Consumes(C::Receiver),
-}
-
-impl<C: Channel> Role<C> {
-    /// Plays the part to its end and returns the messages that arrived here.
-    fn play(self) -> Arrived {
-        let mut arrived = Arrived::default();
-        match self {
-            Role::Produces(sender, mut messages) => {
-                messages.all(|message| C::send(&sender, message));
-            }
-            Role::Consumes(mut receiver) => {
-                while let Some(message) = C::recv(&mut receiver) {
-                    arrived.note(message);
-                }
-            }
-        }
-        arrived
-    }
-}
+/// The part of one thread, which returns the messages that arrived there.
+type Role = Box<dyn FnOnce() -> Arrived + Send>;
 
 fn through<C: Channel>(cx: &Context, shape: Shape) -> Measured {
-    let Shape {
-        producers,
-        consumers,
-        capacity,
-        ..
-    } = shape;
+    let producers = shape.producers;
     let share = cx.share(producers);
-    let (sender, receivers) = C::make(capacity, consumers);
-    let parts = (0..producers as u64).map(|i| i * share..(i + 1) * share);
-    let roles: Vec<Role<C>> = std::iter::zip(vec![sender; producers], parts)
-        .map(|(sender, part)| Role::Produces(sender, part))
-        .chain(receivers.into_iter().map(Role::Consumes))
-        .collect();
+    let (sender, receivers) = C::make(shape.capacity, shape.consumers);
+    let mut roles: Vec<Role> = Vec::new();
+    for (sender, first) in vec![sender; producers].into_iter().zip(0..) {
+        let mut messages = first * share..(first + 1) * share;
+        roles.push(Box::new(move || {
+            messages.all(|message| C::send(&sender, message));
+            Arrived::default()
+        }));
+    }
+    for mut receiver in receivers {
+        roles.push(Box::new(move || {
+            let mut arrived = Arrived::default();
+            while let Some(message) = C::recv(&mut receiver) {
+                arrived.note(message);
+            }
+            arrived
+        }));
+    }
     // Each thread takes its role before the clock starts.
     let roles = Mutex::new(roles);
-    let (span, arrived) = start_all(producers + consumers, |_| {
-        let role = roles.lock().expect("nobody panics in there").pop();
-        let role = role.expect("as many roles as threads");
-        move || role.play()
+    let (span, arrived) = start_all(producers + shape.consumers, |_| {
+        let role = roles.lock().expect("no thread panics in there").pop();
+        role.expect("as many roles as threads")
     });
     let total = share * producers as u64;
     let arrived = arrived.into_iter().fold(Arrived::default(), Arrived::and);
@@ -323,7 +287,7 @@ fn through<C: Channel>(cx: &Context, shape: Shape) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::context;
+    use crate::scenarios::tests::{assert_caught, context};
 
     /// A channel that silently loses every hundredth message.
     struct Leaky;
@@ -345,39 +309,7 @@ mod tests {
     #[test]
     fn a_leaky_channel_is_caught() {
         let shape = Shape::new(4, 1, None);
-        let failure = through::<Leaky>(&context(), shape).unwrap_err();
-        assert_eq!(
-            failure.to_string(),
-            "messages that arrived: expected 2000, found 1980"
-        );
-    }
-
-    #[test]
-    fn every_shape_has_all_who_can_do_it() {
-        let names = |producers, consumers, capacity| -> Vec<_> {
-            let peers = Shape::new(producers, consumers, capacity).peers();
-            peers.into_iter().map(|(name, _)| name).collect()
-        };
-        let shared = ["crossbeam", "kanal", "flume"];
-        let waiting = [&shared[..], &["async-channel"]].concat();
-        let all = [&[OURS, "std", "tokio", "crossfire"], &waiting[..]].concat();
-        assert_eq!(names(1, 1, None), all);
-        assert_eq!(names(4, 1, Some(1)), all);
-        assert_eq!(names(4, 1, Some(1000)), all);
-        assert_eq!(
-            names(4, 4, Some(100)),
-            [&[OURS, "crossfire"], &waiting[..]].concat()
-        );
-        assert_eq!(names(1, 1, Some(0)), [&[OURS, "std"], &shared[..]].concat());
-        assert_eq!(names(4, 4, Some(0)), [&[OURS], &shared[..]].concat());
-    }
-
-    #[test]
-    fn one_at_a_time_is_measured_over_both_of_our_channels() {
-        let scenarios = scenarios();
-        for (id, ours) in [("channel_1_1_1", "mpmc"), ("channel_1_1_1_mpsc", "mpsc")] {
-            let scenario = scenarios.iter().find(|s| s.id == id).expect(id);
-            assert!(scenario.title.ends_with(&format!("(ours: {ours})")), "{id}");
-        }
+        let words = "messages that arrived: expected 2000, found 1980";
+        assert_caught(through::<Leaky>(&context(), shape), words);
     }
 }

@@ -11,75 +11,85 @@ use mio::{Events, Interest, Poll, Token};
 use crate::latency::Waits;
 
 /// The socket of a client.
-pub(super) trait Socket: Read + Write + Source + Sized {
+pub(super) trait Socket: Source + Sized {
     type Address;
     fn connect(server: &Self::Address) -> io::Result<Self>;
+    fn get(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+    fn put(&mut self, message: &[u8]) -> io::Result<()>;
 }
 
-impl Socket for mio::net::TcpStream {
-    type Address = SocketAddr;
+/// Implements the trait: how a socket connects, and the names of its functions that receive and
+/// send.
+macro_rules! socket {
+    ($socket:ty, $address:ty, |$server:ident| $connect:block, $receive:ident, $send:ident) => {
+        impl Socket for $socket {
+            type Address = $address;
 
-    fn connect(server: &SocketAddr) -> io::Result<Self> {
+            fn connect($server: &Self::Address) -> io::Result<Self> {
+                let socket = $connect;
+                socket.set_nonblocking(true)?;
+                Ok(Self::from_std(socket))
+            }
+
+            fn get(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.$receive(buffer)
+            }
+
+            fn put(&mut self, message: &[u8]) -> io::Result<()> {
+                self.$send(message).map(drop)
+            }
+        }
+    };
+}
+
+socket!(
+    mio::net::TcpStream,
+    SocketAddr,
+    |server| {
         let stream = std::net::TcpStream::connect(server)?;
         stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
-        Ok(Self::from_std(stream))
-    }
-}
+        stream
+    },
+    read,
+    write_all
+);
 
 #[cfg(unix)]
-impl Socket for mio::net::UnixStream {
-    type Address = std::path::PathBuf;
+socket!(
+    mio::net::UnixStream,
+    std::path::PathBuf,
+    |server| { std::os::unix::net::UnixStream::connect(server)? },
+    read,
+    write_all
+);
 
-    fn connect(server: &Self::Address) -> io::Result<Self> {
-        let stream = std::os::unix::net::UnixStream::connect(server)?;
-        stream.set_nonblocking(true)?;
-        Ok(Self::from_std(stream))
-    }
-}
-
-/// A datagram for each message.
-pub(super) struct Datagrams(mio::net::UdpSocket);
-
-impl Read for Datagrams {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.recv(buffer)
-    }
-}
-
-impl Write for Datagrams {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.send(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Source for Datagrams {
-    fn register(&mut self, to: &mio::Registry, token: Token, what: Interest) -> io::Result<()> {
-        self.0.register(to, token, what)
-    }
-
-    fn reregister(&mut self, to: &mio::Registry, token: Token, what: Interest) -> io::Result<()> {
-        self.0.reregister(to, token, what)
-    }
-
-    fn deregister(&mut self, from: &mio::Registry) -> io::Result<()> {
-        self.0.deregister(from)
-    }
-}
-
-impl Socket for Datagrams {
-    type Address = SocketAddr;
-
-    fn connect(server: &SocketAddr) -> io::Result<Self> {
+// A datagram for each message.
+socket!(
+    mio::net::UdpSocket,
+    SocketAddr,
+    |server| {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
         socket.connect(server)?;
-        socket.set_nonblocking(true)?;
-        Ok(Self(mio::net::UdpSocket::from_std(socket)))
-    }
+        socket
+    },
+    recv,
+    send
+);
+
+/// Connects sockets to one server, and registers each under its number.
+pub(super) fn connect_all<S: Socket>(
+    server: &S::Address,
+    count: usize,
+) -> io::Result<(Poll, Vec<S>)> {
+    raise_limit();
+    let poll = Poll::new()?;
+    let connect = |number| {
+        let mut socket = S::connect(server)?;
+        (poll.registry()).register(&mut socket, Token(number), Interest::READABLE)?;
+        Ok(socket)
+    };
+    let sockets = (0..count).map(connect).collect::<io::Result<_>>()?;
+    Ok((poll, sockets))
 }
 
 /// A message that does not come back within this time is lost.
@@ -110,20 +120,15 @@ impl<S: Socket> Client<S> {
         depth: usize,
         size: usize,
     ) -> io::Result<Self> {
-        raise_limit();
-        let poll = Poll::new()?;
-        let connect = |token| {
-            let mut stream = S::connect(server)?;
-            (poll.registry()).register(&mut stream, Token(token), Interest::READABLE)?;
-            Ok(Connection {
-                stream,
-                sent: 0,
-                since: VecDeque::with_capacity(depth),
-                received: 0,
-                filled: 0,
-            })
+        let (poll, streams) = connect_all(server, connections)?;
+        let connection = |stream| Connection {
+            stream,
+            sent: 0,
+            since: VecDeque::with_capacity(depth),
+            received: 0,
+            filled: 0,
         };
-        let connections = (0..connections).map(connect).collect::<io::Result<_>>()?;
+        let connections = streams.into_iter().map(connection).collect();
         Ok(Self {
             poll,
             connections,
@@ -230,7 +235,7 @@ impl<S: Socket> Client<S> {
 
     /// Sends an empty message on one connection, which ends a server of datagrams.
     pub(super) fn end(&mut self) -> io::Result<()> {
-        self.connections[0].stream.write(&[]).map(|_| ())
+        self.connections[0].stream.put(&[])
     }
 }
 
@@ -257,7 +262,7 @@ impl<S: Socket> Connection<S> {
         self.sent += 1;
         self.since.push_back(since);
         // There is room: the messages in flight are far smaller than a socket's buffer.
-        self.stream.write_all(message)
+        self.stream.put(message)
     }
 
     /// Reads the available bytes of the next message. Returns whether they complete it.
@@ -268,7 +273,7 @@ impl<S: Socket> Connection<S> {
         expected: &mut [u8],
     ) -> io::Result<bool> {
         let place = &mut buffer[..expected.len() - self.filled];
-        let n = match self.stream.read(place) {
+        let n = match self.stream.get(place) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => n,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),

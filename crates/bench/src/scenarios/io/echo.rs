@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::client::{Client, Datagrams, Socket};
+use super::client::{Client, Socket};
 use super::server::Server;
 use super::{failure, for_each};
 use crate::cpu;
@@ -49,7 +49,7 @@ fn udp<S: Server, const SOCKETS: usize, const SIZE: usize>(
     workers: usize,
 ) -> Measured {
     let server = S::udp_echo(S::with_workers(workers));
-    let client = Client::<Datagrams>::connect(&server, SOCKETS, 1, SIZE);
+    let client = Client::<mio::net::UdpSocket>::connect(&server, SOCKETS, 1, SIZE);
     let mut client = client.map_err(failure)?;
     let measured = measure(cx, &mut client, SOCKETS, 1);
     client.end().map_err(failure)?;

@@ -20,16 +20,10 @@ const PAGES: u64 = 1 << 12;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let row = |id, title, bodies| for_each((id, title, 20_000), bodies);
-    let reads = row(
-        "file_read_4k",
-        "Read 4 KiB at a random place, 64 tasks",
-        bodies!(read),
-    );
-    let writes = row(
-        "file_write_4k",
-        "Write 4 KiB at a random place, 64 tasks",
-        bodies!(write),
-    );
+    let title = "Read 4 KiB at a random place, 64 tasks";
+    let reads = row("file_read_4k", title, bodies!(read));
+    let title = "Write 4 KiB at a random place, 64 tasks";
+    let writes = row("file_write_4k", title, bodies!(write));
     let title = "Open a file, ask for its length, close it, 64 tasks";
     let opens = row("file_open_stat", title, bodies!(open_stat));
     [reads, writes, opens].into_iter().flatten().collect()

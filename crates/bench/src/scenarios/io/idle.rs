@@ -9,7 +9,8 @@ use super::client::raise_limit;
 use super::server::{Server, echo};
 use super::{failure, with_bodies};
 use crate::alloc::Memory;
-use crate::scenario::{Compares, Context, Failure, Measured, Sample, Scenario};
+use crate::scenario::{Compares, Context, Failure, Measured, Scenario};
+use crate::scenarios::of_memory;
 use crate::threads::solo;
 
 /// The size of each connection's read buffer, which is counted as well.
@@ -53,11 +54,7 @@ fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
     result.map_err(failure)?;
     drop(clients);
     wait_for(ended, connections)?;
-    if span.memory.bytes == 0 {
-        let reason = "no byte was counted; is the counting allocator installed?";
-        return Err(Failure(reason.into()));
-    }
-    Ok(Sample::new(span, connections as u64))
+    of_memory(span, connections as u64)
 }
 
 /// Echoes the bytes of each connection, and counts the connections that have ended.

@@ -39,6 +39,7 @@ mod tokio_names;
 use std::io;
 use std::time::Duration;
 
+use super::all;
 use crate::cpu;
 use crate::scenario::{Context, Failure, Measured, OURS, Scenario};
 use crate::threads::{Span, start_all};
@@ -50,17 +51,19 @@ type Body = fn(&Context, usize) -> Measured;
 const WORKERS: [usize; 2] = [1, 2];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = echo::scenarios();
-    scenarios.extend(accept::scenarios());
-    #[cfg(target_os = "linux")]
-    scenarios.extend(service::scenarios());
-    scenarios.extend(copy::scenarios());
-    #[cfg(unix)]
-    scenarios.extend(file::scenarios());
-    scenarios.extend(stalled::scenarios());
-    scenarios.extend(idle::scenarios());
-    #[cfg(unix)]
-    scenarios.extend(process::scenarios());
+    let scenarios = all(&[
+        echo::scenarios,
+        accept::scenarios,
+        #[cfg(target_os = "linux")]
+        service::scenarios,
+        copy::scenarios,
+        #[cfg(unix)]
+        file::scenarios,
+        stalled::scenarios,
+        idle::scenarios,
+        #[cfg(unix)]
+        process::scenarios,
+    ]);
     #[cfg(all(target_os = "linux", feature = "thread-per-core"))]
     let scenarios = thread_per_core::take_part(scenarios);
     scenarios
@@ -100,16 +103,13 @@ fn with_clients<T: Send>(
         move || {
             let before = cpu::of_thread();
             let value = client(number);
-            (
-                value,
-                cpu::of_thread().zip(before).map(|(now, then)| now - then),
-            )
+            (value, cpu::since(before, cpu::of_thread()))
         }
     });
-    let mut server = cpu::of_process().zip(before).map(|(now, then)| now - then);
+    let mut server = cpu::since(before, cpu::of_process());
     let mut values = Vec::new();
     for (value, used) in ended {
-        server = server.zip(used).map(|(all, used)| all.saturating_sub(used));
+        server = cpu::since(used, server);
         values.push(value);
     }
     (span, values, server)

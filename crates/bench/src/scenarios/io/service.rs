@@ -15,9 +15,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use mio::net::TcpStream;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Poll};
 
-use super::client::{Socket, raise_limit};
+use super::client::connect_all;
 use super::server::Server;
 use super::smol::Smol;
 use super::tokio_names::{Ours, Tokio};
@@ -39,21 +39,17 @@ const WARM_UP: u64 = 2_000;
 const DIGITS: usize = 16;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let row = |id: &str, title: &str, workers, bodies: [Body; 3]| {
+    let row = |id: &str, what: &str, workers, bodies: [Body; 3]| {
+        let title = format!("HTTP service beside its client, {what}");
         let scenario = Scenario::new(6, id, title, 40_000).decided_by(Compares::P99Ns);
         with_bodies(scenario, workers, bodies)
     };
-    let title = "HTTP service beside its client, 64 connections";
-    let mixed = "HTTP service beside its client, 64 connections, 1 of 500 computes 10 ms";
+    let (of_8, of_64) = ("8 connections", "64 connections");
+    let mixed = "64 connections, 1 of 500 computes 10 ms";
     vec![
-        row("service_2_64", title, 2, bodies!(serve<64, false>)),
-        row(
-            "service_2_8",
-            "HTTP service beside its client, 8 connections",
-            2,
-            bodies!(serve<8, false>),
-        ),
-        row("service_8_64", title, 8, bodies!(serve<64, false>)),
+        row("service_2_64", of_64, 2, bodies!(serve<64, false>)),
+        row("service_2_8", of_8, 2, bodies!(serve<8, false>)),
+        row("service_8_64", of_64, 8, bodies!(serve<64, false>)),
         row("service_mixed_2_64", mixed, 2, bodies!(serve<64, true>)),
     ]
 }
@@ -183,18 +179,13 @@ struct Connection {
 
 impl Client {
     fn connect(server: SocketAddr, connections: usize) -> io::Result<Self> {
-        raise_limit();
-        let poll = Poll::new()?;
-        let connect = |token| {
-            let mut stream = <TcpStream as Socket>::connect(&server)?;
-            (poll.registry()).register(&mut stream, Token(token), Interest::READABLE)?;
-            Ok(Connection {
-                stream,
-                sent: (0, 0),
-                answer: Vec::with_capacity(1024),
-            })
+        let (poll, streams) = connect_all(&server, connections)?;
+        let connection = |stream| Connection {
+            stream,
+            sent: (0, 0),
+            answer: Vec::with_capacity(1024),
         };
-        let connections = (0..connections).map(connect).collect::<io::Result<_>>()?;
+        let connections = streams.into_iter().map(connection).collect();
         Ok(Self { poll, connections })
     }
 

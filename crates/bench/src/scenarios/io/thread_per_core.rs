@@ -18,7 +18,7 @@ use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
 use super::client::{Client, fill};
 use super::echo::{self, BUFFER};
 use super::file::{PAGE, TASKS, Temporary, check, filled, places};
-use super::{WORKERS, failure};
+use super::{Body, WORKERS, failure};
 use crate::cpu;
 use crate::runtimes::Cache;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
@@ -169,34 +169,21 @@ impl Local for Monoio {
     }
 }
 
-/// One contender's body, which is given the number of its workers.
-type Body = fn(&Context, usize) -> Measured;
-
 /// Adds the two runtimes to the rows that they can run.
 pub(super) fn take_part(scenarios: Vec<Scenario>) -> Vec<Scenario> {
+    macro_rules! both {
+        ($body:ident $(, $number:literal)*) => {
+            [$body::<Compio $(, $number)*>, $body::<Monoio $(, $number)*>]
+        };
+    }
     let rows: [(&str, [Body; 2]); 7] = [
-        (
-            "echo_1",
-            [tcp::<Compio, 1, 1, 128>, tcp::<Monoio, 1, 1, 128>],
-        ),
-        (
-            "echo_64",
-            [tcp::<Compio, 64, 1, 128>, tcp::<Monoio, 64, 1, 128>],
-        ),
-        (
-            "echo_1024",
-            [tcp::<Compio, 1024, 1, 128>, tcp::<Monoio, 1024, 1, 128>],
-        ),
-        (
-            "echo_pipelined",
-            [tcp::<Compio, 64, 16, 128>, tcp::<Monoio, 64, 16, 128>],
-        ),
-        (
-            "echo_16k",
-            [tcp::<Compio, 64, 1, 16_384>, tcp::<Monoio, 64, 1, 16_384>],
-        ),
-        ("file_read_4k", [read::<Compio>, read::<Monoio>]),
-        ("file_write_4k", [write::<Compio>, write::<Monoio>]),
+        ("echo_1", both!(tcp, 1, 1, 128)),
+        ("echo_64", both!(tcp, 64, 1, 128)),
+        ("echo_1024", both!(tcp, 1024, 1, 128)),
+        ("echo_pipelined", both!(tcp, 64, 16, 128)),
+        ("echo_16k", both!(tcp, 64, 1, 16_384)),
+        ("file_read_4k", both!(read)),
+        ("file_write_4k", both!(write)),
     ];
     let add = |scenario: Scenario| {
         for (row, [compio, monoio]) in rows {

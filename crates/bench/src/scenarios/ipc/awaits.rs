@@ -3,8 +3,8 @@
 use blitz_io_ipc::{Anonymous, Route};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
-use crate::scenarios::processes::{Found, Processes, Role, now};
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::processes::{Processes, Role, now};
 use crate::threads::Span;
 
 /// Bytes of a message.
@@ -110,15 +110,7 @@ fn message(number: u64) -> [u8; LEN] {
 }
 
 fn round_trips<A: Awaited>(cx: &Context) -> Measured {
-    let found = measured::<A>(cx.ops)?;
-    for report in &found.reports {
-        verify("messages", cx.ops, report.0)?;
-    }
-    let span = Span::of(found.elapsed);
-    Ok(Sample::new(span, cx.ops).with_waits(found.histogram()))
-}
-
-fn measured<A: Awaited>(rounds: u64) -> Result<Found, Failure> {
+    let rounds = cx.ops;
     let ends = A::new();
     let mut processes = Processes::new(2, rounds as usize)?;
     processes.start(&ends, |ends, role: &Role<'_>| {
@@ -145,5 +137,10 @@ fn measured<A: Awaited>(rounds: u64) -> Result<Found, Failure> {
             role.ended(rounds, 0);
         });
     })?;
-    processes.measure()
+    let found = processes.measure()?;
+    for (count, _) in &found.reports {
+        verify("messages", rounds, *count)?;
+    }
+    let span = Span::of(found.elapsed);
+    Ok(Sample::new(span, rounds).with_waits(found.histogram()))
 }

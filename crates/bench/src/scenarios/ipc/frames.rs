@@ -26,7 +26,7 @@ pub(super) fn scenarios() -> [Scenario; 2] {
     .with(OURS, loaned::<Ours>)
     .with("unix stream", loaned::<Streams>)
     .with("pipes", loaned::<Pipes>);
-    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    #[cfg(feature = "iceoryx2")]
     let (copied, loaned) = {
         use super::iceoryx::{Polled, WithEvents};
         let copied = copied

@@ -16,26 +16,16 @@ const SMALL: usize = 64;
 const PAUSE: Duration = Duration::from_micros(150);
 
 pub(super) fn scenarios() -> [Scenario; 2] {
-    let spin = Scenario::new(
-        8,
-        "ipc_latency_spin",
-        "8 KiB one way between processes that both poll",
-        40_000,
-    );
-    let spin = spin
+    let title = "8 KiB one way between processes that both poll";
+    let spin = Scenario::new(8, "ipc_latency_spin", title, 40_000)
         .threads(2)
         .with(OURS, spin_with::<Ours>)
         .with("unix datagrams", spin_with::<Datagrams>);
-    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    #[cfg(feature = "iceoryx2")]
     let spin = spin.with("iceoryx2", spin_with::<super::iceoryx::Polled>);
 
-    let sleep = Scenario::new(
-        8,
-        "ipc_latency_sleep",
-        "64 bytes one way to a process that sleeps",
-        2_000,
-    );
-    let mut sleep = sleep
+    let title = "64 bytes one way to a process that sleeps";
+    let mut sleep = Scenario::new(8, "ipc_latency_sleep", title, 2_000)
         .threads(2)
         .decided_by(Compares::P50Ns)
         .with(OURS, sleep_with::<Ours>)
@@ -44,7 +34,7 @@ pub(super) fn scenarios() -> [Scenario; 2] {
     if posix::is_supported() {
         sleep = sleep.with("posix mq", sleep_with::<MessageQueues>);
     }
-    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    #[cfg(feature = "iceoryx2")]
     let sleep = sleep.with("iceoryx2 events", sleep_with::<super::iceoryx::WithEvents>);
     [spin, sleep]
 }

@@ -112,11 +112,24 @@ impl Poll for Ours {
 }
 
 macro_rules! link {
-    ($(#[$attribute:meta])* $name:ident, $send:ty, $receive:ty, $new:expr) => {
+    ($(#[$attribute:meta])* $name:ident, $send:ty, $receive:ty, $new:expr,
+        |$to:ident, $message:ident| $put:expr, |$from:ident, $buffer:ident| $get:expr) => {
         $(#[$attribute])*
         pub(super) struct $name {
             ends: ($send, $receive),
             len: usize,
+        }
+
+        impl $name {
+            #[inline]
+            fn put($to: &mut $send, $message: &[u8]) {
+                $put;
+            }
+
+            #[inline]
+            fn get($from: &mut $receive, $buffer: &mut [u8]) {
+                $get;
+            }
         }
 
         impl Link for $name {
@@ -139,21 +152,21 @@ macro_rules! link {
             #[inline]
             fn send((end, buffer): &mut Self::Sender, write: impl FnOnce(&mut [u8])) {
                 write(buffer);
-                end.put(buffer);
+                Self::put(end, buffer);
             }
 
             #[inline]
             fn receive<R>((end, buffer): &mut Self::Receiver, read: impl FnOnce(&[u8]) -> R) -> R {
-                end.get(buffer);
+                Self::get(end, buffer);
                 read(buffer)
             }
 
             fn send_copy((end, _): &mut Self::Sender, message: &[u8]) {
-                end.put(message);
+                Self::put(end, message);
             }
 
             fn receive_into((end, _): &mut Self::Receiver, buffer: &mut [u8]) {
-                end.get(buffer);
+                Self::get(end, buffer);
             }
         }
     };
@@ -161,19 +174,27 @@ macro_rules! link {
 
 link!(
     /// A pair of datagram sockets.
-    Datagrams, UnixDatagram, UnixDatagram, |_| UnixDatagram::pair().expect("a pair of sockets")
+    Datagrams, UnixDatagram, UnixDatagram, |_| UnixDatagram::pair().expect("a pair of sockets"),
+    |socket, message| socket.send(message).expect("a receiver"),
+    |socket, buffer| assert_eq!(socket.recv(buffer).expect("a sender"), buffer.len())
 );
 link!(
     /// A pair of stream sockets.
-    Streams, UnixStream, UnixStream, |_| UnixStream::pair().expect("a pair of sockets")
+    Streams, UnixStream, UnixStream, |_| UnixStream::pair().expect("a pair of sockets"),
+    |socket, message| socket.write_all(message).expect("a receiver"),
+    |socket, buffer| socket.read_exact(buffer).expect("a sender")
 );
 link!(
     /// A pipe, as long as the system allows.
-    Pipes, PipeWriter, PipeReader, |_| pipe()
+    Pipes, PipeWriter, PipeReader, |_| pipe(),
+    |pipe, message| pipe.write_all(message).expect("a receiver"),
+    |pipe, buffer| pipe.read_exact(buffer).expect("a sender")
 );
 link!(
     /// A POSIX message queue.
-    MessageQueues, MessageQueue, MessageQueue, queue
+    MessageQueues, MessageQueue, MessageQueue, queue,
+    |queue, message| queue.send(message),
+    |queue, buffer| assert_eq!(queue.receive(buffer), buffer.len())
 );
 
 impl Poll for Datagrams {
@@ -203,58 +224,4 @@ fn queue(len: usize) -> (MessageQueue, MessageQueue) {
     let queue = MessageQueue::new(10, len).expect("a message queue");
     let other = queue.try_clone().expect("a descriptor");
     (queue, other)
-}
-
-/// An end that whole messages are sent to.
-trait Put {
-    fn put(&mut self, message: &[u8]);
-}
-
-/// An end that whole messages are received from.
-trait Get {
-    fn get(&mut self, buffer: &mut [u8]);
-}
-
-macro_rules! stream {
-    ($($writer:ty, $reader:ty;)*) => {
-        $(
-            impl Put for $writer {
-                fn put(&mut self, message: &[u8]) {
-                    self.write_all(message).expect("a receiver");
-                }
-            }
-
-            impl Get for $reader {
-                fn get(&mut self, buffer: &mut [u8]) {
-                    self.read_exact(buffer).expect("a sender");
-                }
-            }
-        )*
-    };
-}
-
-stream!(UnixStream, UnixStream; PipeWriter, PipeReader;);
-
-impl Put for UnixDatagram {
-    fn put(&mut self, message: &[u8]) {
-        self.send(message).expect("a receiver");
-    }
-}
-
-impl Get for UnixDatagram {
-    fn get(&mut self, buffer: &mut [u8]) {
-        assert_eq!(self.recv(buffer).expect("a sender"), buffer.len());
-    }
-}
-
-impl Put for MessageQueue {
-    fn put(&mut self, message: &[u8]) {
-        self.send(message);
-    }
-}
-
-impl Get for MessageQueue {
-    fn get(&mut self, buffer: &mut [u8]) {
-        assert_eq!(self.receive(buffer), buffer.len());
-    }
 }

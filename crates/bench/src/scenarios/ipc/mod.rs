@@ -3,7 +3,7 @@
 
 mod awaits;
 mod frames;
-#[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+#[cfg(feature = "iceoryx2")]
 mod iceoryx;
 mod latency;
 mod link;
@@ -75,11 +75,12 @@ fn run<T: Transport>(
 ) -> Measured {
     let share = (cx.ops / senders as u64 / receivers as u64).max(1) * receivers as u64;
     let total = share * senders as u64;
-    // In a queue each receiver stops after its share, so that the last one can stop, too.
-    let expected = match delivery {
-        Delivery::Every => total,
-        Delivery::One => total / receivers as u64,
+    let copies = match delivery {
+        Delivery::Every => receivers as u64,
+        Delivery::One => 1,
     };
+    // In a queue each receiver stops after its share, so that the last one can stop, too.
+    let expected = total * copies / receivers as u64;
     let bytes = Bytes::new();
     let all = (0..total).fold(0, |all, n| sum(bytes.message(n)).wrapping_add(all));
     let transport = T::new(senders, receivers);
@@ -110,20 +111,23 @@ fn run<T: Transport>(
         })?;
     }
     let found = processes.measure()?;
-    let elapsed = found.elapsed;
-    let (count, found) = found.reports[..receivers]
+    let reports = &found.reports[..receivers];
+    let count = reports.iter().map(|report| report.0).sum();
+    let all_found = reports
         .iter()
-        .fold((0, 0_u64), |all, one| {
-            (all.0 + one.0, all.1.wrapping_add(one.1))
-        });
-    let copies = match delivery {
-        Delivery::Every => receivers as u64,
-        Delivery::One => 1,
-    };
+        .fold(0, |all, report| report.1.wrapping_add(all));
     verify("messages", total * copies, count)?;
-    verify("sum of the bytes", all.wrapping_mul(copies), found)?;
-    let memory = Default::default();
-    Ok(Sample::new(Span { elapsed, memory }, total))
+    verify("sum of the bytes", all.wrapping_mul(copies), all_found)?;
+    Ok(Sample::new(Span::of(found.elapsed), total))
+}
+
+/// One contender's body for these numbers of senders and receivers.
+fn body<T: Transport + 'static>(
+    senders: usize,
+    receivers: usize,
+    delivery: Delivery,
+) -> impl Fn(&Context) -> Measured {
+    move |cx| run::<T>(cx, senders, receivers, delivery)
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -138,18 +142,16 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         scenarios.push(broadcast::<ours::Channel>(row, senders, receivers));
     }
     for number in [1, 2, 4, 8] {
+        let one = Delivery::One;
         let id = format!("queue_{number}_{number}");
         let mut row = scenario(&id, "Queue", number, number)
-            .with(OURS, move |cx| {
-                run::<ours::Queue>(cx, number, number, Delivery::One)
-            })
-            .with("unix datagrams", move |cx| {
-                run::<transports::OneSocket>(cx, number, number, Delivery::One)
-            });
+            .with(OURS, body::<ours::Queue>(number, number, one))
+            .with(
+                "unix datagrams",
+                body::<Datagrams<true>>(number, number, one),
+            );
         if posix::is_supported() {
-            row = row.with("posix mq", move |cx| {
-                run::<posix::OneQueue>(cx, number, number, Delivery::One)
-            });
+            row = row.with("posix mq", body::<MessageQueues<true>>(number, number, one));
         }
         scenarios.push(row);
     }
@@ -174,28 +176,30 @@ fn broadcast<Ours: Transport + 'static>(
     senders: usize,
     receivers: usize,
 ) -> Scenario {
-    fn body<T: Transport + 'static>(
-        senders: usize,
-        receivers: usize,
-    ) -> impl Fn(&Context) -> Measured {
-        move |cx| run::<T>(cx, senders, receivers, Delivery::Every)
-    }
+    let every = Delivery::Every;
     let mut row = row
-        .with(OURS, body::<Ours>(senders, receivers))
-        .with("unix datagrams", body::<Datagrams>(senders, receivers));
+        .with(OURS, body::<Ours>(senders, receivers, every))
+        .with(
+            "unix datagrams",
+            body::<Datagrams<false>>(senders, receivers, every),
+        );
     if senders == 1 {
-        row = row.with("pipes", body::<Pipes>(senders, receivers));
+        row = row.with("pipes", body::<Pipes>(senders, receivers, every));
     }
     if posix::is_supported() {
-        row = row.with("posix mq", body::<MessageQueues>(senders, receivers));
+        row = row.with(
+            "posix mq",
+            body::<MessageQueues<false>>(senders, receivers, every),
+        );
     }
-    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    #[cfg(feature = "iceoryx2")]
     {
+        use iceoryx::{Polled, WithEvents};
         row = row
-            .with("iceoryx2", body::<iceoryx::Polled>(senders, receivers))
+            .with("iceoryx2", body::<Polled>(senders, receivers, every))
             .with(
                 "iceoryx2 events",
-                body::<iceoryx::WithEvents>(senders, receivers),
+                body::<WithEvents>(senders, receivers, every),
             );
     }
     row

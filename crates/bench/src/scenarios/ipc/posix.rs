@@ -70,16 +70,18 @@ pub(super) fn is_supported() -> bool {
     MessageQueue::new(LEAST_CAPACITY, 256).is_ok()
 }
 
-/// A queue for each receiver; senders send to each.
-pub(super) struct MessageQueues(Vec<MessageQueue>);
+/// A queue for each receiver, to each of which senders send, or one for all: then each message goes
+/// to one receiver.
+pub(super) struct MessageQueues<const ONE: bool>(Vec<MessageQueue>);
 
-impl Transport for MessageQueues {
+impl<const ONE: bool> Transport for MessageQueues<ONE> {
     type Sender = Vec<MessageQueue>;
     type Receiver = MessageQueue;
 
     fn new(_: usize, receivers: usize) -> Self {
-        let queue = |_| MessageQueue::new(CAPACITY / receivers, 256).expect("a message queue");
-        Self((0..receivers).map(queue).collect())
+        let queues = if ONE { 1 } else { receivers };
+        let queue = |_| MessageQueue::new(CAPACITY / queues, 256).expect("a message queue");
+        Self((0..queues).map(queue).collect())
     }
 
     fn sender(self, _: usize) -> Self::Sender {
@@ -87,39 +89,11 @@ impl Transport for MessageQueues {
     }
 
     fn receiver(mut self, number: usize) -> MessageQueue {
-        self.0.swap_remove(number)
+        self.0.swap_remove(if ONE { 0 } else { number })
     }
 
     fn send(queues: &mut Self::Sender, message: &[u8]) {
         queues.iter().for_each(|queue| queue.send(message));
-    }
-
-    fn receive(queue: &mut MessageQueue, buffer: &mut [u8; 256]) -> usize {
-        queue.receive(buffer)
-    }
-}
-
-/// One queue: each message goes to one receiver.
-pub(super) struct OneQueue(MessageQueue);
-
-impl Transport for OneQueue {
-    type Sender = MessageQueue;
-    type Receiver = MessageQueue;
-
-    fn new(_: usize, _: usize) -> Self {
-        Self(MessageQueue::new(CAPACITY, 256).expect("a message queue"))
-    }
-
-    fn sender(self, _: usize) -> MessageQueue {
-        self.0
-    }
-
-    fn receiver(self, _: usize) -> MessageQueue {
-        self.0
-    }
-
-    fn send(queue: &mut MessageQueue, message: &[u8]) {
-        queue.send(message);
     }
 
     fn receive(queue: &mut MessageQueue, buffer: &mut [u8; 256]) -> usize {

@@ -5,16 +5,18 @@ use std::os::unix::net::UnixDatagram;
 
 use super::transport::Transport;
 
-/// A pair of datagram sockets for each receiver; senders share one end.
-pub(super) struct Datagrams(Vec<(UnixDatagram, UnixDatagram)>);
+/// A pair of datagram sockets for each receiver, or one for all: then each datagram goes to one
+/// receiver. Senders share one end.
+pub(super) struct Datagrams<const ONE: bool>(Vec<(UnixDatagram, UnixDatagram)>);
 
-impl Transport for Datagrams {
+impl<const ONE: bool> Transport for Datagrams<ONE> {
     type Sender = Vec<UnixDatagram>;
     type Receiver = UnixDatagram;
 
     fn new(_: usize, receivers: usize) -> Self {
+        let pairs = if ONE { 1 } else { receivers };
         let pair = |_| UnixDatagram::pair().expect("a pair of sockets");
-        Self((0..receivers).map(pair).collect())
+        Self((0..pairs).map(pair).collect())
     }
 
     fn sender(self, _: usize) -> Self::Sender {
@@ -22,41 +24,13 @@ impl Transport for Datagrams {
     }
 
     fn receiver(mut self, number: usize) -> UnixDatagram {
-        self.0.swap_remove(number).1
+        self.0.swap_remove(if ONE { 0 } else { number }).1
     }
 
     fn send(sockets: &mut Self::Sender, message: &[u8]) {
         for socket in sockets {
             socket.send(message).expect("a receiver");
         }
-    }
-
-    fn receive(socket: &mut UnixDatagram, buffer: &mut [u8; 256]) -> usize {
-        socket.recv(buffer).expect("a sender")
-    }
-}
-
-/// One pair of datagram sockets: each datagram goes to one receiver.
-pub(super) struct OneSocket((UnixDatagram, UnixDatagram));
-
-impl Transport for OneSocket {
-    type Sender = UnixDatagram;
-    type Receiver = UnixDatagram;
-
-    fn new(_: usize, _: usize) -> Self {
-        Self(UnixDatagram::pair().expect("a pair of sockets"))
-    }
-
-    fn sender(self, _: usize) -> UnixDatagram {
-        self.0.0
-    }
-
-    fn receiver(self, _: usize) -> UnixDatagram {
-        self.0.1
-    }
-
-    fn send(socket: &mut UnixDatagram, message: &[u8]) {
-        socket.send(message).expect("a receiver");
     }
 
     fn receive(socket: &mut UnixDatagram, buffer: &mut [u8; 256]) -> usize {

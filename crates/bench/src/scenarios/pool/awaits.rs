@@ -3,52 +3,32 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::contenders::{ours, rayons};
-use crate::scenario::{OURS, Sample, Scenario, verify};
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::solo;
 
 pub(super) fn awaits(threads: usize) -> Scenario {
-    Scenario::new(
-        7,
-        format!("pool_await_{threads}"),
-        "A task awaits an empty loop",
-        2_000,
-    )
-    .threads(threads)
-    .with(OURS, move |cx| {
-        let runtime = blitz_io_runtime::runtime::Builder::new_current_thread().build();
-        let (runtime, pool) = (runtime.expect("a runtime"), ours(threads));
-        let (span, ran) = solo(|| {
-            runtime.block_on(async {
-                let mut ran = 0;
-                for _ in 0..cx.ops {
-                    ran += pool
-                        .run(move || looped(|f| pool.for_each(0..threads, 1, |_| f())))
-                        .await;
-                }
-                ran
-            })
-        });
-        verify("items", cx.ops * threads as u64, ran)?;
-        Ok(Sample::new(span, cx.ops))
-    })
-    .with("tokio and rayon", move |cx| {
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let (runtime, pool) = (runtime.expect("a runtime"), rayons(threads));
-        let (span, ran) = solo(|| {
-            runtime.block_on(async {
-                let mut ran = 0;
-                for _ in 0..cx.ops {
-                    let work = move || looped(|f| drop(pool.broadcast(|_| f())));
-                    ran += tokio::task::spawn_blocking(work)
-                        .await
-                        .expect("it does not panic");
-                }
-                ran
-            })
-        });
-        verify("items", cx.ops * threads as u64, ran)?;
-        Ok(Sample::new(span, cx.ops))
-    })
+    let id = format!("pool_await_{threads}");
+    Scenario::new(7, id, "A task awaits an empty loop", 2_000)
+        .threads(threads)
+        .with(OURS, move |cx| {
+            let runtime = blitz_io_runtime::runtime::Builder::new_current_thread().build();
+            let (runtime, pool) = (runtime.expect("a runtime"), ours(threads));
+            let run = async || {
+                let work = move || looped(|f| pool.for_each(0..threads, 1, |_| f()));
+                pool.run(work).await
+            };
+            measured(cx, threads, |ops| runtime.block_on(sum_of(ops, run)))
+        })
+        .with("tokio and rayon", move |cx| {
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            let (runtime, pool) = (runtime.expect("a runtime"), rayons(threads));
+            let run = async || {
+                let work = move || looped(|f| drop(pool.broadcast(|_| f())));
+                let work = tokio::task::spawn_blocking(work);
+                work.await.expect("it does not panic")
+            };
+            measured(cx, threads, |ops| runtime.block_on(sum_of(ops, run)))
+        })
 }
 
 /// Returns how many items a loop has run.
@@ -58,4 +38,19 @@ fn looped(run: impl FnOnce(&(dyn Fn() + Sync))) -> u64 {
         ran.fetch_add(1, Relaxed);
     });
     ran.into_inner()
+}
+
+/// Awaits `ops` loops one after the other, and returns how many items they have run.
+async fn sum_of(ops: u64, run: impl AsyncFn() -> u64) -> u64 {
+    let mut ran = 0;
+    for _ in 0..ops {
+        ran += run().await;
+    }
+    ran
+}
+
+fn measured(cx: &Context, threads: usize, run: impl FnOnce(u64) -> u64) -> Measured {
+    let (span, ran) = solo(|| run(cx.ops));
+    verify("items", cx.ops * threads as u64, ran)?;
+    Ok(Sample::new(span, cx.ops))
 }

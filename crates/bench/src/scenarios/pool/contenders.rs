@@ -2,67 +2,68 @@
 //! threads never sleep, so a pool that waits for its turn would take the others'
 //! processors.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::num::NonZero;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paralight::iter::{IntoExactParallelSource, RangeParallelSource};
 use paralight::prelude::{
     CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
 };
 
-/// Returns the pool of `threads` threads that `make` creates, one for each number of
-/// threads.
-fn cached<P>(pools: &'static [OnceLock<P>; 5], threads: usize, make: impl Fn() -> P) -> &'static P {
-    pools[threads].get_or_init(make)
+use crate::runtimes::Cache;
+
+/// Keeps a pool for ever.
+fn leak<P>(pool: P) -> &'static P {
+    Box::leak(Box::new(pool))
 }
 
 pub(super) fn ours(threads: usize) -> &'static blitz_io_pool::ThreadPool {
-    static POOLS: [OnceLock<blitz_io_pool::ThreadPool>; 5] = [const { OnceLock::new() }; 5];
-    cached(&POOLS, threads, || {
+    static POOLS: Cache<&blitz_io_pool::ThreadPool> = Cache::new();
+    POOLS.get(threads, 0, |threads| {
         let pool = blitz_io_pool::ThreadPoolBuilder::new().num_threads(threads);
-        pool.build().expect("threads can be started")
+        leak(pool.build().expect("threads can be started"))
     })
 }
 
 pub(super) fn rayons(threads: usize) -> &'static rayon::ThreadPool {
-    static POOLS: [OnceLock<rayon::ThreadPool>; 5] = [const { OnceLock::new() }; 5];
-    cached(&POOLS, threads, || {
+    static POOLS: Cache<&rayon::ThreadPool> = Cache::new();
+    POOLS.get(threads, 0, |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        pool.build().expect("threads can be started")
+        leak(pool.build().expect("threads can be started"))
     })
 }
 
 pub(super) fn chilis(threads: usize) -> &'static chili::ThreadPool {
-    static POOLS: [OnceLock<chili::ThreadPool>; 5] = [const { OnceLock::new() }; 5];
-    cached(&POOLS, threads, || {
-        let config = chili::Config {
-            thread_count: std::num::NonZero::new(threads),
+    static POOLS: Cache<&chili::ThreadPool> = Cache::new();
+    POOLS.get(threads, 0, |threads| {
+        leak(chili::ThreadPool::with_config(chili::Config {
+            thread_count: NonZero::new(threads),
             ..Default::default()
-        };
-        chili::ThreadPool::with_config(config)
+        }))
     })
 }
 
-/// Creates a pool that hands out equal shares, or lets its threads take from each other.
+/// Returns the pool that hands out equal shares, or lets its threads take from each other.
 pub(super) fn paralights(
     threads: usize,
     strategy: RangeStrategy,
 ) -> MutexGuard<'static, ThreadPool> {
-    static EQUAL: [OnceLock<Mutex<ThreadPool>>; 5] = [const { OnceLock::new() }; 5];
-    static STEALING: [OnceLock<Mutex<ThreadPool>>; 5] = [const { OnceLock::new() }; 5];
-    let pools = match strategy {
-        RangeStrategy::Fixed => &EQUAL,
-        RangeStrategy::WorkStealing => &STEALING,
+    static EQUAL: Cache<&Mutex<ThreadPool>> = Cache::new();
+    static STEALING: Cache<&Mutex<ThreadPool>> = Cache::new();
+    fn start(threads: usize, range_strategy: RangeStrategy) -> &'static Mutex<ThreadPool> {
+        let builder = ThreadPoolBuilder {
+            num_threads: ThreadCount::try_from(threads).expect("there is a thread"),
+            range_strategy,
+            cpu_pinning: CpuPinningPolicy::No,
+        };
+        leak(Mutex::new(builder.build()))
+    }
+    let pool = match strategy {
+        RangeStrategy::Fixed => EQUAL.get(threads, 0, |n| start(n, RangeStrategy::Fixed)),
+        RangeStrategy::WorkStealing => {
+            STEALING.get(threads, 0, |n| start(n, RangeStrategy::WorkStealing))
+        }
     };
-    let pool = cached(pools, threads, || {
-        Mutex::new(
-            ThreadPoolBuilder {
-                num_threads: ThreadCount::try_from(threads).expect("there is a thread"),
-                range_strategy: strategy,
-                cpu_pinning: CpuPinningPolicy::No,
-            }
-            .build(),
-        )
-    });
     pool.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

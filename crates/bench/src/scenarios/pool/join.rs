@@ -79,29 +79,25 @@ fn fibs(cx: &Context, run: impl Fn(u64) -> u64) -> Measured {
 }
 
 pub(super) fn recursion(threads: usize) -> Scenario {
-    Scenario::new(
-        7,
-        format!("pool_join_fib_{threads}"),
-        "A join of fib(20)",
-        1_000_000,
-    )
-    .threads(threads)
-    .with(OURS, move |cx| {
-        fibs(cx, |n| {
-            ours(threads).install(|| (0..n).map(|_| fib(FIB.0)).sum())
+    let id = format!("pool_join_fib_{threads}");
+    Scenario::new(7, id, "A join of fib(20)", 1_000_000)
+        .threads(threads)
+        .with(OURS, move |cx| {
+            fibs(cx, |n| {
+                ours(threads).install(|| (0..n).map(|_| fib(FIB.0)).sum())
+            })
         })
-    })
-    .with("rayon", move |cx| {
-        fibs(cx, |n| {
-            rayons(threads).install(|| (0..n).map(|_| fib_rayon(FIB.0)).sum())
+        .with("rayon", move |cx| {
+            fibs(cx, |n| {
+                rayons(threads).install(|| (0..n).map(|_| fib_rayon(FIB.0)).sum())
+            })
         })
-    })
-    .with("chili", move |cx| {
-        fibs(cx, |n| {
-            let mut scope = chilis(threads).scope();
-            (0..n).map(|_| fib_chili(&mut scope, FIB.0)).sum()
+        .with("chili", move |cx| {
+            fibs(cx, |n| {
+                let mut scope = chilis(threads).scope();
+                (0..n).map(|_| fib_chili(&mut scope, FIB.0)).sum()
+            })
         })
-    })
 }
 
 fn trees(cx: &Context, tree: &Tree, run: impl Fn(&Tree, u64) -> u64) -> Measured {

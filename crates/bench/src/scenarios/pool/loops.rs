@@ -12,32 +12,16 @@ use paralight::prelude::{ExactParallelSourceExt, ParallelIteratorExt, RangeStrat
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::contenders::{fork_unions, ours, paralights, range, rayons};
+use crate::cpu;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::{Span, solo};
 
-/// fork_union's threads neither sleep nor yield. With more threads than processors, each of
-/// its loops takes several of the system's time slices, so it takes part only with enough
-/// processors.
-trait WithForkUnion {
-    fn with_fork_union(
-        self,
-        threads: usize,
-        body: impl Fn(&Context) -> Measured + Send + Sync + 'static,
-    ) -> Self;
-}
-
-impl WithForkUnion for Scenario {
-    fn with_fork_union(
-        self,
-        threads: usize,
-        body: impl Fn(&Context) -> Measured + Send + Sync + 'static,
-    ) -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        if threads > processors {
-            return self;
-        }
-        self.with("fork_union", body)
-    }
+/// Returns fork_union with its body, if there are enough processors. Its threads neither sleep nor
+/// yield: with more threads than processors, each of its loops takes several of the system's time
+/// slices.
+fn fork_union<B>(threads: usize, body: B) -> Option<(&'static str, B)> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    (threads <= processors).then_some(("fork_union", body))
 }
 
 /// Runs a loop of `threads` items repeatedly, counts each item, and pauses before each
@@ -47,24 +31,19 @@ fn empty_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> 
     let count = || {
         ran.fetch_add(1, Relaxed);
     };
-    let (mut span, loops) = (
-        Span::default(),
-        if pause.is_zero() {
-            cx.ops
-        } else {
-            cx.ops.min(100)
-        },
-    );
-    if pause.is_zero() {
-        (span, ()) = solo(|| (0..loops).for_each(|_| run(&count)));
+    let (loops, span) = if pause.is_zero() {
+        let (span, ()) = solo(|| (0..cx.ops).for_each(|_| run(&count)));
+        (cx.ops, span)
     } else {
-        for _ in 0..loops {
+        let loops = cx.ops.min(100);
+        let paused = (0..loops).map(|_| {
             thread::sleep(pause);
             let begin = Instant::now();
             run(&count);
-            span.elapsed += begin.elapsed();
-        }
-    }
+            begin.elapsed()
+        });
+        (loops, Span::of(paused.sum()))
+    };
     verify("items", loops * threads as u64, ran.load(Relaxed))?;
     Ok(Sample::new(span, loops))
 }
@@ -93,12 +72,12 @@ fn on_pools(
                 pool.broadcast(|_| item());
             })
         })
-        .with_fork_union(threads, move |cx| {
+        .with_all(fork_union(threads, move |cx: &Context| {
             let pool = RefCell::new(fork_unions(threads));
             measure(cx, threads, pause, &|item| {
                 drop(pool.borrow_mut().for_threads(|_, _| item()));
             })
-        })
+        }))
         .with("paralight", move |cx| {
             let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
             measure(cx, threads, pause, &|item| {
@@ -167,52 +146,48 @@ fn counted(cx: &Context, len: usize, run: impl Fn() -> u64) -> Measured {
 }
 
 pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
+    let id = format!("pool_counter_{name}_{threads}");
     let title = format!("Counter to {name}");
     let pieces = Pieces::new(len, threads);
-    Scenario::new(
-        7,
-        format!("pool_counter_{name}_{threads}"),
-        title,
-        4_000_000,
-    )
-    .threads(threads)
-    .with(OURS, move |cx| {
-        let pool = ours(threads);
-        counted(cx, len, || {
-            let sum = AtomicU64::new(0);
-            pool.for_each(0..pieces.count(), 1, |piece| {
-                sum.fetch_add(pieces.sum(piece), Relaxed);
-            });
-            sum.into_inner()
+    let scenario = Scenario::new(7, id, title, 4_000_000).threads(threads);
+    scenario
+        .with(OURS, move |cx| {
+            let pool = ours(threads);
+            counted(cx, len, || {
+                let sum = AtomicU64::new(0);
+                pool.for_each(0..pieces.count(), 1, |piece| {
+                    sum.fetch_add(pieces.sum(piece), Relaxed);
+                });
+                sum.into_inner()
+            })
         })
-    })
-    .with("rayon", move |cx| {
-        let pool = rayons(threads);
-        counted(cx, len, || {
-            let all = || (0..pieces.count()).into_par_iter();
-            pool.install(|| all().map(|piece| pieces.sum(piece)).sum())
+        .with("rayon", move |cx| {
+            let pool = rayons(threads);
+            counted(cx, len, || {
+                let all = || (0..pieces.count()).into_par_iter();
+                pool.install(|| all().map(|piece| pieces.sum(piece)).sum())
+            })
         })
-    })
-    .with_fork_union(threads, move |cx| {
-        let pool = RefCell::new(fork_unions(threads));
-        counted(cx, len, || {
-            let sum = AtomicU64::new(0);
-            drop(pool.borrow_mut().for_slices(len, |first, count| {
-                let items = first.task_index..first.task_index + count;
-                sum.fetch_add(terms(items), Relaxed);
-            }));
-            sum.into_inner()
+        .with_all(fork_union(threads, move |cx: &Context| {
+            let pool = RefCell::new(fork_unions(threads));
+            counted(cx, len, || {
+                let sum = AtomicU64::new(0);
+                drop(pool.borrow_mut().for_slices(len, |first, count| {
+                    let items = first.task_index..first.task_index + count;
+                    sum.fetch_add(terms(items), Relaxed);
+                }));
+                sum.into_inner()
+            })
+        }))
+        .with("paralight", move |cx| {
+            let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
+            counted(cx, len, || {
+                let pool = &mut **pool.borrow_mut();
+                let all = range(pieces.count()).with_thread_pool(pool);
+                all.map(|piece| pieces.sum(piece)).sum()
+            })
         })
-    })
-    .with("paralight", move |cx| {
-        let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
-        counted(cx, len, || {
-            let pool = &mut **pool.borrow_mut();
-            let all = range(pieces.count()).with_thread_pool(pool);
-            all.map(|piece| pieces.sum(piece)).sum()
-        })
-    })
-    .with("one thread", move |cx| counted(cx, len, || terms(0..len)))
+        .with("one thread", move |cx| counted(cx, len, || terms(0..len)))
 }
 
 /// Returns the cost of the item `n`: most items cost little, every hundredth a thousand
@@ -234,37 +209,34 @@ fn uneven_items(cx: &Context, run: impl Fn(&(dyn Fn(usize) + Sync), usize)) -> M
 }
 
 pub(super) fn uneven(threads: usize) -> Scenario {
-    Scenario::new(
-        7,
-        format!("pool_uneven_{threads}"),
-        "Items that differ a thousandfold",
-        200_000,
-    )
-    .threads(threads)
-    .with(OURS, move |cx| {
-        uneven_items(cx, |item, n| ours(threads).for_each(0..n, 0, item))
-    })
-    .with("rayon", move |cx| {
-        uneven_items(cx, |item, n| {
-            rayons(threads).install(|| (0..n).into_par_iter().for_each(item));
+    let id = format!("pool_uneven_{threads}");
+    let title = "Items that differ a thousandfold";
+    let scenario = Scenario::new(7, id, title, 200_000).threads(threads);
+    scenario
+        .with(OURS, move |cx| {
+            uneven_items(cx, |item, n| ours(threads).for_each(0..n, 0, item))
         })
-    })
-    .with_fork_union(threads, move |cx| {
-        let pool = RefCell::new(fork_unions(threads));
-        uneven_items(cx, |item, n| {
-            drop(
-                pool.borrow_mut()
-                    .for_n_dynamic(n, |each| item(each.task_index)),
-            );
+        .with("rayon", move |cx| {
+            uneven_items(cx, |item, n| {
+                rayons(threads).install(|| (0..n).into_par_iter().for_each(item));
+            })
         })
-    })
-    .with("paralight", move |cx| {
-        let pool = RefCell::new(paralights(threads, RangeStrategy::WorkStealing));
-        uneven_items(cx, |item, n| {
-            let pool = &mut **pool.borrow_mut();
-            range(n).with_thread_pool(pool).for_each(item);
+        .with_all(fork_union(threads, move |cx: &Context| {
+            let pool = RefCell::new(fork_unions(threads));
+            uneven_items(cx, |item, n| {
+                drop(
+                    pool.borrow_mut()
+                        .for_n_dynamic(n, |each| item(each.task_index)),
+                );
+            })
+        }))
+        .with("paralight", move |cx| {
+            let pool = RefCell::new(paralights(threads, RangeStrategy::WorkStealing));
+            uneven_items(cx, |item, n| {
+                let pool = &mut **pool.borrow_mut();
+                range(n).with_thread_pool(pool).for_each(item);
+            })
         })
-    })
 }
 
 /// Measures the processor time of the whole process for an empty loop every ten
@@ -277,10 +249,10 @@ pub(super) fn processor_time(threads: usize) -> Scenario {
 }
 
 fn paced_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> Measured {
-    let begin = crate::processor_time::used();
+    let begin = cpu::of_process();
     let mut sample = empty_loops(cx, threads, pause, run)?;
-    if let (Some(begin), Some(end)) = (begin, crate::processor_time::used()) {
-        sample.span.elapsed = end.saturating_sub(begin);
+    if let Some(used) = cpu::since(begin, cpu::of_process()) {
+        sample.span.elapsed = used;
     }
     Ok(sample)
 }

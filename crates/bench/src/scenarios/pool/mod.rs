@@ -15,15 +15,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let pause = Duration::from_millis(5);
     let mut scenarios = Vec::new();
     for threads in [2, 4] {
-        scenarios.push(loops::empty(
-            "pool_empty",
-            "Empty loop",
-            20_000,
-            threads,
-            Duration::ZERO,
-        ));
+        let empty = |id, title, ops, pause| loops::empty(id, title, ops, threads, pause);
+        scenarios.push(empty("pool_empty", "Empty loop", 20_000, Duration::ZERO));
         let title = "Empty loop after a pause of 5 ms";
-        scenarios.push(loops::empty("pool_empty_idle", title, 100, threads, pause));
+        scenarios.push(empty("pool_empty_idle", title, 100, pause));
         for (name, len) in [
             ("4k", 4 << 10),
             ("16k", 16 << 10),

@@ -20,12 +20,15 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let play_tokio = ping_pong::over_channels::<Tokio>;
     let (yields, yields_tokio) = (yields::yields::<Blitz, 1>, yields::yields::<Tokio, 1>);
     let what = ("fiber_spawn", "Spawn a fiber and wait for it", 20_000);
-    let spawning = one(what, [spawned, spawn, spawn_tokio, spawned_by_may]);
+    let spawning = one(what, [spawned::<Ours>, spawn, spawn_tokio, spawned::<May>]);
     let title = "Ping-pong of two fibers over mpsc";
     let what = ("fiber_ping_pong", title, 10_000);
-    let playing = one(what, [played, play, play_tokio, played_by_may]);
+    let playing = one(what, [played::<Ours>, play, play_tokio, played::<May>]);
     let what = ("fiber_yield", "yield_now of a fiber", 200_000);
-    let yielding = one(what, [yielded, yields, yields_tokio, yielded_by_may]);
+    let yielding = one(
+        what,
+        [yielded::<Ours>, yields, yields_tokio, yielded::<May>],
+    );
     #[allow(unused_mut, reason = "the memory is measured on Linux only")]
     let mut scenarios = vec![spawning, playing, yielding];
     #[cfg(target_os = "linux")]
@@ -42,106 +45,107 @@ fn one((id, title, ops): (&str, &str, u64), [ours, tasks, tokio, may]: [Body; 4]
         .with_all(bodies.map(body))
 }
 
-/// Runs `work` as a fiber of our runtime, and measures it from inside.
-fn on_fiber<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Span, T) {
-    let runtime = Blitz::with_workers(WORKERS);
-    let (_, measured) = on_task(runtime, async {
-        let fiber = fiber::spawn(|| {
-            let start = Mark::now();
-            let value = work();
-            (Mark::now().since(start), value)
-        });
-        fiber.await.expect("the fiber does not panic")
-    });
-    measured
+/// A library of fibers.
+trait Fibers {
+    /// Runs `work` as a fiber on one worker.
+    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T;
+    /// Spawns a fiber, and returns the function with which another fiber joins it.
+    fn spawn<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl FnOnce() -> Option<T>;
+    fn yield_now();
+    /// Creates a channel, and returns the functions that send and receive.
+    fn channel() -> (
+        impl Fn(u64) + Send + 'static,
+        impl FnMut() -> Option<u64> + Send + 'static,
+    );
 }
 
-fn spawned(cx: &Context, _workers: usize) -> Measured {
-    let ops = cx.ops;
-    let (span, sum) = on_fiber(move || {
-        let spawn = |number| fiber::block_on(fiber::spawn(move || number));
-        (0..ops).filter_map(|number| spawn(number).ok()).sum()
-    });
-    verify("the sum of what the fibers returned", sum_below(ops), sum)?;
-    Ok(Sample::new(span, ops))
+/// Our fibers, and channels with room for one message.
+struct Ours;
+
+impl Fibers for Ours {
+    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        let on_fiber = async { fiber::spawn(work).await.expect("the fiber does not panic") };
+        on_task(Blitz::with_workers(WORKERS), on_fiber).1
+    }
+
+    fn spawn<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl FnOnce() -> Option<T> {
+        let fiber = fiber::spawn(work);
+        || fiber::block_on(fiber).ok()
+    }
+
+    fn yield_now() {
+        fiber::yield_now();
+    }
+
+    fn channel() -> (
+        impl Fn(u64) + Send + 'static,
+        impl FnMut() -> Option<u64> + Send + 'static,
+    ) {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let send = move |message| _ = fiber::block_on(sender.send(message));
+        (send, move || fiber::block_on(receiver.recv()))
+    }
 }
 
-fn yielded(cx: &Context, _workers: usize) -> Measured {
-    let ops = cx.ops;
-    let (span, yields) = on_fiber(move || {
-        let mut yields = 0u64;
-        for _ in 0..ops {
-            fiber::yield_now();
-            yields += 1;
-        }
-        yields
-    });
-    verify("yields that returned", ops, yields)?;
-    Ok(Sample::new(span, ops))
+/// The coroutines of may, whose channels are unbounded.
+struct May;
+
+impl Fibers for May {
+    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        may::config().set_workers(WORKERS);
+        quiesce();
+        May::spawn(work)().expect("the coroutine does not panic")
+    }
+
+    fn spawn<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl FnOnce() -> Option<T> {
+        // SAFETY: the work uses no thread-local variable, and little stack.
+        let coroutine = unsafe { may::coroutine::spawn(work) };
+        || coroutine.join().ok()
+    }
+
+    fn yield_now() {
+        may::coroutine::yield_now();
+    }
+
+    fn channel() -> (
+        impl Fn(u64) + Send + 'static,
+        impl FnMut() -> Option<u64> + Send + 'static,
+    ) {
+        let (sender, receiver) = may::sync::mpsc::channel();
+        let send = move |message| _ = sender.send(message);
+        (send, move || receiver.recv().ok())
+    }
 }
 
-fn played(cx: &Context, _workers: usize) -> Measured {
-    let rounds = cx.ops;
-    let (to, mut arrives) = mpsc::channel::<u64>(1);
-    let (back, mut from) = mpsc::channel::<u64>(1);
-    let played = on_fiber(move || {
-        let returns = fiber::spawn(move || {
-            let mut messages = 0u64;
-            while let Some(message) = fiber::block_on(arrives.recv()) {
-                messages += 1;
-                _ = fiber::block_on(back.send(message + 1));
-            }
-            messages
-        });
-        let mut message = 0u64;
-        for _ in 0..rounds {
-            _ = fiber::block_on(to.send(message));
-            let Some(answer) = fiber::block_on(from.recv()) else {
-                break;
-            };
-            message = answer + 1;
-        }
-        drop(to);
-        vec![message, fiber::block_on(returns).unwrap_or(0)]
-    });
-    ping_pong::judge(cx, played)
-}
-
-/// Runs `work` as a coroutine of may, on one worker, and measures it from inside.
-fn on_may<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Span, T) {
-    may::config().set_workers(WORKERS);
-    quiesce();
-    let measured = spawn_may(|| {
+/// Runs `work` as a fiber on one worker, and measures it from inside.
+fn on_fiber<F: Fibers, T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Span, T) {
+    F::run(|| {
         let start = Mark::now();
         let value = work();
         (Mark::now().since(start), value)
-    });
-    measured.join().expect("the coroutine does not panic")
+    })
 }
 
-fn spawn_may<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> may::coroutine::JoinHandle<T> {
-    // SAFETY: the work uses no thread-local variable, and little stack.
-    unsafe { may::coroutine::spawn(work) }
-}
-
-fn spawned_by_may(cx: &Context, _workers: usize) -> Measured {
+fn spawned<F: Fibers>(cx: &Context, _workers: usize) -> Measured {
     let ops = cx.ops;
-    let (span, sum) = on_may(move || {
-        let spawn = |number| spawn_may(move || number).join();
-        (0..ops).filter_map(|number| spawn(number).ok()).sum()
-    });
+    let join = |number| F::spawn(move || number)();
+    let (span, sum) = on_fiber::<F, u64>(move || (0..ops).filter_map(join).sum());
     verify("the sum of what the fibers returned", sum_below(ops), sum)?;
     Ok(Sample::new(span, ops))
 }
 
-fn yielded_by_may(cx: &Context, _workers: usize) -> Measured {
+fn yielded<F: Fibers>(cx: &Context, _workers: usize) -> Measured {
     let ops = cx.ops;
-    let (span, yields) = on_may(move || {
+    let (span, yields) = on_fiber::<F, _>(move || {
         let mut yields = 0u64;
         for _ in 0..ops {
-            may::coroutine::yield_now();
+            F::yield_now();
             yields += 1;
         }
         yields
@@ -150,28 +154,27 @@ fn yielded_by_may(cx: &Context, _workers: usize) -> Measured {
     Ok(Sample::new(span, ops))
 }
 
-/// Its channels are unbounded.
-fn played_by_may(cx: &Context, _workers: usize) -> Measured {
+fn played<F: Fibers>(cx: &Context, _workers: usize) -> Measured {
     let rounds = cx.ops;
-    let (to, arrives) = may::sync::mpsc::channel::<u64>();
-    let (back, from) = may::sync::mpsc::channel::<u64>();
-    let played = on_may(move || {
-        let returns = spawn_may(move || {
+    let (to, mut arrives) = F::channel();
+    let (back, mut from) = F::channel();
+    let played = on_fiber::<F, _>(move || {
+        let returns = F::spawn(move || {
             let mut messages = 0u64;
-            while let Ok(message) = arrives.recv() {
+            while let Some(message) = arrives() {
                 messages += 1;
-                _ = back.send(message + 1);
+                back(message + 1);
             }
             messages
         });
         let mut message = 0u64;
         for _ in 0..rounds {
-            _ = to.send(message);
-            let Ok(answer) = from.recv() else { break };
+            to(message);
+            let Some(answer) = from() else { break };
             message = answer + 1;
         }
         drop(to);
-        vec![message, returns.join().unwrap_or(0)]
+        vec![message, returns().unwrap_or(0)]
     });
     ping_pong::judge(cx, played)
 }
@@ -254,11 +257,8 @@ mod memory {
             }
             cancelled
         });
-        verify(
-            "fibers that waited until they were cancelled",
-            ops,
-            cancelled,
-        )?;
+        let what = "fibers that waited until they were cancelled";
+        verify(what, ops, cancelled)?;
         let memory = Memory {
             bytes: used.max(span.memory.kept()),
             allocations: span.memory.allocations,

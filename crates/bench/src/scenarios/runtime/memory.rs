@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::on_task;
 use crate::alloc::Memory;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Compares, Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::scenario::{Compares, Context, Measured, OURS, Scenario, verify};
+use crate::scenarios::of_memory;
 use crate::tasks::{Host, OwnRuntime};
 
 const TASKS: u64 = 1_000_000;
@@ -74,21 +75,14 @@ pub(super) fn idle<R: Runtime>(cx: &Context) -> Measured {
         }
         tasks
     });
-    let cancelled = on_task(runtime, async move {
+    let (_, cancelled) = on_task(runtime, async move {
         let mut cancelled = 0u64;
         for task in tasks {
             cancelled += u64::from(R::cancel(task).await);
         }
         cancelled
     });
-    verify(
-        "tasks that waited until they were cancelled",
-        ops,
-        cancelled.1,
-    )?;
-    if span.memory.bytes == 0 {
-        let reason = "no byte was counted; is the counting allocator installed?";
-        return Err(Failure(reason.into()));
-    }
-    Ok(Sample::new(span, ops))
+    let what = "tasks that waited until they were cancelled";
+    verify(what, ops, cancelled)?;
+    of_memory(span, ops)
 }

@@ -90,6 +90,15 @@ where
     runtime.block_on(task)
 }
 
+/// Awaits all tasks, and returns their values.
+async fn join_all<T>(tasks: Vec<impl Future<Output = T>>) -> Vec<T> {
+    let mut values = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        values.push(task.await);
+    }
+    values
+}
+
 /// Lets the workers of the runtime that ran before fall asleep.
 fn quiesce() {
     thread::sleep(Duration::from_millis(1));

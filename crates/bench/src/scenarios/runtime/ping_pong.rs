@@ -102,23 +102,10 @@ impl<R: Channels> Game<R> for OverChannels {
     }
 }
 
-/// One contender's bodies for one kind of channel.
-struct Peer {
-    name: &'static str,
-    together: Body,
-    across: Body,
-    runtimes: Body,
-}
-
-impl Peer {
-    const fn of<R: Runtime, G: Game<R>>(name: &'static str) -> Peer {
-        Peer {
-            name,
-            together: from_one_task::<R, G>,
-            across: across::<R, G>,
-            runtimes: runtimes::<R, G>,
-        }
-    }
+/// One contender's bodies for one kind of channel: both sides spawned by one task, on two workers,
+/// and on two runtimes.
+const fn bodies<R: Runtime, G: Game<R>>() -> [Body; 3] {
+    [from_one_task::<R, G>, across::<R, G>, runtimes::<R, G>]
 }
 
 #[cfg(test)]
@@ -129,15 +116,15 @@ pub(super) const OVER_CHANNELS_OF_A_LIAR: Body =
     from_one_task::<crate::runtimes::Liar, OverChannels>;
 
 /// smol has no oneshot channel.
-const ONESHOT: [Peer; 2] = [
-    Peer::of::<Blitz, OverOneshots>(OURS),
-    Peer::of::<Tokio, OverOneshots>("tokio"),
+const ONESHOT: [(&str, [Body; 3]); 2] = [
+    (OURS, bodies::<Blitz, OverOneshots>()),
+    ("tokio", bodies::<Tokio, OverOneshots>()),
 ];
 
-const MPSC: [Peer; 3] = [
-    Peer::of::<Blitz, OverChannels>(OURS),
-    Peer::of::<Tokio, OverChannels>("tokio"),
-    Peer::of::<Smol, OverChannels>("smol"),
+const MPSC: [(&str, [Body; 3]); 3] = [
+    (OURS, bodies::<Blitz, OverChannels>()),
+    ("tokio", bodies::<Tokio, OverChannels>()),
+    ("smol", bodies::<Smol, OverChannels>()),
 ];
 
 /// The game over channels, for both sides as tasks of one worker.
@@ -154,22 +141,21 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-fn games(id: &str, title: &str, peers: &[Peer]) -> Vec<Scenario> {
-    let bodies = |body: fn(&Peer) -> Body| -> Vec<_> {
-        peers.iter().map(|peer| (peer.name, body(peer))).collect()
+fn games(id: &str, title: &str, peers: &[(&'static str, [Body; 3])]) -> Vec<Scenario> {
+    let [together, across, runtimes] = [0, 1, 2].map(|number| -> Vec<_> {
+        let bodies = peers.iter().map(|(name, bodies)| (*name, bodies[number]));
+        bodies.collect()
+    });
+    let rows = |workers: &[_], id: &str, what, ops, bodies: &[_]| {
+        for_each(workers, (id, &format!("{title}, {what}"), ops), bodies)
     };
-    let same = format!("{title}, same worker");
-    let near = format!("{title}, started by one task");
-    let across = format!("{title}, started on 2 workers");
-    let runtimes = format!("{title}, between 2 runtimes of 1 worker");
-    let together = bodies(|peer| peer.together);
-    let mut scenarios = for_each(&[1], (id, &same, OPS), &together);
-    scenarios.extend(for_each(&[2, 4], (id, &near, OPS), &together));
-    let what = (&*format!("{id}_across"), &*across, OPS);
-    scenarios.extend(for_each(&[2, 4], what, &bodies(|peer| peer.across)));
+    let mut scenarios = rows(&[1], id, "same worker", OPS, &together);
+    scenarios.extend(rows(&[2, 4], id, "started by one task", OPS, &together));
+    let (id_across, what) = (format!("{id}_across"), "started on 2 workers");
+    scenarios.extend(rows(&[2, 4], &id_across, what, OPS, &across));
     // Two threads in total.
-    let what = (&*format!("{id}_runtimes"), &*runtimes, OPS / 2);
-    scenarios.extend(for_each(&[2], what, &bodies(|peer| peer.runtimes)));
+    let (id_runtimes, what) = (format!("{id}_runtimes"), "between 2 runtimes of 1 worker");
+    scenarios.extend(rows(&[2], &id_runtimes, what, OPS / 2, &runtimes));
     scenarios
 }
 

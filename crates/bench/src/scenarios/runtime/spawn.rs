@@ -30,10 +30,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let idle = on_runtimes!(("spawn_outside_idle", title, 200), outside_idle);
     scenarios.extend(idle.into_iter().map(|row| row.decided_by(Compares::P50Ns)));
     let title = "Spawn from outside until it has run, runtime busy";
-    scenarios.extend(on_runtimes!(
-        ("spawn_outside_busy", title, 8_000),
-        outside_busy
-    ));
+    let what = ("spawn_outside_busy", title, 8_000);
+    scenarios.extend(on_runtimes!(what, outside_busy));
     scenarios
 }
 

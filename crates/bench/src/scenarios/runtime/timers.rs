@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{on_runtimes, on_task, quiesce};
+use super::{join_all, on_runtimes, on_task, quiesce};
 use crate::latency::Waits;
 use crate::runtimes::Runtime;
 use crate::scenario::{Compares, Context, Failure, Measured, Sample, Scenario, verify};
@@ -20,11 +20,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Timer started and cancelled, 100,000 at a time";
     let mut scenarios = on_runtimes!(("timer_cancel", title, STARTED), cancelled);
     let sleeps = on_runtimes!(("sleep_error", "Error of 10,000 sleeps", SLEEPERS), fired);
-    scenarios.extend(
-        sleeps
-            .into_iter()
-            .map(|row| row.decided_by(Compares::P99Ns)),
-    );
+    let sleeps = sleeps.into_iter();
+    scenarios.extend(sleeps.map(|row| row.decided_by(Compares::P99Ns)));
     scenarios
 }
 
@@ -48,12 +45,7 @@ pub(super) fn cancelled<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
                 (pending, places)
             }))
         });
-        let tasks: Vec<_> = starts.collect();
-        let mut ends = Vec::with_capacity(workers);
-        for task in tasks {
-            ends.push(task.await);
-        }
-        ends
+        join_all(starts.collect()).await
     });
     let pending: u64 = ends.iter().map(|(pending, _)| pending).sum();
     let ops = share * workers as u64;
@@ -93,12 +85,7 @@ pub(super) fn fired<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
     quiesce();
     let (span, errors) = on_task(runtime, async move {
         let sleeps = (0..SLEEPERS).map(|number| runtime.spawn(oversleep::<R>(soon(number))));
-        let tasks: Vec<_> = sleeps.collect();
-        let mut errors = Vec::with_capacity(SLEEPERS as usize);
-        for task in tasks {
-            errors.push(task.await);
-        }
-        errors
+        join_all(sleeps.collect()).await
     });
     let mut waits = Waits::new();
     let mut elapsed = Duration::ZERO;

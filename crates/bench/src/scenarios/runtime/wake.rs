@@ -18,11 +18,8 @@ const IDLE: Duration = Duration::from_micros(500);
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Wake a task from outside, runtime idle";
-    let scenarios = on_runtimes!(("wake_idle", title, 200), woken);
-    let scenarios = scenarios
-        .into_iter()
-        .map(|row| row.decided_by(Compares::P50Ns));
-    scenarios.collect()
+    let rows = on_runtimes!(("wake_idle", title, 200), woken).into_iter();
+    rows.map(|row| row.decided_by(Compares::P50Ns)).collect()
 }
 
 /// The state that the thread and the task share.

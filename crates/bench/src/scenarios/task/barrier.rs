@@ -5,9 +5,9 @@ use std::hint::black_box;
 use crossbeam_utils::CachePadded;
 
 use crate::poll::poll_now;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenario::{Context, Measured, OURS, Scenario};
+use crate::scenarios::{Body, repeat};
 use crate::settings::SYNC_OPS;
-use crate::threads::solo;
 
 /// A barrier for a fixed number of tasks.
 trait Rounds {
@@ -15,9 +15,6 @@ trait Rounds {
     /// Passes at once and returns whether this task leads, or `None` if it had to wait.
     fn pass(&self) -> Option<bool>;
 }
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
 
 /// Makes the contenders: a name and a type.
 macro_rules! peers {
@@ -49,38 +46,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 
 fn alone<B: Rounds>(cx: &Context) -> Measured {
     let barrier = CachePadded::new(B::new(1));
-    let (span, led) = solo(|| {
-        let mut led = 0u64;
-        for _ in 0..cx.ops {
-            let barrier: &B = black_box(&barrier);
-            led += u64::from(barrier.pass() == Some(true));
-        }
-        led
-    });
-    verify("rounds that were passed as their leader", cx.ops, led)?;
-    Ok(Sample::new(span, cx.ops))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenarios::tests::context;
-
-    /// A barrier without a leader.
-    struct Leaderless;
-
-    impl Rounds for Leaderless {
-        fn new(_tasks: usize) -> Self {
-            Leaderless
-        }
-        fn pass(&self) -> Option<bool> {
-            Some(false)
-        }
-    }
-
-    #[test]
-    fn a_barrier_without_leaders_is_caught() {
-        let failure = alone::<Leaderless>(&context()).unwrap_err().to_string();
-        assert!(failure.contains("found 0"), "{failure}");
-    }
+    repeat(cx, "rounds that were passed as their leader", |_| {
+        let barrier: &B = black_box(&barrier);
+        barrier.pass() == Some(true)
+    })
 }

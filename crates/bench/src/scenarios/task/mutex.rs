@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::settings::{ASYNC_OPS, SYNC_OPS};
+use crate::scenarios::{Body, contended_by_tasks, repeat};
+use crate::settings::SYNC_OPS;
 use crate::tasks::{Host, SharedRuntime};
-use crate::threads::solo;
 
 /// A mutex around a counter.
 trait Lock: Send + Sync + 'static {
@@ -21,9 +21,6 @@ trait Lock: Send + Sync + 'static {
         section: impl FnOnce(&mut u64) -> R + Send,
     ) -> impl Future<Output = R> + Send;
 }
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
 
 /// Makes the contenders: a name, a type, and how its lock is tried.
 macro_rules! peers {
@@ -43,13 +40,9 @@ macro_rules! peers {
             }
         })+
 
-        contenders! {
-            <L: Lock> {
-                tried: Body = tried::<L>,
-                contended: Body = contended::<L, SharedRuntime>,
-            }
-            $($name => $lock),+
-        }
+        type Table = [(&'static str, Body); [$($name),+].len()];
+        const TRIED: Table = [$(($name, tried::<$lock>)),+];
+        const CONTENDED: Table = [$(($name, contended::<$lock, SharedRuntime>)),+];
     };
 }
 
@@ -66,30 +59,21 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         contended: blitz_io_sync::task::Mutex<u64>, tokio::sync::Mutex<u64>, async_lock::Mutex<u64>
     );
     let tried = Scenario::new(1, "mutex", "Mutex try_lock/unlock", SYNC_OPS);
-    let contended = Scenario::new(3, "mutex_tasks", "Mutex, 4 tasks", ASYNC_OPS).on_runtime();
-    let title = "Mutex, 4 tasks, own runtime";
-    let own = Scenario::new(3, "mutex_tasks_own", title, ASYNC_OPS).on_runtime();
-    vec![
-        tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
-        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
-        own.with_all(on_own),
-    ]
+    let mut scenarios = vec![tried.with_all(TRIED)];
+    let what = ("mutex_tasks", "Mutex, 4 tasks");
+    scenarios.extend(contended_by_tasks(what, CONTENDED, on_own));
+    scenarios
 }
 
 fn tried<L: Lock>(cx: &Context) -> Measured {
     let lock = CachePadded::new(L::new());
-    let (span, locked) = solo(|| {
-        let mut locked = 0u64;
-        for _ in 0..cx.ops {
-            let lock: &L = black_box(&lock);
-            locked += u64::from(lock.try_with(|counter| *counter += 1).is_some());
-        }
-        locked
-    });
-    verify("locks that were had", cx.ops, locked)?;
+    let sample = repeat(cx, "locks that were had", |_| {
+        let lock: &L = black_box(&lock);
+        lock.try_with(|counter| *counter += 1).is_some()
+    })?;
     let counted = lock.try_with(|n| *n).unwrap_or(0);
     verify("the counter under the lock", cx.ops, counted)?;
-    Ok(Sample::new(span, cx.ops))
+    Ok(sample)
 }
 
 fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
@@ -116,29 +100,25 @@ fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::context;
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use crate::scenarios::tests::{assert_caught, context};
 
-    /// A lock that forgets every hundredth section.
-    struct Forgetful {
-        count: AtomicU64,
-        turn: AtomicU64,
-    }
+    /// A lock that forgets every hundredth section: a counter, and the number of sections.
+    struct Forgetful(std::sync::Mutex<(u64, u64)>);
 
     impl Lock for Forgetful {
         fn new() -> Self {
-            Forgetful {
-                count: AtomicU64::new(0),
-                turn: AtomicU64::new(0),
-            }
+            Forgetful(Default::default())
         }
         fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
-            let mut count = self.count.load(Relaxed);
-            let value = section(&mut count);
-            if self.turn.fetch_add(1, Relaxed) % 100 != 99 {
-                self.count.store(count, Relaxed);
-            }
-            Some(value)
+            let mut inside = self.0.lock().unwrap();
+            inside.1 += 1;
+            let mut forgotten = inside.0;
+            let is_kept = inside.1 % 100 != 0;
+            Some(section(if is_kept {
+                &mut inside.0
+            } else {
+                &mut forgotten
+            }))
         }
         async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
             self.try_with(section).expect("always free")
@@ -148,8 +128,7 @@ mod tests {
     #[test]
     fn a_forgetful_lock_is_caught() {
         for body in [tried::<Forgetful>, contended::<Forgetful, SharedRuntime>] {
-            let failure = body(&context()).unwrap_err().to_string();
-            assert!(failure.starts_with("the counter"), "{failure}");
+            assert_caught(body(&context()), "the counter");
         }
     }
 }

@@ -6,9 +6,9 @@ use crossbeam_utils::CachePadded;
 use event_listener::{Event, listener};
 
 use crate::poll::poll_now;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenario::{Context, Measured, OURS, Scenario};
+use crate::scenarios::repeat;
 use crate::settings::SYNC_OPS;
-use crate::threads::solo;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = Scenario::new(1, "notify", "Notify notify_one, then wait", SYNC_OPS);
@@ -43,27 +43,7 @@ fn notify<N>(
     there_and_back: impl Fn(&N) -> bool + Copy,
 ) -> Measured {
     let notify = CachePadded::new(new());
-    let (span, received) = solo(|| {
-        let mut received = 0u64;
-        for _ in 0..cx.ops {
-            let notify: &N = black_box(&notify);
-            received += u64::from(there_and_back(notify));
-        }
-        received
-    });
-    verify("notifications that arrived", cx.ops, received)?;
-    Ok(Sample::new(span, cx.ops))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenarios::tests::context;
-
-    #[test]
-    fn a_lost_notification_is_caught() {
-        let failure = notify(&context(), || (), |()| false).unwrap_err();
-        let expected = "notifications that arrived: expected 2000, found 0";
-        assert_eq!(failure.to_string(), expected);
-    }
+    repeat(cx, "notifications that arrived", |_| {
+        there_and_back(black_box(&*notify))
+    })
 }

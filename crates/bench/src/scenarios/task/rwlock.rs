@@ -7,9 +7,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::rwlock::Twins;
-use crate::settings::{ASYNC_OPS, SYNC_OPS};
+use crate::scenarios::{Body, contended_by_tasks, repeat};
+use crate::settings::SYNC_OPS;
 use crate::tasks::{Host, SharedRuntime};
-use crate::threads::solo;
 
 /// A reader-writer lock around [`Twins`].
 trait Lock: Send + Sync + 'static {
@@ -27,9 +27,6 @@ trait Lock: Send + Sync + 'static {
         section: impl FnOnce(&mut Twins) -> R + Send,
     ) -> impl Future<Output = R> + Send;
 }
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
 
 /// Makes the contenders: a name, a type, and how its guards are tried.
 macro_rules! peers {
@@ -58,14 +55,10 @@ macro_rules! peers {
             }
         })+
 
-        contenders! {
-            <L: Lock> {
-                tried_reads: Body = tried_reads::<L>,
-                tried_writes: Body = tried_writes::<L>,
-                contended: Body = contended::<L, SharedRuntime>,
-            }
-            $($name => $lock),+
-        }
+        type Table = [(&'static str, Body); [$($name),+].len()];
+        const READS: Table = [$(($name, tried_reads::<$lock>)),+];
+        const WRITES: Table = [$(($name, tried_writes::<$lock>)),+];
+        const CONTENDED: Table = [$(($name, contended::<$lock, SharedRuntime>)),+];
     };
 }
 
@@ -84,53 +77,31 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     );
     let reads = Scenario::new(1, "rwlock_read", "RwLock try_read/unlock", SYNC_OPS);
     let writes = Scenario::new(1, "rwlock_write", "RwLock try_write/unlock", SYNC_OPS);
-    let contended = Scenario::new(
-        3,
-        "rwlock_tasks",
-        "RwLock, 4 readers and 2 writers",
-        ASYNC_OPS,
-    )
-    .on_runtime();
-    let title = "RwLock, 4 readers and 2 writers, own runtime";
-    let own = Scenario::new(3, "rwlock_tasks_own", title, ASYNC_OPS).on_runtime();
-    vec![
-        reads.with_all(PEERS.map(|peer| (peer.name, peer.tried_reads))),
-        writes.with_all(PEERS.map(|peer| (peer.name, peer.tried_writes))),
-        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
-        own.with_all(on_own),
-    ]
+    let mut scenarios = vec![reads.with_all(READS), writes.with_all(WRITES)];
+    let what = ("rwlock_tasks", "RwLock, 4 readers and 2 writers");
+    scenarios.extend(contended_by_tasks(what, CONTENDED, on_own));
+    scenarios
 }
 
 fn tried_reads<L: Lock>(cx: &Context) -> Measured {
     let lock = CachePadded::new(L::new());
-    let (span, intact) = solo(|| {
-        let mut intact = 0u64;
-        for _ in 0..cx.ops {
-            let lock: &L = black_box(&lock);
-            let read = lock.try_read(|twins| twins.read(|| ()));
-            intact += u64::from(read == Some(true));
-        }
-        intact
-    });
-    verify("reads that found the twins equal", cx.ops, intact)?;
-    verify(
-        "that nobody reads any more",
-        true,
-        lock.try_write(|_| ()).is_some(),
-    )?;
-    Ok(Sample::new(span, cx.ops))
+    let sample = repeat(cx, "reads that found the twins equal", |_| {
+        let lock: &L = black_box(&lock);
+        lock.try_read(|twins| twins.read(|| ())) == Some(true)
+    })?;
+    let free = lock.try_write(|_| ()).is_some();
+    verify("that no reader is left", true, free)?;
+    Ok(sample)
 }
 
 fn tried_writes<L: Lock>(cx: &Context) -> Measured {
     let lock = CachePadded::new(L::new());
-    let (span, ()) = solo(|| {
-        for _ in 0..cx.ops {
-            let lock: &L = black_box(&lock);
-            lock.try_write(|twins| twins.write(|| ()));
-        }
-    });
+    let sample = repeat(cx, "locks that were had", |_| {
+        let lock: &L = black_box(&lock);
+        lock.try_write(|twins| twins.write(|| ())).is_some()
+    })?;
     verify_twins(&*lock, cx.ops)?;
-    Ok(Sample::new(span, cx.ops))
+    Ok(sample)
 }
 
 fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
@@ -154,11 +125,8 @@ fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
         }
     });
     let total = share * (READERS + WRITERS) as u64;
-    verify(
-        "writes, and reads that found the twins equal",
-        total,
-        good.iter().sum(),
-    )?;
+    let good = good.iter().sum();
+    verify("writes, and reads that found the twins equal", total, good)?;
     verify_twins(&**lock, share * WRITERS as u64)?;
     Ok(Sample::new(span, total))
 }
@@ -171,7 +139,7 @@ fn verify_twins(lock: &impl Lock, writes: u64) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::context;
+    use crate::scenarios::tests::{assert_caught, context};
     use std::sync::Mutex;
 
     /// A lock that loses every hundredth write.
@@ -206,8 +174,7 @@ mod tests {
             tried_writes::<Forgetful>,
             contended::<Forgetful, SharedRuntime>,
         ] {
-            let failure = body(&context()).unwrap_err().to_string();
-            assert!(failure.starts_with("the first twin"), "{failure}");
+            assert_caught(body(&context()), "the first twin");
         }
     }
 }

@@ -7,9 +7,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::semaphore::Inside;
-use crate::settings::{ASYNC_OPS, SYNC_OPS};
+use crate::scenarios::{Body, contended_by_tasks, repeat};
+use crate::settings::SYNC_OPS;
 use crate::tasks::{Host, SharedRuntime};
-use crate::threads::solo;
 
 /// A semaphore whose permits are held for the length of a section.
 trait Permits: Send + Sync + 'static {
@@ -19,9 +19,6 @@ trait Permits: Send + Sync + 'static {
     /// Waits for a permit and runs `section` with it.
     fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> impl Future<Output = R> + Send;
 }
-
-/// One contender's body.
-type Body = fn(&Context) -> Measured;
 
 /// Makes the contenders: a name, a type, and how a permit is taken.
 macro_rules! peers {
@@ -44,13 +41,9 @@ macro_rules! peers {
             }
         })+
 
-        contenders! {
-            <P: Permits> {
-                tried: Body = tried::<P>,
-                contended: Body = contended::<P, SharedRuntime>,
-            }
-            $($name => $semaphore),+
-        }
+        type Table = [(&'static str, Body); [$($name),+].len()];
+        const TRIED: Table = [$(($name, tried::<$semaphore>)),+];
+        const CONTENDED: Table = [$(($name, contended::<$semaphore, SharedRuntime>)),+];
     };
 }
 
@@ -71,39 +64,21 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         contended: blitz_io_sync::task::Semaphore, tokio::sync::Semaphore, async_lock::Semaphore
     );
     let tried = Scenario::new(1, "semaphore", "Semaphore try_acquire/release", SYNC_OPS);
-    let contended = Scenario::new(
-        3,
-        "semaphore_tasks",
-        "Semaphore, 8 tasks, 2 permits",
-        ASYNC_OPS,
-    )
-    .on_runtime();
-    let title = "Semaphore, 8 tasks, 2 permits, own runtime";
-    let own = Scenario::new(3, "semaphore_tasks_own", title, ASYNC_OPS).on_runtime();
-    vec![
-        tried.with_all(PEERS.map(|peer| (peer.name, peer.tried))),
-        contended.with_all(PEERS.map(|peer| (peer.name, peer.contended))),
-        own.with_all(on_own),
-    ]
+    let mut scenarios = vec![tried.with_all(TRIED)];
+    let what = ("semaphore_tasks", "Semaphore, 8 tasks, 2 permits");
+    scenarios.extend(contended_by_tasks(what, CONTENDED, on_own));
+    scenarios
 }
 
 fn tried<P: Permits>(cx: &Context) -> Measured {
     let semaphore = CachePadded::new(P::new(1));
-    let (span, count) = solo(|| {
-        let mut count = 0u64;
-        for _ in 0..cx.ops {
-            let semaphore: &P = black_box(&semaphore);
-            semaphore.try_with(|| count += 1);
-        }
-        count
-    });
-    verify("sections that ran", cx.ops, count)?;
-    verify(
-        "permits left at the end",
-        true,
-        semaphore.try_with(|| ()).is_some(),
-    )?;
-    Ok(Sample::new(span, cx.ops))
+    let sample = repeat(cx, "sections that ran", |_| {
+        let semaphore: &P = black_box(&semaphore);
+        semaphore.try_with(|| true) == Some(true)
+    })?;
+    let left = semaphore.try_with(|| ()).is_some();
+    verify("permits left at the end", true, left)?;
+    Ok(sample)
 }
 
 fn contended<P: Permits, G: Host>(cx: &Context) -> Measured {
@@ -123,18 +98,15 @@ fn contended<P: Permits, G: Host>(cx: &Context) -> Measured {
     });
     let total = share * TASKS as u64;
     inside.verify(total)?;
-    verify(
-        "sections with at most two inside",
-        total,
-        with_room.iter().sum(),
-    )?;
+    let with_room = with_room.iter().sum();
+    verify("sections with at most two inside", total, with_room)?;
     Ok(Sample::new(span, total))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::context;
+    use crate::scenarios::tests::{assert_caught, context};
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     /// A semaphore that sometimes runs no section, or panics after it.
@@ -158,8 +130,7 @@ mod tests {
 
     #[test]
     fn a_lazy_semaphore_is_caught() {
-        let failure = tried::<Lazy>(&context()).unwrap_err().to_string();
-        assert!(failure.starts_with("sections that ran"), "{failure}");
+        assert_caught(tried::<Lazy>(&context()), "sections that ran");
     }
 
     #[test]

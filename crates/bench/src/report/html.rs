@@ -4,17 +4,15 @@
 //! bar for each contender. A figure stands as text beside every bar, so the page can be
 //! read without seeing colours or shapes.
 
-mod axis;
-
 use minijinja::{Value, context};
 
 use super::document::{Document, Figures, Row, TIE};
+use super::scale::Scale;
 use super::table::Score;
-use super::{duration, figure, range, template, times};
+use super::{duration, figure, or_empty, range, template, times};
 use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
-use crate::tier::{numbered, tier};
-use axis::Axis;
+use crate::tier::numbered;
 
 /// Returns the page of one run, as a complete HTML document.
 ///
@@ -27,10 +25,10 @@ use axis::Axis;
 /// assert!(page.starts_with("<!DOCTYPE html>"));
 /// ```
 pub fn render(document: &Document) -> String {
-    let axis = Axis::over(document.benchmarks.values());
+    let scale = scale_over(document.benchmarks.values());
     let values = |wanted: &dyn Fn(&Row) -> bool| -> Vec<Value> {
         let rows = document.benchmarks.iter().filter(|(_, row)| wanted(row));
-        rows.map(|(id, row)| values_of(id, row, &axis)).collect()
+        rows.map(|(id, row)| values_of(id, row, &scale)).collect()
     };
     let tiers = numbered().filter_map(|(number, tier)| {
         let rows = values(&|row: &Row| row.tier == number);
@@ -44,11 +42,51 @@ pub fn render(document: &Document) -> String {
         heap => document.heap_bytes_per_op.as_ref().map(|heap| heap.sentence()),
         notes => notes(document),
         judged => values(&|row: &Row| row.ratio.is_some()),
-        ticks => axis.ticks(),
+        ticks => ticks(&scale),
         tiers => tiers.collect::<Vec<_>>(),
         about => about(document),
     };
     template::render("page.html", include_str!("page.html"), page)
+}
+
+/// Returns a scale with 1 in the middle on which every row's ratio fits. Intervals may extend
+/// beyond it; they are cut at the edge.
+fn scale_over<'a>(rows: impl Iterator<Item = &'a Row>) -> Scale {
+    let logs = rows.filter_map(|row| row.ratio).map(f64::log2);
+    let farthest = logs
+        .map(f64::abs)
+        .filter(|distance| distance.is_finite())
+        .fold(0.0, f64::max);
+    let reach = (farthest * 1.15).clamp(1.2, 5.0);
+    Scale {
+        low: -reach,
+        high: reach,
+    }
+}
+
+fn percent(scale: &Scale, ratio: f64) -> f64 {
+    100.0 * scale.position(ratio)
+}
+
+/// Returns powers of two, few enough that they do not touch: their labels and positions.
+fn ticks(scale: &Scale) -> Vec<(String, String)> {
+    let powers = scale.powers(if scale.high >= 4.0 { 2 } else { 1 });
+    let tick = |power: i32| {
+        let one = if power < 0 { "1/" } else { "" };
+        let place = percent(scale, f64::from(power).exp2());
+        (format!("{one}{}", 1 << power.abs()), format!("{place:.2}"))
+    };
+    powers.map(tick).collect()
+}
+
+/// Returns the positions of a row's dot and line.
+fn strip(scale: &Scale, ratio: f64, interval: [f64; 2]) -> Value {
+    let [low, high] = interval.map(|end| percent(scale, end));
+    context! {
+        low => format!("{low:.2}"),
+        width => format!("{:.2}", high - low),
+        middle => format!("{:.2}", percent(scale, ratio)),
+    }
 }
 
 /// Returns the warnings of a run.
@@ -90,7 +128,7 @@ fn about(document: &Document) -> [(&'static str, String); 7] {
 }
 
 /// Returns the values of a row's card and of its line in the overview.
-fn values_of(id: &str, row: &Row, axis: &Axis) -> Value {
+fn values_of(id: &str, row: &Row, scale: &Scale) -> Value {
     let (class, verdict) = match row.winner.as_deref() {
         Some(OURS) => ("won", "won"),
         Some(TIE) => ("tied", "tie"),
@@ -104,17 +142,13 @@ fn values_of(id: &str, row: &Row, axis: &Axis) -> Value {
         Compares::P50Ns => "median of the wait",
         Compares::BytesPerOp => "bytes that stay taken per operation",
     };
-    let title = match tier(row.tier) {
-        Some(tier) => tier.full_title(&row.title, row.threads),
-        // The row is from a run of a later version.
-        None => row.title.clone(),
-    };
     let judged = row.ratio.zip(row.ratio_ci95);
     context! {
-        id, class, verdict, compares, title,
+        id, class, verdict, compares,
+        title => row.full_title(),
         ratio => row.ratio.map(times),
         interval => row.ratio_ci95.map(range),
-        strip => judged.map(|(ratio, interval)| axis.strip(ratio, interval)),
+        strip => judged.map(|(ratio, interval)| strip(scale, ratio, interval)),
         peer => judged.and(row.best_peer.as_deref()),
         bars => bars(row),
         waits => waits(row),
@@ -140,33 +174,24 @@ fn bars(row: &Row) -> Vec<Value> {
 /// Returns the percentiles, if the scenario has them: a column for each contender, which fits
 /// a phone better than a row for each.
 fn waits(row: &Row) -> Option<Value> {
-    let waits: Vec<(&str, &Figures, Latency)> = row
-        .everybody()
+    let all = row.everybody();
+    let waits: Vec<(&str, &Figures, Latency)> = all
         .filter_map(|(name, figures)| Some((name, figures, figures.latency?)))
         .collect();
     if waits.is_empty() {
         return None;
     }
-    type Line = (&'static str, fn(&Figures, &Latency) -> f64);
-    let lines: [Line; 6] = [
-        ("p50", |_, latency| latency.p50_ns),
-        ("p90", |_, latency| latency.p90_ns),
-        ("p99", |_, latency| latency.p99_ns),
-        ("p99.9", |_, latency| latency.p99_9_ns),
-        ("longest", |_, latency| latency.max_ns),
-        ("time per operation", |figures, _| figures.ns_per_op),
-    ];
-    let line = |(what, value): Line| -> (&'static str, Vec<String>) {
-        let values = waits
-            .iter()
-            .map(|(_, figures, latency)| duration(value(figures, latency)));
-        (what, values.collect())
+    let line = |text: &dyn Fn(&Figures, &Latency) -> String| -> Vec<String> {
+        let cells = waits.iter().map(|(_, figures, waits)| text(figures, waits));
+        cells.collect()
     };
-    let mut lines: Vec<_> = lines.into_iter().map(line).collect();
+    let percentile = |(what, of): (_, fn(&_) -> _)| (what, line(&|_, waits| duration(of(waits))));
+    let mut lines = Vec::from(Latency::FIGURES.map(percentile));
+    let times = line(&|figures, _| duration(figures.ns_per_op));
+    lines.push(("time per operation", times));
     if waits.iter().any(|(_, _, latency)| latency.turns.is_some()) {
-        let turns = |latency: &Latency| latency.turns.map_or_else(String::new, Turns::text);
-        let turns = waits.iter().map(|(_, _, latency)| turns(latency));
-        lines.push(("share of turns", turns.collect()));
+        let turns = line(&|_, waits| or_empty(waits.turns, Turns::text));
+        lines.push(("share of turns", turns));
     }
     let names: Vec<_> = waits.iter().map(|(name, ..)| name).collect();
     Some(context! { names, lines })
@@ -191,48 +216,4 @@ fn memory(row: &Row) -> String {
         format!("{name} {count} ({bytes} bytes)")
     });
     texts.collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::document::tests::{run, samples};
-    use crate::scenario::Scenario;
-
-    #[test]
-    fn a_row_has_bars_a_ratio_with_its_interval_and_waits() {
-        let scenario = Scenario::new(4, "lock", "Lock <wait>", 1000).threads(2);
-        let document = run(
-            &scenario,
-            vec![
-                samples(OURS, &[10, 10, 10], Some(700)),
-                samples("peer", &[40, 40, 40], Some(900)),
-            ],
-        );
-        let page = render(&document);
-        for part in [
-            "<html lang=\"en\">",
-            "width=device-width",
-            "Lock &lt;wait&gt;, 2 threads",
-            "width:25.00%",
-            "width:100.00%",
-            "10.0 ns",
-            "40.0 ns",
-            "4.00×",
-            "95 %: 4.00 – 4.00, against peer",
-            "p99.9",
-            &document.metadata.machine.cpu,
-        ] {
-            assert!(page.contains(part), "{part} is missing");
-        }
-        // Every opened element is closed again.
-        for tag in [
-            "section", "article", "ul", "ol", "li", "div", "dl", "table", "p",
-        ] {
-            let opened = page.matches(&format!("<{tag}>")).count()
-                + page.matches(&format!("<{tag} ")).count();
-            let closed = page.matches(&format!("</{tag}>")).count();
-            assert_eq!(opened, closed, "<{tag}>");
-        }
-    }
 }
