@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use blitz_io::futex::{Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult};
 use blitz_io::task;
 use blitz_io_core::Spin;
+use blitz_io_sync::words::Slept;
 
 use crate::args::{Foreign, check, list, put, put_if_wanted};
 use crate::error::{
@@ -14,7 +15,7 @@ use crate::error::{
     BLITZ_EUNSUPPORTED, Outcome, entry, record,
 };
 use crate::fiber;
-use crate::fibers_on_words::{self, Ended};
+use crate::fibers_on_words;
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};
 
@@ -71,7 +72,12 @@ pub(crate) fn wait_on(word: &AtomicU32, expected: u32, scope: Scope, limit: Limi
     }
     if is_fiber() {
         return match scope {
-            Scope::Private => ended(fibers_on_words::sleep(&[(word, expected)], limit)).map(drop),
+            Scope::Private => match fibers_on_words::sleep(&[(word, expected)], limit) {
+                Slept::Woken(_) => Ok(()),
+                Slept::Changed(_) => Err(BLITZ_ECHANGED),
+                Slept::TimedOut => Err(BLITZ_ETIMEDOUT),
+                Slept::Cancelled(error) => Err(error),
+            },
             Scope::Shared => fiber_waits_shared(word, expected, limit),
         };
     }
@@ -82,14 +88,6 @@ pub(crate) fn wait_on(word: &AtomicU32, expected: u32, scope: Scope, limit: Limi
         WaitResult::Woken => Ok(()),
         WaitResult::ValueChanged => Err(BLITZ_ECHANGED),
         WaitResult::TimedOut => Err(BLITZ_ETIMEDOUT),
-    }
-}
-
-fn ended(ended: Ended) -> Outcome<usize> {
-    match ended {
-        Ended::Woken(position) => Ok(position),
-        Ended::Changed(_) => Err(BLITZ_ECHANGED),
-        Ended::Failed(error) => Err(error),
     }
 }
 
@@ -241,9 +239,10 @@ pub extern "C" fn blitz_futex_wait_any(
                 ));
             }
             match fibers_on_words::sleep(&words, limit) {
-                Ended::Woken(position) => (position, Ok(())),
-                Ended::Changed(position) => (position, Err(BLITZ_ECHANGED)),
-                Ended::Failed(error) => return Err(error),
+                Slept::Woken(position) => (position, Ok(())),
+                Slept::Changed(position) => (position, Err(BLITZ_ECHANGED)),
+                Slept::TimedOut => return Err(BLITZ_ETIMEDOUT),
+                Slept::Cancelled(error) => return Err(error),
             }
         } else {
             match scope.wait_any(&words, limit.deadline()) {

@@ -16,6 +16,9 @@
 //! * Each other file is one area of the header.
 #![allow(non_camel_case_types)]
 
+#[cfg(not(unix))]
+compile_error!("the C interface is for Unix: its sockets, signals and pipes are file descriptors");
+
 mod args;
 mod element;
 mod error;

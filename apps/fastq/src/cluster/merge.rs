@@ -14,13 +14,12 @@ use crate::options::Options;
 use crate::output::{Output, Outputs};
 use crate::report::Report;
 use crate::run::finish;
-use blitz_io::pipeline;
 
 /// Merges all shards.
 pub fn merge(own: &Own) -> Result<(), Failure> {
     // If signals cannot be caught, they still end the process.
     #[cfg(unix)]
-    let _ = pipeline::atomic_output::remove_on_signals(|| ());
+    let _ = blitz_io::pipeline::atomic_output::remove_on_signals(|| ());
     let (plan, id) = Plan::read(own)?;
     let (options, hot) = plan.options()?;
     let shards = 1..=plan.shards.len();

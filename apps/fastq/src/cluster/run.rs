@@ -9,14 +9,13 @@ use crate::options::Options;
 use crate::output::Outputs;
 use crate::run::process;
 use crate::source::Source;
-use blitz_io::pipeline;
 use std::sync::Arc;
 
 /// Processes a shard.
 pub fn run(own: &Own) -> Result<(), Failure> {
     // If signals cannot be caught, they still end the process.
     #[cfg(unix)]
-    let _ = pipeline::atomic_output::remove_on_signals(|| ());
+    let _ = blitz_io::pipeline::atomic_output::remove_on_signals(|| ());
     let (plan, id) = Plan::read(own)?;
     let number = own.number("shard")?;
     let shard = number.and_then(|number| usize::try_from(number).ok());

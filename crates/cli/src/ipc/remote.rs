@@ -1,5 +1,6 @@
 //! What `blitz-gateway` carries between the segments of a directory and other hosts.
 
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -29,28 +30,30 @@ impl Remote {
 }
 
 /// Asks the gateway of the directory, if one runs, for the remote hosts.
-#[cfg(unix)]
 pub fn remotes(directory: &Path) -> Vec<Remote> {
+    parse(&status(directory).unwrap_or_default())
+}
+
+/// Returns the table of `blitz-gateway status`.
+#[cfg(unix)]
+fn status(directory: &Path) -> io::Result<String> {
     use std::io::Read;
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
     /// Longer than the status of a gateway with as many names and hosts as it may have by default.
     const LONGEST: u64 = 8 << 20;
-    let read = || {
-        let stream = UnixStream::connect(directory.join("gateway/status.socket"))?;
-        // A stopped gateway must not stop this program.
-        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-        let mut text = String::new();
-        stream.take(LONGEST).read_to_string(&mut text)?;
-        std::io::Result::Ok(text)
-    };
-    parse(&read().unwrap_or_default())
+    let stream = UnixStream::connect(directory.join("gateway/status.socket"))?;
+    // A stopped gateway must not stop this program.
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    let mut text = String::new();
+    stream.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 #[cfg(not(unix))]
-pub fn remotes(_directory: &Path) -> Vec<Remote> {
-    Vec::new()
+fn status(_directory: &Path) -> io::Result<String> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Reads the table of `blitz-gateway status`.

@@ -6,9 +6,10 @@
 
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
+use super::kind_list::KindList;
 use super::totals::{self, Totals};
 use super::{Contention, Fill, Kind, Slot, Waiter};
 use crate::{PerProcess, debug_is_name};
@@ -39,7 +40,7 @@ pub struct Block {
     receiver: AtomicU64,
     name: AtomicPtr<&'static str>,
     /// See `totals.rs`.
-    totals: AtomicPtr<Totals>,
+    totals: KindList<Totals>,
     /// Set while a channel has a receiver, which owns the slot.
     fill: Slot<Probe>,
     /// The block that was made before this one.
@@ -294,7 +295,7 @@ impl Block {
                 sender: AtomicU64::new(0),
                 receiver: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
-                totals: AtomicPtr::new(ptr::null_mut()),
+                totals: KindList::new(),
                 fill: Slot::new(),
                 older: BLOCKS.load(Ordering::Relaxed),
             }));
@@ -383,6 +384,14 @@ impl Block {
         self.generation.load(Ordering::Relaxed)
     }
 
+    /// Returns whether the facts and totals that were copied before are those of the object with this
+    /// generation.
+    pub(super) fn is_still(&self, generation: u32) -> bool {
+        // Keeps the loads of the facts before that of the generation.
+        fence(Ordering::Acquire);
+        self.generation() == generation
+    }
+
     /// Copies the facts.
     #[must_use]
     pub(super) fn facts(&'static self) -> Facts {
@@ -430,7 +439,7 @@ pub(super) fn objects() -> Vec<ObjectRecord> {
             continue;
         }
         let facts = block.facts();
-        if block.generation() == generation {
+        if block.is_still(generation) {
             found.push(ObjectRecord {
                 facts,
                 contention,

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::panic::Location;
 
-use super::polled::{Poll, Polled};
+use super::poll_slot::Poll;
+use super::polled::Polled;
 use crate::ThreadId;
 
 /// A thread or a task, in one word.

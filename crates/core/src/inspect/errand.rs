@@ -1,14 +1,29 @@
 //! Runs a function in a thread that sleeps, such as one that captures the thread's stack.
 //!
-//! 1. The sender puts the function and the number of the thread's wait into `SENT`.
+//! # Protocol
+//!
+//! 1. The sender puts the function and the number of the thread's wait into `sent`, and stores the
+//!    number in `WANTED`.
 //! 2. It wakes all threads that sleep on the thread's futex. Each of them looks at the condition
 //!    that it waits for, finds that it does not hold, and sleeps again.
-//! 3. On its way the thread drops its [`Sleeping`](super::Sleeping), finds its wait in `SENT`, takes
-//!    the function, runs it, and says so in `SENT`.
+//! 3. On its way the thread drops its [`Sleeping`](super::Sleeping). If `WANTED` is its wait, it takes
+//!    the function from `sent`, leaves `Running` there, runs it, stores `None`, and notifies the sender.
+//! 4. The sender repeats step 2 each millisecond until the thread has taken the function. If it finds
+//!    no record of the wait [`ATTEMPTS`] times, it takes the function back.
 //!
-//! The thread may be on its way to the futex in step 2, and then it misses the wake-up. So the
-//! sender repeats step 2 until the thread has taken the function, or has no record: then the wait
-//! has ended, or the thread is awake for another reason and will look.
+//! # The sender gets an answer, and the right one
+//!
+//! There is no model of this: loom has no time, and the argument does not need an order of memory.
+//!
+//! 1. `sent` changes under its lock only, and one sender at a time uses it. So either the thread takes
+//!    the function and runs it once, or the sender takes it back and it never runs.
+//! 2. A wake-up is lost if the thread is on its way to the futex, and a thread may not see `WANTED`
+//!    yet. In both cases it sleeps with a record afterwards, so the sender finds the record and wakes
+//!    it again.
+//! 3. A wait has one number, also if its thread sleeps several times. If the wait has ended, or its
+//!    thread stays awake, attempts find no record, and step 4 ends after `ATTEMPTS` of them.
+//! 4. A sender that finds `Running` waits without a limit, as the function ends. The thread stores
+//!    `None` under the lock before it notifies, so the sender sees it or is waiting.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -26,6 +26,10 @@ mod current;
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod errand;
+#[cfg(any(feature = "inspect", loom))]
+mod kind_list;
+#[cfg(any(feature = "inspect", loom))]
+mod poll_slot;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod polled;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -67,5 +71,9 @@ pub use {
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{Blocking, Caller, NAMES, Object, Sleeping, Wait, WaitKind, sleeping};
 
+#[cfg(loom)]
+pub use kind_list::{KindList, KindNode};
+#[cfg(loom)]
+pub use poll_slot::{Poll, PollSlot};
 #[cfg(any(feature = "inspect", loom))]
 pub use slot::Slot;

@@ -1,48 +1,38 @@
 //! `Polled`: which task a thread polls, and since when. It is known before the task has a record.
 //!
-//! 1. The thread stores 0 as the task, then, after a fence, the location and the time, then the task,
-//!    a release.
-//! 2. A reader loads the task, an acquire, then the location and the time, then, after a fence, the
-//!    task again. If both loads give the same task, the location and the time are those of a poll of
-//!    that task.
-//!
 //! Each thread has one `Polled`, which is never freed and returns to `FREE` when the thread ends.
+//! The list only grows. A new element is written before the release store that makes it the first
+//! one, and the change of the first one is under the lock of `FREE`.
 
 use std::cell::Cell;
+use std::ops::Deref;
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::clock;
+use super::poll_slot::{Poll, PollSlot};
 use crate::{PerProcess, ThreadId};
 
 /// See the head of this file.
 pub(super) struct Polled {
-    thread: AtomicU64,
-    /// The word of the task, or 0.
-    task: AtomicU64,
-    location: AtomicPtr<Location<'static>>,
-    /// Milliseconds of the monotonic clock, or 0 for an unknown time.
-    since: AtomicU64,
+    slot: PollSlot,
     next: *const Polled,
 }
 
-// SAFETY: `next` is written before the value is shared.
+// SAFETY: `next` is written before the value is shared, and leads to a value that is never freed.
 unsafe impl Sync for Polled {}
 // SAFETY: the same.
 unsafe impl Send for Polled {}
 
-/// What a thread polls.
-#[derive(Clone, Copy)]
-pub(super) struct Poll {
-    /// The word of the task, or 0.
-    pub(super) task: u64,
-    pub(super) thread: u64,
-    /// Where the task was spawned, unless it has a record.
-    pub(super) location: *const Location<'static>,
-    /// Milliseconds of the monotonic clock, or 0 for an unknown time.
-    pub(super) since: u64,
+impl Deref for Polled {
+    type Target = PollSlot;
+
+    #[inline]
+    fn deref(&self) -> &PollSlot {
+        &self.slot
+    }
 }
 
 static ALL: AtomicPtr<Polled> = AtomicPtr::new(ptr::null_mut());
@@ -76,55 +66,10 @@ impl Polled {
         }
     }
 
-    #[inline]
-    pub(super) fn thread(&self) -> u64 {
-        self.thread.load(Ordering::Relaxed)
-    }
-
     /// The thread polls a task from now on, whose word is not 0. Returns what it polled before.
     #[inline]
     pub(super) fn begin(&self, task: u64, location: *const Location<'static>) -> Poll {
-        let before = Poll {
-            task: self.task.load(Ordering::Relaxed),
-            thread: self.thread(),
-            location: self.location.load(Ordering::Relaxed),
-            since: self.since.load(Ordering::Relaxed),
-        };
-        self.set(task, location, clock::recent());
-        before
-    }
-
-    /// The thread polls again what it polled before.
-    #[inline]
-    pub(super) fn restore(&self, before: &Poll) {
-        if before.task == 0 {
-            self.task.store(0, Ordering::Release);
-        } else {
-            self.set(before.task, before.location, before.since);
-        }
-    }
-
-    /// Step 1.
-    #[inline]
-    fn set(&self, task: u64, location: *const Location<'static>, since: u64) {
-        self.task.store(0, Ordering::Relaxed);
-        fence(Ordering::Release);
-        self.location.store(location.cast_mut(), Ordering::Relaxed);
-        self.since.store(since, Ordering::Relaxed);
-        self.task.store(task, Ordering::Release);
-    }
-
-    /// Step 2.
-    fn read(&self) -> Option<Poll> {
-        let task = self.task.load(Ordering::Acquire);
-        let poll = Poll {
-            task,
-            thread: self.thread(),
-            location: self.location.load(Ordering::Relaxed),
-            since: self.since.load(Ordering::Relaxed),
-        };
-        fence(Ordering::Acquire);
-        (task != 0 && self.task.load(Ordering::Relaxed) == task).then_some(poll)
+        self.slot.begin(task, location, clock::recent())
     }
 }
 
@@ -133,10 +78,7 @@ fn first_time() -> &'static Polled {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     let polled = free.pop().unwrap_or_else(|| {
         let new: &'static Polled = Box::leak(Box::new(Polled {
-            thread: AtomicU64::new(0),
-            task: AtomicU64::new(0),
-            location: AtomicPtr::new(ptr::null_mut()),
-            since: AtomicU64::new(0),
+            slot: PollSlot::new(),
             // The list is changed under the lock of `FREE`.
             next: ALL.load(Ordering::Relaxed),
         }));
@@ -145,7 +87,7 @@ fn first_time() -> &'static Polled {
     });
     drop(free);
     let thread = ThreadId::current().get().get() as u64;
-    polled.thread.store(thread, Ordering::Relaxed);
+    polled.set_thread(thread);
     HERE.set(Some(polled));
     // A thread that is about to end keeps it.
     _ = OWNED.try_with(|_| ());

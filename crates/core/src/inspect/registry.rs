@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::block::{self, Block, Facts, ObjectRecord};
-use super::polled::{self, Poll};
+use super::poll_slot::Poll;
+use super::polled;
 use super::slot::Slot;
 use super::{Contention, Kind, Waiter, clock, threads, totals};
 use crate::PerProcess;
@@ -333,7 +334,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
 fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Record {
     let object = value.block.and_then(|(block, generation)| {
         let facts = block.facts();
-        (block.generation() == generation).then_some(facts)
+        block.is_still(generation).then_some(facts)
     });
     let task = value.task.map(|task| {
         let length = task

@@ -1,16 +1,17 @@
 //! `Totals`: how long threads and tasks have waited for an object, by kind of wait.
 //!
 //! They are written only when a wait ends that really slept. An object gets them with its first such
-//! wait of a kind, and its block has a list of them, which has one or two elements. Their memory is
-//! never freed, so a reader needs no reference to the object. When the object is dropped, its totals
-//! are added to those of all dropped objects of the kind, and are used again for another object.
+//! wait of a kind, and its block has a list of them (`kind_list.rs`), which has one or two elements.
+//! When the object is dropped, its totals are added to those of all dropped objects of the kind, and
+//! are used again for another object.
 
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Kind;
+use super::kind_list::{KindList, KindNode};
 use crate::PerProcess;
 
 /// How many ranges the histogram of waits has. Range 0 is below one microsecond, range `i` is from
@@ -19,13 +20,10 @@ pub const WAIT_BUCKETS: usize = 28;
 
 /// See the head of this file.
 pub(super) struct Totals {
-    /// Its index in `Kind::ALL`.
-    kind: AtomicUsize,
     nanos: AtomicU64,
     buckets: [AtomicU64; WAIT_BUCKETS],
     /// Where the last wait was.
     location: AtomicPtr<Location<'static>>,
-    next: AtomicPtr<Totals>,
 }
 
 /// A copy of the time that was spent waiting for an object.
@@ -42,18 +40,22 @@ pub struct Contention {
 }
 
 /// Totals that no object has.
-static FREE: PerProcess<Mutex<Vec<&'static Totals>>> = PerProcess::new(Mutex::default);
+static FREE: PerProcess<Mutex<Vec<&'static KindNode<Totals>>>> = PerProcess::new(Mutex::default);
 /// The totals of dropped objects.
 static DROPPED: [Totals; Kind::ALL.len()] = [const { Totals::new() }; Kind::ALL.len()];
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Totals {
     const fn new() -> Self {
         Self {
-            kind: AtomicUsize::new(0),
             nanos: AtomicU64::new(0),
             buckets: [const { AtomicU64::new(0) }; WAIT_BUCKETS],
             location: AtomicPtr::new(ptr::null_mut()),
-            next: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -111,64 +113,34 @@ fn bucket(nanos: u64) -> usize {
     bits.min(WAIT_BUCKETS - 1)
 }
 
-/// The totals of a kind in the list that begins with `first`.
-pub(super) fn of(first: &AtomicPtr<Totals>, kind: Kind) -> &'static Totals {
-    find(first, kind).unwrap_or_else(|| insert(first, kind))
-}
-
-fn find(first: &AtomicPtr<Totals>, kind: Kind) -> Option<&'static Totals> {
-    list(first).find(|totals| totals.kind.load(Ordering::Relaxed) == kind as usize)
-}
-
-fn list(first: &AtomicPtr<Totals>) -> impl Iterator<Item = &'static Totals> {
-    // SAFETY: totals are never freed.
-    let get = |at: &AtomicPtr<Totals>| unsafe { at.load(Ordering::Acquire).as_ref::<'static>() };
-    std::iter::successors(get(first), move |totals| get(&totals.next))
+/// The totals of a kind.
+pub(super) fn of(list: &KindList<Totals>, kind: Kind) -> &'static Totals {
+    list.find(kind as usize)
+        .unwrap_or_else(|| insert(list, kind))
 }
 
 #[cold]
-fn insert(first: &AtomicPtr<Totals>, kind: Kind) -> &'static Totals {
+fn insert(list: &KindList<Totals>, kind: Kind) -> &'static Totals {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Another thread may have inserted it; each list is changed under this lock.
-    if let Some(totals) = find(first, kind) {
-        return totals;
-    }
-    let totals = free
-        .pop()
-        .unwrap_or_else(|| Box::leak(Box::new(Totals::new())));
-    totals.kind.store(kind as usize, Ordering::Relaxed);
-    totals
-        .next
-        .store(first.load(Ordering::Relaxed), Ordering::Relaxed);
-    first.store(ptr::from_ref(totals).cast_mut(), Ordering::Release);
-    totals
+    list.insert(kind as usize, &mut free)
 }
 
 /// The object of the list is dropped. A reader may still walk the list, and then misses some totals
 /// or sees those of another object; it compares the block's generation afterwards.
-pub(super) fn retire(first: &AtomicPtr<Totals>) {
-    if first.load(Ordering::Relaxed).is_null() {
+pub(super) fn retire(list: &KindList<Totals>) {
+    if list.is_empty() {
         return;
     }
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    let retired: Vec<_> = list(first).collect();
-    first.store(ptr::null_mut(), Ordering::Relaxed);
-    for totals in retired {
-        totals.move_to(&DROPPED[totals.kind.load(Ordering::Relaxed)]);
-        totals.next.store(ptr::null_mut(), Ordering::Relaxed);
-        free.push(totals);
-    }
+    list.retire(&mut free, |kind, totals| totals.move_to(&DROPPED[kind]));
 }
 
 /// Copies the totals of a list.
-pub(super) fn read(first: &AtomicPtr<Totals>) -> Vec<Contention> {
+pub(super) fn read(list: &KindList<Totals>) -> Vec<Contention> {
     // Within a list that changes meanwhile, no more than each kind.
-    let all = list(first).take(Kind::ALL.len());
-    all.filter_map(|totals| {
-        let kind = Kind::ALL.get(totals.kind.load(Ordering::Relaxed))?;
-        totals.copy(*kind)
-    })
-    .collect()
+    let all = list.iter().take(Kind::ALL.len());
+    all.filter_map(|(kind, totals)| totals.copy(*Kind::ALL.get(kind)?))
+        .collect()
 }
 
 /// Copies the totals of the objects that were dropped, by kind.
@@ -199,19 +171,19 @@ mod tests {
 
     #[test]
     fn totals_are_kept_by_kind_and_outlive_their_object() {
-        let first = AtomicPtr::new(ptr::null_mut());
-        of(&first, Kind::Mutex).add(5_000, 1, None);
-        of(&first, Kind::Read).add(500, 1, Some(Location::caller()));
-        of(&first, Kind::Mutex).add(5_000, 1, None);
-        let found = read(&first);
+        let list = KindList::new();
+        of(&list, Kind::Mutex).add(5_000, 1, None);
+        of(&list, Kind::Read).add(500, 1, Some(Location::caller()));
+        of(&list, Kind::Mutex).add(5_000, 1, None);
+        let found = read(&list);
         assert_eq!(found.len(), 2);
         let mutex = found.iter().find(|c| c.kind == Kind::Mutex).unwrap();
         assert_eq!((mutex.nanos, mutex.buckets[3]), (10_000, 2));
         let read_lock = found.iter().find(|c| c.kind == Kind::Read).unwrap();
         assert_eq!(read_lock.buckets[0], 1);
         assert!(read_lock.location.is_some());
-        retire(&first);
-        assert_eq!(read(&first), []);
+        retire(&list);
+        assert_eq!(read(&list), []);
         let dropped = dropped();
         let mutex = dropped.iter().find(|c| c.kind == Kind::Mutex).unwrap();
         assert!(mutex.nanos >= 10_000 && mutex.buckets[3] >= 2, "{mutex:?}");

@@ -6,6 +6,8 @@ mod model;
 
 mod biased_lock;
 mod fences;
+mod inspect_kind_list;
+mod inspect_poll;
 mod inspect_slot;
 mod mutex;
 mod parker;

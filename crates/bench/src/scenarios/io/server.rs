@@ -114,6 +114,7 @@ pub(super) trait Server: Sized + 'static {
     }
 
     /// Runs tasks to their end. Fails with the first of their errors.
+    #[cfg(unix)]
     fn run<T: Send + 'static, F>(
         runtime: Self::Runtime,
         tasks: usize,

@@ -1,8 +1,6 @@
 //! Fibers: the costs of a stack of its own, on one worker. The peers are tasks, ours among them
 //! (`blitz-io tasks`), which have no stacks, and the fibers of `may`.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use blitz_io_channel::mpsc;
 use blitz_io_fiber as fiber;
 
@@ -189,6 +187,7 @@ mod memory {
 
     use std::fs::read_to_string;
     use std::future::pending;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     use super::*;
     use crate::alloc::Memory;
