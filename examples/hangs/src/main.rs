@@ -49,6 +49,15 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("notified_too_early", || run(tasks::notified_too_early())),
     ("condvar_signalled_before", tasks::condvar_signalled_before),
     ("crossed_queues", || run(channels::crossed_queues())),
+    ("watch_that_never_changes", || {
+        run(channels::watch_that_never_changes())
+    }),
+    ("broadcast_sender_kept", || {
+        run(channels::broadcast_sender_kept())
+    }),
+    ("receivers_in_a_registry", || {
+        run(channels::receivers_in_a_registry())
+    }),
     ("threads_crossed_queues", channels::threads_crossed_queues),
     ("idle_sleep", || run(idle::sleep())),
     ("idle_lock_with_timeout", || run(idle::lock_with_timeout())),

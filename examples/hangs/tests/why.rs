@@ -377,6 +377,35 @@ fn condvar_signalled_before() {
 }
 
 #[test]
+fn channels_without_an_end() {
+    is_listed(
+        "watch_that_never_changes",
+        "watch::Receiver",
+        None,
+        1,
+        "channels.rs",
+    );
+    is_listed(
+        "broadcast_sender_kept",
+        "broadcast::Receiver",
+        None,
+        1,
+        "channels.rs",
+    );
+}
+
+#[test]
+fn receivers_in_a_registry() {
+    for (kind, name) in [
+        ("mpsc::Sender::closed", None),
+        ("watch::Sender::closed", Some("state")),
+        ("broadcast::Sender::closed", Some("events")),
+    ] {
+        is_listed("receivers_in_a_registry", kind, name, 1, "channels.rs");
+    }
+}
+
+#[test]
 fn crossed_queues() {
     for program in ["crossed_queues", "threads_crossed_queues"] {
         is_listed(program, "mpmc::Sender", Some("log"), 1, "channels.rs");
