@@ -33,7 +33,10 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
             wait.kind,
             of_waiter(snapshot, Waiter::Task(task))
         ),
-        (None, None) => wait.kind.clone(),
+        (None, None) => match &wait.source {
+            Some(source) => format!("{} ({source})", wait.kind),
+            None => wait.kind.clone(),
+        },
     }
 }
 

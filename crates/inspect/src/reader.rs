@@ -75,14 +75,19 @@ pub(crate) fn waits() -> Snapshot {
             });
             continue;
         }
+        let (kind, source) = match record.source {
+            Some(source) => (source.kind, Some(source.what)),
+            None => (record.kind.name(), None),
+        };
         snapshot.waits.push(Wait {
             id: record.id,
             waiter: waiter(record.waiter),
             thread: record.thread.number(),
-            kind: record.kind.name().into(),
+            kind: kind.into(),
             object: record.object.map(object),
             task: matches!(record.kind, records::Kind::Join | records::Kind::BlockOn)
                 .then_some(record.number),
+            source,
             location,
             since_ms: record.since,
             waiting_ms: now.saturating_sub(record.since),

@@ -193,6 +193,10 @@ pub struct Wait {
     pub object: Option<Object>,
     /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
     pub task: Option<u64>,
+    /// For a source of the operating system, what is awaited of it, such as
+    /// `read from 127.0.0.1:80`.
+    #[serde(default)]
+    pub source: Option<String>,
     /// Where the program waits, or an empty string.
     pub location: String,
     /// When it began, in milliseconds of the system's monotonic clock.

@@ -5,6 +5,8 @@ mod busy;
 mod channels;
 mod idle;
 mod locks;
+#[cfg(unix)]
+mod system;
 mod tasks;
 
 use std::process::ExitCode;
@@ -59,6 +61,18 @@ const PROGRAMS: &[(&str, fn())] = &[
         run(channels::receivers_in_a_registry())
     }),
     ("threads_crossed_queues", channels::threads_crossed_queues),
+    #[cfg(unix)]
+    ("peer_never_answers", || {
+        run_system(system::peer_never_answers())
+    }),
+    #[cfg(unix)]
+    ("peer_never_accepts", || {
+        run_system(system::peer_never_accepts())
+    }),
+    #[cfg(unix)]
+    ("child_fills_its_pipe", || {
+        run_system(system::child_fills_its_pipe())
+    }),
     ("idle_sleep", || run(idle::sleep())),
     ("idle_lock_with_timeout", || run(idle::lock_with_timeout())),
     ("idle_holder_sleeps", || run(idle::holder_sleeps())),
@@ -100,6 +114,16 @@ fn run(program: impl Future<Output = ()>) {
         .enable_all()
         .build();
     runtime.expect("the system has threads").block_on(program);
+}
+
+/// The same for a program that cannot go on after an error of the system.
+#[cfg(unix)]
+fn run_system(program: impl Future<Output = std::io::Result<()>>) {
+    run(async {
+        program
+            .await
+            .expect("the system has what the program needs")
+    });
 }
 
 /// Spawns a task with a name.

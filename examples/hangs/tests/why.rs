@@ -413,6 +413,53 @@ fn crossed_queues() {
     }
 }
 
+/// What a task with this name awaits of the operating system, once it waits for a source of this kind.
+/// Nothing is wrong with such a wait by itself.
+fn source_of(program: &mut Program, task: &str, kind: &str) -> String {
+    let source = |answer: &Answer| {
+        let snapshot = &answer.snapshot;
+        let mut waits = snapshot.waits.iter().filter(|wait| wait.kind == kind);
+        let wait = waits.find(|wait| {
+            let waiter = wait.waiter.task().and_then(|id| snapshot.task(id));
+            waiter.is_some_and(|waiter| waiter.name == task)
+        })?;
+        wait.source.clone()
+    };
+    let answer = program.until(|answer| source(answer).is_some());
+    let mut findings = answer.findings.iter();
+    assert!(findings.all(|finding| finding.certainty != Certainty::Certain));
+    source(&answer).unwrap()
+}
+
+#[test]
+fn peer_never_answers() {
+    let mut program = Program::start("peer_never_answers");
+    let server = source_of(&mut program, "server", "socket");
+    let address = server.strip_prefix("accept at ").expect(&server);
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    let client = source_of(&mut program, "client", "socket");
+    assert_eq!(client, format!("read from {address}"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn peer_never_accepts() {
+    let mut program = Program::start("peer_never_accepts");
+    let client = source_of(&mut program, "client", "socket");
+    assert!(client.starts_with("connect to 127.0.0.1:"), "{client}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn child_fills_its_pipe() {
+    let mut program = Program::start("child_fills_its_pipe");
+    let process = source_of(&mut program, "parent", "process");
+    let pid = process.strip_prefix("pid ").expect(&process);
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let parent = format!("PPid:\t{}\n", program.0.id());
+    assert!(status.contains(&parent), "{status}");
+}
+
 /// Nothing certain is said of this program, once it has waits or tasks, and again later.
 fn is_fine(program: &str) {
     let mut program = Program::start(program);

@@ -119,6 +119,22 @@ impl WaitKind {
     }
 }
 
+/// See `descriptor.rs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor;
+
+impl Descriptor {
+    /// Returns the empty descriptor.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(_number: i32) -> Self {
+        Self
+    }
+
+    /// The empty descriptor.
+    pub const NONE: Self = Self;
+}
+
 /// See `wait.rs`.
 pub struct Wait;
 
@@ -136,6 +152,10 @@ impl Wait {
     /// Does nothing.
     #[inline(always)]
     pub fn begin_with(&mut self, _kind: WaitKind, _number: u64, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_ready(&mut self, _kind: WaitKind, _of: Descriptor, _waker: &Waker) {}
 
     /// Returns the result of the poll.
     #[inline(always)]
@@ -189,5 +209,5 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(Object Caller WaitKind Wait Blocking Sleeping);
+    is_nothing!(Object Caller WaitKind Descriptor Wait Blocking Sleeping);
 };

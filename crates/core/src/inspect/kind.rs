@@ -53,4 +53,6 @@ kinds! {
     ForkJoin "fork-join",
     BlockOn "block_on",
     Sleep "Sleep",
+    Readable "descriptor (read)",
+    Writable "descriptor (write)",
 }

@@ -10,6 +10,8 @@
 //! - [`Wait`]: a field of each future that waits. It has a record while the future is pending.
 //! - [`Blocking`]: announces on which object this thread may sleep; [`sleeping`] makes the record
 //!   right before the futex is called.
+//! - [`Descriptor`]: a source of the operating system, which has no object: the reader asks the system
+//!   what it is.
 //! - [`Caller`]: the location in the user's code.
 //!
 //! When a wait ends, its time is added to the `Totals` of its object.
@@ -22,6 +24,8 @@ mod block;
 mod clock;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod current;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod descriptor;
 #[cfg(not(all(feature = "inspect", not(loom))))]
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -57,6 +61,7 @@ pub use {
     block::{Block, Facts, NAMES, Object, ObjectRecord},
     clock::{keep_time, now},
     current::{Entered, Waiter},
+    descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
     registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
     root::Root,
@@ -65,7 +70,9 @@ pub use {
 };
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
-pub use disabled::{Blocking, Caller, NAMES, Object, Sleeping, Wait, WaitKind, sleeping};
+pub use disabled::{
+    Blocking, Caller, Descriptor, NAMES, Object, Sleeping, Wait, WaitKind, sleeping,
+};
 
 #[cfg(any(feature = "inspect", loom))]
 pub use slot::Slot;

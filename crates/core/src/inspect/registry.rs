@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::block::{self, Block, Facts, ObjectRecord};
+use super::descriptor::{Source, Sources};
 use super::polled::{self, Poll};
 use super::slot::Slot;
 use super::{Contention, Kind, Waiter, clock, threads, totals};
@@ -115,6 +116,8 @@ pub struct Record {
     pub object: Option<Facts>,
     /// The awaited task, for [`Kind::Join`].
     pub number: u64,
+    /// The source of the operating system, for [`Kind::Readable`] and [`Kind::Writable`].
+    pub source: Option<Source>,
     /// Where the program waits.
     pub location: Option<&'static Location<'static>>,
     /// Milliseconds of the monotonic clock.
@@ -228,6 +231,7 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     // First: a task gets its record before its poll ends.
     let mut polls: HashMap<u64, Poll> = polled::read().into_iter().map(|p| (p.task, p)).collect();
     let mut records = Vec::new();
+    let mut sources = Sources::default();
     let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
     // SAFETY: chunks are never freed.
     while let Some(here) = unsafe { chunk.as_ref() } {
@@ -257,7 +261,12 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                 } else {
                     None
                 };
-                records.push(record(place, &value, &seen, poll));
+                let mut record = record(place, &value, &seen, poll);
+                record.source = sources.of(&value).filter(|_| {
+                    // Otherwise the descriptor may be another source's by now.
+                    place.slot.read(|now| now.id) == Some(value.id)
+                });
+                records.push(record);
             }
         }
         chunk = here.next;
@@ -310,6 +319,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         thread: Waiter::from_thread(poll.thread),
         object: None,
         number: 0,
+        source: None,
         // SAFETY: null, or from a `&'static`.
         location: unsafe { poll.location.as_ref() },
         since: since(poll),
@@ -365,6 +375,7 @@ fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Reco
         thread: value.thread,
         object,
         number: value.number,
+        source: None,
         location: value.location,
         since: value.since,
         is_timed: value.is_timed,

@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 use super::block::Object;
 use super::clock::{nanos, now};
 use super::current::{Entered, enter};
+use super::descriptor::Descriptor;
 use super::errand;
 use super::registry::{self, Place, TaskFacts, Value};
 use super::{Kind, Waiter};
@@ -148,6 +149,15 @@ impl Wait {
                 waker: waker.data().addr(),
                 ..Value::of(kind.0, self.caller())
             });
+        }
+    }
+
+    /// The future waits until a source of the operating system is ready. The wait ends before the
+    /// descriptor is closed.
+    #[inline]
+    pub fn begin_ready(&mut self, kind: WaitKind, of: Descriptor, waker: &Waker) {
+        if let Some(number) = of.number() {
+            self.begin_with(kind, number, waker);
         }
     }
 
