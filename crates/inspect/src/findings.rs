@@ -290,7 +290,8 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         };
         let mut before = earlier.waits_for(object.id).iter();
         let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
-        if wait.is_timed || !has_lasted || later.task(holder).is_some() || !seen.insert(object.id) {
+        let lives = later.task(holder).is_some() || later.snapshot.job(holder).is_some();
+        if wait.is_timed || !has_lasted || lives || !seen.insert(object.id) {
             continue;
         }
         found.push(Finding {

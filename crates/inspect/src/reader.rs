@@ -10,7 +10,7 @@ use blitz_io_core::inspect as records;
 use crate::findings::{Finding, findings};
 use crate::runtimes::runtimes;
 use crate::snapshot::{
-    Contention, Fill, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
+    Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
 };
 
 /// The time between the two snapshots that a judgement needs.
@@ -57,6 +57,16 @@ pub(crate) fn waits() -> Snapshot {
         let is_direct = headers.get(&record.waiter) == Some(&record.waker);
         let location = record.location.map(place).unwrap_or_default();
         if let Some(task) = record.task {
+            if task.is_job {
+                let runs = task.state == records::TaskState::Running;
+                snapshot.jobs.push(Job {
+                    id: record.waiter.number(),
+                    name: task.name,
+                    location,
+                    thread: runs.then_some(task.thread),
+                });
+                continue;
+            }
             let since = (task.poll_since != 0).then(|| now.saturating_sub(task.poll_since));
             snapshot.tasks.push(Task {
                 id: record.waiter.number(),
@@ -100,6 +110,7 @@ pub(crate) fn waits() -> Snapshot {
         .waits
         .sort_by_key(|wait| (wait.waiter, std::cmp::Reverse(wait.waiting_ms)));
     snapshot.tasks.sort_by_key(|task| task.id);
+    snapshot.jobs.sort_by_key(|job| job.id);
     snapshot
 }
 

@@ -73,6 +73,12 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("child_fills_its_pipe", || {
         run_system(system::child_fills_its_pipe())
     }),
+    #[cfg(unix)]
+    ("pipe_without_a_writer", || {
+        run_system(system::pipe_without_a_writer())
+    }),
+    #[cfg(unix)]
+    ("job_wants_lock", || run_system(system::job_wants_lock())),
     ("idle_sleep", || run(idle::sleep())),
     ("idle_lock_with_timeout", || run(idle::lock_with_timeout())),
     ("idle_holder_sleeps", || run(idle::holder_sleeps())),

@@ -460,6 +460,37 @@ fn child_fills_its_pipe() {
     assert!(status.contains(&parent), "{status}");
 }
 
+#[test]
+fn pipe_without_a_writer() {
+    let mut program = Program::start("pipe_without_a_writer");
+    let id = program.0.id();
+    let folder = std::env::temp_dir().join(format!("blitz-io-hangs-{id}"));
+    let name = format!("open {}", folder.join("events").display());
+    let opens = |answer: &Answer| {
+        let mut waits = answer.snapshot.waits.iter();
+        waits.any(|wait| {
+            let job = wait.task.and_then(|id| answer.snapshot.job(id));
+            job.is_some_and(|job| job.name == name && job.thread.is_some())
+        })
+    };
+    let answer = program.until(opens);
+    assert_eq!(answer.findings, []);
+    drop(program);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn job_wants_lock() {
+    let (answer, finding) = finds("job_wants_lock", Certainty::Certain, "deadlock", 2);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["owner".into()], vec!["state".into()])
+    );
+    let mut jobs = finding.waiters.iter().filter_map(|waiter| waiter.task());
+    let job = jobs.find_map(|id| answer.snapshot.job(id));
+    assert!(job.expect("it runs").location.contains("system.rs"));
+}
+
 /// Nothing certain is said of this program, once it has waits or tasks, and again later.
 fn is_fine(program: &str) {
     let mut program = Program::start(program);

@@ -31,7 +31,7 @@ impl Descriptor {
 /// A description of a source and of what the task waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// `socket`, `pipe`, `process` or `descriptor`.
+    /// `socket`, `pipe`, `process`, `file` or `descriptor`.
     pub kind: &'static str,
     /// What the task waits for, such as `read from 127.0.0.1:80`.
     pub what: String,
@@ -53,12 +53,16 @@ pub(super) struct Sources {
 impl Sources {
     /// The source for which this wait is, if it is for one.
     pub(super) fn of(&mut self, value: &Value) -> Option<Source> {
+        let fd = value.number.try_into().ok()?;
+        let on_file = |verb| Some(Source::new("file", format!("{verb} {}", file(fd))));
         let writes = match value.kind {
             Kind::Readable => false,
             Kind::Writable => true,
+            Kind::FileRead => return on_file("read"),
+            Kind::FileWrite => return on_file("write"),
+            Kind::FileSync => return on_file("sync"),
             _ => return None,
         };
-        let fd = value.number.try_into().ok()?;
         Some(self.socket(fd, writes).unwrap_or_else(|| other(fd, writes)))
     }
 
@@ -98,6 +102,15 @@ impl Sources {
     fn connects_to(&mut self, _fd: i32) -> Option<String> {
         None
     }
+}
+
+/// The path of an open file, or its descriptor.
+pub(super) fn file(fd: i32) -> String {
+    #[cfg(target_os = "linux")]
+    if let Some(target) = linux::target(fd) {
+        return target;
+    }
+    format!("descriptor {fd}")
 }
 
 /// A descriptor that is no socket.
@@ -230,10 +243,15 @@ mod linux {
 
     use super::Source;
 
+    /// What the descriptor is: a path, or a word of the system's.
+    pub(super) fn target(fd: i32) -> Option<String> {
+        let target = fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    }
+
     /// A descriptor that is no socket.
     pub(super) fn of_proc(fd: i32, verb: &str) -> Option<Source> {
-        let target = fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
-        let target = target.to_string_lossy();
+        let target = target(fd)?;
         if target == "anon_inode:[pidfd]" {
             return Some(Source::new("process", pid_of(fd)?));
         }
@@ -266,8 +284,7 @@ mod linux {
 
     impl Connections {
         pub(super) fn remote_of(&self, fd: i32) -> Option<SocketAddr> {
-            let target = fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
-            let target = target.to_str()?;
+            let target = target(fd)?;
             let inode = target.strip_prefix("socket:[")?.strip_suffix(']')?;
             self.0.get(&inode.parse().ok()?).copied()
         }

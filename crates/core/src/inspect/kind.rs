@@ -53,6 +53,13 @@ kinds! {
     ForkJoin "fork-join",
     BlockOn "block_on",
     Sleep "Sleep",
+    Scope "scope",
+    Pipeline "pipeline",
+    PipelineWorker "pipeline (worker)",
+    Cancelled "CancellationToken",
     Readable "descriptor (read)",
     Writable "descriptor (write)",
+    FileRead "file (read)",
+    FileWrite "file (write)",
+    FileSync "file (sync)",
 }

@@ -12,12 +12,15 @@
 //!   right before the futex is called.
 //! - [`Descriptor`]: a source of the operating system, which has no object: the reader asks the system
 //!   what it is.
+//! - [`About`]: what a closure on a thread for blocking work does.
 //! - [`Caller`]: the location in the user's code.
 //!
 //! When a wait ends, its time is added to the `Totals` of its object.
 //!
 //! `blitz-io-inspect` reads all this with `read`, and judges it.
 
+#[cfg(all(feature = "inspect", not(loom)))]
+mod about;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod block;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -58,6 +61,7 @@ pub use named::Named;
 
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
+    about::{About, AboutRef},
     block::{Block, Facts, NAMES, Object, ObjectRecord},
     clock::{keep_time, now},
     current::{Entered, Waiter},
@@ -71,7 +75,7 @@ pub use {
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
-    Blocking, Caller, Descriptor, NAMES, Object, Sleeping, Wait, WaitKind, sleeping,
+    About, Blocking, Caller, Descriptor, NAMES, Object, Sleeping, Wait, WaitKind, sleeping,
 };
 
 #[cfg(any(feature = "inspect", loom))]

@@ -14,6 +14,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::about::{AboutRef, Copied};
 use super::block::{self, Block, Facts, ObjectRecord};
 use super::descriptor::{Source, Sources};
 use super::polled::{self, Poll};
@@ -84,6 +85,8 @@ pub struct TaskFacts {
     pub name: [u8; 32],
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,
+    /// It is not a task, but a closure on a thread for blocking work, which this describes.
+    pub job: Option<AboutRef>,
     /// The number of its runtime, or 0.
     pub runtime: u64,
 }
@@ -137,6 +140,8 @@ pub struct TaskRecord {
     pub state: TaskState,
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,
+    /// It is not a task, but a closure on a thread for blocking work.
+    pub is_job: bool,
     /// The number of its runtime, or 0.
     pub runtime: u64,
     /// The address in its wakers, or 0 before its first poll.
@@ -221,6 +226,7 @@ struct Seen {
     state: TaskState,
     wakers: usize,
     polls: u64,
+    job: Option<Copied>,
 }
 
 /// Copies all records, and the names of threads. Does not wait for a thread that waits.
@@ -245,6 +251,11 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                     state: TaskState::Scheduled,
                     wakers: 0,
                     polls,
+                    // SAFETY: a description outlives its record, which is set now.
+                    job: value
+                        .task
+                        .and_then(|task| task.job)
+                        .map(|job| unsafe { job.copy() }),
                 };
                 if let Some(task) = value.task.filter(|_| !header.is_null()) {
                     // SAFETY: the record is set while `read` runs this.
@@ -328,6 +339,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         task: Some(TaskRecord {
             state: TaskState::Running,
             is_root: false,
+            is_job: false,
             // Known when the poll has ended.
             runtime: 0,
             header: 0,
@@ -359,10 +371,14 @@ fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Reco
             },
             header: seen.header,
             is_root: task.is_root,
+            is_job: task.job.is_some(),
             runtime: task.runtime,
             wakers: seen.wakers,
             polls: seen.polls,
-            name: String::from_utf8_lossy(&task.name[..length]).into_owned(),
+            name: match &seen.job {
+                Some(job) => job.name(),
+                None => String::from_utf8_lossy(&task.name[..length]).into_owned(),
+            },
             poll_since: poll.as_ref().map_or(0, since),
             thread: poll.map_or(place.thread.load(Ordering::Relaxed), |poll| poll.thread),
         }

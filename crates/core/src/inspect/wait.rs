@@ -13,6 +13,7 @@ use super::descriptor::Descriptor;
 use super::errand;
 use super::registry::{self, Place, TaskFacts, Value};
 use super::{Kind, Waiter};
+use crate::debug_is_name;
 
 /// A location in the user's code.
 #[derive(Clone, Copy)]
@@ -62,6 +63,8 @@ pub struct Wait {
 const RECORDED: usize = 1;
 
 const _: () = assert!(align_of::<Place>() > RECORDED && align_of::<Location<'static>>() > RECORDED);
+
+debug_is_name!(Wait);
 
 // SAFETY: both targets are shared by all threads and live for ever, and only the owner of this value
 // changes the record.
@@ -176,6 +179,17 @@ impl Wait {
             self.end();
         }
         polled
+    }
+
+    /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
+    /// a wait that is not for a futex of this library.
+    pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
+        let block = object.block();
+        self.set(Value {
+            block: Some((block, block.generation())),
+            blocks_thread: true,
+            ..Value::of(kind.0, self.caller())
+        });
     }
 
     /// The current task or thread drives the root with this number, and nothing else until that is
