@@ -46,6 +46,15 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("block_on_in_worker", || run(tasks::block_on_in_worker())),
     ("blocked_worker", || run(tasks::blocked_worker())),
     ("fork_join_holds_lock", tasks::fork_join_holds_lock),
+    ("pipeline_holds_lock", tasks::pipeline_holds_lock),
+    ("pipeline_tasks_hold_lock", || {
+        run(tasks::pipeline_tasks_hold_lock())
+    }),
+    ("scope_holds_lock", || run(tasks::scope_holds_lock())),
+    (
+        "scope_without_an_end",
+        || run(tasks::scope_without_an_end()),
+    ),
     ("busy_first_poll", || run(tasks::busy_first_poll())),
     ("set_waits_for_owner", || run(tasks::set_waits_for_owner())),
     ("notified_too_early", || run(tasks::notified_too_early())),

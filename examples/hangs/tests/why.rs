@@ -366,6 +366,42 @@ fn fork_join_holds_lock() {
 }
 
 #[test]
+fn pipeline_holds_lock() {
+    let (_, finding) = finds("pipeline_holds_lock", Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["pipeline", "thread::Mutex"]);
+    at(&finding, "tasks.rs");
+}
+
+#[test]
+fn pipeline_tasks_hold_lock() {
+    let program = "pipeline_tasks_hold_lock";
+    let (answer, finding) = finds(program, Certainty::Certain, "deadlock", 2);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["owner".into(), "worker".into()], vec!["total".into()])
+    );
+    at(&finding, "tasks.rs");
+}
+
+#[test]
+fn scope_holds_lock() {
+    let (_, finding) = finds("scope_holds_lock", Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["scope", "thread::Mutex"]);
+    at(&finding, "tasks.rs");
+}
+
+#[test]
+fn scope_without_an_end() {
+    let program = "scope_without_an_end";
+    is_listed(program, "scope", None, 1, "tasks.rs");
+    is_listed(program, "CancellationToken", None, 1, "tasks.rs");
+}
+
+#[test]
 fn notified_too_early() {
     is_listed("notified_too_early", "Notify", Some("exit"), 1, "tasks.rs");
 }
