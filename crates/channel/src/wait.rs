@@ -2,9 +2,10 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object, WaitKind};
 use blitz_io_core::{Node, Spin, WaitQueue, deadline};
 
 use crate::model::model_has_failed;
@@ -21,6 +22,17 @@ pub(crate) trait Event {
 
     /// Whether it has to be waited for. To be called under the lock of the queue.
     fn must_wait(&self) -> bool;
+
+    /// What reports say of the wait.
+    fn target(&self) -> Target<'_>;
+}
+
+/// What reports say of a wait.
+pub(crate) struct Target<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) object: &'a Object,
+    /// Where the channel was made.
+    pub(crate) made_at: Caller,
 }
 
 /// Links the node into the queue, if the event has to be waited for; whether it does.
@@ -48,11 +60,13 @@ pub(crate) struct Wait<E: Event> {
     node: Node,
     /// The node has been linked, and has not been seen to be chosen.
     is_linked: bool,
+    record: inspect::Wait,
 }
 
 impl<E: Event> Wait<E> {
     pub(crate) fn new(event: E) -> Self {
         Self {
+            record: inspect::Wait::new(event.target().made_at),
             event,
             node: Node::new(()),
             is_linked: false,
@@ -68,11 +82,13 @@ impl<E: Event> Future for Wait<E> {
         let this = unsafe { self.get_unchecked_mut() };
         let (event, node) = (&mut this.event, &this.node);
         if this.is_linked && event.queue().still_waits(node, cx.waker()) {
+            note(event, &mut this.record, cx.waker());
             return Poll::Pending;
         }
         this.is_linked = false;
         loop {
             if let Some(output) = event.look() {
+                this.record.end();
                 return Poll::Ready(output);
             }
             // SAFETY: the node is not linked, and is ours.
@@ -81,10 +97,17 @@ impl<E: Event> Future for Wait<E> {
             // node.
             this.is_linked = unsafe { join(event, node) };
             if this.is_linked {
+                note(event, &mut this.record, cx.waker());
                 return Poll::Pending;
             }
         }
     }
+}
+
+/// Records that the task waits.
+fn note<E: Event>(event: &E, record: &mut inspect::Wait, waker: &Waker) {
+    let target = event.target();
+    record.begin(WaitKind::new(target.kind), target.object, waker);
 }
 
 impl<E: Event> Drop for Wait<E> {
@@ -115,6 +138,9 @@ pub(crate) fn block_until<E: Event>(mut event: E, deadline: Option<Instant>) -> 
 
 #[cold]
 fn sleep_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::Output> {
+    let target = event.target();
+    let is_timed = deadline.is_some();
+    let _waits = Blocking::new(target.kind, target.object, target.made_at, is_timed);
     let node = Node::new(());
     loop {
         // SAFETY: the node stays where it is, and `sleep` returns when it has been chosen or

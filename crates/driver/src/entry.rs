@@ -40,6 +40,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 
+use blitz_io_core::inspect::{self, Caller, Descriptor, Kind, WaitKind};
 use blitz_io_core::{List, Node, WaitQueue};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
@@ -47,14 +48,32 @@ use crate::bits::{self, Bits, Direction};
 use crate::readiness::{Event, Readiness};
 use crate::wakers::Wakers;
 
+/// The task that polls an operation.
+struct Polled {
+    waker: Option<Waker>,
+    /// Set only while there is a waker, so that the record ends with the event.
+    record: inspect::Wait,
+}
+
+impl Polled {
+    const NONE: Self = Self {
+        waker: None,
+        record: inspect::Wait::new(Caller::UNKNOWN),
+    };
+
+    fn take(&mut self) -> Option<Waker> {
+        self.record.end();
+        self.waker.take()
+    }
+}
+
 /// See the head of this file.
 pub struct Entry {
     readiness: Readiness,
     /// Each node records which bits it wants.
     waiters: WaitQueue<Bits>,
-    /// The wakers of polled operations, by direction. They belong to the holder of the
-    /// queue's lock.
-    polled: UnsafeCell<[Option<Waker>; 2]>,
+    /// Polled operations, by direction. They belong to the holder of the queue's lock.
+    polled: UnsafeCell<[Polled; 2]>,
     /// The entry's index among those of its driver.
     pub(crate) index: usize,
     /// The number of sources that have had this entry: see `entries.rs`.
@@ -73,7 +92,7 @@ impl Entry {
         Self {
             readiness: Readiness::new(),
             waiters: WaitQueue::new(),
-            polled: UnsafeCell::new([None, None]),
+            polled: UnsafeCell::new([Polled::NONE, Polled::NONE]),
             index,
             generation: AtomicUsize::new(0),
         }
@@ -86,7 +105,7 @@ impl Entry {
     }
 
     /// Runs `with` on all waiters, under the lock. The rules of [`WaitQueue::locked`] hold.
-    fn locked<R>(&self, with: impl FnOnce(&mut List<Bits>, &mut [Option<Waker>; 2]) -> R) -> R {
+    fn locked<R>(&self, with: impl FnOnce(&mut List<Bits>, &mut [Polled; 2]) -> R) -> R {
         self.waiters.locked(|list| {
             // SAFETY: this thread holds the lock, and the reference ends before the lock is
             // released.
@@ -139,29 +158,45 @@ impl Entry {
 
     /// Waits in one direction. Only the waker of the last call is woken.
     #[inline]
-    pub fn poll_ready(&self, context: &mut Context<'_>, direction: Direction) -> Poll<Event> {
+    pub fn poll_ready(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        descriptor: Descriptor,
+    ) -> Poll<Event> {
         let event = self.ready(direction.mask());
         if event.is_ready() {
             Poll::Ready(event)
         } else {
-            self.poll_wait(context.waker(), direction)
+            self.poll_wait(context.waker(), direction, descriptor)
         }
     }
 
-    fn poll_wait(&self, waker: &Waker, direction: Direction) -> Poll<Event> {
+    fn poll_wait(
+        &self,
+        waker: &Waker,
+        direction: Direction,
+        descriptor: Descriptor,
+    ) -> Poll<Event> {
         // Wakers are cloned and dropped without holding the lock.
         let same = self.locked(|_, polled| {
-            let known = polled[direction as usize].as_ref();
+            let known = polled[direction as usize].waker.as_ref();
             known.is_some_and(|known| known.will_wake(waker))
         });
-        let mut waker = (!same).then(|| waker.clone());
+        let mut changed = (!same).then(|| waker.clone());
         let event = self.locked(|_, polled| {
-            if waker.is_some() {
-                std::mem::swap(&mut polled[direction as usize], &mut waker);
+            let cell = &mut polled[direction as usize];
+            if changed.is_some() {
+                std::mem::swap(&mut cell.waker, &mut changed);
             }
-            self.ready(direction.mask())
+            let event = self.ready(direction.mask());
+            if !event.is_ready() {
+                let kind = kind(direction.mask());
+                cell.record.begin_ready(kind, descriptor, waker);
+            }
+            event
         });
-        drop(waker);
+        drop(changed);
         if event.is_ready() {
             Poll::Ready(event)
         } else {
@@ -170,28 +205,41 @@ impl Entry {
     }
 
     /// Returns a future that waits for any of these bits.
-    pub fn wait(&self, mask: Bits) -> Wait<'_> {
+    pub fn wait(&self, mask: Bits, descriptor: Descriptor) -> Wait<'_> {
         Wait {
             entry: self,
             node: Node::new(mask),
             is_linked: false,
+            descriptor,
+            record: inspect::Wait::new(Caller::UNKNOWN),
+        }
+    }
+
+    /// Removes the records of polled operations. The descriptor is about to be closed.
+    pub fn end_records(&self) {
+        if inspect::IS_ENABLED {
+            self.locked(|_, polled| polled.iter_mut().for_each(|cell| cell.record.end()));
         }
     }
 
     /// Drops the wakers of polled operations. The source is about to be dropped.
     pub fn forget_polled(&self) {
-        let forgotten = self.locked(|_, polled| polled.each_mut().map(Option::take));
+        let forgotten = self.locked(|_, polled| polled.each_mut().map(Polled::take));
         drop(forgotten);
     }
 }
 
+/// The kind of a wait for these bits.
+fn kind(mask: Bits) -> WaitKind {
+    WaitKind::new(if mask & bits::WRITABLE == 0 {
+        Kind::Readable
+    } else {
+        Kind::Writable
+    })
+}
+
 /// Takes out the wakers of those that wait for any of these bits. The caller holds the lock.
-fn take_waiters(
-    list: &mut List<Bits>,
-    polled: &mut [Option<Waker>; 2],
-    bits: Bits,
-    wakers: &mut Wakers,
-) {
+fn take_waiters(list: &mut List<Bits>, polled: &mut [Polled; 2], bits: Bits, wakers: &mut Wakers) {
     for direction in [Direction::Read, Direction::Write] {
         if direction.mask() & bits != 0 {
             wakers.extend(polled[direction as usize].take());
@@ -228,6 +276,17 @@ pub struct Wait<'a> {
     node: Node<Bits>,
     /// Whether the node has been put into the queue; an event may have chosen it since.
     is_linked: bool,
+    descriptor: Descriptor,
+    record: inspect::Wait,
+}
+
+impl Wait<'_> {
+    /// Records that the task waits.
+    fn pending(&mut self, waker: &Waker) -> Poll<Event> {
+        let kind = kind(self.node.request);
+        self.record.begin_ready(kind, self.descriptor, waker);
+        Poll::Pending
+    }
 }
 
 impl Future for Wait<'_> {
@@ -238,11 +297,12 @@ impl Future for Wait<'_> {
         let this = unsafe { self.get_unchecked_mut() };
         let waiters = &this.entry.waiters;
         if this.is_linked && waiters.still_waits(&this.node, context.waker()) {
-            return Poll::Pending;
+            return this.pending(context.waker());
         }
         this.is_linked = false;
         let event = this.entry.ready(this.node.request);
         if event.is_ready() {
+            this.record.end();
             return Poll::Ready(event);
         }
         // SAFETY: the node is not linked: it never was, or it has been chosen.
@@ -257,10 +317,11 @@ impl Future for Wait<'_> {
         });
         if !event.is_ready() {
             this.is_linked = true;
-            return Poll::Pending;
+            return this.pending(context.waker());
         }
         // SAFETY: the node was not linked after all.
         unsafe { this.node.disarm() };
+        this.record.end();
         Poll::Ready(event)
     }
 }

@@ -78,7 +78,7 @@ pub use bits::Direction;
 pub use driver::{Driver, Reports};
 pub use metrics::Metrics;
 #[cfg(not(loom))]
-pub use poll_evented::PollEvented;
+pub use poll_evented::{Described, PollEvented};
 pub use readiness::Event;
 pub use registration::{Registration, is_shut_down_error, shut_down_error};
 pub use wakers::Wakers;

@@ -8,6 +8,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, ready};
 
 use blitz_io_aio::{Interest, ReadBuf};
+use blitz_io_core::inspect::Descriptor;
 use mio::event::Source;
 
 use crate::bits::{self, Direction};
@@ -32,6 +33,26 @@ const EDGES: bool = cfg!(any(
     target_os = "watchos",
 ));
 
+/// A source that reports of waits can describe.
+pub trait Described {
+    /// Returns its descriptor, if it has one.
+    fn described(&self) -> Descriptor;
+}
+
+#[cfg(unix)]
+impl<T: std::os::fd::AsRawFd> Described for T {
+    fn described(&self) -> Descriptor {
+        Descriptor::new(self.as_raw_fd())
+    }
+}
+
+#[cfg(not(unix))]
+impl<T> Described for T {
+    fn described(&self) -> Descriptor {
+        Descriptor::NONE
+    }
+}
+
 /// A source that is registered with the driver of the thread that created it, until it is
 /// dropped.
 pub struct PollEvented<E: Source> {
@@ -55,7 +76,10 @@ impl<E: Source> PollEvented<E> {
     ///
     /// Panics where there is no driver.
     #[track_caller]
-    pub fn new(source: E) -> io::Result<Self> {
+    pub fn new(source: E) -> io::Result<Self>
+    where
+        E: Described,
+    {
         Self::with_interest(source, Interest::READABLE | Interest::WRITABLE)
     }
 
@@ -69,9 +93,13 @@ impl<E: Source> PollEvented<E> {
     ///
     /// Panics where there is no driver.
     #[track_caller]
-    pub fn with_interest(mut source: E, interest: Interest) -> io::Result<Self> {
+    pub fn with_interest(mut source: E, interest: Interest) -> io::Result<Self>
+    where
+        E: Described,
+    {
         let driver = current::driver();
-        let registration = Registration::new(&mut source, bits::to_mio(interest), &driver)?;
+        let mut registration = Registration::new(&mut source, bits::to_mio(interest), &driver)?;
+        registration.describe(source.described());
         Ok(Self {
             source: Some(source),
             registration,

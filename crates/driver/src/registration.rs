@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_core::coop;
+use blitz_io_core::inspect::Descriptor;
 
 use crate::bits::{Bits, Direction};
 use crate::driver::Driver;
@@ -44,6 +45,8 @@ pub struct Registration {
     driver: Arc<Driver>,
     entry: NonNull<Entry>,
     token: usize,
+    /// For reports of waits.
+    descriptor: Descriptor,
 }
 
 // SAFETY: the pointer is a shared reference to an entry, which is `Sync`.
@@ -80,7 +83,13 @@ impl Registration {
             entry: NonNull::from(entry),
             token,
             driver: driver.clone(),
+            descriptor: Descriptor::NONE,
         })
+    }
+
+    /// Sets the descriptor that reports of waits describe: that of the registered source, or none.
+    pub fn describe(&mut self, descriptor: Descriptor) {
+        self.descriptor = descriptor;
     }
 
     #[inline]
@@ -100,6 +109,7 @@ impl Registration {
         #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
         #[cfg(loom)] source: &mut crate::selector::Source,
     ) -> io::Result<()> {
+        self.entry().end_records();
         self.driver.selector.deregister(source)?;
         self.driver.entries.remove(self.entry(), self.token);
         self.driver.metrics.count_deregistered();
@@ -144,7 +154,7 @@ impl Registration {
         direction: Direction,
     ) -> Poll<io::Result<Event>> {
         let coop = ready!(coop::poll_proceed(context));
-        let event = ready!(self.entry().poll_ready(context, direction));
+        let event = ready!(self.entry().poll_ready(context, direction, self.descriptor));
         coop.made_progress();
         Poll::Ready(checked(event))
     }
@@ -199,7 +209,7 @@ impl Registration {
     ///
     /// Returns [`shut_down_error`] if the driver has been shut down.
     pub async fn wait(&self, mask: Bits) -> io::Result<Event> {
-        checked(self.entry().wait(mask).await)
+        checked(self.entry().wait(mask, self.descriptor).await)
     }
 
     /// Tries an operation until it does not block.

@@ -35,7 +35,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::Graph;
+use crate::graph::{Graph, is_pipeline_worker};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 
@@ -211,7 +211,8 @@ pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -
 }
 
 /// A wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
-/// comes before one whose lock was handed over.
+/// comes before one whose lock was handed over, and what a step of a pipeline waits for before the other
+/// workers.
 fn next_of<'a>(
     graph: &Graph<'a>,
     stuck: &BTreeSet<Waiter>,
@@ -224,9 +225,9 @@ fn next_of<'a>(
             .find(|ender| stuck.contains(ender))
             .map(|next| (wait, next))
     };
-    let waits = graph.waits(waiter).iter();
-    let polled = waits.clone().filter(|wait| !graph.is_handed(wait));
-    polled.chain(waits).find_map(ender)
+    let mut waits = graph.waits(waiter).to_vec();
+    waits.sort_by_key(|wait| (graph.is_handed(wait), is_pipeline_worker(wait)));
+    waits.iter().find_map(ender)
 }
 
 fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) -> Finding {
@@ -290,7 +291,8 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         };
         let mut before = earlier.waits_for(object.id).iter();
         let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
-        if wait.is_timed || !has_lasted || later.task(holder).is_some() || !seen.insert(object.id) {
+        let lives = later.task(holder).is_some() || later.snapshot.job(holder).is_some();
+        if wait.is_timed || !has_lasted || lives || !seen.insert(object.id) {
             continue;
         }
         found.push(Finding {

@@ -204,11 +204,35 @@ impl<'a> Graph<'a> {
                 is_certain: object.unnamed == 0,
                 needs_all: true,
             },
+            // All members have to go on.
+            "scope" | "pipeline" => Enders {
+                waiters: self.members(wait, object),
+                is_certain: true,
+                needs_all: false,
+            },
+            // A worker that was woken and has not run yet looks as if it slept, if it is a thread.
+            _ if is_pipeline_worker(wait) && !wait.blocks_thread => Enders {
+                waiters: self.members(wait, object),
+                is_certain: object.unnamed == 0,
+                needs_all: true,
+            },
             "mpsc::Sender" => Enders::likely(object.receiver),
             "mpsc::Receiver" => Enders::likely(object.sender),
             _ if is_lock(wait) => self.enders_of_lock(wait, object),
             _ => Enders::default(),
         }
+    }
+
+    /// The other members of the object. Those that wait for more than the object come first, as they are
+    /// the reason.
+    fn members(&self, wait: &Wait, object: &Object) -> Vec<Waiter> {
+        let members = object.readers.iter().copied();
+        let mut members: Vec<Waiter> = members.filter(|&member| member != wait.waiter).collect();
+        members.sort_by_key(|&member| {
+            let mut waits = self.waits(member).iter();
+            waits.all(|wait| is_pipeline_worker(wait))
+        });
+        members
     }
 
     fn enders_of_lock(&self, wait: &Wait, object: &Object) -> Enders {
@@ -247,6 +271,11 @@ impl<'a> Graph<'a> {
             needs_all: false,
         }
     }
+}
+
+/// Whether a worker of a pipeline waits for the other workers.
+pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
+    wait.kind == "pipeline (worker)"
 }
 
 fn is_lock(wait: &Wait) -> bool {

@@ -43,8 +43,8 @@ pub use findings::{Certainty, Finding, findings};
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, Fill, Object, Resource, Runtime, Snapshot, Task, TaskState, Thread, Wait, Waiter,
-    Worker,
+    Contention, Fill, Job, Object, Resource, Runtime, Snapshot, Task, TaskState, Thread, Wait,
+    Waiter, Worker,
 };
 pub use tree::tree;
 

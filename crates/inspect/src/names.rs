@@ -8,7 +8,11 @@ pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
     let (kind, id, name) = match waiter {
         Waiter::Task(id) => match snapshot.task(id) {
             Some(task) if task.is_root => return format!("block_on at {}", task.location),
-            task => ("task", id, task.map(|task| task.name.as_str())),
+            Some(task) => ("task", id, Some(task.name.as_str())),
+            None => match snapshot.job(id) {
+                Some(job) => ("job", id, Some(job.name.as_str())),
+                None => ("task", id, None),
+            },
         },
         Waiter::Thread(id) => {
             let thread = snapshot.threads.iter().find(|thread| thread.id == id);
@@ -33,7 +37,10 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
             wait.kind,
             of_waiter(snapshot, Waiter::Task(task))
         ),
-        (None, None) => wait.kind.clone(),
+        (None, None) => match &wait.source {
+            Some(source) => format!("{} ({source})", wait.kind),
+            None => wait.kind.clone(),
+        },
     }
 }
 

@@ -10,7 +10,7 @@ use blitz_io_core::inspect as records;
 use crate::findings::{Finding, findings};
 use crate::runtimes::runtimes;
 use crate::snapshot::{
-    Contention, Fill, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
+    Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
 };
 
 /// The time between the two snapshots that a judgement needs.
@@ -57,6 +57,16 @@ pub(crate) fn waits() -> Snapshot {
         let is_direct = headers.get(&record.waiter) == Some(&record.waker);
         let location = record.location.map(place).unwrap_or_default();
         if let Some(task) = record.task {
+            if task.is_job {
+                let runs = task.state == records::TaskState::Running;
+                snapshot.jobs.push(Job {
+                    id: record.waiter.number(),
+                    name: task.name,
+                    location,
+                    thread: runs.then_some(task.thread),
+                });
+                continue;
+            }
             let since = (task.poll_since != 0).then(|| now.saturating_sub(task.poll_since));
             snapshot.tasks.push(Task {
                 id: record.waiter.number(),
@@ -75,14 +85,19 @@ pub(crate) fn waits() -> Snapshot {
             });
             continue;
         }
+        let (kind, source) = match record.source {
+            Some(source) => (source.kind, Some(source.what)),
+            None => (record.kind.name(), None),
+        };
         snapshot.waits.push(Wait {
             id: record.id,
             waiter: waiter(record.waiter),
             thread: record.thread.number(),
-            kind: record.kind.name().into(),
+            kind: kind.into(),
             object: record.object.map(object),
             task: matches!(record.kind, records::Kind::Join | records::Kind::BlockOn)
                 .then_some(record.number),
+            source,
             location,
             since_ms: record.since,
             waiting_ms: now.saturating_sub(record.since),
@@ -95,6 +110,7 @@ pub(crate) fn waits() -> Snapshot {
         .waits
         .sort_by_key(|wait| (wait.waiter, std::cmp::Reverse(wait.waiting_ms)));
     snapshot.tasks.sort_by_key(|task| task.id);
+    snapshot.jobs.sort_by_key(|job| job.id);
     snapshot
 }
 

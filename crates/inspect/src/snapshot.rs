@@ -21,6 +21,9 @@ pub struct Snapshot {
     pub threads: Vec<Thread>,
     /// The tasks that have not ended.
     pub tasks: Vec<Task>,
+    /// The closures on threads for blocking work.
+    #[serde(default)]
+    pub jobs: Vec<Job>,
     /// All waits.
     pub waits: Vec<Wait>,
     /// The objects for which a wait has ended, and the channels that have a receiver. `None` if the
@@ -166,6 +169,20 @@ pub struct Task {
     pub polls: u64,
 }
 
+/// A closure that a thread for blocking work runs or will run, or an operation of this library on such a
+/// thread. It is counted among the tasks: a [`Waiter::Task`] may be one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its number.
+    pub id: u64,
+    /// What it does, such as `open /etc/hosts`, or an empty string.
+    pub name: String,
+    /// Where it was spawned.
+    pub location: String,
+    /// The thread that runs it; `None` while it is queued.
+    pub thread: Option<u64>,
+}
+
 /// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -193,6 +210,10 @@ pub struct Wait {
     pub object: Option<Object>,
     /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
     pub task: Option<u64>,
+    /// For a source of the operating system, what is awaited of it, such as
+    /// `read from 127.0.0.1:80`.
+    #[serde(default)]
+    pub source: Option<String>,
     /// Where the program waits, or an empty string.
     pub location: String,
     /// When it began, in milliseconds of the system's monotonic clock.
@@ -245,5 +266,11 @@ impl Snapshot {
     #[must_use]
     pub fn task(&self, id: u64) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id == id)
+    }
+
+    /// Returns a closure on a thread for blocking work that has not ended.
+    #[must_use]
+    pub fn job(&self, id: u64) -> Option<&Job> {
+        self.jobs.iter().find(|job| job.id == id)
     }
 }

@@ -43,6 +43,7 @@ fn wait(id: u64, waiter: Waiter, kind: &str, object: Object) -> Wait {
         waiting_ms: 500 - id,
         is_timed: false,
         blocks_thread: matches!(waiter, H(_)),
+        source: None,
         is_direct: matches!(waiter, T(_)),
     }
 }

@@ -122,7 +122,8 @@ impl OwnDoorbell {
         // SAFETY: a doorbell has the same open descriptor for as long as it lives, and the
         // `AsyncFd` owns this doorbell.
         let registered = unsafe { AsyncFd::register_with_interest(doorbell, Interest::READABLE)? };
-        Ok(self.registered.insert(Arc::new(registered)).clone())
+        let registered = Arc::new(registered.without_records());
+        Ok(self.registered.insert(registered).clone())
     }
 
     /// Makes the next wait register again.

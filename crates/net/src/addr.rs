@@ -7,7 +7,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready as ready_or_return};
 use std::vec;
 
-use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_runtime::internals::{About, spawn_blocking_as};
+use blitz_io_runtime::task::JoinHandle;
 
 /// Resolves to one or more addresses without blocking the thread: the counterpart of
 /// [`std::net::ToSocketAddrs`] for tasks.
@@ -91,9 +92,11 @@ pub enum Lookup {
 
 impl Lookup {
     fn ask<A: std::net::ToSocketAddrs<Iter = vec::IntoIter<SocketAddr>> + Send + 'static>(
+        host: &str,
         name: A,
     ) -> Self {
-        Self::Asked(spawn_blocking(move || name.to_socket_addrs()))
+        let about = About::text("look up", host);
+        Self::Asked(spawn_blocking_as(about, move || name.to_socket_addrs()))
     }
 }
 
@@ -112,7 +115,7 @@ impl Future for Lookup {
 }
 
 macro_rules! looked_up {
-    ($($type:ty, |$this:ident| $known:expr, $name:expr;)*) => {$(
+    ($($type:ty, |$this:ident| $known:expr, $host:expr, $name:expr;)*) => {$(
         impl ToSocketAddrs for $type {}
 
         impl Resolve for $type {
@@ -123,7 +126,7 @@ macro_rules! looked_up {
                 let $this = self;
                 match $known {
                     Ok(addr) => Lookup::Known(Some(SocketAddr::from(addr))),
-                    Err(_) => Lookup::ask($name),
+                    Err(_) => Lookup::ask($host, $name),
                 }
             }
         }
@@ -131,10 +134,10 @@ macro_rules! looked_up {
 }
 
 looked_up!(
-    str, |s| s.parse::<SocketAddr>(), s.to_owned();
-    String, |s| s.parse::<SocketAddr>(), s.clone();
-    (&str, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), (s.0.to_owned(), s.1);
-    (String, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), (s.0.clone(), s.1);
+    str, |s| s.parse::<SocketAddr>(), s, s.to_owned();
+    String, |s| s.parse::<SocketAddr>(), s, s.clone();
+    (&str, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), s.0, (s.0.to_owned(), s.1);
+    (String, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), &s.0, (s.0.clone(), s.1);
 );
 
 /// Tries the addresses in order, and returns the last error if all fail.

@@ -18,17 +18,21 @@ use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use blitz_io_core::inspect::About;
 #[cfg(io_uring)]
 use blitz_io_driver::{Driver, io_uring};
 #[cfg(io_uring)]
 use blitz_io_runtime::internals::own_driver;
-use blitz_io_runtime::task::spawn_blocking;
+use blitz_io_runtime::internals::spawn_blocking_as;
 
 use crate::blocking::lost;
 
 /// An operation that a thread can carry out.
 pub(crate) trait Blocking: Sized + Send + 'static {
     type Output: Send + 'static;
+
+    /// Describes the operation for reports of waits.
+    fn about(&self) -> About;
 
     /// Carries out the operation. It blocks.
     fn block(self) -> Self::Output;
@@ -62,6 +66,7 @@ pub(crate) async fn run<O: Operation>(operation: O) -> <O as Blocking>::Output {
 
 /// Carries out the operation on a thread of the pool.
 pub(crate) async fn on_pool<O: Blocking>(operation: O) -> O::Output {
+    let about = operation.about();
     // The operation is not lost if a runtime that ends no longer runs the job.
     let cell = Arc::new(Mutex::new(Some(operation)));
     let take = |cell: &Mutex<Option<O>>| {
@@ -69,7 +74,7 @@ pub(crate) async fn on_pool<O: Blocking>(operation: O) -> O::Output {
         cell.take().expect("it is taken once")
     };
     let taken = cell.clone();
-    match spawn_blocking(move || take(&taken).block()).await {
+    match spawn_blocking_as(about, move || take(&taken).block()).await {
         Ok(output) => output,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),

@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+
 use crate::closures::{MakeWork, Sink, Source, Work};
 use crate::control::Control;
 use crate::error::{Error, Place};
@@ -116,7 +118,9 @@ where
     ///
     /// Panics if a closure panics, with the same panic, after all threads have ended. Steps
     /// in progress run to their end then; no other step begins.
+    #[track_caller]
     pub fn run(self) -> Result<Progress, Error<E>> {
+        let made_at = Caller::here();
         let size = self.size();
         let scheduler = Arc::new(Scheduler::new(size, self.control.flag()));
         self.control.watch(&scheduler);
@@ -124,7 +128,7 @@ where
             scheduler: &scheduler,
             run: Run::new(size, self.sources, self.sinks),
         };
-        threads.start(size.workers, &self.work);
+        threads.start(size.workers, &self.work, made_at);
         threads.run.end(&scheduler)?;
         Ok(self
             .control
@@ -148,10 +152,11 @@ where
     /// Runs all workers to their end. With more than one, the calling thread only waits: a
     /// system often starts a thread on the processor of its parent, and leaves it there as
     /// long as the parent is busy.
-    fn start(&self, workers: usize, make: &MakeWork<'a, P, T, E>) {
+    fn start(&self, workers: usize, make: &MakeWork<'a, P, T, E>, made_at: Caller) {
         if workers == 1 {
             return self.worker(0, make);
         }
+        let mut record = Wait::new(made_at);
         thread::scope(|scope| {
             for me in 0..workers {
                 let thread = thread::Builder::new().name(format!("pipeline-{me}"));
@@ -163,10 +168,13 @@ where
                     break;
                 }
             }
+            // The end of the scope waits for the workers.
+            record.begin_blocking(WaitKind::new(Kind::Pipeline), &self.scheduler.object);
         });
     }
 
     fn worker(&self, me: usize, make: &MakeWork<'a, P, T, E>) {
+        self.scheduler.object.acquired_shared();
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let mut worker = Worker {
                 run: &self.run,
@@ -178,6 +186,7 @@ where
             self.run.panicked(payload);
             self.scheduler.stop();
         }
+        self.scheduler.object.released_shared();
     }
 }
 

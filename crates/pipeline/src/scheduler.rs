@@ -94,6 +94,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 use blitz_io_core::{Lock, LockGuard, Parker, Spin, processors};
 use blitz_io_futex::atomic::AtomicBool;
 use blitz_io_futex::atomic::Ordering::Relaxed;
@@ -108,6 +109,8 @@ pub struct Scheduler {
     state: Lock<State>,
     parkers: Box<[CachePadded<Parker>]>,
     cancelled: Arc<AtomicBool>,
+    /// Its readers are the workers.
+    pub object: Object,
 }
 
 impl Scheduler {
@@ -116,6 +119,7 @@ impl Scheduler {
             state: Lock::new(State::new(size)),
             parkers: (0..size.workers).map(|_| CachePadded::default()).collect(),
             cancelled,
+            object: Object::new(),
         }
     }
 
@@ -311,7 +315,9 @@ impl Scheduler {
             let mut spin = Spin::PAUSE;
             while !parker.is_notified() && spin.turn() {}
         }
+        let waits = Blocking::new(Kind::PipelineWorker, &self.object, Caller::UNKNOWN, false);
         parker.park(None);
+        drop(waits);
         let mut state = self.state.lock();
         state.on_its_way = false;
         state

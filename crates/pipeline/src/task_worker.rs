@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+
 use crate::scheduler::Scheduler;
 use crate::state::{Outcome, Step};
 use crate::worker::Read;
@@ -48,6 +50,9 @@ pub struct TaskWorker<S> {
     doing: Doing,
     /// `None` after the worker has left.
     steps: Option<S>,
+    /// It has been polled.
+    has_begun: bool,
+    record: Wait,
 }
 
 impl<S> Unpin for TaskWorker<S> {}
@@ -59,6 +64,8 @@ impl<S> TaskWorker<S> {
             me,
             doing: Doing::Choosing(Outcome::Nothing),
             steps: Some(steps),
+            has_begun: false,
+            record: Wait::new(Caller::UNKNOWN),
         }
     }
 
@@ -71,6 +78,9 @@ impl<S> TaskWorker<S> {
     fn leave(&mut self) {
         // The steps share the run, which belongs to its future after all workers have left.
         if self.steps.take().is_some() {
+            if self.has_begun {
+                self.scheduler.object.released_shared();
+            }
             self.scheduler.left();
         }
     }
@@ -81,11 +91,17 @@ impl<S: PollSteps> Future for TaskWorker<S> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let worker = self.get_mut();
+        if !worker.has_begun {
+            worker.has_begun = true;
+            worker.scheduler.object.acquired_shared_by_task();
+        }
         let ended = worker.poll_steps(cx);
         if ended.is_ready() {
             worker.leave();
         }
-        ended
+        let kind = WaitKind::new(Kind::PipelineWorker);
+        let object = &worker.scheduler.object;
+        worker.record.note(kind, object, cx.waker(), ended)
     }
 }
 

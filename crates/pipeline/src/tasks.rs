@@ -6,6 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+
 use crate::async_ends::{AsyncSink, AsyncSource};
 use crate::closures::Work;
 use crate::error::{Error, Place};
@@ -83,7 +85,19 @@ where
     /// assert_eq!(squares, [0, 1, 4, 9]);
     /// # });
     /// ```
-    pub async fn run_tasks(self, mut spawn: impl FnMut(Task)) -> Result<Progress, Error<E>> {
+    #[track_caller]
+    pub fn run_tasks(
+        self,
+        spawn: impl FnMut(Task),
+    ) -> impl Future<Output = Result<Progress, Error<E>>> {
+        self.run_from(spawn, Wait::new(Caller::here()))
+    }
+
+    async fn run_from(
+        self,
+        mut spawn: impl FnMut(Task),
+        mut record: Wait,
+    ) -> Result<Progress, Error<E>> {
         let mut size = self.size();
         size.workers += size.sources + size.sinks;
         let scheduler = Arc::new(Scheduler::new(size, self.control.flag()));
@@ -100,7 +114,12 @@ where
                     worker: Some(TaskWorker::new(scheduler.clone(), me, steps)),
                 }));
             }
-            poll_fn(|cx| scheduler.poll_left(cx)).await;
+            poll_fn(|cx| {
+                let left = scheduler.poll_left(cx);
+                let kind = WaitKind::new(Kind::Pipeline);
+                record.note(kind, &scheduler.object, cx.waker(), left)
+            })
+            .await;
             std::mem::forget(stop);
         }
         run.end(&scheduler)?;

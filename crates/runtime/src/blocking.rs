@@ -1,6 +1,7 @@
 //! Work that blocks its thread: on a thread of the pool, or in place.
 
 use blitz_io_core::coop;
+use blitz_io_core::inspect::About;
 
 use crate::context::{self, Entered};
 use crate::enter;
@@ -38,8 +39,23 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
+    spawn_blocking_as(About::closure(None), f)
+}
+
+/// Does the same for a closure that reports of waits describe.
+///
+/// # Panics
+///
+/// Same as for [`spawn_blocking`].
+#[doc(hidden)]
+#[track_caller]
+pub fn spawn_blocking_as<F, R>(about: About, f: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
     let meta = spawn_meta!(F);
-    let spawn = |handle: &Handle| handle.pool().spawn_blocking(handle, f, meta);
+    let spawn = |handle: &Handle| handle.pool().spawn_blocking(handle, f, meta, about);
     match with_current(spawn) {
         Ok(join) => join,
         Err(error) => panic!("{error}"),
@@ -50,12 +66,12 @@ where
 /// takes it, for writes that have been accepted. `None` if the pool is closed.
 #[doc(hidden)]
 #[track_caller]
-pub fn spawn_mandatory_blocking<F, R>(f: F) -> Option<JoinHandle<R>>
+pub fn spawn_mandatory_blocking<F, R>(about: About, f: F) -> Option<JoinHandle<R>>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let spawn = |handle: &Handle| handle.pool().spawn_mandatory(handle, f);
+    let spawn = |handle: &Handle| handle.pool().spawn_mandatory(handle, f, about);
     match with_current(spawn) {
         Ok(join) => join,
         Err(error) => panic!("{error}"),

@@ -87,11 +87,12 @@ pub mod sync {
 #[cfg(not(loom))]
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::blocking::spawn_mandatory_blocking;
+    pub use crate::blocking::{spawn_blocking_as, spawn_mandatory_blocking};
     pub use crate::errors::SHUTTING_DOWN;
     #[cfg(feature = "io")]
     pub use crate::io::own_driver;
     pub use crate::pinned;
+    pub use blitz_io_core::inspect::About;
 }
 
 /// For the models of this crate: not part of the public interface.

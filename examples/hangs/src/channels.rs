@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Barrier as ThreadBarrier};
 
 use blitz_io::inspect::Named;
-use blitz_io::sync::{Barrier, mpmc, mpsc, oneshot};
+use blitz_io::sync::{Barrier, broadcast, mpmc, mpsc, oneshot, watch};
 
 use crate::spawn;
 
@@ -88,6 +88,44 @@ pub fn threads_crossed_queues() {
         _ = new.recv_blocking();
         while old.recv_blocking().is_ok() {}
     });
+}
+
+/// A task waits for a change of a value that had its last change before the task looked at it.
+///
+/// After <https://github.com/tokio-rs/tokio/pull/5954>.
+pub async fn watch_that_never_changes() {
+    let (sender, mut receiver) = watch::channel(0);
+    _ = sender.send(1);
+    receiver.mark_unchanged();
+    _ = spawn("waits", async move { receiver.changed().await }).await;
+    drop(sender);
+}
+
+/// A task receives until all senders are gone, and keeps one itself.
+///
+/// After <https://github.com/tod-org/tod/issues/1640>.
+pub async fn broadcast_sender_kept() {
+    let (sender, mut receiver) = broadcast::channel::<u32>(4);
+    _ = spawn("drains", async move {
+        while receiver.recv().await.is_ok() {}
+        drop(sender);
+    })
+    .await;
+}
+
+/// Senders wait until their channels have no receivers, which stay in a registry of subscribers.
+///
+/// After <https://github.com/linkerd/linkerd2/issues/4926>.
+pub async fn receivers_in_a_registry() {
+    let (queue, queue_end) = mpsc::channel::<u32>(1);
+    let (state, state_end) = watch::channel(0);
+    let (events, events_end) = broadcast::channel::<u32>(1);
+    let registry = (queue_end, state_end, events_end);
+    spawn("queue", async move { queue.closed().await });
+    spawn("state", async move { state.named("state").closed().await });
+    let events = events.named("events");
+    _ = spawn("events", async move { events.closed().await }).await;
+    drop(registry);
 }
 
 /// The answer's sender stays in a map of pending requests.

@@ -5,6 +5,8 @@ mod busy;
 mod channels;
 mod idle;
 mod locks;
+#[cfg(unix)]
+mod system;
 mod tasks;
 
 use std::process::ExitCode;
@@ -44,12 +46,48 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("block_on_in_worker", || run(tasks::block_on_in_worker())),
     ("blocked_worker", || run(tasks::blocked_worker())),
     ("fork_join_holds_lock", tasks::fork_join_holds_lock),
+    ("pipeline_holds_lock", tasks::pipeline_holds_lock),
+    ("pipeline_tasks_hold_lock", || {
+        run(tasks::pipeline_tasks_hold_lock())
+    }),
+    ("scope_holds_lock", || run(tasks::scope_holds_lock())),
+    (
+        "scope_without_an_end",
+        || run(tasks::scope_without_an_end()),
+    ),
     ("busy_first_poll", || run(tasks::busy_first_poll())),
     ("set_waits_for_owner", || run(tasks::set_waits_for_owner())),
     ("notified_too_early", || run(tasks::notified_too_early())),
     ("condvar_signalled_before", tasks::condvar_signalled_before),
     ("crossed_queues", || run(channels::crossed_queues())),
+    ("watch_that_never_changes", || {
+        run(channels::watch_that_never_changes())
+    }),
+    ("broadcast_sender_kept", || {
+        run(channels::broadcast_sender_kept())
+    }),
+    ("receivers_in_a_registry", || {
+        run(channels::receivers_in_a_registry())
+    }),
     ("threads_crossed_queues", channels::threads_crossed_queues),
+    #[cfg(unix)]
+    ("peer_never_answers", || {
+        run_system(system::peer_never_answers())
+    }),
+    #[cfg(unix)]
+    ("peer_never_accepts", || {
+        run_system(system::peer_never_accepts())
+    }),
+    #[cfg(unix)]
+    ("child_fills_its_pipe", || {
+        run_system(system::child_fills_its_pipe())
+    }),
+    #[cfg(unix)]
+    ("pipe_without_a_writer", || {
+        run_system(system::pipe_without_a_writer())
+    }),
+    #[cfg(unix)]
+    ("job_wants_lock", || run_system(system::job_wants_lock())),
     ("idle_sleep", || run(idle::sleep())),
     ("idle_lock_with_timeout", || run(idle::lock_with_timeout())),
     ("idle_holder_sleeps", || run(idle::holder_sleeps())),
@@ -91,6 +129,16 @@ fn run(program: impl Future<Output = ()>) {
         .enable_all()
         .build();
     runtime.expect("the system has threads").block_on(program);
+}
+
+/// The same for a program that cannot go on after an error of the system.
+#[cfg(unix)]
+fn run_system(program: impl Future<Output = std::io::Result<()>>) {
+    run(async {
+        program
+            .await
+            .expect("the system has what the program needs")
+    });
 }
 
 /// Spawns a task with a name.

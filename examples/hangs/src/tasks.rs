@@ -1,11 +1,14 @@
 //! Hangs of tasks.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blitz_io::inspect::Named;
+use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
 use blitz_io::runtime::Handle;
-use blitz_io::sync::{Barrier, Mutex, Notify, oneshot};
+use blitz_io::sync::{Barrier, CancellationToken, Mutex, Notify, oneshot};
+
 use blitz_io::{pool, task, thread};
 
 use crate::spawn;
@@ -162,6 +165,72 @@ pub async fn block_on_in_worker() {
         let _guard = lock.lock().await;
         let inner = spawn("inner", async move { drop(wants.lock().await) });
         task::block_in_place(|| Handle::current().block_on(inner)).expect("it does not panic");
+    })
+    .await;
+}
+
+/// The main thread keeps its lock while it runs a pipeline, of which a stage wants that lock.
+///
+/// After <https://github.com/rayon-rs/rayon/issues/592>.
+pub fn pipeline_holds_lock() {
+    let total = thread::Mutex::new(0);
+    let held = total.lock();
+    let mut numbers = 0..4;
+    let run = pipeline::source(move || Ok::<_, Infallible>(numbers.next()))
+        .map(|n| *total.lock() + n)
+        .sink(|_| Ok(()))
+        .workers(2)
+        .run();
+    _ = run;
+    drop(held);
+}
+
+/// The same with tasks: a sink wants the lock of the task that awaits the pipeline.
+///
+/// After <https://github.com/rayon-rs/rayon/issues/592>.
+pub async fn pipeline_tasks_hold_lock() {
+    let total = Arc::new(Mutex::new(0).named("total"));
+    let wanted = total.clone();
+    let owner = spawn("owner", async move {
+        let held = total.lock().await;
+        let mut numbers = 0..4;
+        let source = AsyncSource::ready(move || Ok::<_, Infallible>(numbers.next()));
+        let sink = AsyncSink::fold(wanted, |total, n: i32| async move {
+            *total.lock().await += n;
+            Ok(total)
+        });
+        let stages = pipeline::async_source(source).async_sink(sink).workers(1);
+        _ = stages.run_tasks(|task| drop(spawn("worker", task))).await;
+        drop(held);
+    });
+    _ = owner.await;
+}
+
+/// A scope waits for a child that wants a lock which the scope's task holds.
+///
+/// After <https://github.com/rayon-rs/rayon/issues/592>.
+pub async fn scope_holds_lock() {
+    let lock = Arc::new(thread::Mutex::new(0));
+    _ = spawn("owner", async move {
+        let held = lock.lock();
+        let wanted = &lock;
+        task::scope_blocking(|scope| {
+            scope.spawn(async move { *wanted.lock() += 1 });
+        });
+        drop(held);
+    })
+    .await;
+}
+
+/// A task waits until all children of its scope have ended; one waits for a token that no task cancels.
+pub async fn scope_without_an_end() {
+    let token = CancellationToken::new();
+    _ = spawn("parent", async move {
+        let stop = &token;
+        task::scope(|scope| async move {
+            scope.spawn(stop.cancelled());
+        })
+        .await;
     })
     .await;
 }

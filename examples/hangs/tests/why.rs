@@ -366,6 +366,42 @@ fn fork_join_holds_lock() {
 }
 
 #[test]
+fn pipeline_holds_lock() {
+    let (_, finding) = finds("pipeline_holds_lock", Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["pipeline", "thread::Mutex"]);
+    at(&finding, "tasks.rs");
+}
+
+#[test]
+fn pipeline_tasks_hold_lock() {
+    let program = "pipeline_tasks_hold_lock";
+    let (answer, finding) = finds(program, Certainty::Certain, "deadlock", 2);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["owner".into(), "worker".into()], vec!["total".into()])
+    );
+    at(&finding, "tasks.rs");
+}
+
+#[test]
+fn scope_holds_lock() {
+    let (_, finding) = finds("scope_holds_lock", Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["scope", "thread::Mutex"]);
+    at(&finding, "tasks.rs");
+}
+
+#[test]
+fn scope_without_an_end() {
+    let program = "scope_without_an_end";
+    is_listed(program, "scope", None, 1, "tasks.rs");
+    is_listed(program, "CancellationToken", None, 1, "tasks.rs");
+}
+
+#[test]
 fn notified_too_early() {
     is_listed("notified_too_early", "Notify", Some("exit"), 1, "tasks.rs");
 }
@@ -377,11 +413,118 @@ fn condvar_signalled_before() {
 }
 
 #[test]
+fn channels_without_an_end() {
+    is_listed(
+        "watch_that_never_changes",
+        "watch::Receiver",
+        None,
+        1,
+        "channels.rs",
+    );
+    is_listed(
+        "broadcast_sender_kept",
+        "broadcast::Receiver",
+        None,
+        1,
+        "channels.rs",
+    );
+}
+
+#[test]
+fn receivers_in_a_registry() {
+    for (kind, name) in [
+        ("mpsc::Sender::closed", None),
+        ("watch::Sender::closed", Some("state")),
+        ("broadcast::Sender::closed", Some("events")),
+    ] {
+        is_listed("receivers_in_a_registry", kind, name, 1, "channels.rs");
+    }
+}
+
+#[test]
 fn crossed_queues() {
     for program in ["crossed_queues", "threads_crossed_queues"] {
         is_listed(program, "mpmc::Sender", Some("log"), 1, "channels.rs");
         is_listed(program, "mpmc::Receiver", Some("reads"), 1, "channels.rs");
     }
+}
+
+/// What a task with this name awaits of the operating system, once it waits for a source of this kind.
+/// Nothing is wrong with such a wait by itself.
+fn source_of(program: &mut Program, task: &str, kind: &str) -> String {
+    let source = |answer: &Answer| {
+        let snapshot = &answer.snapshot;
+        let mut waits = snapshot.waits.iter().filter(|wait| wait.kind == kind);
+        let wait = waits.find(|wait| {
+            let waiter = wait.waiter.task().and_then(|id| snapshot.task(id));
+            waiter.is_some_and(|waiter| waiter.name == task)
+        })?;
+        wait.source.clone()
+    };
+    let answer = program.until(|answer| source(answer).is_some());
+    let mut findings = answer.findings.iter();
+    assert!(findings.all(|finding| finding.certainty != Certainty::Certain));
+    source(&answer).unwrap()
+}
+
+#[test]
+fn peer_never_answers() {
+    let mut program = Program::start("peer_never_answers");
+    let server = source_of(&mut program, "server", "socket");
+    let address = server.strip_prefix("accept at ").expect(&server);
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    let client = source_of(&mut program, "client", "socket");
+    assert_eq!(client, format!("read from {address}"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn peer_never_accepts() {
+    let mut program = Program::start("peer_never_accepts");
+    let client = source_of(&mut program, "client", "socket");
+    assert!(client.starts_with("connect to 127.0.0.1:"), "{client}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn child_fills_its_pipe() {
+    let mut program = Program::start("child_fills_its_pipe");
+    let process = source_of(&mut program, "parent", "process");
+    let pid = process.strip_prefix("pid ").expect(&process);
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let parent = format!("PPid:\t{}\n", program.0.id());
+    assert!(status.contains(&parent), "{status}");
+}
+
+#[test]
+fn pipe_without_a_writer() {
+    let mut program = Program::start("pipe_without_a_writer");
+    let id = program.0.id();
+    let folder = std::env::temp_dir().join(format!("blitz-io-hangs-{id}"));
+    let name = format!("open {}", folder.join("events").display());
+    let opens = |answer: &Answer| {
+        let mut waits = answer.snapshot.waits.iter();
+        waits.any(|wait| {
+            let job = wait.task.and_then(|id| answer.snapshot.job(id));
+            job.is_some_and(|job| job.name == name && job.thread.is_some())
+        })
+    };
+    let answer = program.until(opens);
+    assert_eq!(answer.findings, []);
+    drop(program);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn job_wants_lock() {
+    let (answer, finding) = finds("job_wants_lock", Certainty::Certain, "deadlock", 2);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["owner".into()], vec!["state".into()])
+    );
+    let mut jobs = finding.waiters.iter().filter_map(|waiter| waiter.task());
+    let job = jobs.find_map(|id| answer.snapshot.job(id));
+    assert!(job.expect("it runs").location.contains("system.rs"));
 }
 
 /// Nothing certain is said of this program, once it has waits or tasks, and again later.

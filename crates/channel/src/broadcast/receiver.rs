@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use blitz_io_core::inspect::{Kind, Named, Object};
 use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::{Shared, Tail};
-use crate::wait::{Event, Wait, block_until};
+use crate::wait::{Event, Target, Wait, block_until};
 
 /// The end of a broadcast channel that receives.
 ///
@@ -232,6 +233,12 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
+impl<T> Named for Receiver<T> {
+    fn inspected(&self) -> &Object {
+        &self.shared.object
+    }
+}
+
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("broadcast::Receiver")
@@ -258,5 +265,9 @@ impl<T: Clone> Event for &mut Receiver<T> {
 
     fn must_wait(&self) -> bool {
         self.shared.tail() == Tail::new(self.next, false)
+    }
+
+    fn target(&self) -> Target<'_> {
+        self.shared.target(Kind::BroadcastReceive)
     }
 }

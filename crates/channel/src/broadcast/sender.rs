@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use blitz_io_core::inspect::{Kind, Named, Object};
 use blitz_io_core::{WaitQueue, deadline};
 use blitz_io_futex::atomic::Ordering;
 
 use super::Shared;
 use super::error::SendError;
 use super::receiver::Receiver;
-use crate::wait::{Event, Wait, block_until};
+use crate::wait::{Event, Target, Wait, block_until};
 
 /// The end of a broadcast channel that sends. It can be cloned and shared.
 ///
@@ -239,6 +240,12 @@ impl<T> Drop for Sender<T> {
     }
 }
 
+impl<T> Named for Sender<T> {
+    fn inspected(&self) -> &Object {
+        &self.shared.object
+    }
+}
+
 /// A sender that does not keep the channel open.
 ///
 /// To send, [`upgrade`](WeakSender::upgrade) it.
@@ -297,5 +304,9 @@ impl<T> Event for Closed<'_, T> {
 
     fn must_wait(&self) -> bool {
         self.0.receivers() != 0
+    }
+
+    fn target(&self) -> Target<'_> {
+        self.0.target(Kind::BroadcastClosed)
     }
 }

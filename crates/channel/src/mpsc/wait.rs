@@ -74,7 +74,7 @@ use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::request::Request;
 use super::word::Snapshot;
 use crate::model::model_has_failed;
-use crate::wait::{Event, Wait};
+use crate::wait::{Event, Target, Wait};
 
 /// With less room than this, a thread queues up without trying again.
 const QUEUE_AT_ONCE: u32 = 16;
@@ -431,5 +431,13 @@ impl<T> Event for Closed<'_, T> {
 
     fn must_wait(&self) -> bool {
         !self.0.is_closed()
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target {
+            kind: Kind::MpscClosed,
+            object: &self.0.object,
+            made_at: self.0.made_at,
+        }
     }
 }

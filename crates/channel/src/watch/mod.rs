@@ -82,9 +82,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use blitz_io_core::WaitQueue;
+use blitz_io_core::inspect::{Caller, Kind, Object};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use crate::wait::Event;
+use crate::wait::{Event, Target};
 
 pub use receiver::{Receiver, Ref};
 pub use sender::Sender;
@@ -98,6 +99,7 @@ pub use sender::Sender;
 /// tx.send(2).unwrap();
 /// assert_eq!(*rx.borrow(), 2);
 /// ```
+#[track_caller]
 pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Shared::new(init));
     let tx = Sender {
@@ -148,6 +150,8 @@ struct Shared<T> {
     /// Senders that wait until there are no receivers.
     close_waiters: WaitQueue,
     senders: AtomicUsize,
+    object: Object,
+    made_at: Caller,
 }
 
 // As the standard library has it for locks: a panic is expected under one.
@@ -156,6 +160,7 @@ impl<T> RefUnwindSafe for Shared<T> {}
 
 impl<T> Shared<T> {
     /// With one sender and one receiver.
+    #[track_caller]
     fn new(value: T) -> Self {
         Self {
             value: lock::RwLock::new(value),
@@ -164,6 +169,17 @@ impl<T> Shared<T> {
             receivers: AtomicUsize::new(1),
             close_waiters: WaitQueue::new(),
             senders: AtomicUsize::new(1),
+            object: Object::new(),
+            made_at: Caller::here(),
+        }
+    }
+
+    /// What reports say of a wait of this kind.
+    fn target(&self, kind: Kind) -> Target<'_> {
+        Target {
+            kind,
+            object: &self.object,
+            made_at: self.made_at,
         }
     }
 
@@ -251,6 +267,10 @@ impl<T> Event for Changed<'_, T> {
         Some(self.shared.word()).filter(|&word| self.has_happened(word))
     }
 
+    fn target(&self) -> Target<'_> {
+        self.shared.target(Kind::WatchReceive)
+    }
+
     /// Announces the waiter, and looks at the word as it was at that moment.
     fn must_wait(&self) -> bool {
         let mut word = self.shared.word();
@@ -277,6 +297,10 @@ impl<T> Event for Closed<'_, T> {
 
     fn must_wait(&self) -> bool {
         self.0.receivers.load(Ordering::Acquire) != 0
+    }
+
+    fn target(&self) -> Target<'_> {
+        self.0.target(Kind::WatchClosed)
     }
 }
 

@@ -6,6 +6,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
 
@@ -365,6 +366,12 @@ impl<T> Drop for Receiver<T> {
         if !model_has_failed() {
             self.shared.remove_receiver();
         }
+    }
+}
+
+impl<T> Named for Receiver<T> {
+    fn inspected(&self) -> &Object {
+        &self.shared.object
     }
 }
 

@@ -4,6 +4,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
+use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
 
@@ -30,6 +31,7 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.receiver_count(), 0);
     /// assert_eq!(*tx.subscribe().borrow(), 1);
     /// ```
+    #[track_caller]
     pub fn new(init: T) -> Self {
         channel(init).0
     }
@@ -284,5 +286,11 @@ impl<T> Drop for Sender<T> {
         if !model_has_failed() {
             self.shared.remove_sender();
         }
+    }
+}
+
+impl<T> Named for Sender<T> {
+    fn inspected(&self) -> &Object {
+        &self.shared.object
     }
 }

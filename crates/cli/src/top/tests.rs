@@ -51,6 +51,7 @@ fn wait(task: u64, waiting_ms: u64, object: Object) -> Wait {
         waiting_ms,
         is_timed: false,
         blocks_thread: false,
+        source: None,
         is_direct: true,
     }
 }

@@ -311,10 +311,10 @@ fn channels(objects: &[Resource]) -> Vec<Channel> {
 }
 
 /// Whether a long wait of this kind means contention: one for a lock or for room in a channel does, one
-/// for a message, a timer or another task's end does not.
+/// for a message, a timer, another task's end or the end of a channel does not.
 fn is_contention(kind: &str) -> bool {
     const CONTENDED: [&str; 5] = ["Mutex", "RwLock", "Semaphore", "Once", "Sender"];
-    CONTENDED.iter().any(|part| kind.contains(part))
+    !kind.ends_with("::closed") && CONTENDED.iter().any(|part| kind.contains(part))
 }
 
 fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {

@@ -46,6 +46,7 @@ pub fn stuck() -> Answer {
         waiting_ms: 1_500,
         is_timed: false,
         blocks_thread: false,
+        source: None,
         is_direct: true,
     };
     let snapshot = Snapshot {

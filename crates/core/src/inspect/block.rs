@@ -191,6 +191,16 @@ impl Object {
         self.block().unnamed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// The current task has the object beside others. Outside of a task, the thread is only counted: it may
+    /// poll a task of another library.
+    pub fn acquired_shared_by_task(&self) {
+        if Waiter::current().is_task() {
+            self.acquired_shared();
+        } else {
+            self.acquired_shared_movable();
+        }
+    }
+
     /// The object is about to be released by its exclusive holder, or else by a reader.
     #[inline]
     pub fn released_by_any(&self) {

@@ -1,5 +1,6 @@
 //! The same names without the feature `inspect`: empty types that do nothing.
 
+use std::path::Path;
 use std::task::{Poll, Waker};
 
 use super::{Fill, Kind};
@@ -50,6 +51,10 @@ impl Object {
     /// Does nothing.
     #[inline(always)]
     pub fn acquired_shared_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_shared_by_task(&self) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -119,7 +124,68 @@ impl WaitKind {
     }
 }
 
+/// See `descriptor.rs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor;
+
+impl Descriptor {
+    /// Returns the empty descriptor.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(_number: i32) -> Self {
+        Self
+    }
+
+    /// The empty descriptor.
+    pub const NONE: Self = Self;
+}
+
+/// See `about.rs`.
+#[derive(Debug)]
+pub struct About;
+
+impl About {
+    /// The empty description.
+    pub const NONE: Self = Self;
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn closure(_name: Option<&str>) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn operation(_what: &'static str) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn text(_what: &'static str, _name: &str) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn path(_what: &'static str, _path: &Path) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn descriptor(_what: &'static str, _descriptor: i32) -> Self {
+        Self
+    }
+}
+
 /// See `wait.rs`.
+#[derive(Debug)]
 pub struct Wait;
 
 impl Wait {
@@ -136,6 +202,14 @@ impl Wait {
     /// Does nothing.
     #[inline(always)]
     pub fn begin_with(&mut self, _kind: WaitKind, _number: u64, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_ready(&mut self, _kind: WaitKind, _of: Descriptor, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_blocking(&mut self, _kind: WaitKind, _object: &Object) {}
 
     /// Returns the result of the poll.
     #[inline(always)]
@@ -189,5 +263,5 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(Object Caller WaitKind Wait Blocking Sleeping);
+    is_nothing!(About Object Caller WaitKind Descriptor Wait Blocking Sleeping);
 };

@@ -10,6 +10,9 @@
 //! - [`Wait`]: a field of each future that waits. It has a record while the future is pending.
 //! - [`Blocking`]: announces on which object this thread may sleep; [`sleeping`] makes the record
 //!   right before the futex is called.
+//! - [`Descriptor`]: a source of the operating system, which has no object: the reader asks the system
+//!   what it is.
+//! - [`About`]: what a closure on a thread for blocking work does.
 //! - [`Caller`]: the location in the user's code.
 //!
 //! When a wait ends, its time is added to the `Totals` of its object.
@@ -17,11 +20,15 @@
 //! `blitz-io-inspect` reads all this with `read`, and judges it.
 
 #[cfg(all(feature = "inspect", not(loom)))]
+mod about;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod block;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod clock;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod current;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod descriptor;
 #[cfg(not(all(feature = "inspect", not(loom))))]
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -58,9 +65,11 @@ pub use named::Named;
 
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
+    about::{About, AboutRef},
     block::{Block, Facts, NAMES, Object, ObjectRecord},
     clock::{keep_time, now},
     current::{Entered, Waiter},
+    descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
     registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
     root::Root,
@@ -69,7 +78,9 @@ pub use {
 };
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
-pub use disabled::{Blocking, Caller, NAMES, Object, Sleeping, Wait, WaitKind, sleeping};
+pub use disabled::{
+    About, Blocking, Caller, Descriptor, NAMES, Object, Sleeping, Wait, WaitKind, sleeping,
+};
 
 #[cfg(loom)]
 pub use kind_list::{KindList, KindNode};

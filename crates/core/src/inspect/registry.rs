@@ -14,7 +14,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::about::{AboutRef, Copied};
 use super::block::{self, Block, Facts, ObjectRecord};
+use super::descriptor::{Source, Sources};
 use super::poll_slot::Poll;
 use super::polled;
 use super::slot::Slot;
@@ -84,6 +86,8 @@ pub struct TaskFacts {
     pub name: [u8; 32],
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,
+    /// It is not a task, but a closure on a thread for blocking work, which this describes.
+    pub job: Option<AboutRef>,
     /// The number of its runtime, or 0.
     pub runtime: u64,
 }
@@ -116,6 +120,8 @@ pub struct Record {
     pub object: Option<Facts>,
     /// The awaited task, for [`Kind::Join`].
     pub number: u64,
+    /// The source of the operating system, for [`Kind::Readable`] and [`Kind::Writable`].
+    pub source: Option<Source>,
     /// Where the program waits.
     pub location: Option<&'static Location<'static>>,
     /// Milliseconds of the monotonic clock.
@@ -135,6 +141,8 @@ pub struct TaskRecord {
     pub state: TaskState,
     /// It is not a task, but a future that a thread drives.
     pub is_root: bool,
+    /// It is not a task, but a closure on a thread for blocking work.
+    pub is_job: bool,
     /// The number of its runtime, or 0.
     pub runtime: u64,
     /// The address in its wakers, or 0 before its first poll.
@@ -219,6 +227,7 @@ struct Seen {
     state: TaskState,
     wakers: usize,
     polls: u64,
+    job: Option<Copied>,
 }
 
 /// Copies all records, and the names of threads. Does not wait for a thread that waits.
@@ -229,6 +238,7 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     // First: a task gets its record before its poll ends.
     let mut polls: HashMap<u64, Poll> = polled::read().into_iter().map(|p| (p.task, p)).collect();
     let mut records = Vec::new();
+    let mut sources = Sources::default();
     let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
     // SAFETY: chunks are never freed.
     while let Some(here) = unsafe { chunk.as_ref() } {
@@ -242,6 +252,11 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                     state: TaskState::Scheduled,
                     wakers: 0,
                     polls,
+                    // SAFETY: a description outlives its record, which is set now.
+                    job: value
+                        .task
+                        .and_then(|task| task.job)
+                        .map(|job| unsafe { job.copy() }),
                 };
                 if let Some(task) = value.task.filter(|_| !header.is_null()) {
                     // SAFETY: the record is set while `read` runs this.
@@ -258,7 +273,12 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                 } else {
                     None
                 };
-                records.push(record(place, &value, &seen, poll));
+                let mut record = record(place, &value, &seen, poll);
+                record.source = sources.of(&value).filter(|_| {
+                    // Otherwise the descriptor may be another source's by now.
+                    place.slot.read(|now| now.id) == Some(value.id)
+                });
+                records.push(record);
             }
         }
         chunk = here.next;
@@ -311,6 +331,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         thread: Waiter::from_thread(poll.thread),
         object: None,
         number: 0,
+        source: None,
         // SAFETY: null, or from a `&'static`.
         location: unsafe { poll.location.as_ref() },
         since: since(poll),
@@ -319,6 +340,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         task: Some(TaskRecord {
             state: TaskState::Running,
             is_root: false,
+            is_job: false,
             // Known when the poll has ended.
             runtime: 0,
             header: 0,
@@ -350,10 +372,14 @@ fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Reco
             },
             header: seen.header,
             is_root: task.is_root,
+            is_job: task.job.is_some(),
             runtime: task.runtime,
             wakers: seen.wakers,
             polls: seen.polls,
-            name: String::from_utf8_lossy(&task.name[..length]).into_owned(),
+            name: match &seen.job {
+                Some(job) => job.name(),
+                None => String::from_utf8_lossy(&task.name[..length]).into_owned(),
+            },
             poll_since: poll.as_ref().map_or(0, since),
             thread: poll.map_or(place.thread.load(Ordering::Relaxed), |poll| poll.thread),
         }
@@ -366,6 +392,7 @@ fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Reco
         thread: value.thread,
         object,
         number: value.number,
+        source: None,
         location: value.location,
         since: value.since,
         is_timed: value.is_timed,

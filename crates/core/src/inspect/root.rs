@@ -52,6 +52,7 @@ impl<F> Root<F> {
             state: read,
             name: [0; 32],
             is_root: true,
+            job: None,
             runtime: 0,
         };
         record.begin_task(id, facts);

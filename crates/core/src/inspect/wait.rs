@@ -9,9 +9,11 @@ use std::task::{Poll, Waker};
 use super::block::Object;
 use super::clock::{nanos, now};
 use super::current::{Entered, enter};
+use super::descriptor::Descriptor;
 use super::errand;
 use super::registry::{self, Place, TaskFacts, Value};
 use super::{Kind, Waiter};
+use crate::debug_is_name;
 
 /// A location in the user's code.
 #[derive(Clone, Copy)]
@@ -61,6 +63,8 @@ pub struct Wait {
 const RECORDED: usize = 1;
 
 const _: () = assert!(align_of::<Place>() > RECORDED && align_of::<Location<'static>>() > RECORDED);
+
+debug_is_name!(Wait);
 
 // SAFETY: both targets are shared by all threads and live for ever, and only the owner of this value
 // changes the record.
@@ -151,6 +155,15 @@ impl Wait {
         }
     }
 
+    /// The future waits until a source of the operating system is ready. The wait ends before the
+    /// descriptor is closed.
+    #[inline]
+    pub fn begin_ready(&mut self, kind: WaitKind, of: Descriptor, waker: &Waker) {
+        if let Some(number) = of.number() {
+            self.begin_with(kind, number, waker);
+        }
+    }
+
     /// Begins or ends, as the future's poll has ended. The result is that poll's.
     #[inline]
     pub fn note<T>(
@@ -166,6 +179,17 @@ impl Wait {
             self.end();
         }
         polled
+    }
+
+    /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
+    /// a wait that is not for a futex of this library.
+    pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
+        let block = object.block();
+        self.set(Value {
+            block: Some((block, block.generation())),
+            blocks_thread: true,
+            ..Value::of(kind.0, self.caller())
+        });
     }
 
     /// The current task or thread drives the root with this number, and nothing else until that is

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::task::{Context, Poll, ready};
 
 use blitz_io_aio::Interest;
+use blitz_io_core::inspect::Descriptor;
 use mio::unix::SourceFd;
 
 use crate::bits::{self, Direction};
@@ -177,10 +178,13 @@ impl<T: AsRawFd> AsyncFd<T> {
         let fd = inner.as_raw_fd();
         let driver = current::driver();
         match Registration::new(&mut SourceFd(&fd), bits::to_mio(interest), &driver) {
-            Ok(registration) => Ok(Self {
-                registration,
-                inner: Some(inner),
-            }),
+            Ok(mut registration) => {
+                registration.describe(Descriptor::new(fd));
+                Ok(Self {
+                    registration,
+                    inner: Some(inner),
+                })
+            }
             Err(cause) => Err(AsyncFdRegisterError::new(inner, cause)),
         }
     }
@@ -201,6 +205,14 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Ends the registration, and returns the owner of the descriptor.
     pub fn into_inner(mut self) -> T {
         self.take_inner().expect("it is taken once")
+    }
+
+    /// Records no waits for it: they are part of waits that have records of their own.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_records(mut self) -> Self {
+        self.registration.describe(Descriptor::NONE);
+        self
     }
 
     fn take_inner(&mut self) -> Option<T> {

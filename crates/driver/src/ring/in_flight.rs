@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Descriptor, Kind, Wait, WaitKind};
 use io_uring::squeue::Entry;
 
 use crate::completion::{Finish, Shared};
@@ -27,6 +28,12 @@ pub unsafe trait Operation: Finish {
 
     /// Returns the entry for the kernel. Called once.
     fn entry(&mut self) -> Entry;
+
+    /// Returns what reports of waits say: the kind, and the descriptor. Without one, its waits have no
+    /// records.
+    fn target(&self) -> (Kind, Descriptor) {
+        (Kind::FileRead, Descriptor::NONE)
+    }
 }
 
 impl Driver {
@@ -41,7 +48,9 @@ impl Driver {
             return Err(operation);
         }
         let mut shared = Shared::new(operation);
-        let entry = Shared::operation(&mut shared).entry();
+        let operation = Shared::operation(&mut shared);
+        let entry = operation.entry();
+        let (kind, descriptor) = operation.target();
         let lent = Shared::lend(&shared);
         if !self
             .ring
@@ -53,6 +62,9 @@ impl Driver {
         }
         self.queued();
         Ok(InFlight {
+            record: Wait::new(Caller::UNKNOWN),
+            kind: WaitKind::new(kind),
+            descriptor,
             shared,
             driver: self.clone(),
         })
@@ -88,6 +100,10 @@ pub fn to_result(result: i32) -> io::Result<usize> {
 /// released it.
 #[must_use = "an operation that is dropped is cancelled"]
 pub struct InFlight<O: Operation> {
+    /// Dropped before the operation, which keeps the descriptor open.
+    record: Wait,
+    kind: WaitKind,
+    descriptor: Descriptor,
     shared: Arc<Shared<O>>,
     driver: Arc<Driver>,
 }
@@ -95,11 +111,15 @@ pub struct InFlight<O: Operation> {
 impl<O: Operation> Future for InFlight<O> {
     type Output = Result<O::Output, O>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let coop = ready!(coop::poll_proceed(context));
-        let Some((operation, result)) = self.shared.poll(context.waker()) else {
+        let this = &mut *self;
+        let Some((operation, result)) = this.shared.poll(context.waker()) else {
+            let (kind, descriptor) = (this.kind, this.descriptor);
+            this.record.begin_ready(kind, descriptor, context.waker());
             return Poll::Pending;
         };
+        this.record.end();
         coop.made_progress();
         if is_given_up(result) {
             return Poll::Ready(Err(operation));

@@ -7,12 +7,16 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 use blitz_io_aio::{BufResult, IoBuf, IoBufMut};
+use blitz_io_core::inspect::About;
+#[cfg(io_uring)]
+use blitz_io_core::inspect::{Descriptor, Kind};
 #[cfg(io_uring)]
 use blitz_io_driver::io_uring::{self, Entry, Finish, opcode, to_result, types};
 
 use super::File;
 #[cfg(target_os = "linux")]
 use super::nowait;
+use crate::blocking::on_file;
 #[cfg(io_uring)]
 use crate::operation::on_pool;
 use crate::operation::{Blocking, Operation, run};
@@ -139,6 +143,10 @@ impl<B: IoBufMut> ReadAt<B> {
 impl<B: IoBufMut> Blocking for ReadAt<B> {
     type Output = BufResult<usize, B>;
 
+    fn about(&self) -> About {
+        on_file("read_at", &self.file)
+    }
+
     fn block(mut self) -> Self::Output {
         let (to, len) = (self.buf.stable_mut_ptr(), self.len());
         let result = repeat(self.offset, |offset| {
@@ -180,6 +188,10 @@ unsafe impl<B: IoBufMut> io_uring::Operation for ReadAt<B> {
             .offset(self.offset)
             .build()
     }
+
+    fn target(&self) -> (Kind, Descriptor) {
+        (Kind::FileRead, Descriptor::new(self.file.as_raw_fd()))
+    }
 }
 
 struct WriteAt<B> {
@@ -190,6 +202,10 @@ struct WriteAt<B> {
 
 impl<B: IoBuf> Blocking for WriteAt<B> {
     type Output = BufResult<usize, B>;
+
+    fn about(&self) -> About {
+        on_file("write_at", &self.file)
+    }
 
     fn block(self) -> Self::Output {
         let (from, len) = (self.buf.stable_ptr(), self.buf.bytes_init().min(MOST));
@@ -222,6 +238,10 @@ unsafe impl<B: IoBuf> io_uring::Operation for WriteAt<B> {
         opcode::Write::new(types::Fd(self.file.as_raw_fd()), self.buf.stable_ptr(), len)
             .offset(self.offset)
             .build()
+    }
+
+    fn target(&self) -> (Kind, Descriptor) {
+        (Kind::FileWrite, Descriptor::new(self.file.as_raw_fd()))
     }
 }
 

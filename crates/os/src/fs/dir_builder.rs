@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use blitz_io_core::inspect::About;
+
 use crate::blocking::run;
 
 /// Creates directories, like [`std::fs::DirBuilder`].
@@ -58,6 +60,7 @@ impl DirBuilder {
         if let Some(mode) = self.mode {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
         }
-        run(move || builder.create(path)).await
+        let about = About::path("create_dir", &path);
+        run(about, move || builder.create(path)).await
     }
 }

@@ -40,8 +40,8 @@ use std::time::SystemTime;
 use blitz_io_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
 #[cfg(target_os = "linux")]
 use blitz_io_core::coop;
-use blitz_io_runtime::internals::spawn_mandatory_blocking;
-use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_runtime::internals::{spawn_blocking_as, spawn_mandatory_blocking};
+use blitz_io_runtime::task::JoinHandle;
 use blitz_io_sync::task::Mutex;
 
 use super::FileTimes;
@@ -52,7 +52,7 @@ use super::nowait;
 use super::outcome::Outcome;
 #[cfg(unix)]
 use super::sync::Sync as SyncFile;
-use crate::blocking::{lost, run};
+use crate::blocking::{lost, on_file, run};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
 /// An open file.
@@ -183,7 +183,8 @@ impl File {
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         let (buffer, ahead) = inner.take_buffer();
         let std = self.std.clone();
-        inner.state = State::Busy(spawn_blocking(move || {
+        let about = on_file("set_len", &std);
+        inner.state = State::Busy(spawn_blocking_as(about, move || {
             let result = go_back(&std, ahead).and_then(|()| std.set_len(size));
             (Outcome::SetLen(result), buffer)
         }));
@@ -205,7 +206,7 @@ impl File {
             return self.std.metadata();
         }
         let std = self.std.clone();
-        run(move || std.metadata()).await
+        run(on_file("metadata", &std), move || std.metadata()).await
     }
 
     /// Creates another `File` for the same open file: both share the position.
@@ -216,7 +217,7 @@ impl File {
     pub async fn try_clone(&self) -> io::Result<File> {
         #[cfg(io_uring)]
         self.access.revoke();
-        let mut file = File::from_std(self.when_idle(StdFile::try_clone).await?);
+        let mut file = File::from_std(self.when_idle("try_clone", StdFile::try_clone).await?);
         file.max_buf_size = self.max_buf_size;
         Ok(file)
     }
@@ -258,7 +259,8 @@ impl File {
     /// Returns the errors of [`std::fs::File::set_permissions`].
     pub async fn set_permissions(&self, perm: Permissions) -> io::Result<()> {
         let std = self.std.clone();
-        run(move || std.set_permissions(perm)).await
+        let about = on_file("set_permissions", &std);
+        run(about, move || std.set_permissions(perm)).await
     }
 
     /// Changes the times of the file.
@@ -267,7 +269,7 @@ impl File {
     ///
     /// Returns the errors of [`std::fs::File::set_times`].
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
-        self.when_idle(move |std| std.set_times(times.to_std()))
+        self.when_idle("set_times", move |std| std.set_times(times.to_std()))
             .await
     }
 
@@ -311,7 +313,7 @@ impl File {
 
     #[cfg(not(unix))]
     async fn sync(&self, only_data: bool) -> io::Result<()> {
-        self.when_idle(move |std| {
+        self.when_idle("sync", move |std| {
             if only_data {
                 std.sync_data()
             } else {
@@ -324,12 +326,13 @@ impl File {
     /// Runs a function once no operation is under way.
     async fn when_idle<T: Send + 'static>(
         &self,
+        what: &'static str,
         operation: impl FnOnce(&StdFile) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let mut inner = self.inner.lock().await;
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         let std = self.std.clone();
-        run(move || operation(&std)).await
+        run(on_file(what, &std), move || operation(&std)).await
     }
 }
 
@@ -445,7 +448,8 @@ impl AsyncRead for File {
                 let (mut buffer, _) = inner.take_buffer();
                 let std = this.std.clone();
                 let limit = buf.remaining().min(this.max_buf_size);
-                inner.state = State::Busy(spawn_blocking(move || {
+                let about = on_file("read", &std);
+                inner.state = State::Busy(spawn_blocking_as(about, move || {
                     let result = buffer.read_from(&mut &*std, limit);
                     (Outcome::Read(result), buffer)
                 }));
@@ -506,7 +510,7 @@ impl AsyncWrite for File {
             Err(given_back) => given_back,
         };
         let std = this.std.clone();
-        let job = spawn_mandatory_blocking(move || {
+        let job = spawn_mandatory_blocking(on_file("write", &std), move || {
             let result = go_back(&std, ahead).and_then(|()| buffer.write_to(&mut &*std));
             (Outcome::Write(result), buffer)
         });
@@ -537,7 +541,8 @@ impl AsyncSeek for File {
             return Ok(());
         }
         let std = this.std.clone();
-        inner.state = State::Busy(spawn_blocking(move || {
+        let about = on_file("seek", &std);
+        inner.state = State::Busy(spawn_blocking_as(about, move || {
             let result = go_back(&std, ahead).and_then(|()| (&*std).seek(position));
             (Outcome::Seek(result), buffer)
         }));

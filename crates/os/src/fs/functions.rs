@@ -4,6 +4,8 @@ use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use blitz_io_core::inspect::About;
+
 use crate::blocking::run;
 
 /// Returns the absolute path of a file, without links and without `.` and `..`.
@@ -17,7 +19,8 @@ use crate::blocking::run;
 /// Cancel safe: the operation changes nothing.
 pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
-    run(move || fs::canonicalize(path)).await
+    let about = About::path("canonicalize", &path);
+    run(about, move || fs::canonicalize(path)).await
 }
 
 /// Creates a directory. Its parent must exist.
@@ -32,7 +35,8 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// begun.
 pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
-    run(move || fs::create_dir(path)).await
+    let about = About::path("create_dir", &path);
+    run(about, move || fs::create_dir(path)).await
 }
 
 /// Creates a directory, and its parents where they are missing.
@@ -47,7 +51,8 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// begun.
 pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
-    run(move || fs::create_dir_all(path)).await
+    let about = About::path("create_dir_all", &path);
+    run(about, move || fs::create_dir_all(path)).await
 }
 
 /// Returns the metadata of a file: its size, its type, its times. Follows links.
@@ -61,7 +66,8 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// Cancel safe: the operation changes nothing.
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let path = path.as_ref().to_owned();
-    run(move || fs::metadata(path)).await
+    let about = About::path("metadata", &path);
+    run(about, move || fs::metadata(path)).await
 }
 
 /// Reads a whole file.
@@ -88,7 +94,8 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// ```
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let path = path.as_ref().to_owned();
-    run(move || fs::read(path)).await
+    let about = About::path("read", &path);
+    run(about, move || fs::read(path)).await
 }
 
 /// Returns the target of a symbolic link.
@@ -102,7 +109,8 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// Cancel safe: the operation changes nothing.
 pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
-    run(move || fs::read_link(path)).await
+    let about = About::path("read_link", &path);
+    run(about, move || fs::read_link(path)).await
 }
 
 /// Reads a whole file, which must be text in UTF-8.
@@ -129,7 +137,8 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// ```
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     let path = path.as_ref().to_owned();
-    run(move || fs::read_to_string(path)).await
+    let about = About::path("read_to_string", &path);
+    run(about, move || fs::read_to_string(path)).await
 }
 
 /// Removes an empty directory.
@@ -144,7 +153,8 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// begun.
 pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
-    run(move || fs::remove_dir(path)).await
+    let about = About::path("remove_dir", &path);
+    run(about, move || fs::remove_dir(path)).await
 }
 
 /// Removes a directory and everything in it. Does not follow links. Be careful!
@@ -159,7 +169,8 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// begun.
 pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
-    run(move || fs::remove_dir_all(path)).await
+    let about = About::path("remove_dir_all", &path);
+    run(about, move || fs::remove_dir_all(path)).await
 }
 
 /// Removes a file.
@@ -174,7 +185,8 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// begun.
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
-    run(move || fs::remove_file(path)).await
+    let about = About::path("remove_file", &path);
+    run(about, move || fs::remove_file(path)).await
 }
 
 /// Returns the metadata of a file, or of the link itself if it is one.
@@ -188,7 +200,8 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// Cancel safe: the operation changes nothing.
 pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let path = path.as_ref().to_owned();
-    run(move || fs::symlink_metadata(path)).await
+    let about = About::path("symlink_metadata", &path);
+    run(about, move || fs::symlink_metadata(path)).await
 }
 
 /// Copies the contents of a file, and its permissions, to another path, and returns the
@@ -204,7 +217,8 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// begun.
 pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || fs::copy(from, to)).await
+    let about = About::path("copy", &from);
+    run(about, move || fs::copy(from, to)).await
 }
 
 /// Creates another name for a file.
@@ -219,7 +233,8 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u6
 /// begun.
 pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    run(move || fs::hard_link(original, link)).await
+    let about = About::path("hard_link", &original);
+    run(about, move || fs::hard_link(original, link)).await
 }
 
 /// Renames a file or a directory. An existing file of the new name is replaced.
@@ -236,7 +251,8 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 /// begun.
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || fs::rename(from, to)).await
+    let about = About::path("rename", &from);
+    run(about, move || fs::rename(from, to)).await
 }
 
 /// Creates a symbolic link.
@@ -252,7 +268,8 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 #[cfg(unix)]
 pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    run(move || std::os::unix::fs::symlink(original, link)).await
+    let about = About::path("symlink", &original);
+    run(about, move || std::os::unix::fs::symlink(original, link)).await
 }
 
 /// Creates a symbolic link to a directory.
@@ -268,7 +285,11 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 #[cfg(windows)]
 pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    run(move || std::os::windows::fs::symlink_dir(original, link)).await
+    let about = About::path("symlink_dir", &original);
+    run(about, move || {
+        std::os::windows::fs::symlink_dir(original, link)
+    })
+    .await
 }
 
 /// Creates a symbolic link to a file.
@@ -284,7 +305,11 @@ pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> 
 #[cfg(windows)]
 pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    run(move || std::os::windows::fs::symlink_file(original, link)).await
+    let about = About::path("symlink_file", &original);
+    run(about, move || {
+        std::os::windows::fs::symlink_file(original, link)
+    })
+    .await
 }
 
 /// Changes the permissions of a file or a directory.
@@ -299,7 +324,8 @@ pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) ->
 /// begun.
 pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();
-    run(move || fs::set_permissions(path, perm)).await
+    let about = About::path("set_permissions", &path);
+    run(about, move || fs::set_permissions(path, perm)).await
 }
 
 /// Returns whether a path exists. Follows links.
@@ -313,7 +339,8 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
 /// Cancel safe: the operation changes nothing.
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref().to_owned();
-    run(move || path.try_exists()).await
+    let about = About::path("try_exists", &path);
+    run(about, move || path.try_exists()).await
 }
 
 /// Writes a whole file. It is created, or its contents are replaced.
@@ -344,5 +371,6 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     let contents = contents.as_ref().to_owned();
-    run(move || fs::write(path, contents)).await
+    let about = About::path("write", &path);
+    run(about, move || fs::write(path, contents)).await
 }

@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+use blitz_io_core::inspect::{Descriptor, Kind};
 use blitz_io_driver::io_uring::{
     Entry, Finish, InFlight, Operation, is_given_up, opcode, to_result, types,
 };
@@ -41,7 +42,7 @@ use blitz_io_runtime::task::JoinHandle;
 
 use super::nowait;
 use super::outcome::Outcome;
-use crate::blocking::lost;
+use crate::blocking::{lost, on_file};
 use crate::buffer::Buffer;
 use crate::operation::driver_with_ring;
 
@@ -192,6 +193,10 @@ unsafe impl Operation for Write {
             .offset(self.place)
             .build()
     }
+
+    fn target(&self) -> (Kind, Descriptor) {
+        (Kind::FileWrite, Descriptor::new(self.file.as_raw_fd()))
+    }
 }
 
 /// The outcome of a write.
@@ -230,7 +235,8 @@ fn finish_rest(mut rest: Rest) -> io::Result<Finished> {
         let result = rest.write();
         return Ok(Finished::Done(result, rest.take()));
     }
-    let job = spawn_mandatory_blocking(move || (Outcome::Write(rest.write()), rest.take()));
+    let about = on_file("write", &rest.0.file);
+    let job = spawn_mandatory_blocking(about, move || (Outcome::Write(rest.write()), rest.take()));
     job.map(Finished::OnPool).ok_or_else(lost)
 }
 

@@ -9,6 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 #[cfg(windows)]
 use std::os::windows::fs::OpenOptionsExt;
 
+use blitz_io_core::inspect::About;
+
 use super::File;
 use crate::blocking::run;
 
@@ -86,7 +88,8 @@ impl OpenOptions {
     /// then closed.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         let (options, path) = (self.0.clone(), path.as_ref().to_owned());
-        run(move || options.open(path).map(File::opened)).await
+        let about = About::path("open", &path);
+        run(about, move || options.open(path).map(File::opened)).await
     }
 }
 

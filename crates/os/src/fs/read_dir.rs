@@ -10,7 +10,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_core::inspect::About;
+use blitz_io_runtime::internals::spawn_blocking_as;
+use blitz_io_runtime::task::JoinHandle;
 
 use crate::blocking::run;
 
@@ -39,7 +41,8 @@ const CHUNK: usize = 32;
 /// ```
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
-    let chunk = run(move || {
+    let about = About::path("read_dir", &path);
+    let chunk = run(about, move || {
         let folder = fs::read_dir(path)?;
         let mut chunk = Chunk {
             entries: VecDeque::with_capacity(CHUNK),
@@ -128,7 +131,7 @@ impl ReadDir {
                 State::Lost => return Poll::Ready(Err(crate::blocking::lost())),
             }
             if let State::Idle(mut chunk) = std::mem::replace(&mut self.0, State::Lost) {
-                self.0 = State::Busy(spawn_blocking(move || {
+                self.0 = State::Busy(spawn_blocking_as(About::operation("read_dir"), move || {
                     chunk.fill();
                     chunk
                 }));
@@ -171,7 +174,8 @@ impl DirEntry {
     /// Returns the errors of [`std::fs::DirEntry::metadata`].
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let std = self.std.clone();
-        run(move || std.metadata()).await
+        let about = About::path("metadata", &std.path());
+        run(about, move || std.metadata()).await
     }
 
     /// Returns whether the entry is a file, a directory or something else. Does not follow
@@ -185,7 +189,8 @@ impl DirEntry {
             return Ok(file_type);
         }
         let std = self.std.clone();
-        run(move || std.file_type()).await
+        let about = About::path("file_type", &std.path());
+        run(about, move || std.file_type()).await
     }
 
     /// Returns the inode number of the entry.

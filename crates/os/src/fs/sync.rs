@@ -7,9 +7,13 @@ use std::sync::Arc;
 #[cfg(io_uring)]
 use std::os::fd::AsRawFd;
 
+use blitz_io_core::inspect::About;
+#[cfg(io_uring)]
+use blitz_io_core::inspect::{Descriptor, Kind};
 #[cfg(io_uring)]
 use blitz_io_driver::io_uring::{Entry, Finish, Operation, opcode, to_result, types};
 
+use crate::blocking::on_file;
 use crate::operation::Blocking;
 
 /// The operation `fsync` or `fdatasync`.
@@ -20,6 +24,10 @@ pub(super) struct Sync {
 
 impl Blocking for Sync {
     type Output = io::Result<()>;
+
+    fn about(&self) -> About {
+        on_file("sync", &self.file)
+    }
 
     fn block(self) -> Self::Output {
         if self.only_data {
@@ -55,5 +63,9 @@ unsafe impl Operation for Sync {
         opcode::Fsync::new(types::Fd(self.file.as_raw_fd()))
             .flags(flags)
             .build()
+    }
+
+    fn target(&self) -> (Kind, Descriptor) {
+        (Kind::FileSync, Descriptor::new(self.file.as_raw_fd()))
     }
 }

@@ -11,8 +11,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_aio::{AsyncRead, AsyncWrite, ReadBuf};
-use blitz_io_runtime::internals::{SHUTTING_DOWN, spawn_mandatory_blocking};
-use blitz_io_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_io_core::inspect::About;
+use blitz_io_runtime::internals::{SHUTTING_DOWN, spawn_blocking_as, spawn_mandatory_blocking};
+use blitz_io_runtime::task::JoinHandle;
 
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
@@ -21,6 +22,8 @@ pub(crate) struct Blocking<T> {
     state: State<T>,
     /// Tells whether there have been writes since the last flush.
     needs_flush: bool,
+    /// The operations on it, for reports of waits.
+    what: &'static str,
 }
 
 #[derive(Debug)]
@@ -32,10 +35,11 @@ enum State<T> {
 }
 
 impl<T: Send + 'static> Blocking<T> {
-    pub(crate) fn new(stream: T) -> Self {
+    pub(crate) fn new(stream: T, what: &'static str) -> Self {
         Self {
             state: State::Idle(Buffer::default(), stream),
             needs_flush: false,
+            what,
         }
     }
 
@@ -69,10 +73,11 @@ impl<T: Send + 'static> Blocking<T> {
             let result = operation(&mut buffer, &mut stream);
             (result, buffer, stream)
         };
+        let about = About::operation(self.what);
         let job = if mandatory {
-            spawn_mandatory_blocking(run)
+            spawn_mandatory_blocking(about, run)
         } else {
-            Some(spawn_blocking(run))
+            Some(spawn_blocking_as(about, run))
         };
         self.state = State::Busy(job.ok_or_else(|| io::Error::other(SHUTTING_DOWN))?);
         Ok(())

@@ -44,7 +44,7 @@ pub struct Stderr {
 /// ```
 pub fn stderr() -> Stderr {
     Stderr {
-        stream: WholeCharacters(Blocking::new(io::stderr())),
+        stream: WholeCharacters(Blocking::new(io::stderr(), "write stderr")),
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Stdin {
 /// ```
 pub fn stdin() -> Stdin {
     Stdin {
-        stream: Blocking::new(io::stdin()),
+        stream: Blocking::new(io::stdin(), "read stdin"),
     }
 }
 

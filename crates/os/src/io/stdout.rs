@@ -44,7 +44,7 @@ pub struct Stdout {
 /// ```
 pub fn stdout() -> Stdout {
     Stdout {
-        stream: WholeCharacters(Blocking::new(io::stdout())),
+        stream: WholeCharacters(Blocking::new(io::stdout(), "write stdout")),
     }
 }
 

@@ -12,7 +12,7 @@ use mio::event::Source;
 use mio::unix::pipe;
 
 /// An end of a pipe.
-trait End: Source + Into<OwnedFd> {
+trait End: Source + AsRawFd + Into<OwnedFd> {
     const INTEREST: Interest;
 
     fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()>;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use blitz_io_core::coop::{self, Budget};
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::About;
 
 use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;
@@ -16,6 +17,8 @@ use crate::common::RuntimeRef;
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
 use crate::hooks::{self, TaskCallback};
+#[cfg(all(feature = "inspect", not(loom)))]
+use crate::task::inspected;
 use crate::task::raw::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::tokio_handle;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
@@ -117,12 +120,13 @@ impl Spawner {
         runtime: &impl PoolRef,
         closure: F,
         meta: SpawnMeta<'_>,
+        about: About,
     ) -> JoinHandle<R>
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        match self.try_spawn(runtime, closure, meta, false) {
+        match self.try_spawn(runtime, closure, meta, about, false) {
             // A closed pool has cancelled the task: the join handle says so.
             (join, Ok(_)) => join,
             (_, Err(error)) => panic!("OS can't spawn worker thread: {error}"),
@@ -137,6 +141,7 @@ impl Spawner {
         runtime: &impl PoolRef,
         closure: F,
         meta: SpawnMeta<'_>,
+        about: About,
         mandatory: bool,
     ) -> (JoinHandle<R>, io::Result<bool>)
     where
@@ -146,9 +151,9 @@ impl Spawner {
         // A paused clock does not jump while blocking work goes on.
         runtime.common().clock.hold();
         let (task, join) = if size_of::<F>() > BOX_ABOVE {
-            prepare(runtime, Box::new(closure), meta)
+            prepare(runtime, Box::new(closure), meta, about)
         } else {
-            prepare(runtime, closure, meta)
+            prepare(runtime, closure, meta, about)
         };
         (join, self.submit(runtime, Job { task, mandatory }))
     }
@@ -160,13 +165,14 @@ impl Spawner {
         &self,
         runtime: &impl PoolRef,
         closure: F,
+        about: About,
     ) -> Option<JoinHandle<R>>
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
         let meta = spawn_meta!(F);
-        match self.try_spawn(runtime, closure, meta, true) {
+        match self.try_spawn(runtime, closure, meta, about, true) {
             (join, Ok(true)) => Some(join),
             (_, Ok(false) | Err(_)) => None,
         }
@@ -264,13 +270,19 @@ fn prepare<F, R>(
     runtime: &impl PoolRef,
     closure: F,
     meta: SpawnMeta<'_>,
+    about: About,
 ) -> (Notified, JoinHandle<R>)
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
     let id = Id::next();
-    let future = traced!(blocking::<F>(async move { closure() }, meta, id));
+    let future = async move { closure() };
+    #[cfg(all(feature = "inspect", not(loom)))]
+    let future = inspected::job(future, id, meta, runtime.common().id, about);
+    #[cfg(not(all(feature = "inspect", not(loom))))]
+    let About = about;
+    let future = traced!(blocking::<F>(future, meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);
     (task, join)

@@ -12,6 +12,7 @@ use crate::scheduler;
 use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_on;
 use crate::trace::{spawn_meta, traced};
+use blitz_io_core::inspect::About;
 #[cfg(all(feature = "inspect", not(loom)))]
 use blitz_io_core::inspect::{Caller, Root};
 
@@ -152,7 +153,7 @@ impl Handle {
     {
         self.inner
             .pool()
-            .spawn_blocking(&self.inner, func, spawn_meta!(F))
+            .spawn_blocking(&self.inner, func, spawn_meta!(F), About::closure(None))
     }
 
     /// Blocks the thread until `future` is ready, with this runtime as the current one.

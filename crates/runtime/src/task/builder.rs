@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::io;
 
+use blitz_io_core::inspect::About;
+
 use super::LocalSet;
 use super::local_set::spawn_local_named;
 use super::spawn;
@@ -144,7 +146,8 @@ impl<'a> Builder<'a> {
     {
         let (inner, meta) = (&handle.inner, self.meta::<Function>());
         let pool = inner.pool();
-        match pool.try_spawn(inner, function, meta, false) {
+        let about = About::closure(meta.name);
+        match pool.try_spawn(inner, function, meta, about, false) {
             (join, Ok(true)) => Ok(join),
             (_, Ok(false)) => Err(io::Error::other("blocking pool shutting down")),
             (_, Err(error)) => Err(error),

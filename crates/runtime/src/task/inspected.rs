@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_core::inspect::{Caller, TaskFacts, TaskState, Wait};
+use blitz_io_core::inspect::{About, Caller, TaskFacts, TaskState, Wait};
 use pin_project_lite::pin_project;
 
 use crate::context;
@@ -57,6 +57,7 @@ fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str) {
         state,
         name,
         is_root: false,
+        job: None,
         runtime: runtime.number(),
     };
     record.begin_task(id.as_u64(), facts);
@@ -69,6 +70,57 @@ fn complete(record: &mut Wait, id: Id, runtime: runtime_id::Id) {
         begin(record, id, runtime, "");
     }
     record.set_header(context::with(context::Context::task));
+}
+
+pin_project! {
+    /// A closure for a thread for blocking work, with its record. A task drops it, and so the record.
+    pub(crate) struct InspectedJob<F> {
+        // Dropped first: it has a pointer to the description.
+        record: Wait,
+        about: About,
+        id: Id,
+        #[pin]
+        future: F,
+    }
+}
+
+/// Adds the record to the future of such a closure, if it is described.
+pub(crate) fn job<F>(
+    future: F,
+    id: Id,
+    meta: SpawnMeta<'_>,
+    runtime: runtime_id::Id,
+    about: About,
+) -> InspectedJob<F> {
+    let mut record = Wait::new(Caller::at(meta.spawned_at));
+    if let Some(job) = about.for_record() {
+        let facts = TaskFacts {
+            state,
+            name: [0; 32],
+            is_root: false,
+            job: Some(job),
+            runtime: runtime.number(),
+        };
+        record.begin_task(id.as_u64(), facts);
+    }
+    InspectedJob {
+        record,
+        about,
+        id,
+        future,
+    }
+}
+
+impl<F: Future> Future for InspectedJob<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        // A worker is no job: its thread is named in reports.
+        let id = this.id.as_u64();
+        let _entered = this.about.for_record().map(|_| this.record.enter(id));
+        this.future.poll(cx)
+    }
 }
 
 /// # Safety

@@ -7,7 +7,7 @@ pub mod coop;
 mod counted;
 mod current;
 #[cfg(all(feature = "inspect", not(loom)))]
-mod inspected;
+pub(crate) mod inspected;
 pub mod join_set;
 mod local_set;
 pub(crate) mod raw;

@@ -41,7 +41,7 @@ struct Pipe {
 impl Pipe {
     fn new(handle: OwnedHandle) -> Self {
         let file = Shared(Arc::new(handle.into()));
-        let io = Blocking::new(file.clone());
+        let io = Blocking::new(file.clone(), "use the pipe of a child");
         Self { file, io }
     }
 

@@ -105,7 +105,7 @@ impl Handle {
         let runtime = self.inner.common().id.number();
         let mine = |record: records::Record| {
             let task = record.task?;
-            (task.runtime == runtime).then_some(record.waiter.number())
+            (task.runtime == runtime && !task.is_job).then_some(record.waiter.number())
         };
         let mine: HashSet<u64> = records::read().0.into_iter().filter_map(mine).collect();
         let snapshot = blitz_io_inspect::snapshot();

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::coop::{self, Budget};
+use blitz_io_core::inspect::About;
 use blitz_io_futex::atomic::Ordering;
 
 use super::search;
@@ -45,7 +46,8 @@ pub(crate) fn launch(common: Common, pool: Spawner) -> Arc<Shared> {
 pub(super) fn start(shared: &Arc<Shared>, index: usize) -> bool {
     let (handle, job) = job(shared, index);
     // Mandatory, as it is the workers that end the tasks when the runtime ends.
-    shared.base.pool.spawn_mandatory(&handle, job).is_some()
+    let started = shared.base.pool.spawn_mandatory(&handle, job, About::NONE);
+    started.is_some()
 }
 
 /// The same when the pool is closed: the end of the runtime needs all workers.

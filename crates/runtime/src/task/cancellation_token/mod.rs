@@ -145,6 +145,7 @@ impl CancellationToken {
     /// token.cancelled().await;
     /// # });
     /// ```
+    #[track_caller]
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
         WaitForCancellationFuture::new(self)
     }
@@ -166,6 +167,7 @@ impl CancellationToken {
     /// cancelled.await;
     /// # });
     /// ```
+    #[track_caller]
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
         WaitForCancellationFutureOwned::new(self)
     }

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::Node as WaitNode;
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 
 use super::CancellationToken;
 use super::tree::Node;
@@ -15,13 +16,16 @@ struct Waiter {
     /// Whether it has been put into the queue. It may have been chosen since.
     waits: bool,
     node: WaitNode,
+    record: Wait,
 }
 
 impl Waiter {
+    #[track_caller]
     fn new() -> Self {
         Self {
             waits: false,
             node: WaitNode::new(()),
+            record: Wait::new(Caller::here()),
         }
     }
 
@@ -32,6 +36,7 @@ impl Waiter {
     #[inline]
     unsafe fn poll(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
         if token.is_cancelled() {
+            self.record.end();
             return Poll::Ready(());
         }
         // SAFETY: the caller says so.
@@ -57,8 +62,11 @@ impl Waiter {
             })
         };
         if self.waits {
+            let kind = WaitKind::new(Kind::Cancelled);
+            self.record.begin_with(kind, 0, waker);
             Poll::Pending
         } else {
+            self.record.end();
             Poll::Ready(())
         }
     }
@@ -81,6 +89,7 @@ macro_rules! future {
         }
 
         impl $(<$lifetime>)? $name $(<$lifetime>)? {
+            #[track_caller]
             pub(super) fn new(token: $token) -> Self {
                 let waiter = Waiter::new();
                 Self { token, waiter }

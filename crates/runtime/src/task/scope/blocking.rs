@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 
+use blitz_io_core::inspect::{self, Caller, Kind, Object, Wait, WaitKind};
 use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, block_in_place};
@@ -39,6 +40,7 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
     /// started later is aborted at once.
     tasks: Mutex<Option<Vec<AbortHandle>>>,
     unclaimed: Unclaimed,
+    object: Object,
     _scope: PhantomData<&'scope mut &'scope ()>,
     _env: PhantomData<&'env mut &'env ()>,
 }
@@ -91,12 +93,14 @@ where
     F: for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> T,
 {
     let runtime = Handle::current();
+    let made_at = Caller::here();
     block_in_place(|| {
         let scope = BlockingScope {
             runtime,
             children: TaskTracker::new(),
             tasks: Mutex::new(Some(Vec::new())),
             unclaimed: Unclaimed::default(),
+            object: Object::new(),
             _scope: PhantomData,
             _env: PhantomData,
         };
@@ -108,7 +112,9 @@ where
         }
         // Only children start others now, so there are none left once there are none.
         scope.children.close();
+        let record = scope.record(made_at);
         block_for_a_moment(scope.children.wait());
+        drop(record);
         std::mem::forget(never_unwinds);
         let panic = scope.unclaimed.lock().take();
         match (result, panic) {
@@ -153,6 +159,22 @@ impl<'scope> BlockingScope<'scope, '_> {
     /// Blocks the thread until a future is ready, such as the handle of a child.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
+    }
+
+    /// Records that the thread waits for the children.
+    fn record(&self, made_at: Caller) -> Wait {
+        let mut record = Wait::new(made_at);
+        if inspect::IS_ENABLED {
+            let tasks = self.tasks.lock();
+            let mut ids = [0; inspect::NAMES];
+            let live = tasks.iter().flatten().filter(|task| !task.is_finished());
+            for (place, task) in ids.iter_mut().zip(live) {
+                *place = task.id().as_u64();
+            }
+            self.object.set_members(Some(ids));
+            record.begin_blocking(WaitKind::new(Kind::Scope), &self.object);
+        }
+        record
     }
 
     fn remember(&self, task: AbortHandle) {

@@ -51,6 +51,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+
 use super::join_set::ready::Ready;
 use crate::task::raw::Id;
 use children::{Child, Children};
@@ -202,6 +204,7 @@ pub struct Scope<'env> {
 /// .await;
 /// # });
 /// ```
+#[track_caller]
 pub fn scope<'env, F, Fut>(f: F) -> impl Future<Output = Fut::Output> + use<'env, F, Fut>
 where
     F: FnOnce(Scope<'env>) -> Fut,
@@ -216,6 +219,7 @@ where
     };
     // Here, and not within the future, so that the compiler sees that the future owns it.
     let children = Children::<'env>::new(ready);
+    let mut record = Wait::new(Caller::here());
     async move {
         let mut body = pin!(Some(f(scope)));
         // Dropped before the body.
@@ -229,8 +233,14 @@ where
                 }
             }
             match children.poll(context) {
-                Poll::Ready(()) => output.take().map_or(Poll::Pending, Poll::Ready),
-                Poll::Pending => Poll::Pending,
+                Poll::Ready(()) => {
+                    record.end();
+                    output.take().map_or(Poll::Pending, Poll::Ready)
+                }
+                Poll::Pending => {
+                    record.begin_with(WaitKind::new(Kind::Scope), 0, context.waker());
+                    Poll::Pending
+                }
             }
         });
         let output = output.await;
