@@ -48,4 +48,9 @@ kinds! {
     ForkJoin "fork-join",
     BlockOn "block_on",
     Sleep "Sleep",
+    IpcSend "ipc::Sender",
+    IpcReceive "ipc::Receiver",
+    IpcListen "ipc::Listener",
+    IpcSemaphore "ipc::Semaphore",
+    IpcBarrier "ipc::Barrier",
 }
