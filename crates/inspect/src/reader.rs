@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use blitz_io_core::inspect as records;
 
+use crate::ends;
 use crate::findings::{Finding, findings};
+use crate::process;
 use crate::runtimes::runtimes;
 use crate::snapshot::{
     Contention, Fill, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
@@ -95,6 +97,10 @@ pub(crate) fn waits() -> Snapshot {
         .waits
         .sort_by_key(|wait| (wait.waiter, std::cmp::Reverse(wait.waiting_ms)));
     snapshot.tasks.sort_by_key(|task| task.id);
+    snapshot.ends = ends::read();
+    if !snapshot.ends.is_empty() {
+        snapshot.processes.push(process::own());
+    }
     snapshot
 }
 
@@ -124,7 +130,7 @@ fn place(location: &Location<'_>) -> String {
     format!("{}:{}", location.file(), location.line())
 }
 
-fn waiter(waiter: records::Waiter) -> Waiter {
+pub(crate) fn waiter(waiter: records::Waiter) -> Waiter {
     if waiter.is_task() {
         Waiter::Task(waiter.number())
     } else {

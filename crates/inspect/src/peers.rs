@@ -1,0 +1,119 @@
+//! Asks a process, and those with which it shares memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::thread;
+
+use crate::client::{Answer, ask, list};
+use crate::findings::findings;
+use crate::join::join;
+use crate::process;
+use crate::snapshot::{Process, ProcessState, Snapshot};
+
+/// More processes than this are not asked.
+const PROCESSES: usize = 200;
+
+/// Asks a process as [`ask`] does, and follows its waits for shared memory into the processes that end
+/// them. The answer then has the waits of all, judged as a whole. Of a process that cannot be asked, or
+/// is stopped, it has what the system says.
+///
+/// # Errors
+///
+/// As [`ask`], for the first process. If it is stopped, at once.
+pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
+    if process::other(pid).0.state == ProcessState::Stopped {
+        let message = "it is stopped; it answers once it gets SIGCONT";
+        return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+    }
+    let answer = ask(pid, name)?;
+    let mut all = Processes {
+        names: HashMap::new(),
+        parts: vec![(pid, Some(answer.snapshot.clone()))],
+        started: BTreeMap::from([(pid, 0)]),
+    };
+    if !all.note_peers(0) {
+        return Ok(answer);
+    }
+    all.names = list()?.into_iter().collect();
+    all.names.insert(pid, name.to_owned());
+    let mut next = 1;
+    while next < all.parts.len() {
+        let end = all.parts.len();
+        all.ask(next);
+        for part in next..end {
+            all.note_peers(part);
+        }
+        next = end;
+    }
+    let earlier = all.joined();
+    // A judgement needs two snapshots of each.
+    all.ask(0);
+    if all.parts[0].1.is_none() {
+        return Err(io::Error::other("it answered once, and then no more"));
+    }
+    let snapshot = all.joined();
+    let findings = findings(&earlier, &snapshot);
+    Ok(Answer { snapshot, findings })
+}
+
+struct Processes {
+    /// Those that can be asked.
+    names: HashMap<u32, String>,
+    /// In the order of the joined snapshot.
+    parts: Vec<(u32, Option<Snapshot>)>,
+    /// When each started, as its segments say; 0 if it is not known.
+    started: BTreeMap<u32, u64>,
+}
+
+impl Processes {
+    /// Adds the peers of the waits of one process, and returns whether it has such waits.
+    fn note_peers(&mut self, part: usize) -> bool {
+        let Some(snapshot) = &self.parts[part].1 else {
+            return false;
+        };
+        let ends = snapshot.waits.iter().filter_map(|wait| snapshot.end(wait));
+        let peers: Vec<_> = ends.flat_map(|end| end.peers.clone()).collect();
+        for peer in &peers {
+            let is_new = !self.started.contains_key(&peer.pid);
+            if is_new && self.parts.len() < PROCESSES {
+                self.started.insert(peer.pid, peer.started);
+                self.parts.push((peer.pid, None));
+            }
+        }
+        !peers.is_empty()
+    }
+
+    /// Asks the processes from this index on, at the same time.
+    fn ask(&mut self, first: usize) {
+        let names = &self.names;
+        let started = &self.started;
+        thread::scope(|scope| {
+            for (pid, snapshot) in &mut self.parts[first..] {
+                scope.spawn(move || {
+                    let (process, since) = process::other(*pid);
+                    let is_it = started[pid] == 0 || since == started[pid];
+                    let answers = is_it && process.state != ProcessState::Stopped;
+                    let name = names.get(pid).filter(|_| answers);
+                    let answer = name.and_then(|name| ask(*pid, name).ok());
+                    *snapshot = answer.map(|answer| answer.snapshot);
+                });
+            }
+        });
+    }
+
+    fn joined(&self) -> Snapshot {
+        join(self.parts.iter().map(|(pid, snapshot)| {
+            let (process, started) = process::other(*pid);
+            let expected = self.started[pid];
+            if expected == 0 || started == expected {
+                return (process, snapshot.clone());
+            }
+            // Another process has the number: the peer has ended, or has its number in another namespace.
+            let unknown = Process {
+                pid: *pid,
+                ..Process::default()
+            };
+            (unknown, None)
+        }))
+    }
+}
