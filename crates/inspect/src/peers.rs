@@ -1,11 +1,16 @@
 //! Asks a process, and those with which it shares memory.
+//!
+//! The processes make their snapshots at different times. So there are three rounds, each of which begins
+//! after the one before has ended, and a finding is one of the first two rounds and of the last two. Its
+//! waits then last from the end of the first round until the last round begins, so each fact of the round
+//! between was read while all of them lasted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::thread;
 
 use crate::client::{Answer, ask, list};
-use crate::findings::findings;
+use crate::findings::{Finding, findings};
 use crate::join::join;
 use crate::process;
 use crate::snapshot::{Process, ProcessState, Snapshot};
@@ -45,15 +50,22 @@ pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
         }
         next = end;
     }
-    let earlier = all.joined();
-    // A judgement needs two snapshots of each.
-    all.ask(0);
-    if all.parts[0].1.is_none() {
-        return Err(io::Error::other("it answered once, and then no more"));
-    }
-    let snapshot = all.joined();
-    let findings = findings(&earlier, &snapshot);
-    Ok(Answer { snapshot, findings })
+    let first = all.joined();
+    let second = all.ask_again()?;
+    let third = all.ask_again()?;
+    let before = findings(&first, &second);
+    let mut found = findings(&second, &third);
+    found.retain(|finding| {
+        let is_it =
+            |other: &Finding| other.kind == finding.kind && other.waiters == finding.waiters;
+        before
+            .iter()
+            .any(|other| is_it(other) && other.certainty <= finding.certainty)
+    });
+    Ok(Answer {
+        snapshot: third,
+        findings: found,
+    })
 }
 
 struct Processes {
@@ -99,6 +111,15 @@ impl Processes {
                 });
             }
         });
+    }
+
+    /// Asks all of them, and returns their joined snapshot.
+    fn ask_again(&mut self) -> io::Result<Snapshot> {
+        self.ask(0);
+        if self.parts[0].1.is_none() {
+            return Err(io::Error::other("it answered once, and then no more"));
+        }
+        Ok(self.joined())
     }
 
     fn joined(&self) -> Snapshot {

@@ -1,6 +1,8 @@
 //! What the system says about a process.
 
-use crate::snapshot::{Process, ProcessState};
+use crate::snapshot::Process;
+#[cfg(feature = "records")]
+use crate::snapshot::ProcessState;
 
 /// The names of the threads that belong to the inspector: they end no wait of the program.
 #[cfg(feature = "records")]

@@ -111,9 +111,9 @@ pub enum ProcessState {
     /// The system does not say.
     #[default]
     Unknown,
-    /// A thread runs, or could run.
+    /// Its main thread runs, or could run.
     Running,
-    /// All threads sleep.
+    /// Its main thread sleeps.
     Sleeping,
     /// A signal or a debugger has stopped it.
     Stopped,

@@ -64,6 +64,8 @@ impl Waiter for Semaphore {
 
     #[inline]
     fn attempt(&mut self) -> Result<Option<usize>, WaitError> {
+        // Before the permit has an owner, so that no report names an earlier user.
+        self.endpoint.registered.used();
         let permits = self.endpoint.segment.permits();
         let acquired = permits.try_acquire(self.endpoint.me, self.first);
         self.endpoint.checked(acquired)
@@ -258,7 +260,6 @@ pub struct Permit<'a> {
 impl<'a> Permit<'a> {
     fn new(semaphore: &'a mut Semaphore, permit: usize) -> Self {
         semaphore.first = permit;
-        semaphore.endpoint.registered.used();
         Self { semaphore, permit }
     }
 }

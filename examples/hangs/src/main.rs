@@ -5,6 +5,8 @@ mod busy;
 mod channels;
 mod idle;
 mod locks;
+#[cfg(unix)]
+mod processes;
 mod tasks;
 
 use std::process::ExitCode;
@@ -50,6 +52,29 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("condvar_signalled_before", tasks::condvar_signalled_before),
     ("crossed_queues", || run(channels::crossed_queues())),
     ("threads_crossed_queues", channels::threads_crossed_queues),
+    #[cfg(unix)]
+    ("two_process_locks", processes::two_locks),
+    #[cfg(unix)]
+    ("two_process_locks_tasks", processes::two_locks_of_tasks),
+    #[cfg(unix)]
+    ("crossed_routes", processes::crossed_routes),
+    #[cfg(unix)]
+    (
+        "crossed_routes_threads",
+        processes::crossed_routes_of_threads,
+    ),
+    #[cfg(unix)]
+    ("crossed_channels", processes::crossed_channels),
+    #[cfg(unix)]
+    ("stopped_receiver", processes::stopped_receiver),
+    #[cfg(unix)]
+    ("stopped_sender", processes::stopped_sender),
+    #[cfg(unix)]
+    ("route_to_oneself", processes::route_to_oneself),
+    #[cfg(unix)]
+    ("idle_slow_receiver", processes::slow_receiver),
+    #[cfg(unix)]
+    ("idle_process_locks", processes::locks_with_timeout),
     ("idle_sleep", || run(idle::sleep())),
     ("idle_lock_with_timeout", || run(idle::lock_with_timeout())),
     ("idle_holder_sleeps", || run(idle::holder_sleeps())),
