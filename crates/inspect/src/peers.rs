@@ -52,7 +52,15 @@ pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
     }
     let first = all.joined();
     let second = all.ask_again()?;
-    let third = all.ask_again()?;
+    let mut third = all.ask_again()?;
+    // A process that has answered has just run.
+    for process in third
+        .processes
+        .iter_mut()
+        .filter(|process| !process.has_records)
+    {
+        process.idle_ms = process::idle(process.pid);
+    }
     let before = findings(&first, &second);
     let mut found = findings(&second, &third);
     found.retain(|finding| {

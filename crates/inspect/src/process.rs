@@ -33,16 +33,25 @@ pub(crate) fn other(pid: u32) -> (Process, u64) {
         pid,
         command: system::command(pid),
         state,
-        idle_ms: system::idle(pid),
+        idle_ms: None,
         has_records: false,
         threads: 0,
     };
     (process, started)
 }
 
+/// For how long no thread of a process has run, in milliseconds.
+#[cfg(unix)]
+pub(crate) fn idle(pid: u32) -> Option<u64> {
+    system::idle(pid)
+}
+
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
+    use std::collections::BTreeMap;
     use std::fs;
+    use std::path::Path;
+    use std::thread;
 
     use crate::snapshot::ProcessState;
 
@@ -85,24 +94,57 @@ mod system {
         words.join(" ").trim_end().to_owned()
     }
 
-    /// For how long no thread has run. The kernel notes when a thread ran last by a clock that it shows
-    /// nowhere else, so the time of this thread, which runs now, is the present.
+    /// The kernel notes when a thread ran last by a clock of the thread's processor, which is behind those
+    /// of the other processors by the time that interrupts and other guests of the machine took. So the
+    /// present is the time at which a thread of this process runs on that processor.
     pub(super) fn idle(pid: u32) -> Option<u64> {
-        let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-        let ran = |thread: fs::DirEntry| ran_at(&thread.path().join("sched"));
-        let last = threads.flatten().filter_map(ran).max()?;
-        let now = ran_at("/proc/thread-self/sched".as_ref())?;
-        Some(now.saturating_sub(last))
+        let mut present = BTreeMap::new();
+        let mut idle = None;
+        for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
+            let thread = thread.ok()?.path();
+            let (processor, last) = (processor(&thread)?, ran_at(&thread)?);
+            let now = present
+                .entry(processor)
+                .or_insert_with(|| now_on(processor));
+            let time = (*now)?.saturating_sub(last);
+            idle = Some(idle.map_or(time, |idle: u64| idle.min(time)));
+        }
+        idle
     }
 
-    /// When a thread ran last, in milliseconds.
-    fn ran_at(path: &std::path::Path) -> Option<u64> {
-        let text = fs::read_to_string(path).ok()?;
+    /// The processor on which a thread ran last.
+    fn processor(thread: &Path) -> Option<usize> {
+        let text = fs::read_to_string(thread.join("stat")).ok()?;
+        let (_, fields) = text.rsplit_once(')')?;
+        fields.split_ascii_whitespace().nth(36)?.parse().ok()
+    }
+
+    /// When a thread ran last, in milliseconds of its processor's clock.
+    fn ran_at(thread: &Path) -> Option<u64> {
+        let text = fs::read_to_string(thread.join("sched")).ok()?;
         let line = text
             .lines()
             .find(|line| line.starts_with("se.exec_start"))?;
         let (_, time) = line.split_once(':')?;
         time.trim().split('.').next()?.parse().ok()
+    }
+
+    /// The time of a processor's clock; `None` if this process may not run there.
+    fn now_on(processor: usize) -> Option<u64> {
+        let read = move || {
+            if processor >= libc::CPU_SETSIZE as usize {
+                return None;
+            }
+            // SAFETY: all zeros is a valid set of processors.
+            let mut only: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+            // SAFETY: the set has this processor.
+            unsafe { libc::CPU_SET(processor, &mut only) };
+            // SAFETY: the pointer is to a set of this size. 0 is this thread.
+            let moved = unsafe { libc::sched_setaffinity(0, size_of_val(&only), &raw const only) };
+            (moved == 0).then(|| ran_at("/proc/thread-self".as_ref()))?
+        };
+        let thread = thread::Builder::new().spawn(read).ok()?;
+        thread.join().ok()?
     }
 }
 
