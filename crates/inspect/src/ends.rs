@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blitz_io_core::{PerProcess, inspect as records};
 
-use crate::reader::waiter;
-use crate::snapshot::End;
+use crate::snapshot::{End, waiter};
 
 static ENDS: PerProcess<Mutex<Vec<Arc<Entry>>>> = PerProcess::new(Mutex::default);
 

@@ -16,10 +16,10 @@
 //! # Processes
 //!
 //! A wait for shared memory is ended by other participants. Which thread or task uses the end of a
-//! participant is certain only for a permit of a semaphore. Otherwise the enders of the wait are whole
-//! processes, if each of their threads has a record of its sleep: such a process is a waiter that has
-//! the waits of all its threads. If a thread has no record, the last known user of the end is a likely
-//! ender.
+//! participant is certain only for a permit of a semaphore. Otherwise there are two cases. If each thread
+//! of the participant's process has a record of its sleep, the process is the ender: it is a waiter that
+//! has the waits of all its threads. If a thread has no record, the last known user of the end is a
+//! likely ender.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -253,8 +253,8 @@ impl<'a> Graph<'a> {
         match wait.kind.as_str() {
             "ipc::Semaphore" if end.is_open => (Vec::new(), false),
             "ipc::Semaphore" => (holders, true),
-            // The slowest receivers, each of which keeps the sender waiting, or the one that has the
-            // oldest message of a queue.
+            // The slowest receivers, each of which keeps the sender waiting, or the receiver that has
+            // taken the oldest message of a queue.
             "ipc::Sender" if !holders.is_empty() => (holders, false),
             "ipc::Sender" if end.kind == "queue" => (wanted(false).collect(), true),
             // The sender that has claimed the position of the receiver.

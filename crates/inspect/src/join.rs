@@ -2,9 +2,9 @@
 
 use crate::snapshot::{End, Object, Process, Snapshot, Waiter, with_process};
 
-/// Joins snapshots into one, which [`findings`](crate::findings) judges as a whole. The first process is
-/// the one that was asked. Its threads, tasks and objects keep their numbers, and its runtimes and
-/// contention are those of the result. A process without a snapshot is one that cannot be asked.
+/// Joins snapshots into one, which [`findings`](crate::findings) judges as a whole. The threads,
+/// tasks and objects of the first process keep their numbers, and its runtimes and contention are those of
+/// the result. A process that does not answer has no snapshot.
 ///
 /// # Examples
 ///

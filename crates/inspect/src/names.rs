@@ -53,7 +53,14 @@ fn program(process: &Process) -> Option<&str> {
 #[must_use]
 pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
     if let Some(end) = snapshot.end(wait) {
-        return format!("{} of {}", wait.kind, of_segment(end));
+        let segment = of_segment(end);
+        return match segment.split_once(' ') {
+            // The kind of the wait says as much.
+            Some((_, name)) if matches!(end.kind.as_str(), "semaphore" | "barrier") => {
+                format!("{} {name}", wait.kind)
+            }
+            _ => format!("{} of {segment}", wait.kind),
+        };
     }
     let object = wait.object.as_ref().map(of_object);
     match (object, wait.task) {

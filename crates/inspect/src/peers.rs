@@ -19,8 +19,8 @@ use crate::snapshot::{Process, ProcessState, Snapshot};
 const PROCESSES: usize = 200;
 
 /// Asks a process as [`ask`] does, and follows its waits for shared memory into the processes that end
-/// them. The answer then has the waits of all, judged as a whole. Of a process that cannot be asked, or
-/// is stopped, it has what the system says.
+/// them. The answer then has the waits of all, judged as a whole, and the system's facts about processes
+/// that are stopped or do not answer.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
 }
 
 struct Processes {
-    /// Those that can be asked.
+    /// The processes that have a socket.
     names: HashMap<u32, String>,
     /// In the order of the joined snapshot.
     parts: Vec<(u32, Option<Snapshot>)>,

@@ -1,4 +1,4 @@
-//! What the system says about a process.
+//! Facts about a process from the system: its command line, its state, when it ran.
 
 use crate::snapshot::Process;
 #[cfg(feature = "records")]
@@ -94,8 +94,8 @@ mod system {
         words.join(" ").trim_end().to_owned()
     }
 
-    /// The kernel notes when a thread ran last by a clock of the thread's processor, which is behind those
-    /// of the other processors by the time that interrupts and other guests of the machine took. So the
+    /// The kernel notes when a thread ran last by the clock of the thread's processor. These clocks differ:
+    /// they stop while the processor handles interrupts or runs another guest of the machine. So the
     /// present is the time at which a thread of this process runs on that processor.
     pub(super) fn idle(pid: u32) -> Option<u64> {
         let mut present = BTreeMap::new();

@@ -12,7 +12,7 @@ use crate::findings::{Finding, findings};
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::snapshot::{
-    Contention, Fill, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
+    Contention, Fill, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, waiter,
 };
 
 /// The time between the two snapshots that a judgement needs.
@@ -128,14 +128,6 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
 
 fn place(location: &Location<'_>) -> String {
     format!("{}:{}", location.file(), location.line())
-}
-
-pub(crate) fn waiter(waiter: records::Waiter) -> Waiter {
-    if waiter.is_task() {
-        Waiter::Task(waiter.number())
-    } else {
-        Waiter::Thread(waiter.number())
-    }
 }
 
 fn resource(record: records::ObjectRecord) -> Resource {

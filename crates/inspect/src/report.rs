@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::findings::{Certainty, Finding};
 use crate::graph::Graph;
-use crate::names::{of_target, of_waiter};
+use crate::names::{of_target, of_waiter, within_process};
 use crate::snapshot::{End, Process, ProcessState, Snapshot, Wait, Waiter};
 
 const COLUMNS: usize = 60;
@@ -51,7 +51,7 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
     text
 }
 
-/// What is known of a process with which the asked one shares memory.
+/// Describes a process with which the asked one shares memory.
 fn describe_process(text: &mut String, process: &Process) {
     wrap(
         text,
@@ -90,7 +90,7 @@ fn describe_peers(text: &mut String, snapshot: &Snapshot, wait: &Wait, end: &End
             line.push_str(", stopped");
         }
         if let Some(user) = snapshot.user(end, peer) {
-            _ = write!(line, ", {}", of_waiter(snapshot, user));
+            _ = write!(line, ", {}", within_process(snapshot, user));
         }
         wrap(text, "    ", &line);
     }

@@ -322,6 +322,16 @@ impl Waiter {
     }
 }
 
+/// Returns the thread or task of a record.
+#[cfg(feature = "records")]
+pub(crate) fn waiter(waiter: blitz_io_core::inspect::Waiter) -> Waiter {
+    if waiter.is_task() {
+        Waiter::Task(waiter.number())
+    } else {
+        Waiter::Thread(waiter.number())
+    }
+}
+
 /// The bits of a number that are not the index of a process.
 const NUMBER_BITS: u32 = 48;
 

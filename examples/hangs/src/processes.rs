@@ -1,4 +1,4 @@
-//! Hangs of several processes. Each program starts itself once more as its peer, which ends with it.
+//! Hangs of several processes. Each program starts a second process as its peer, which ends with it.
 
 use std::env;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Starts the program once more, or is that start. `peer_answers`: the peer has a socket for reports.
+    /// Starts the peer, or is the peer. `peer_answers`: the peer has a socket for reports.
     fn start(program: &str, peer_answers: bool) -> Self {
         let folder = env::var_os("BLITZ_HANGS_FOLDER");
         let folder = folder.map_or_else(env::temp_dir, PathBuf::from);
@@ -37,7 +37,7 @@ impl Shared {
             peer.env_remove("BLITZ_INSPECT");
         }
         // It ends with this process.
-        drop(peer.spawn().expect("it can be started once more"));
+        drop(peer.spawn().expect("the system has a process"));
         Self {
             folder,
             run,
@@ -64,7 +64,7 @@ impl Shared {
         lock.open(&self.name(name)).expect("it is ours")
     }
 
-    /// Returns a number of names, in the other order in the peer.
+    /// Returns two names, in the other order in the peer.
     fn ordered<'a>(&self, one: &'a str, two: &'a str) -> (&'a str, &'a str) {
         if self.is_peer { (two, one) } else { (one, two) }
     }

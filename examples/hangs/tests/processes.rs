@@ -230,7 +230,7 @@ fn stopped_sender() {
     assert_eq!(waits(&answer.snapshot, &finding.waits), [expected]);
 }
 
-/// What the command prints of a process that does not answer.
+/// The command describes a process that does not answer.
 #[test]
 fn the_command_names_the_peer() {
     let mut processes = Processes::start("stopped_receiver");
