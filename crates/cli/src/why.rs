@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_inspect::{Answer, Certainty, ask, dot, list, report};
+use blitz_io_inspect::{Answer, Certainty, ask_with_peers, dot, list, report};
 
 use crate::exit::Exit;
 use crate::output;
@@ -48,7 +48,7 @@ pub fn list_processes() -> Result<Exit, Exit> {
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let (pid, name) = choose(arguments.process.as_deref())?;
     loop {
-        let answer = ask(pid, &name).map_err(|error| failed(pid, &error))?;
+        let answer = ask_with_peers(pid, &name).map_err(|error| failed(pid, &error))?;
         write_files(arguments, &name, &answer)?;
         show(arguments, &answer)?;
         if !arguments.watch {

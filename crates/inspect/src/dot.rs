@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::findings::{Certainty, Finding};
-use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Snapshot, Wait, Waiter};
+use crate::graph::Graph as Waits;
+use crate::names::{of_segment, of_target, of_waiter, within_process};
+use crate::snapshot::{ProcessState, Snapshot, Wait, Waiter, process_and_number};
 
 /// Writes the graph: boxes for threads and tasks, rounded ones for objects, a line from each waiter
 /// to its target, and a dashed one from there to each holder. Nodes and lines of certain findings are
-/// red, and those of probable ones orange.
+/// red, and those of probable ones orange. With several processes, the threads, tasks and objects of
+/// each are in a cluster of its own, and shared memory is outside of them.
 ///
 /// # Examples
 ///
@@ -18,7 +20,11 @@ use crate::snapshot::{Snapshot, Wait, Waiter};
 /// ```
 #[must_use]
 pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
-    let mut graph = Graph::default();
+    let mut graph = Graph {
+        has_clusters: snapshot.processes.len() > 1,
+        ..Graph::default()
+    };
+    let waits = Waits::new(snapshot);
     for wait in &snapshot.waits {
         let color = color(findings, |finding| {
             finding.waits.iter().any(|w| w.id == wait.id)
@@ -32,13 +38,28 @@ pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
         }
         let to = graph.target(snapshot, wait, color);
         graph.edge(from, to, label.trim_end(), color, "solid");
+        if waits.end(wait).is_some() {
+            for waiter in waits.enders(wait).waiters {
+                // A process all of whose threads wait is these threads.
+                let threads = match waiter {
+                    Waiter::Process(_) => waits.waits(waiter),
+                    _ => &[],
+                };
+                let none = threads.is_empty().then_some(waiter);
+                for ender in threads.iter().map(|wait| wait.waiter).chain(none) {
+                    let ender = graph.waiter(snapshot, findings, ender);
+                    graph.edge(to, ender, "ended by", color, "dashed");
+                }
+            }
+            continue;
+        }
         let Some(object) = &wait.object else { continue };
         for &waiter in object.holder.iter().chain(&object.readers) {
             let holder = graph.waiter(snapshot, findings, waiter);
             graph.edge(to, holder, "held by", color, "dashed");
         }
     }
-    graph.text()
+    graph.text(snapshot)
 }
 
 /// The colour of a node or line, by the findings that name it.
@@ -57,9 +78,13 @@ fn color(findings: &[Finding], names: impl Fn(&Finding) -> bool) -> &'static str
 
 #[derive(Default)]
 struct Graph {
+    has_clusters: bool,
     /// The numbers of the nodes that exist.
     numbers: BTreeMap<Node, usize>,
-    nodes: String,
+    /// By the index of their process.
+    nodes: BTreeMap<usize, String>,
+    /// Those outside of all processes.
+    shared: String,
     edges: Vec<String>,
 }
 
@@ -67,14 +92,31 @@ struct Graph {
 enum Node {
     Waiter(Waiter),
     Object(u64),
+    Segment(u64),
     /// The target of a wait without an object.
     Wait(u64),
 }
 
 impl Graph {
     fn waiter(&mut self, snapshot: &Snapshot, findings: &[Finding], waiter: Waiter) -> usize {
-        let color = color(findings, |finding| finding.waiters.contains(&waiter));
-        let mut label = of_waiter(snapshot, waiter);
+        let color = color(findings, |finding| {
+            let mut waits = finding.waits.iter();
+            finding.waiters.contains(&waiter) || waits.any(|wait| wait.waiter == waiter)
+        });
+        let process = match waiter {
+            Waiter::Thread(id) | Waiter::Task(id) => process_and_number(id).0,
+            Waiter::Process(pid) => {
+                let mut processes = snapshot.processes.iter();
+                processes
+                    .position(|process| process.pid == pid)
+                    .unwrap_or(0)
+            }
+        };
+        // A cluster has the name of its process, but not all pictures have clusters.
+        let mut label = match (self.has_clusters, process) {
+            (true, 0) => within_process(snapshot, waiter),
+            _ => of_waiter(snapshot, waiter),
+        };
         let task = waiter.task().map(|id| snapshot.task(id));
         // The name of a root has its location.
         if let Some(task) = task.filter(|task| task.is_none_or(|task| !task.is_root)) {
@@ -84,21 +126,39 @@ impl Graph {
                 task.map_or("has ended", |task| task.location.as_str())
             );
         }
-        self.node(Node::Waiter(waiter), &label, color, "")
+        self.node(Node::Waiter(waiter), &label, color, "", Some(process))
     }
 
     fn target(&mut self, snapshot: &Snapshot, wait: &Wait, color: &str) -> usize {
+        if let Some(end) = snapshot.end(wait) {
+            let node = Node::Segment(end.segment);
+            return self.node(node, &of_segment(end), color, ", style=rounded", None);
+        }
+        let process = process_and_number(wait.thread).0;
         let object = wait.object.as_ref();
         let node = object.map_or(Node::Wait(wait.id), |object| Node::Object(object.id));
-        self.node(node, &of_target(snapshot, wait), color, ", style=rounded")
+        let label = of_target(snapshot, wait);
+        self.node(node, &label, color, ", style=rounded", Some(process))
     }
 
-    fn node(&mut self, node: Node, label: &str, color: &str, style: &str) -> usize {
+    /// `process`: the index of the process to which the node belongs.
+    fn node(
+        &mut self,
+        node: Node,
+        label: &str,
+        color: &str,
+        style: &str,
+        process: Option<usize>,
+    ) -> usize {
         let next = self.numbers.len();
         *self.numbers.entry(node).or_insert_with(|| {
             let label = escaped(label);
+            let nodes = match process {
+                Some(process) => self.nodes.entry(process).or_default(),
+                None => &mut self.shared,
+            };
             _ = writeln!(
-                self.nodes,
+                nodes,
                 "  n{next} [shape=box, label=\"{label}\", color={color}{style}];"
             );
             next
@@ -115,12 +175,25 @@ impl Graph {
         }
     }
 
-    fn text(self) -> String {
-        format!(
-            "digraph waits {{\n{}{}}}\n",
-            self.nodes,
-            self.edges.concat()
-        )
+    fn text(self, snapshot: &Snapshot) -> String {
+        let mut nodes = self.shared;
+        for (index, own) in self.nodes {
+            match snapshot.processes.get(index).filter(|_| self.has_clusters) {
+                Some(process) => {
+                    let mut label = of_waiter(snapshot, Waiter::Process(process.pid));
+                    if process.state == ProcessState::Stopped {
+                        label.push_str(", stopped");
+                    }
+                    let label = escaped(&label);
+                    _ = write!(
+                        nodes,
+                        "  subgraph cluster_{index} {{\n  label=\"{label}\";\n{own}  }}\n"
+                    );
+                }
+                None => nodes.push_str(&own),
+            }
+        }
+        format!("digraph waits {{\n{nodes}{}}}\n", self.edges.concat())
     }
 }
 

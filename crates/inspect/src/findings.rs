@@ -12,7 +12,8 @@
 //!    has no records.
 //! 2. A task that was polled between the snapshots, or is scheduled, may go on, and so may a thread
 //!    that has ended a wait in between: each wait has a number of its own, and the polls of a task
-//!    are counted.
+//!    are counted. A task that waits for shared memory is polled twenty times a second to look for dead
+//!    participants; these polls do not count if all its waits are the same ones.
 //! 3. A task that has more wakers than recorded waits may go on (`graph.rs`).
 //! 4. A waiter may go on if one of its waits has a deadline, or an ender that is not known, or
 //!    one that may go on.
@@ -30,6 +31,11 @@
 //! A release hands a lock to a future in the queue. If that future's task is idle nevertheless, it
 //! has been polled since and did not poll that future; if the waits that it does poll are stuck, it
 //! never will. `graph.rs` says how such a task is known.
+//!
+//! # Stopped processes
+//!
+//! A wait for shared memory that only stopped processes can end lasts until they get `SIGCONT`, which
+//! is probable at most: another process may send it at any time.
 
 use std::collections::BTreeSet;
 
@@ -54,11 +60,11 @@ pub enum Certainty {
 pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
-    /// `deadlock`, `self-wait`, `futurelock`, `lost-holder` or `long-poll`.
+    /// `deadlock`, `self-wait`, `futurelock`, `lost-holder`, `stopped-peer` or `long-poll`.
     pub kind: String,
     /// One sentence.
     pub summary: String,
-    /// The threads and tasks concerned, in the order of the chain.
+    /// The threads, tasks and processes concerned, in the order of the chain.
     pub waiters: Vec<Waiter>,
     /// The waits of the chain.
     pub waits: Vec<Wait>,
@@ -78,6 +84,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     likely.retain(|waiter| !certain.contains(waiter));
     chains(&later, &likely, Certainty::Probable, &mut found);
     lost_holders(&earlier, &later, &mut found);
+    stopped_peers(&earlier, &later, &mut found);
     long_polls(&later, &mut found);
     found
 }
@@ -119,9 +126,10 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
         return true;
     };
     let tasks = earlier.task(id).zip(later.task(id));
+    let looks = now.iter().any(|wait| later.end(wait).is_some());
     now.iter().any(|wait| wait.blocks_thread)
         || tasks.is_some_and(|(before, now)| {
-            before.polls == now.polls
+            (looks || before.polls == now.polls)
                 && before.state == TaskState::Idle
                 && now.state == TaskState::Idle
         })
@@ -304,6 +312,42 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
                 of_target(later.snapshot, wait),
             ),
             waiters: vec![wait.waiter],
+            waits: vec![wait.clone()],
+        });
+    }
+}
+
+/// Waits that only stopped processes can end.
+fn stopped_peers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    for wait in &later.snapshot.waits {
+        let has_lasted = |before: &Wait| !earlier.stopped_peers(before).is_empty();
+        if wait.is_timed || !earlier.same(wait).is_some_and(has_lasted) {
+            continue;
+        }
+        let mut processes: Vec<Waiter> = Vec::new();
+        for peer in later.stopped_peers(wait) {
+            let process = Waiter::Process(peer.pid);
+            if !processes.contains(&process) {
+                processes.push(process);
+            }
+        }
+        if processes.is_empty() {
+            continue;
+        }
+        let snapshot = later.snapshot;
+        let name = |&process: &Waiter| of_waiter(snapshot, process);
+        let names: Vec<String> = processes.iter().map(name).collect();
+        let is_or_are = if names.len() == 1 { "is" } else { "are" };
+        found.push(Finding {
+            certainty: Certainty::Probable,
+            kind: "stopped-peer".into(),
+            summary: format!(
+                "{} waits for {}, and {} {is_or_are} stopped",
+                of_waiter(snapshot, wait.waiter),
+                of_target(snapshot, wait),
+                names.join(", "),
+            ),
+            waiters: std::iter::once(wait.waiter).chain(processes).collect(),
             waits: vec![wait.clone()],
         });
     }

@@ -12,10 +12,20 @@
 //! A release of a task's lock hands it to a future in the queue and uses up that future's waker. So
 //! if a task is idle and has fewer wakers than recorded waits, that many of its futures were chosen
 //! and have not been polled since.
+//!
+//! # Processes
+//!
+//! A wait for shared memory is ended by other participants. Which thread or task uses the end of a
+//! participant is certain only for a permit of a semaphore. Otherwise there are two cases. If each thread
+//! of the participant's process has a record of its sleep, the process is the ender: it is a waiter that
+//! has the waits of all its threads. If a thread has no record, the last known user of the end is a
+//! likely ender.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::snapshot::{Object, Snapshot, Task, TaskState, Wait, Waiter};
+use crate::snapshot::{
+    End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
+};
 
 /// See the head of this file.
 pub(crate) struct Graph<'a> {
@@ -25,6 +35,8 @@ pub(crate) struct Graph<'a> {
     by_object: HashMap<u64, Vec<&'a Wait>>,
     /// For each lock that was handed over: the tasks that do not poll the future that has it.
     handed: HashMap<u64, Vec<Waiter>>,
+    /// By the number of the object.
+    ends: HashMap<u64, &'a End>,
 }
 
 /// The threads and tasks that can end a wait.
@@ -75,8 +87,10 @@ impl<'a> Graph<'a> {
             waits,
             by_object,
             handed: HashMap::new(),
+            ends: snapshot.ends.iter().map(|end| (end.object, end)).collect(),
         };
         graph.find_handed();
+        graph.find_sleeping_processes();
         graph
     }
 
@@ -101,6 +115,19 @@ impl<'a> Graph<'a> {
     pub(crate) fn same(&self, wait: &Wait) -> Option<&'a Wait> {
         let mut waits = self.waits(wait.waiter).iter();
         waits.find(|other| other.id == wait.id).copied()
+    }
+
+    /// Adds the processes all of whose threads sleep in recorded waits.
+    fn find_sleeping_processes(&mut self) {
+        for (index, process) in self.snapshot.processes.iter().enumerate() {
+            let is_here = |wait: &&Wait| process_and_number(wait.thread).0 == index;
+            let blocks = |wait: &&Wait| wait.blocks_thread && is_here(wait);
+            let waits: Vec<&Wait> = self.snapshot.waits.iter().filter(blocks).collect();
+            let threads: HashSet<u64> = waits.iter().map(|wait| wait.thread).collect();
+            if process.threads != 0 && threads.len() == process.threads {
+                self.waits.insert(Waiter::Process(process.pid), waits);
+            }
+        }
     }
 
     fn find_handed(&mut self) {
@@ -219,7 +246,9 @@ impl<'a> Graph<'a> {
             "mpsc::Sender" => Enders::likely(object.receiver),
             "mpsc::Receiver" => Enders::likely(object.sender),
             _ if is_lock(wait) => self.enders_of_lock(wait, object),
-            _ => Enders::default(),
+            _ => self
+                .end(wait)
+                .map_or_else(Enders::default, |end| self.enders_of_end(wait, end)),
         }
     }
 
@@ -233,6 +262,72 @@ impl<'a> Graph<'a> {
             waits.all(|wait| is_pipeline_worker(wait))
         });
         members
+    }
+
+    /// The end of shared memory for which a wait is.
+    pub(crate) fn end(&self, wait: &Wait) -> Option<&'a End> {
+        let object = wait.object.as_ref()?;
+        self.ends.get(&object.id).copied()
+    }
+
+    /// The participants that can end a wait, and whether each of them has to.
+    pub(crate) fn peers<'e>(wait: &Wait, end: &'e End) -> (Vec<&'e Peer>, bool) {
+        let holders: Vec<&Peer> = end.peers.iter().filter(|peer| peer.holds).collect();
+        let wanted = |sends: bool| end.peers.iter().filter(move |peer| peer.sends == sends);
+        match wait.kind.as_str() {
+            "ipc::Semaphore" if end.is_open => (Vec::new(), false),
+            "ipc::Semaphore" => (holders, true),
+            // The slowest receivers, each of which keeps the sender waiting, or the receiver that has
+            // taken the oldest message of a queue.
+            "ipc::Sender" if !holders.is_empty() => (holders, false),
+            "ipc::Sender" if end.kind == "queue" => (wanted(false).collect(), true),
+            // The sender that has claimed the position of the receiver.
+            "ipc::Receiver" if !holders.is_empty() => (holders, false),
+            "ipc::Receiver" | "ipc::Listener" => (wanted(true).collect(), true),
+            _ => (Vec::new(), false),
+        }
+    }
+
+    fn enders_of_end(&self, wait: &Wait, end: &'a End) -> Enders {
+        let (peers, needs_all) = Self::peers(wait, end);
+        let is_lock = wait.kind == "ipc::Semaphore";
+        let mut is_certain = !end.is_open;
+        let mut waiters = Vec::new();
+        for peer in peers {
+            let process = Waiter::Process(peer.pid);
+            let user = self.snapshot.user(end, peer);
+            let (waiter, is_known) = match user {
+                Some(user) if is_lock => (user, true),
+                _ if self.waits.contains_key(&process) => (process, true),
+                Some(user) => (user, false),
+                None => (process, false),
+            };
+            is_certain &= is_known;
+            waiters.push(waiter);
+        }
+        Enders {
+            waiters,
+            is_certain,
+            needs_all,
+        }
+    }
+
+    /// The participants that can end a wait and whose processes are stopped, if the wait lasts as long
+    /// as they are.
+    pub(crate) fn stopped_peers(&self, wait: &Wait) -> Vec<&'a Peer> {
+        let Some(end) = self.end(wait) else {
+            return Vec::new();
+        };
+        let is_stopped = |peer: &&Peer| {
+            let process = self.snapshot.process(peer.pid);
+            process.is_some_and(|process| process.state == ProcessState::Stopped)
+        };
+        let (peers, needs_all) = Self::peers(wait, end);
+        let stopped: Vec<&Peer> = peers.iter().copied().filter(is_stopped).collect();
+        if needs_all && stopped.len() != peers.len() {
+            return Vec::new();
+        }
+        stopped
     }
 
     fn enders_of_lock(&self, wait: &Wait, object: &Object) -> Enders {

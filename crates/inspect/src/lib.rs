@@ -10,12 +10,14 @@
 //! A snapshot also has the time that was spent waiting for each object, how full the channels are, and
 //! the figures of the runtimes.
 //!
-//! `serve` answers the same from outside, to `blitz why` and `blitz top`.
+//! `serve` answers the same from outside, to `blitz why` and `blitz top`. `ask_with_peers` follows waits
+//! for shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
 mod chain;
 mod dot;
 mod findings;
 mod graph;
+mod join;
 mod names;
 mod report;
 mod snapshot;
@@ -25,6 +27,12 @@ mod tree;
 mod client;
 #[cfg(feature = "records")]
 mod deadlock_panics;
+#[cfg(feature = "records")]
+mod ends;
+#[cfg(unix)]
+mod peers;
+#[cfg(any(unix, feature = "records"))]
+mod process;
 #[cfg(feature = "records")]
 mod reader;
 #[cfg(feature = "records")]
@@ -40,11 +48,12 @@ pub use blitz_io_core::inspect::Named;
 pub use chain::Chains;
 pub use dot::dot;
 pub use findings::{Certainty, Finding, findings};
+pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, Fill, Job, Object, Resource, Runtime, Snapshot, Task, TaskState, Thread, Wait,
-    Waiter, Worker,
+    Contention, End, Fill, Job, Object, Peer, Process, ProcessState, Resource, Runtime, Snapshot, Task,
+    TaskState, Thread, Wait, Waiter, Worker,
 };
 pub use tree::tree;
 
@@ -52,6 +61,11 @@ pub use tree::tree;
 pub use client::{Answer, ask, directory, list};
 #[cfg(feature = "records")]
 pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
+#[cfg(feature = "records")]
+#[doc(hidden)]
+pub use ends::RegisteredEnd;
+#[cfg(unix)]
+pub use peers::ask_with_peers;
 #[cfg(feature = "records")]
 pub use reader::{deadlocks, snapshot};
 #[cfg(feature = "records")]

@@ -1,10 +1,27 @@
 //! Names of waiters and objects in reports.
 
-use crate::snapshot::{Object, Snapshot, Wait, Waiter};
+use std::path::Path;
 
-/// Returns the name of a thread or task, as reports have it.
+use crate::snapshot::{End, Object, Process, Snapshot, Wait, Waiter, process_and_number};
+
+/// Returns the name of a thread, task or process, as reports have it.
 #[must_use]
 pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
+    let name = within_process(snapshot, waiter);
+    let (Waiter::Thread(id) | Waiter::Task(id)) = waiter else {
+        return name;
+    };
+    match process_and_number(id).0 {
+        0 => name,
+        index => match snapshot.processes.get(index) {
+            Some(process) => format!("{name} of process {}", process.pid),
+            None => name,
+        },
+    }
+}
+
+/// The same, without the process of a thread or task.
+pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     let (kind, id, name) = match waiter {
         Waiter::Task(id) => match snapshot.task(id) {
             Some(task) if task.is_root => return format!("block_on at {}", task.location),
@@ -18,16 +35,37 @@ pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
             let thread = snapshot.threads.iter().find(|thread| thread.id == id);
             ("thread", id, thread.map(|thread| thread.name.as_str()))
         }
+        Waiter::Process(pid) => {
+            let program = snapshot.process(pid).and_then(program);
+            ("process", pid.into(), program)
+        }
     };
+    let id = process_and_number(id).1;
     match name.filter(|name| !name.is_empty()) {
         Some(name) => format!("{kind} {id} \"{name}\""),
         None => format!("{kind} {id}"),
     }
 }
 
+/// The file name of a process's program.
+fn program(process: &Process) -> Option<&str> {
+    let program = process.command.split(' ').next()?;
+    Path::new(program).file_name()?.to_str()
+}
+
 /// Returns the name of the target of a wait, as reports have it.
 #[must_use]
 pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
+    if let Some(end) = snapshot.end(wait) {
+        let segment = of_segment(end);
+        return match segment.split_once(' ') {
+            // The kind of the wait says as much.
+            Some((_, name)) if matches!(end.kind.as_str(), "semaphore" | "barrier") => {
+                format!("{} {name}", wait.kind)
+            }
+            _ => format!("{} of {segment}", wait.kind),
+        };
+    }
     let object = wait.object.as_ref().map(of_object);
     match (object, wait.task) {
         (Some(name), _) => format!("{} {name}", wait.kind),
@@ -41,6 +79,15 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
             Some(source) => format!("{} ({source})", wait.kind),
             None => wait.kind.clone(),
         },
+    }
+}
+
+/// The name of the shared memory of an end.
+pub(crate) fn of_segment(end: &End) -> String {
+    if end.path.is_empty() {
+        format!("{} {:#x}", end.kind, end.segment)
+    } else {
+        format!("{} \"{}\"", end.kind, end.path)
     }
 }
 

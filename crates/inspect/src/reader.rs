@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use blitz_io_core::inspect as records;
 
+use crate::ends;
 use crate::findings::{Finding, findings};
+use crate::process;
 use crate::runtimes::runtimes;
 use crate::snapshot::{
-    Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, Waiter,
+    Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, waiter,
 };
 
 /// The time between the two snapshots that a judgement needs.
@@ -111,6 +113,10 @@ pub(crate) fn waits() -> Snapshot {
         .sort_by_key(|wait| (wait.waiter, std::cmp::Reverse(wait.waiting_ms)));
     snapshot.tasks.sort_by_key(|task| task.id);
     snapshot.jobs.sort_by_key(|job| job.id);
+    snapshot.ends = ends::read();
+    if !snapshot.ends.is_empty() {
+        snapshot.processes.push(process::own());
+    }
     snapshot
 }
 
@@ -138,14 +144,6 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
 
 fn place(location: &Location<'_>) -> String {
     format!("{}:{}", location.file(), location.line())
-}
-
-fn waiter(waiter: records::Waiter) -> Waiter {
-    if waiter.is_task() {
-        Waiter::Task(waiter.number())
-    } else {
-        Waiter::Thread(waiter.number())
-    }
 }
 
 fn resource(record: records::ObjectRecord) -> Resource {

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use crate::findings::{Certainty, Finding};
-use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Snapshot, Wait};
+use crate::graph::Graph;
+use crate::names::{of_target, of_waiter, within_process};
+use crate::snapshot::{End, Process, ProcessState, Snapshot, Wait, Waiter};
 
 const COLUMNS: usize = 60;
 
@@ -44,7 +45,55 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
     for wait in &snapshot.waits {
         describe(&mut text, snapshot, wait);
     }
+    for process in snapshot.processes.iter().skip(1) {
+        describe_process(&mut text, process);
+    }
     text
+}
+
+/// Describes a process with which the asked one shares memory.
+fn describe_process(text: &mut String, process: &Process) {
+    wrap(
+        text,
+        "",
+        &format!("process {}: {}", process.pid, process.command),
+    );
+    let state = match process.state {
+        ProcessState::Unknown => "not visible from here",
+        ProcessState::Running => "running",
+        ProcessState::Sleeping => "sleeping",
+        ProcessState::Stopped => "stopped",
+        ProcessState::Ended => "has ended",
+    };
+    let mut line = state.to_owned();
+    if let Some(time) = process.idle_ms {
+        _ = write!(line, ", has not run for {:.1} s", time as f64 / 1e3);
+    }
+    if !process.has_records {
+        line.push_str(", its waits are not known");
+    }
+    wrap(text, "  ", &line);
+}
+
+/// The participants that can end a wait for shared memory.
+fn describe_peers(text: &mut String, snapshot: &Snapshot, wait: &Wait, end: &End) {
+    let role = match wait.kind.as_str() {
+        "ipc::Semaphore" => "held by",
+        "ipc::Sender" => "receiver",
+        "ipc::Listener" => "notifier",
+        _ => "sender",
+    };
+    for peer in Graph::peers(wait, end).0 {
+        let mut line = format!("{role}: {}", of_waiter(snapshot, Waiter::Process(peer.pid)));
+        let process = snapshot.process(peer.pid);
+        if process.is_some_and(|process| process.state == ProcessState::Stopped) {
+            line.push_str(", stopped");
+        }
+        if let Some(user) = snapshot.user(end, peer) {
+            _ = write!(line, ", {}", within_process(snapshot, user));
+        }
+        wrap(text, "    ", &line);
+    }
 }
 
 fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
@@ -60,6 +109,9 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     );
     if !wait.location.is_empty() {
         wrap(text, "    ", &format!("at {}", wait.location));
+    }
+    if let Some(end) = snapshot.end(wait) {
+        describe_peers(text, snapshot, wait, end);
     }
     let Some(object) = &wait.object else { return };
     let roles = [

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A thread or a task.
+/// A thread, a task or a process. In a snapshot of several processes, the upper 16 bits of a thread's or
+/// task's number are the index of its process in [`Snapshot::processes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Waiter {
@@ -10,6 +11,8 @@ pub enum Waiter {
     Thread(u64),
     /// The task with this number.
     Task(u64),
+    /// All threads of the process with this id.
+    Process(u32),
 }
 
 /// The waits of a process.
@@ -40,6 +43,85 @@ pub struct Snapshot {
     /// process does not say.
     #[serde(default)]
     pub at_ms: u64,
+    /// The ends of shared memory that the process has.
+    #[serde(default)]
+    pub ends: Vec<End>,
+    /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
+    #[serde(default)]
+    pub processes: Vec<Process>,
+}
+
+/// An end of shared memory: a sender, receiver, listener, semaphore or barrier of `ipc`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// The [`id`](Object::id) of the object in this end's waits.
+    pub object: u64,
+    /// Its process.
+    pub pid: u32,
+    /// The file of the shared memory, or an empty string.
+    pub path: String,
+    /// A random number that identifies the shared memory.
+    pub segment: u64,
+    /// `route`, `channel`, `queue`, `event`, `semaphore` or `barrier`.
+    pub kind: String,
+    /// Its number among the participants of the shared memory.
+    pub participant: usize,
+    /// The thread or task that joined, has waited last, or has acquired a permit last.
+    pub user: Option<Waiter>,
+    /// All participants.
+    pub peers: Vec<Peer>,
+    /// Not only a participant can end a wait of this end: a sender may still join, or a permit is free.
+    pub is_open: bool,
+}
+
+/// A participant of shared memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its number.
+    pub participant: usize,
+    /// Its process, as the process has written it.
+    pub pid: u32,
+    /// When that process started, in the unit of `/proc/PID/stat`; 0 if it is not known.
+    pub started: u64,
+    /// It sends or notifies. Otherwise it receives, listens or takes part.
+    pub sends: bool,
+    /// It has what this end waits for: the message at the position of this receiver, which it writes;
+    /// the oldest message of a full ring; or a permit.
+    pub holds: bool,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// Its command line, or an empty string if it is not known.
+    pub command: String,
+    /// Its state.
+    pub state: ProcessState,
+    /// For how long none of its threads has run, in milliseconds, if the system says so.
+    pub idle_ms: Option<u64>,
+    /// Its waits are in the snapshot.
+    pub has_records: bool,
+    /// How many threads it has beside those of the inspector; 0 if it is not known.
+    pub threads: usize,
+}
+
+/// The state of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProcessState {
+    /// The system does not say.
+    #[default]
+    Unknown,
+    /// Its main thread runs, or could run.
+    Running,
+    /// Its main thread sleeps.
+    Sleeping,
+    /// A signal or a debugger has stopped it.
+    Stopped,
+    /// It has ended.
+    Ended,
 }
 
 /// An object, whether or not it is waited for.
@@ -256,9 +338,33 @@ impl Waiter {
     pub const fn task(self) -> Option<u64> {
         match self {
             Self::Task(id) => Some(id),
-            Self::Thread(_) => None,
+            Self::Thread(_) | Self::Process(_) => None,
         }
     }
+}
+
+/// Returns the thread or task of a record.
+#[cfg(feature = "records")]
+pub(crate) fn waiter(waiter: blitz_io_core::inspect::Waiter) -> Waiter {
+    if waiter.is_task() {
+        Waiter::Task(waiter.number())
+    } else {
+        Waiter::Thread(waiter.number())
+    }
+}
+
+/// The bits of a number that are not the index of a process.
+const NUMBER_BITS: u32 = 48;
+
+/// Returns the number of a thread, task or object, with the index of its process.
+pub(crate) const fn with_process(number: u64, process: usize) -> u64 {
+    number ^ (process as u64) << NUMBER_BITS
+}
+
+/// Returns the index of the process, and the number within that process.
+pub(crate) const fn process_and_number(number: u64) -> (usize, u64) {
+    let process = (number >> NUMBER_BITS) as usize;
+    (process, with_process(number, process))
 }
 
 impl Snapshot {
@@ -272,5 +378,39 @@ impl Snapshot {
     #[must_use]
     pub fn job(&self, id: u64) -> Option<&Job> {
         self.jobs.iter().find(|job| job.id == id)
+    }
+
+    /// Returns the process with this id, if the snapshot has it.
+    #[must_use]
+    pub fn process(&self, pid: u32) -> Option<&Process> {
+        self.processes.iter().find(|process| process.pid == pid)
+    }
+
+    /// Returns the process of a thread or task, or the process itself. `None` if the snapshot has only
+    /// one process, and no ends of shared memory.
+    #[must_use]
+    pub fn process_of(&self, waiter: Waiter) -> Option<&Process> {
+        match waiter {
+            Waiter::Process(pid) => self.process(pid),
+            Waiter::Thread(number) | Waiter::Task(number) => {
+                self.processes.get(process_and_number(number).0)
+            }
+        }
+    }
+
+    /// The thread or task that uses the end of a participant, if its process is in the snapshot.
+    pub(crate) fn user(&self, end: &End, peer: &Peer) -> Option<Waiter> {
+        let is_it = |other: &&End| {
+            let is_same = other.segment == end.segment && other.pid == peer.pid;
+            is_same && other.participant == peer.participant
+        };
+        self.ends.iter().find(is_it)?.user
+    }
+
+    /// Returns the end of shared memory for which a wait is.
+    #[must_use]
+    pub fn end(&self, wait: &Wait) -> Option<&End> {
+        let object = wait.object.as_ref()?.id;
+        self.ends.iter().find(|end| end.object == object)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use crate::graph::Graph;
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, Waiter};
 
@@ -53,6 +54,14 @@ impl Tree<'_> {
             self.line(depth, &line);
             if let Some(task) = wait.task {
                 self.waiter("which is", Waiter::Task(task), depth + 1);
+            }
+            if let Some(end) = snapshot.end(wait) {
+                for peer in Graph::peers(wait, end).0 {
+                    let process = Waiter::Process(peer.pid);
+                    let user = snapshot.user(end, peer).unwrap_or(process);
+                    self.waiter("ended by", user, depth + 1);
+                }
+                continue;
             }
             let Some(object) = &wait.object else { continue };
             let roles = [

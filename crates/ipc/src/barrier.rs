@@ -3,6 +3,10 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::inspect;
+#[cfg(unix)]
+use blitz_io_core::inspect::Caller;
+
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
 use crate::endpoint::{Endpoint, Role};
@@ -70,6 +74,7 @@ impl Waiter for Barrier {
     type End = Endpoint;
     type Output = BarrierWaitResult;
     type Error = WaitError;
+    const KIND: inspect::Kind = inspect::Kind::IpcBarrier;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {
@@ -109,6 +114,7 @@ impl Barrier {
     ///
     /// [`WaitError::Broken`] if a participant has died; [`WaitError::Forked`] and
     /// [`WaitError::Corrupt`].
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait(&mut self) -> Result<BarrierWaitResult, WaitError> {
         self.meet(Wait::Forever)
     }
@@ -119,6 +125,7 @@ impl Barrier {
     /// # Errors
     ///
     /// As [`wait`](Self::wait).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_wait(&mut self) -> Result<Option<BarrierWaitResult>, WaitError> {
         match self.meet(Wait::No) {
             Err(WaitError::TimedOut) => Ok(None),
@@ -132,6 +139,7 @@ impl Barrier {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<BarrierWaitResult, WaitError> {
         self.meet(Wait::after(timeout))
     }
@@ -142,6 +150,7 @@ impl Barrier {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_until(&mut self, deadline: Instant) -> Result<BarrierWaitResult, WaitError> {
         self.meet(Wait::Until(deadline))
     }
@@ -151,6 +160,7 @@ impl Barrier {
         self.endpoint.segment.settings.entries()
     }
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn meet(&mut self, wait: Wait) -> Result<BarrierWaitResult, WaitError> {
         if !self.arrive()? {
             return Ok(BarrierWaitResult(true));
@@ -171,17 +181,24 @@ impl Barrier {
     ///
     /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(unix)]
-    pub async fn wait_when<F, R>(&mut self, readable: F) -> Result<BarrierWaitResult, WaitError>
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait_when<F, R>(
+        &mut self,
+        readable: F,
+    ) -> impl Future<Output = Result<BarrierWaitResult, WaitError>>
     where
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        if !self.arrive()? {
-            return Ok(BarrierWaitResult(true));
+        let caller = Caller::here();
+        async move {
+            if !self.arrive()? {
+                return Ok(BarrierWaitResult(true));
+            }
+            let waiting = Waiting(self);
+            let result = wait::task::when(waiting.0, readable, caller).await;
+            waiting.end(result)
         }
-        let waiting = Waiting(self);
-        let result = wait::task::when(waiting.0, readable).await;
-        waiting.end(result)
     }
 
     /// Waits until all have arrived, in the runtime of blitz-io and without blocking it.
@@ -199,13 +216,17 @@ impl Barrier {
     ///
     /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(all(feature = "async", unix))]
-    pub async fn wait_async(&mut self) -> Result<BarrierWaitResult, WaitError> {
-        if !self.arrive()? {
-            return Ok(BarrierWaitResult(true));
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait_async(&mut self) -> impl Future<Output = Result<BarrierWaitResult, WaitError>> {
+        let caller = Caller::here();
+        async move {
+            if !self.arrive()? {
+                return Ok(BarrierWaitResult(true));
+            }
+            let waiting = Waiting(self);
+            let result = wait::task::in_runtime(waiting.0, caller).await;
+            waiting.end(result)
         }
-        let waiting = Waiting(self);
-        let result = wait::task::in_runtime(waiting.0).await;
-        waiting.end(result)
     }
 
     /// Returns the descriptor to wait on for the `…_when` form.

@@ -22,6 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::inspect::{self, Blocking, Caller};
 use blitz_io_core::{Spin, generation};
 #[cfg(all(feature = "async", unix))]
 use blitz_io_driver::AsyncFd;
@@ -35,6 +36,7 @@ use crate::kind::Kind;
 use crate::memory::record;
 use crate::protocol::barrier::Parties;
 use crate::protocol::semaphore::Permits;
+use crate::registered::Registered;
 use crate::ring::{Awaited, Corrupt, INACTIVE};
 use crate::segment::{FIRST_PARTICIPANT, Segment};
 use crate::sys;
@@ -55,6 +57,8 @@ const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
 /// A participant: see the head of the file.
 pub(crate) struct Endpoint {
+    // First: it reads the segment.
+    pub(crate) registered: Registered,
     pub(crate) segment: Segment,
     pub(crate) me: usize,
     generation: u32,
@@ -89,7 +93,10 @@ impl Endpoint {
                         segment.bury(me);
                     }
                     segment.write_record(me, role);
+                    // SAFETY: the endpoint has both, and drops the segment later.
+                    let registered = unsafe { Registered::new(&segment, me) };
                     return Ok(Self {
+                        registered,
                         segment,
                         me,
                         generation: generation(),
@@ -177,6 +184,10 @@ impl End for Endpoint {
 
     fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
         self.segment.ring.event_count(awaited)
+    }
+
+    fn announce(&self, kind: inspect::Kind, caller: Caller, is_timed: bool) -> Blocking {
+        self.registered.block(kind, caller, is_timed)
     }
 
     fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {

@@ -3,6 +3,10 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::inspect;
+#[cfg(unix)]
+use blitz_io_core::inspect::Caller;
+
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
 use crate::endpoint::{Endpoint, Role, Senders};
@@ -169,6 +173,7 @@ impl Listener {
     /// [`WaitError::Disconnected`] when all notifications have been returned and every
     /// notifier that had joined has left or died. Until the first notifier has joined, it
     /// waits. [`WaitError::Forked`].
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait(&mut self) -> Result<Notification, WaitError> {
         wait::block(self, Wait::Forever)
     }
@@ -178,6 +183,7 @@ impl Listener {
     /// # Errors
     ///
     /// As [`wait`](Self::wait).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_wait(&mut self) -> Result<Option<Notification>, WaitError> {
         match wait::block(self, Wait::No) {
             Err(WaitError::TimedOut) => Ok(None),
@@ -190,6 +196,7 @@ impl Listener {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<Notification, WaitError> {
         wait::block(self, Wait::after(timeout))
     }
@@ -199,6 +206,7 @@ impl Listener {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_until(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
         wait::block(self, Wait::Until(deadline))
     }
@@ -230,12 +238,17 @@ impl Listener {
     ///
     /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(unix)]
-    pub async fn wait_when<F, R>(&mut self, readable: F) -> Result<Notification, WaitError>
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait_when<F, R>(
+        &mut self,
+        readable: F,
+    ) -> impl Future<Output = Result<Notification, WaitError>>
     where
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        wait::task::when(self, readable).await
+        let caller = Caller::here();
+        async move { wait::task::when(self, readable, caller).await }
     }
 
     /// Waits until an id is notified, in the runtime of blitz-io and without blocking it.
@@ -253,8 +266,10 @@ impl Listener {
     ///
     /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(all(feature = "async", unix))]
-    pub async fn wait_async(&mut self) -> Result<Notification, WaitError> {
-        wait::task::in_runtime(self).await
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait_async(&mut self) -> impl Future<Output = Result<Notification, WaitError>> {
+        let caller = Caller::here();
+        async move { wait::task::in_runtime(self, caller).await }
     }
 }
 
@@ -262,6 +277,7 @@ impl Waiter for Listener {
     type End = Endpoint;
     type Output = Notification;
     type Error = WaitError;
+    const KIND: inspect::Kind = inspect::Kind::IpcListen;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {

@@ -141,6 +141,8 @@ mod primitive;
 mod protocol;
 #[cfg(not(loom))]
 mod receiver;
+#[cfg(not(loom))]
+mod registered;
 mod ring;
 #[cfg(not(loom))]
 mod ring_receiver;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use blitz_io_core::Spin;
+use blitz_io_core::inspect::{self, Blocking, Caller};
 use blitz_io_futex::atomic::Ordering;
 
 use crate::event_count::EventCount;
@@ -71,6 +72,10 @@ impl End for Participant<'_> {
         self.0.event_count(awaited)
     }
 
+    fn announce(&self, kind: inspect::Kind, caller: Caller, is_timed: bool) -> Blocking {
+        Blocking::new(kind, &inspect::Object::new(), caller, is_timed)
+    }
+
     fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {
         self.0.event_count(awaited).sleep(key, deadline);
     }
@@ -88,6 +93,7 @@ impl<'a, R, F: FnMut() -> Option<R>> Waiter for Operation<'a, F> {
     type End = Participant<'a>;
     type Output = R;
     type Error = Ended;
+    const KIND: inspect::Kind = inspect::Kind::IpcReceive;
 
     fn end(&mut self) -> &mut Participant<'a> {
         &mut self.participant

@@ -4,6 +4,9 @@ use std::io;
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
+use blitz_io_core::inspect::Caller;
+
+#[cfg(unix)]
 use crate::doorbell::Doorbell;
 use crate::endpoint::Endpoint;
 use crate::error::RecvError;
@@ -55,6 +58,7 @@ impl Receiver {
     /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`](crate::WhenFull::DropOldest). [`RecvError::Forked`],
     /// [`RecvError::Corrupt`].
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv(&mut self) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::Forever)
     }
@@ -65,6 +69,7 @@ impl Receiver {
     ///
     /// [`RecvError::Empty`] if there is none; otherwise as [`recv`](Self::recv).
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_recv(&mut self) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::No)
     }
@@ -75,6 +80,7 @@ impl Receiver {
     ///
     /// [`RecvError::TimedOut`] if there was none until then; otherwise as
     /// [`recv`](Self::recv).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::after(timeout))
     }
@@ -85,6 +91,7 @@ impl Receiver {
     ///
     /// [`RecvError::TimedOut`] if there was none until then; otherwise as
     /// [`recv`](Self::recv).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::Until(deadline))
     }
@@ -124,9 +131,13 @@ impl Receiver {
     ///
     /// A future that is dropped has received nothing.
     #[cfg(all(feature = "async", unix))]
-    pub async fn recv_async(&mut self) -> Result<Message<'_>, RecvError> {
-        wait::task::in_runtime(&mut self.ring).await?;
-        Ok(Message::new(&mut self.ring))
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn recv_async(&mut self) -> impl Future<Output = Result<Message<'_>, RecvError>> {
+        let caller = Caller::here();
+        async move {
+            wait::task::in_runtime(&mut self.ring, caller).await?;
+            Ok(Message::new(&mut self.ring))
+        }
     }
 
     /// Receives the next message; `readable` waits for the [`doorbell`](Self::doorbell).
@@ -159,13 +170,20 @@ impl Receiver {
     ///
     /// A future that is dropped has received nothing.
     #[cfg(unix)]
-    pub async fn recv_when<F, R>(&mut self, readable: F) -> Result<Message<'_>, RecvError>
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn recv_when<F, R>(
+        &mut self,
+        readable: F,
+    ) -> impl Future<Output = Result<Message<'_>, RecvError>>
     where
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        wait::task::when(&mut self.ring, readable).await?;
-        Ok(Message::new(&mut self.ring))
+        let caller = Caller::here();
+        async move {
+            wait::task::when(&mut self.ring, readable, caller).await?;
+            Ok(Message::new(&mut self.ring))
+        }
     }
 
     /// Receives the next message if there is one. Otherwise makes the
@@ -207,6 +225,7 @@ impl Receiver {
     /// [`RecvError::TooShort`] if it does not fit: the next call receives it again.
     /// Otherwise as [`recv`](Self::recv).
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_into(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
         self.receive_into(buffer, Wait::Forever)
     }
@@ -217,6 +236,7 @@ impl Receiver {
     ///
     /// As [`recv_into`](Self::recv_into) and [`try_recv`](Self::try_recv).
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_recv_into(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
         self.receive_into(buffer, Wait::No)
     }
@@ -226,6 +246,7 @@ impl Receiver {
     /// # Errors
     ///
     /// As [`recv_into`](Self::recv_into) and [`recv_timeout`](Self::recv_timeout).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_into_timeout(
         &mut self,
         buffer: &mut [u8],
@@ -240,6 +261,7 @@ impl Receiver {
     /// # Errors
     ///
     /// As [`recv_into`](Self::recv_into) and [`recv_until`](Self::recv_until).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_into_until(
         &mut self,
         buffer: &mut [u8],
@@ -263,9 +285,16 @@ impl Receiver {
     ///
     /// A future that is dropped has received nothing.
     #[cfg(all(feature = "async", unix))]
-    pub async fn recv_into_async(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
-        wait::task::in_runtime(&mut self.ring).await?;
-        self.ring.copy_out(buffer)
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn recv_into_async(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> impl Future<Output = Result<usize, RecvError>> {
+        let caller = Caller::here();
+        async move {
+            wait::task::in_runtime(&mut self.ring, caller).await?;
+            self.ring.copy_out(buffer)
+        }
     }
 
     /// Returns the descriptor to wait on between calls of
@@ -318,12 +347,14 @@ impl Receiver {
     }
 
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn receive(&mut self, wait: Wait) -> Result<Message<'_>, RecvError> {
         wait::block(&mut self.ring, wait)?;
         Ok(Message::new(&mut self.ring))
     }
 
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn receive_into(&mut self, buffer: &mut [u8], wait: Wait) -> Result<usize, RecvError> {
         wait::block(&mut self.ring, wait)?;
         self.ring.copy_out(buffer)

@@ -4,6 +4,7 @@
 //! Every form of receiving makes the end *hold* a message, which may have to wait. The
 //! message is then read in place, or copied, and released.
 
+use blitz_io_core::inspect;
 use blitz_io_futex::atomic::Ordering;
 
 use crate::endpoint::{Endpoint, Senders};
@@ -49,6 +50,7 @@ impl Waiter for RingReceiver {
     /// The end holds the message.
     type Output = ();
     type Error = RecvError;
+    const KIND: inspect::Kind = inspect::Kind::IpcReceive;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {

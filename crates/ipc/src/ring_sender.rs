@@ -6,6 +6,7 @@
 #[cfg(unix)]
 use std::io;
 
+use blitz_io_core::inspect::{self, Caller};
 use blitz_io_futex::atomic::Ordering;
 
 use crate::endpoint::Endpoint;
@@ -32,6 +33,7 @@ impl Waiter for RingSender {
     /// The claimed position.
     type Output = u64;
     type Error = SendError;
+    const KIND: inspect::Kind = inspect::Kind::IpcSend;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {
@@ -67,6 +69,7 @@ impl RingSender {
 
     /// Sends a copy of `message`.
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub(crate) fn send(&mut self, message: &[u8], wait: Wait) -> Result<(), SendError> {
         let position = self.claim(message.len(), wait)?;
         self.write_and_publish(position, message)
@@ -74,6 +77,7 @@ impl RingSender {
 
     /// Claims the position of a message of `len` bytes.
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub(crate) fn claim(&mut self, len: usize, wait: Wait) -> Result<u64, SendError> {
         self.begin(len)?;
         let wait = if self.fails_when_full() {
@@ -90,6 +94,7 @@ impl RingSender {
         &mut self,
         len: usize,
         readable: F,
+        caller: Caller,
     ) -> Result<u64, SendError>
     where
         F: FnMut() -> R,
@@ -99,17 +104,21 @@ impl RingSender {
             return self.claim(len, Wait::No);
         }
         self.begin(len)?;
-        wait::task::when(self, readable).await
+        wait::task::when(self, readable, caller).await
     }
 
     /// Claims the position of a message of `len` bytes, in a task of the runtime of blitz-io.
     #[cfg(all(feature = "async", unix))]
-    pub(crate) async fn claim_in_runtime(&mut self, len: usize) -> Result<u64, SendError> {
+    pub(crate) async fn claim_in_runtime(
+        &mut self,
+        len: usize,
+        caller: Caller,
+    ) -> Result<u64, SendError> {
         if self.fails_when_full() {
             return self.claim(len, Wait::No);
         }
         self.begin(len)?;
-        wait::task::in_runtime(self).await
+        wait::task::in_runtime(self, caller).await
     }
 
     /// Claims the position of a message of `len` bytes if there is room, or else arms the

@@ -3,6 +3,10 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::inspect;
+#[cfg(unix)]
+use blitz_io_core::inspect::Caller;
+
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
 use crate::endpoint::{Endpoint, Role};
@@ -51,6 +55,7 @@ impl Waiter for Semaphore {
     /// The acquired permit.
     type Output = usize;
     type Error = WaitError;
+    const KIND: inspect::Kind = inspect::Kind::IpcSemaphore;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {
@@ -59,6 +64,8 @@ impl Waiter for Semaphore {
 
     #[inline]
     fn attempt(&mut self) -> Result<Option<usize>, WaitError> {
+        // Before the permit has an owner, so that no report names an earlier user.
+        self.endpoint.registered.used();
         let permits = self.endpoint.segment.permits();
         let acquired = permits.try_acquire(self.endpoint.me, self.first);
         self.endpoint.checked(acquired)
@@ -85,6 +92,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`WaitError::Forked`] and [`WaitError::Corrupt`].
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn acquire(&mut self) -> Result<Permit<'_>, WaitError> {
         self.acquire_waiting(Wait::Forever)
     }
@@ -95,6 +103,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// As [`acquire`](Self::acquire).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_acquire(&mut self) -> Result<Option<Permit<'_>>, WaitError> {
         match self.acquire_waiting(Wait::No) {
             Err(WaitError::TimedOut) => Ok(None),
@@ -107,6 +116,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn acquire_timeout(&mut self, timeout: Duration) -> Result<Permit<'_>, WaitError> {
         self.acquire_waiting(Wait::after(timeout))
     }
@@ -117,6 +127,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
         self.acquire_waiting(Wait::Until(deadline))
     }
@@ -132,6 +143,7 @@ impl Semaphore {
         self.endpoint.segment.settings.entries()
     }
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn acquire_waiting(&mut self, wait: Wait) -> Result<Permit<'_>, WaitError> {
         let acquired = wait::block(self, wait)?;
         Ok(Permit::new(self, acquired))
@@ -149,13 +161,20 @@ impl Semaphore {
     ///
     /// A future that is dropped before it is ready has acquired nothing.
     #[cfg(unix)]
-    pub async fn acquire_when<F, R>(&mut self, readable: F) -> Result<Permit<'_>, WaitError>
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn acquire_when<F, R>(
+        &mut self,
+        readable: F,
+    ) -> impl Future<Output = Result<Permit<'_>, WaitError>>
     where
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        let acquired = wait::task::when(self, readable).await?;
-        Ok(Permit::new(self, acquired))
+        let caller = Caller::here();
+        async move {
+            let acquired = wait::task::when(self, readable, caller).await?;
+            Ok(Permit::new(self, acquired))
+        }
     }
 
     /// Acquires a permit when one is free, waiting in the runtime of blitz-io without
@@ -173,9 +192,13 @@ impl Semaphore {
     ///
     /// A future that is dropped before it is ready has acquired nothing.
     #[cfg(all(feature = "async", unix))]
-    pub async fn acquire_async(&mut self) -> Result<Permit<'_>, WaitError> {
-        let acquired = wait::task::in_runtime(self).await?;
-        Ok(Permit::new(self, acquired))
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn acquire_async(&mut self) -> impl Future<Output = Result<Permit<'_>, WaitError>> {
+        let caller = Caller::here();
+        async move {
+            let acquired = wait::task::in_runtime(self, caller).await?;
+            Ok(Permit::new(self, acquired))
+        }
     }
 
     /// Returns the descriptor to wait on for the `…_when` form.

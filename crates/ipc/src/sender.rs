@@ -4,6 +4,9 @@ use std::io;
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
+use blitz_io_core::inspect::Caller;
+
+#[cfg(unix)]
 use crate::doorbell::Doorbell;
 use crate::endpoint::Endpoint;
 use crate::error::SendError;
@@ -42,6 +45,7 @@ impl Sender {
     /// [`SendError::TooLong`], [`SendError::Forked`], [`SendError::Corrupt`], and
     /// [`SendError::Full`] with [`WhenFull::Fail`](crate::WhenFull::Fail).
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
         self.ring.send(message, Wait::Forever)
     }
@@ -52,6 +56,7 @@ impl Sender {
     ///
     /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
         self.ring.send(message, Wait::No)
     }
@@ -62,6 +67,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send_timeout(&mut self, message: &[u8], timeout: Duration) -> Result<(), SendError> {
         self.ring.send(message, Wait::after(timeout))
     }
@@ -72,6 +78,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send_until(&mut self, message: &[u8], deadline: Instant) -> Result<(), SendError> {
         self.ring.send(message, Wait::Until(deadline))
     }
@@ -92,9 +99,13 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has sent nothing.
     #[cfg(all(feature = "async", unix))]
-    pub async fn send_async(&mut self, message: &[u8]) -> Result<(), SendError> {
-        let position = self.ring.claim_in_runtime(message.len()).await?;
-        self.ring.write_and_publish(position, message)
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn send_async(&mut self, message: &[u8]) -> impl Future<Output = Result<(), SendError>> {
+        let caller = Caller::here();
+        async move {
+            let position = self.ring.claim_in_runtime(message.len(), caller).await?;
+            self.ring.write_and_publish(position, message)
+        }
     }
 
     /// Sends a copy of `message` when there is room; `readable` waits for the
@@ -108,13 +119,24 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has sent nothing.
     #[cfg(unix)]
-    pub async fn send_when<F, R>(&mut self, message: &[u8], readable: F) -> Result<(), SendError>
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn send_when<F, R>(
+        &mut self,
+        message: &[u8],
+        readable: F,
+    ) -> impl Future<Output = Result<(), SendError>>
     where
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        let position = self.ring.claim_when(message.len(), readable).await?;
-        self.ring.write_and_publish(position, message)
+        let caller = Caller::here();
+        async move {
+            let position = self
+                .ring
+                .claim_when(message.len(), readable, caller)
+                .await?;
+            self.ring.write_and_publish(position, message)
+        }
     }
 
     /// Sends a copy of `message` if there is room. Otherwise makes the
@@ -164,6 +186,7 @@ impl Sender {
     /// # Errors
     ///
     /// As [`send`](Self::send).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::Forever)
     }
@@ -173,6 +196,7 @@ impl Sender {
     /// # Errors
     ///
     /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::No)
     }
@@ -183,6 +207,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn loan_timeout(&mut self, len: usize, timeout: Duration) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::after(timeout))
     }
@@ -193,6 +218,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn loan_until(&mut self, len: usize, deadline: Instant) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::Until(deadline))
     }
@@ -212,9 +238,13 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has claimed no place.
     #[cfg(all(feature = "async", unix))]
-    pub async fn loan_async(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
-        let position = self.ring.claim_in_runtime(len).await?;
-        Ok(Loan::new(&mut self.ring, position, len))
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn loan_async(&mut self, len: usize) -> impl Future<Output = Result<Loan<'_>, SendError>> {
+        let caller = Caller::here();
+        async move {
+            let position = self.ring.claim_in_runtime(len, caller).await?;
+            Ok(Loan::new(&mut self.ring, position, len))
+        }
     }
 
     /// Claims the place of the next message, as [`loan`](Self::loan) does, when there is
@@ -229,13 +259,21 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has claimed no place.
     #[cfg(unix)]
-    pub async fn loan_when<F, R>(&mut self, len: usize, readable: F) -> Result<Loan<'_>, SendError>
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn loan_when<F, R>(
+        &mut self,
+        len: usize,
+        readable: F,
+    ) -> impl Future<Output = Result<Loan<'_>, SendError>>
     where
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        let position = self.ring.claim_when(len, readable).await?;
-        Ok(Loan::new(&mut self.ring, position, len))
+        let caller = Caller::here();
+        async move {
+            let position = self.ring.claim_when(len, readable, caller).await?;
+            Ok(Loan::new(&mut self.ring, position, len))
+        }
     }
 
     /// Returns the descriptor to wait on between calls of
@@ -297,6 +335,7 @@ impl Sender {
         &self.ring.endpoint.segment.settings
     }
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn lend(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
         let position = self.ring.claim(len, wait)?;
         Ok(Loan::new(&mut self.ring, position, len))

@@ -6,6 +6,8 @@ mod channels;
 mod idle;
 mod locks;
 #[cfg(unix)]
+mod processes;
+#[cfg(unix)]
 mod system;
 mod tasks;
 
@@ -88,6 +90,29 @@ const PROGRAMS: &[(&str, fn())] = &[
     }),
     #[cfg(unix)]
     ("job_wants_lock", || run_system(system::job_wants_lock())),
+    #[cfg(unix)]
+    ("two_process_locks", processes::two_locks),
+    #[cfg(unix)]
+    ("two_process_locks_tasks", processes::two_locks_of_tasks),
+    #[cfg(unix)]
+    ("crossed_routes", processes::crossed_routes),
+    #[cfg(unix)]
+    (
+        "crossed_routes_threads",
+        processes::crossed_routes_of_threads,
+    ),
+    #[cfg(unix)]
+    ("crossed_channels", processes::crossed_channels),
+    #[cfg(unix)]
+    ("stopped_receiver", processes::stopped_receiver),
+    #[cfg(unix)]
+    ("stopped_sender", processes::stopped_sender),
+    #[cfg(unix)]
+    ("route_to_oneself", processes::route_to_oneself),
+    #[cfg(unix)]
+    ("idle_slow_receiver", processes::slow_receiver),
+    #[cfg(unix)]
+    ("idle_process_locks", processes::locks_with_timeout),
     ("idle_sleep", || run(idle::sleep())),
     ("idle_lock_with_timeout", || run(idle::lock_with_timeout())),
     ("idle_holder_sleeps", || run(idle::holder_sleeps())),

@@ -2,29 +2,8 @@
 #![cfg(unix)]
 
 mod program;
-
-use std::process::Command;
-
-use program::Program;
+use program::{Program, blitz};
 use serde_json::Value;
-
-/// The command `blitz`: that of `BLITZ_COMMAND`, or else it is built.
-fn blitz() -> Command {
-    if let Some(path) = std::env::var_os("BLITZ_COMMAND") {
-        return Command::new(path);
-    }
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/cli/Cargo.toml");
-    let mut command = Command::new(env!("CARGO"));
-    command.args([
-        "run",
-        "--quiet",
-        "--locked",
-        "--manifest-path",
-        manifest,
-        "--",
-    ]);
-    command
-}
 
 /// Asks for the view of a process; `None` while it does not answer yet.
 fn view(pid: u32) -> Option<Value> {

@@ -128,6 +128,12 @@ impl Object {
         }
     }
 
+    /// Returns the number that identifies the object while it exists: [`Facts::id`].
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.block().id()
+    }
+
     /// The current task or thread has the object exclusively.
     #[inline]
     pub fn acquired(&self) {
@@ -390,6 +396,10 @@ impl Block {
         }
     }
 
+    fn id(&'static self) -> u64 {
+        ptr::from_ref(self).addr() as u64
+    }
+
     pub(super) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
@@ -409,7 +419,7 @@ impl Block {
         let waiter = |word: &AtomicU64| Waiter::from_word(word.load(Ordering::Relaxed));
         let name = self.name.load(Ordering::Acquire);
         Facts {
-            id: ptr::from_ref(self).addr() as u64,
+            id: self.id(),
             // SAFETY: names are never freed.
             name: unsafe { name.as_ref() }.copied(),
             holder: Waiter::from_word(holder & !MOVABLE),

@@ -62,4 +62,9 @@ kinds! {
     FileRead "file (read)",
     FileWrite "file (write)",
     FileSync "file (sync)",
+    IpcSend "ipc::Sender",
+    IpcReceive "ipc::Receiver",
+    IpcListen "ipc::Listener",
+    IpcSemaphore "ipc::Semaphore",
+    IpcBarrier "ipc::Barrier",
 }

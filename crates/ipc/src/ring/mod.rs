@@ -175,6 +175,24 @@ impl Ring {
         )
     }
 
+    /// Returns another value for the same ring.
+    ///
+    /// # Safety
+    ///
+    /// The mapping of the ring outlives the result.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(crate) unsafe fn share(&self) -> Self {
+        Self { ..*self }
+    }
+
+    /// Returns the participant that writes or has taken the message at `position`.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub(crate) fn owner(&self, position: u64) -> Option<usize> {
+        let stamp = self.stamp(position);
+        let is_owned = matches!(stamp.phase(), Phase::Claimed | Phase::Taken);
+        (is_owned && stamp.position() == position).then(|| stamp.owner())
+    }
+
     /// Changes a stamp. Returns `false` if it is not `from`.
     #[inline]
     fn change(&self, from: Stamp, to: Stamp) -> bool {

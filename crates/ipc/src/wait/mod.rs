@@ -23,6 +23,7 @@ pub(crate) mod task;
 use std::time::Duration;
 use std::time::Instant;
 
+use blitz_io_core::inspect::{self, Blocking, Caller};
 use blitz_io_core::{Spin, deadline};
 
 use crate::event_count::{EventCount, SLEEPER};
@@ -84,6 +85,9 @@ pub(crate) trait End {
     /// The event count on which this end sleeps while it awaits this event.
     fn event_count(&self, awaited: Awaited) -> EventCount<'_>;
 
+    /// Announces, for records of waits, that this thread may sleep.
+    fn announce(&self, kind: inspect::Kind, caller: Caller, is_timed: bool) -> Blocking;
+
     /// Sleeps until a notification, until `deadline`, or until it is time for a look.
     fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>);
 
@@ -100,6 +104,8 @@ pub(crate) trait Waiter {
     type End: End;
     type Output;
     type Error: Failure;
+    /// Its kind in records of waits.
+    const KIND: inspect::Kind;
 
     fn end(&mut self) -> &mut Self::End;
 
@@ -126,16 +132,21 @@ pub(crate) trait Waiter {
 
 /// Does the operation, blocking the thread as `wait` says.
 #[inline]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub(crate) fn block<W: Waiter>(waiter: &mut W, wait: Wait) -> Result<W::Output, W::Error> {
     waiter.end().check::<W::Error>()?;
     match waiter.attempt()? {
         Some(output) => Ok(output),
-        None => block_slowly(waiter, wait),
+        None => block_slowly(waiter, wait, Caller::here()),
     }
 }
 
 #[cold]
-fn block_slowly<W: Waiter>(waiter: &mut W, wait: Wait) -> Result<W::Output, W::Error> {
+fn block_slowly<W: Waiter>(
+    waiter: &mut W,
+    wait: Wait,
+    caller: Caller,
+) -> Result<W::Output, W::Error> {
     let until = match wait {
         Wait::No => return attempt_once_more(waiter),
         Wait::Until(deadline) => Some(deadline),
@@ -143,6 +154,7 @@ fn block_slowly<W: Waiter>(waiter: &mut W, wait: Wait) -> Result<W::Output, W::E
     };
     let mut spin = Spin::EVENT;
     let mut awaited = waiter.awaits();
+    let mut record = None;
     loop {
         if let Some(output) = waiter.attempt()? {
             return Ok(output);
@@ -166,7 +178,9 @@ fn block_slowly<W: Waiter>(waiter: &mut W, wait: Wait) -> Result<W::Output, W::E
         if deadline::is_past(until) {
             return Err(W::Error::TIMED_OUT);
         }
-        waiter.end().sleep(awaited, key, until);
+        let end = waiter.end();
+        record.get_or_insert_with(|| end.announce(W::KIND, caller, until.is_some()));
+        end.sleep(awaited, key, until);
     }
 }
 

@@ -1,8 +1,11 @@
 //! Waiting in tasks: see the head of `mod.rs`.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 
 use blitz_io_core::coop::cooperative;
+use blitz_io_core::inspect::{self, Caller};
 
 use super::{End, Failure, Settled, Waiter};
 use crate::endpoint::Endpoint;
@@ -42,26 +45,45 @@ fn attempt_or_look<W: Waiter<End = Endpoint>>(
 /// Does the operation in a task; `readable` waits for the doorbell.
 ///
 /// A future that is dropped has not done it: there is no await after the last attempt.
-pub(crate) async fn when<W, F, R>(waiter: &mut W, readable: F) -> Result<W::Output, W::Error>
+pub(crate) async fn when<W, F, R>(
+    waiter: &mut W,
+    readable: F,
+    caller: Caller,
+) -> Result<W::Output, W::Error>
 where
     W: Waiter<End = Endpoint>,
     F: FnMut() -> R,
     R: Future<Output = io::Result<()>>,
 {
-    cooperative(until_done(waiter, readable)).await
+    cooperative(until_done(waiter, readable, caller)).await
 }
 
-async fn until_done<W, F, R>(waiter: &mut W, mut readable: F) -> Result<W::Output, W::Error>
+async fn until_done<W, F, R>(
+    waiter: &mut W,
+    mut readable: F,
+    caller: Caller,
+) -> Result<W::Output, W::Error>
 where
     W: Waiter<End = Endpoint>,
     F: FnMut() -> R,
     R: Future<Output = io::Result<()>>,
 {
+    // One record for the whole wait, during which the doorbell's timer wakes the task again and again.
+    let mut record = inspect::Wait::new(caller);
     loop {
         if let Some(output) = attempt_or_arm(waiter)? {
             return Ok(output);
         }
-        readable().await.map_err(W::Error::io)?;
+        let mut readable = pin!(readable());
+        let rung = poll_fn(|context| {
+            let polled = readable.as_mut().poll(context);
+            if polled.is_pending() {
+                let registered = &waiter.end().registered;
+                registered.note(&mut record, W::KIND, context.waker());
+            }
+            polled
+        });
+        rung.await.map_err(W::Error::io)?;
     }
 }
 
@@ -70,13 +92,15 @@ where
 #[cfg(feature = "async")]
 pub(crate) async fn in_runtime<W: Waiter<End = Endpoint>>(
     waiter: &mut W,
+    caller: Caller,
 ) -> Result<W::Output, W::Error> {
-    cooperative(until_done_in_runtime(waiter)).await
+    cooperative(until_done_in_runtime(waiter, caller)).await
 }
 
 #[cfg(feature = "async")]
 async fn until_done_in_runtime<W: Waiter<End = Endpoint>>(
     waiter: &mut W,
+    caller: Caller,
 ) -> Result<W::Output, W::Error> {
     waiter.end().check::<W::Error>()?;
     // Only a wait needs a runtime.
@@ -84,7 +108,8 @@ async fn until_done_in_runtime<W: Waiter<End = Endpoint>>(
         return Ok(output);
     }
     let doorbell = waiter.end().registered().map_err(W::Error::io)?;
-    let result = until_done(waiter, || crate::doorbell::rung(&doorbell)).await;
+    let readable = || crate::doorbell::rung(&doorbell);
+    let result = until_done(waiter, readable, caller).await;
     if result.as_ref().is_err_and(W::Error::is_io) {
         waiter.end().doorbell.deregister();
     }

@@ -1,5 +1,6 @@
 //! A program of this package as a process, which is asked from outside.
 
+use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
 
 /// The process, which ends with this.
@@ -15,12 +16,19 @@ impl Drop for Program {
 
 impl Program {
     /// Starts the program with this name, which answers questions.
+    #[allow(dead_code, reason = "not all tests use it")]
     pub fn start(name: &str) -> Self {
+        Self::start_with(name, &[])
+    }
+
+    /// The same, with further variables in the environment.
+    pub fn start_with(name: &str, variables: &[(&str, &OsStr)]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_blitz-io-hangs"));
         Self(
             command
                 .arg(name)
                 .env("BLITZ_INSPECT", "1")
+                .envs(variables.iter().copied())
                 .stderr(Stdio::piped())
                 .spawn()
                 .expect("it was built"),
@@ -32,4 +40,23 @@ impl Program {
         let ended = self.0.try_wait().expect("it is our child");
         assert_eq!(ended, None, "the program ended");
     }
+}
+
+/// The command `blitz`: that of `BLITZ_COMMAND`, or else it is built.
+#[allow(dead_code, reason = "not all tests use it")]
+pub fn blitz() -> Command {
+    if let Some(path) = std::env::var_os("BLITZ_COMMAND") {
+        return Command::new(path);
+    }
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/cli/Cargo.toml");
+    let mut command = Command::new(env!("CARGO"));
+    command.args([
+        "run",
+        "--quiet",
+        "--locked",
+        "--manifest-path",
+        manifest,
+        "--",
+    ]);
+    command
 }

@@ -1,0 +1,148 @@
+//! Asks a process, and those with which it shares memory.
+//!
+//! The processes make their snapshots at different times. So there are three rounds, each of which begins
+//! after the one before has ended, and a finding is one of the first two rounds and of the last two. Its
+//! waits then last from the end of the first round until the last round begins, so each fact of the round
+//! between was read while all of them lasted.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::thread;
+
+use crate::client::{Answer, ask, list};
+use crate::findings::{Finding, findings};
+use crate::join::join;
+use crate::process;
+use crate::snapshot::{Process, ProcessState, Snapshot};
+
+/// More processes than this are not asked.
+const PROCESSES: usize = 200;
+
+/// Asks a process as [`ask`] does, and follows its waits for shared memory into the processes that end
+/// them. The answer then has the waits of all, judged as a whole, and the system's facts about processes
+/// that are stopped or do not answer.
+///
+/// # Errors
+///
+/// As [`ask`], for the first process. If it is stopped, at once.
+pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
+    if process::other(pid).0.state == ProcessState::Stopped {
+        let message = "it is stopped; it answers once it gets SIGCONT";
+        return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+    }
+    let answer = ask(pid, name)?;
+    let mut all = Processes {
+        names: HashMap::new(),
+        parts: vec![(pid, Some(answer.snapshot.clone()))],
+        started: BTreeMap::from([(pid, 0)]),
+    };
+    if !all.note_peers(0) {
+        return Ok(answer);
+    }
+    all.names = list()?.into_iter().collect();
+    all.names.insert(pid, name.to_owned());
+    let mut next = 1;
+    while next < all.parts.len() {
+        let end = all.parts.len();
+        all.ask(next);
+        for part in next..end {
+            all.note_peers(part);
+        }
+        next = end;
+    }
+    let first = all.joined();
+    let second = all.ask_again()?;
+    let mut third = all.ask_again()?;
+    // A process that has answered has just run.
+    for process in third
+        .processes
+        .iter_mut()
+        .filter(|process| !process.has_records)
+    {
+        process.idle_ms = process::idle(process.pid);
+    }
+    let before = findings(&first, &second);
+    let mut found = findings(&second, &third);
+    found.retain(|finding| {
+        let is_it =
+            |other: &Finding| other.kind == finding.kind && other.waiters == finding.waiters;
+        before
+            .iter()
+            .any(|other| is_it(other) && other.certainty <= finding.certainty)
+    });
+    Ok(Answer {
+        snapshot: third,
+        findings: found,
+    })
+}
+
+struct Processes {
+    /// The processes that have a socket.
+    names: HashMap<u32, String>,
+    /// In the order of the joined snapshot.
+    parts: Vec<(u32, Option<Snapshot>)>,
+    /// When each started, as its segments say; 0 if it is not known.
+    started: BTreeMap<u32, u64>,
+}
+
+impl Processes {
+    /// Adds the peers of the waits of one process, and returns whether it has such waits.
+    fn note_peers(&mut self, part: usize) -> bool {
+        let Some(snapshot) = &self.parts[part].1 else {
+            return false;
+        };
+        let ends = snapshot.waits.iter().filter_map(|wait| snapshot.end(wait));
+        let peers: Vec<_> = ends.flat_map(|end| end.peers.clone()).collect();
+        for peer in &peers {
+            let is_new = !self.started.contains_key(&peer.pid);
+            if is_new && self.parts.len() < PROCESSES {
+                self.started.insert(peer.pid, peer.started);
+                self.parts.push((peer.pid, None));
+            }
+        }
+        !peers.is_empty()
+    }
+
+    /// Asks the processes from this index on, at the same time.
+    fn ask(&mut self, first: usize) {
+        let names = &self.names;
+        let started = &self.started;
+        thread::scope(|scope| {
+            for (pid, snapshot) in &mut self.parts[first..] {
+                scope.spawn(move || {
+                    let (process, since) = process::other(*pid);
+                    let is_it = started[pid] == 0 || since == started[pid];
+                    let answers = is_it && process.state != ProcessState::Stopped;
+                    let name = names.get(pid).filter(|_| answers);
+                    let answer = name.and_then(|name| ask(*pid, name).ok());
+                    *snapshot = answer.map(|answer| answer.snapshot);
+                });
+            }
+        });
+    }
+
+    /// Asks all of them, and returns their joined snapshot.
+    fn ask_again(&mut self) -> io::Result<Snapshot> {
+        self.ask(0);
+        if self.parts[0].1.is_none() {
+            return Err(io::Error::other("it answered once, and then no more"));
+        }
+        Ok(self.joined())
+    }
+
+    fn joined(&self) -> Snapshot {
+        join(self.parts.iter().map(|(pid, snapshot)| {
+            let (process, started) = process::other(*pid);
+            let expected = self.started[pid];
+            if expected == 0 || started == expected {
+                return (process, snapshot.clone());
+            }
+            // Another process has the number: the peer has ended, or has its number in another namespace.
+            let unknown = Process {
+                pid: *pid,
+                ..Process::default()
+            };
+            (unknown, None)
+        }))
+    }
+}
