@@ -231,6 +231,10 @@
 // `libblitz.so.0`, and changes when a program must be compiled again.
 #define BLITZ_ABI_VERSION 0
 
+// A descriptor that its owner waits for more than once. Any thread or fiber may use it, several at
+// once.
+typedef struct blitz_fd_watch blitz_fd_watch;
+
 // An open file. Any thread or fiber may use it; a second call at the same time returns
 // `BLITZ_EBUSY`. Its functions suspend the calling fiber, or block the calling thread.
 typedef struct blitz_file blitz_file;
@@ -1268,6 +1272,29 @@ int blitz_stream_fd(struct blitz_stream *stream);
 // Closes a stream and frees it. NULL is fine. No other call may use it, now or later. Does not
 // wait.
 void blitz_stream_free(struct blitz_stream *stream);
+
+// Makes a watch for a descriptor. Its waits cost less than those of `blitz_fd_wait`, which registers
+// the descriptor each time. The caller keeps the descriptor open, and frees the watch with
+// `blitz_fd_watch_free` before it closes the descriptor.
+//
+// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or `-EBADF` for a negative descriptor. Does not wait.
+int blitz_fd_watch_new(int fd,
+                       struct blitz_fd_watch **watch);
+
+// Waits until a descriptor can be ready for one of `events` (`BLITZ_FD_READ`, `BLITZ_FD_WRITE`, or
+// both), until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the
+// calling fiber, or blocks the calling thread. Call it after an operation on the descriptor has
+// reported `EAGAIN`, then repeat the operation: it may report `EAGAIN` again.
+//
+// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled;
+// `BLITZ_EINVAL` for NULL, or no or unknown events; or an error of the system: `-EPERM` for a
+// regular file.
+int blitz_fd_watch_wait(struct blitz_fd_watch *watch,
+                        uint32_t events,
+                        uint64_t deadline_ns);
+
+// Frees a watch. NULL is fine. No other call may use it, now or later. Does not wait.
+void blitz_fd_watch_free(struct blitz_fd_watch *watch);
 
 // Joins the segment `name` as a sender, and makes it if there is none. Processes that use the same
 // name of the same user share a segment.

@@ -282,6 +282,15 @@ static void *past_of_handles_body(void *argument) {
     EXPECT(BLITZ_EINVAL, blitz_fd_wait(-1, 0, 0, NULL));
     EXPECT(-EBADF, blitz_fd_wait(-1, BLITZ_FD_READ, 0, NULL));
     EXPECT(-EBADF, blitz_fd_wait(-1, BLITZ_FD_READ, BLITZ_NEVER, NULL));
+    blitz_fd_watch *watch;
+    EXPECT(BLITZ_EINVAL, blitz_fd_watch_new(0, NULL));
+    EXPECT(-EBADF, blitz_fd_watch_new(-1, &watch));
+    EXPECT(BLITZ_EINVAL, blitz_fd_watch_wait(NULL, BLITZ_FD_READ, 0));
+    OK(blitz_fd_watch_new(blitz_listener_fd(listener), &watch));
+    EXPECT(BLITZ_EINVAL, blitz_fd_watch_wait(watch, 0, 0));
+    EXPECT(BLITZ_EINVAL, blitz_fd_watch_wait(watch, BLITZ_FD_ERROR, 0));
+    blitz_fd_watch_free(watch);
+    blitz_fd_watch_free(NULL);
     blitz_stream_free(other);
     blitz_udp_free(udp);
     blitz_listener_free(listener);

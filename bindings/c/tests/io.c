@@ -252,6 +252,76 @@ static void *wait_readable(void *argument) {
     return NULL;
 }
 
+struct watched {
+    int fd;
+    blitz_fd_watch *watch;
+};
+
+// Reads one byte, and waits for it. False at the end.
+static bool read_watched(struct watched *watched, char *byte) {
+    while (true) {
+        ssize_t count = read(watched->fd, byte, 1);
+        if (count >= 0) return count == 1;
+        CHECK(errno == EAGAIN);
+        OK(blitz_fd_watch_wait(watched->watch, BLITZ_FD_READ, BLITZ_NEVER));
+    }
+}
+
+static void *watch_body(void *argument) {
+    struct watched *ends = argument;
+    char byte;
+    EXPECT(BLITZ_ETIMEDOUT, blitz_fd_watch_wait(ends[2].watch, BLITZ_FD_READ, after_ms(5)));
+    EXPECT(BLITZ_ETIMEDOUT, blitz_fd_watch_wait(ends[2].watch, BLITZ_FD_READ, 0));
+    for (int i = 0; i < 20; i++) {
+        CHECK(read_watched(&ends[0], &byte) && byte == (char)i);
+        OK(blitz_fd_watch_wait(ends[1].watch, BLITZ_FD_WRITE, BLITZ_NEVER));
+        CHECK(write(ends[1].fd, &byte, 1) == 1);
+    }
+    CHECK(!read_watched(&ends[0], &byte));
+    return NULL;
+}
+
+static void *read_one(void *argument) {
+    char byte;
+    CHECK(read_watched(argument, &byte));
+    return NULL;
+}
+
+static void watches_are_used_again(void) {
+    int there[2], back[2], quiet[2];
+    char byte;
+    CHECK(pipe2(there, O_NONBLOCK) == 0 && pipe(back) == 0 && pipe(quiet) == 0);
+    struct watched ends[3] = {{.fd = there[0]}, {.fd = back[1]}, {.fd = quiet[0]}};
+    for (int i = 0; i < 3; i++) OK(blitz_fd_watch_new(ends[i].fd, &ends[i].watch));
+    struct worker worker;
+    start(&worker, watch_body, ends);
+    for (int i = 0; i < 20; i++) {
+        byte = (char)i;
+        CHECK(write(there[1], &byte, 1) == 1);
+        CHECK(read(back[0], &byte, 1) == 1 && byte == (char)i);
+    }
+    close(there[1]);
+    finish(&worker);
+    for (int i = 0; i < 3; i++) blitz_fd_watch_free(ends[i].watch);
+
+    // Several wait by one watch, and each gets one byte.
+    int shared[2];
+    CHECK(pipe2(shared, O_NONBLOCK) == 0);
+    struct watched reading = {.fd = shared[0]};
+    OK(blitz_fd_watch_new(shared[0], &reading.watch));
+    struct worker several[4];
+    for (int i = 0; i < 4; i++) start(&several[i], read_one, &reading);
+    CHECK(write(shared[1], "one", 3) == 3);
+    CHECK(write(shared[1], "x", 1) == 1);
+    for (int i = 0; i < 4; i++) finish(&several[i]);
+    blitz_fd_watch_free(reading.watch);
+    int *all[] = {there, back, quiet, shared};
+    for (int i = 0; i < 4; i++) {
+        if (all[i] != there) close(all[i][1]);
+        close(all[i][0]);
+    }
+}
+
 static void descriptors_are_waited_for(void) {
     int ends[4];
     char byte;
@@ -382,6 +452,7 @@ int main(void) {
         {"names_are_looked_up", names_are_looked_up},
         {"files_are_written", files_are_written},
         {"descriptors_are_waited_for", descriptors_are_waited_for},
+        {"watches_are_used_again", watches_are_used_again},
         {"processes_run", processes_run},
         {"signals_arrive", signals_arrive},
     };

@@ -11,9 +11,9 @@ const ops = scenario.channel_ops;
 const Queue = std.Io.Queue(u64);
 
 pub const scenarios = [_]scenario.Scenario{
-    .{ .tier = 2, .id = "channel_send", .title = "Channel send to fill", .ops = ops, .ours = send, .threaded = ioSend },
-    .{ .tier = 2, .id = "channel_recv", .title = "Channel recv to drain", .ops = ops, .ours = recv, .threaded = ioRecv },
-    .{ .tier = 2, .id = "channel_round_trip", .title = "Channel round trip, capacity 1", .ops = ops, .ours = roundTrip, .threaded = ioRoundTrip },
+    .{ .tier = 2, .id = "channel_send", .title = "Channel send to fill", .ops = ops, .ours = send, .io = ioSend },
+    .{ .tier = 2, .id = "channel_recv", .title = "Channel recv to drain", .ops = ops, .ours = recv, .io = ioRecv },
+    .{ .tier = 2, .id = "channel_round_trip", .title = "Channel round trip, capacity 1", .ops = ops, .ours = roundTrip, .io = ioRoundTrip },
     .{ .tier = 2, .id = "oneshot", .title = "Oneshot create, send, recv", .ops = ops, .ours = oneshot },
     .{ .tier = 2, .id = "broadcast", .title = "Broadcast send, 4 receivers", .ops = ops, .ours = broadcast },
     .{ .tier = 2, .id = "watch", .title = "Watch send, borrow", .ops = ops, .ours = watch },

@@ -10,9 +10,10 @@ const Timer = scenario.Timer;
 const ops = scenario.task_ops;
 
 pub const scenarios = [_]scenario.Scenario{
-    .{ .tier = 5, .id = "fiber_spawn", .title = "Spawn a fiber and join it", .ops = ops, .ours = spawn, .threaded = ioSpawn },
-    .{ .tier = 5, .id = "fiber_ping_pong", .title = "Ping-pong over two channels", .ops = ops, .ours = pingPong, .threaded = ioPingPong },
-    .{ .tier = 5, .id = "fiber_yield", .title = "yield of a fiber", .ops = ops, .ours = yield },
+    .{ .tier = 5, .id = "fiber_spawn", .title = "Spawn a fiber and join it", .ops = ops, .ours = spawn, .io = ioSpawn, .thread = threadSpawn, .workers = 1 },
+    .{ .tier = 5, .id = "fiber_switch", .title = "Switch of two fibers by a futex", .ops = ops, .ours = switches, .io = ioSwitches, .workers = 1 },
+    .{ .tier = 5, .id = "fiber_ping_pong", .title = "Ping-pong over two channels", .ops = ops, .ours = pingPong, .io = ioPingPong, .workers = 1 },
+    .{ .tier = 5, .id = "fiber_yield", .title = "yield of a fiber", .ops = ops, .ours = yield, .thread = threadYield },
 };
 
 /// Runs `work` in a fiber of a runtime with one worker.
@@ -52,6 +53,85 @@ fn ioSpawn(cx: *const Context) !Sample {
     }
     const sample = timer.sample(cx.ops);
     try scenario.verify(cx.ops * (cx.ops + 1) / 2, sum);
+    return sample;
+}
+
+fn threadSpawn(cx: *const Context) !Sample {
+    const Task = struct {
+        fn run(value: u64, result: *u64) void {
+            result.* = increment(value);
+        }
+    };
+    var sum: u64 = 0;
+    const timer = Timer.start();
+    for (0..cx.ops) |i| {
+        var result: u64 = undefined;
+        const thread = try std.Thread.spawn(.{}, Task.run, .{ i, &result });
+        thread.join();
+        sum += result;
+    }
+    const sample = timer.sample(cx.ops);
+    try scenario.verify(cx.ops * (cx.ops + 1) / 2, sum);
+    return sample;
+}
+
+/// A word that two tasks change in turns, each after the other. Every change wakes the other task.
+const Turns = struct {
+    word: blitz.futex.Word = .init(0),
+
+    fn take(turns: *Turns, first: u32, count: u64) anyerror!void {
+        for (0..count) |i| {
+            const turn: u32 = @intCast(2 * i + first);
+            while (true) {
+                const seen = turns.word.load(.acquire);
+                if (seen == turn) break;
+                blitz.futex.wait(&turns.word, seen, .private) catch |err| if (err != error.Changed) return err;
+            }
+            turns.word.store(turn + 1, .release);
+            try blitz.futex.wakeOne(&turns.word, .private);
+        }
+    }
+
+    fn ioTake(turns: *Turns, io: std.Io, first: u32, count: u64) anyerror!void {
+        for (0..count) |i| {
+            const turn: u32 = @intCast(2 * i + first);
+            while (true) {
+                const seen = turns.word.load(.acquire);
+                if (seen == turn) break;
+                try io.futexWait(u32, &turns.word.raw, seen);
+            }
+            turns.word.store(turn + 1, .release);
+            io.futexWake(u32, &turns.word.raw, 1);
+        }
+    }
+};
+
+/// A switch is half of a round.
+fn switches(cx: *const Context) !Sample {
+    return inFiber(cx, struct {
+        fn run(context: *const Context) anyerror!Sample {
+            const rounds = @max(1, context.ops / 2);
+            var turns: Turns = .{};
+            var other = try blitz.spawn(Turns.take, .{ &turns, 1, rounds });
+            const timer = Timer.start();
+            try turns.take(0, rounds);
+            try other.join();
+            const sample = timer.sample(2 * rounds);
+            try scenario.verify(2 * rounds, turns.word.load(.acquire));
+            return sample;
+        }
+    }.run);
+}
+
+fn ioSwitches(cx: *const Context) !Sample {
+    const rounds = @max(1, cx.ops / 2);
+    var turns: Turns = .{};
+    var other = try cx.io.concurrent(Turns.ioTake, .{ &turns, cx.io, 1, rounds });
+    const timer = Timer.start();
+    try turns.ioTake(cx.io, 0, rounds);
+    try other.await(cx.io);
+    const sample = timer.sample(2 * rounds);
+    try scenario.verify(2 * rounds, turns.word.load(.acquire));
     return sample;
 }
 
@@ -123,4 +203,16 @@ fn yield(cx: *const Context) !Sample {
             return sample;
         }
     }.run);
+}
+
+fn threadYield(cx: *const Context) !Sample {
+    var count: u64 = 0;
+    const timer = Timer.start();
+    for (0..cx.ops) |_| {
+        try std.Thread.yield();
+        count += 1;
+    }
+    const sample = timer.sample(cx.ops);
+    try scenario.verify(cx.ops, count);
+    return sample;
 }

@@ -11,13 +11,13 @@ const keep = std.mem.doNotOptimizeAway;
 const ops = scenario.sync_ops;
 
 pub const scenarios = [_]scenario.Scenario{
-    .{ .tier = 1, .id = "mutex", .title = "Mutex try_lock/unlock", .ops = ops, .ours = mutex, .threaded = ioMutex },
-    .{ .tier = 1, .id = "rwlock_read", .title = "RwLock try_read/unlock", .ops = ops, .ours = readLock, .threaded = ioReadLock },
-    .{ .tier = 1, .id = "rwlock_write", .title = "RwLock try_write/unlock", .ops = ops, .ours = writeLock, .threaded = ioWriteLock },
-    .{ .tier = 1, .id = "semaphore", .title = "Semaphore try_acquire/release", .ops = ops, .ours = semaphore, .threaded = ioSemaphore },
+    .{ .tier = 1, .id = "mutex", .title = "Mutex try_lock/unlock", .ops = ops, .ours = mutex, .io = ioMutex },
+    .{ .tier = 1, .id = "rwlock_read", .title = "RwLock try_read/unlock", .ops = ops, .ours = readLock, .io = ioReadLock },
+    .{ .tier = 1, .id = "rwlock_write", .title = "RwLock try_write/unlock", .ops = ops, .ours = writeLock, .io = ioWriteLock },
+    .{ .tier = 1, .id = "semaphore", .title = "Semaphore try_acquire/release", .ops = ops, .ours = semaphore, .io = ioSemaphore },
     .{ .tier = 1, .id = "once_cell_get", .title = "OnceLock get, set cell", .ops = ops, .ours = onceGet },
     .{ .tier = 1, .id = "once_cell_set", .title = "OnceLock set, fresh cell", .ops = ops, .ours = onceSet },
-    .{ .tier = 1, .id = "notify", .title = "Notify notify_one, then wait", .ops = ops, .ours = notify, .threaded = ioEvent },
+    .{ .tier = 1, .id = "notify", .title = "Notify notify_one, then wait", .ops = ops, .ours = notify, .io = ioEvent },
     .{ .tier = 1, .id = "barrier", .title = "Barrier of one, wait", .ops = ops, .ours = barrier },
 };
 

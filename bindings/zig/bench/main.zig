@@ -1,5 +1,5 @@
-//! The benchmark: tiers 1 to 3 and fibers, against `std.Io.Threaded` in the same process, and with
-//! `--compare FILE` against Tokio as the Rust benchmark has measured it.
+//! The benchmark: tiers 1 to 3, fibers and echoes, against `std.Io.Threaded`, `std.Io.Evented` and `std.Thread`
+//! in the same process, and with `--compare FILE` against Tokio as the Rust benchmark has measured it.
 
 const std = @import("std");
 const blitz = @import("blitz_io");
@@ -8,7 +8,7 @@ const scenario = @import("scenario.zig");
 const Measured = scenario.Measured;
 const Writer = std.Io.Writer;
 
-const scenarios = @import("locks.zig").scenarios ++ @import("channels.zig").scenarios ++ @import("tasks.zig").scenarios ++ @import("fibers.zig").scenarios;
+const scenarios = @import("locks.zig").scenarios ++ @import("channels.zig").scenarios ++ @import("tasks.zig").scenarios ++ @import("fibers.zig").scenarios ++ @import("echo.zig").scenarios;
 
 const usage =
     \\options: --json            write JSON instead of a table
@@ -113,20 +113,19 @@ fn member(value: std.json.Value, name: []const u8) ?std.json.Value {
     };
 }
 
-/// The peers of a row, with nanoseconds for each operation.
+/// A peer of a row, with nanoseconds for each operation.
 const Peer = struct { name: []const u8, ns: f64 };
 
-fn peers(buffer: *[2]Peer, row: Measured, rust: ?std.json.Value) []const Peer {
-    var count: usize = 0;
-    if (row.threaded) |figures| {
-        buffer[count] = .{ .name = "io-threaded", .ns = figures.nsPerOp() };
-        count += 1;
-    }
-    if (rustFigure(rust, row.scenario, "tokio")) |ns| {
-        buffer[count] = .{ .name = "tokio", .ns = ns };
-        count += 1;
-    }
-    return buffer[0..count];
+/// Zig's own peers, and Tokio.
+const Peers = [std.enums.values(scenario.Peer).len + 1]Peer;
+
+fn peers(buffer: *Peers, row: Measured, rust: ?std.json.Value) []const Peer {
+    var list: std.ArrayList(Peer) = .initBuffer(buffer);
+    for (std.enums.values(scenario.Peer)) |peer| if (row.peers.get(peer)) |figures| {
+        list.appendAssumeCapacity(.{ .name = @tagName(peer), .ns = figures.nsPerOp() });
+    };
+    if (rustFigure(rust, row.scenario, "tokio")) |ns| list.appendAssumeCapacity(.{ .name = "tokio", .ns = ns });
+    return list.items;
 }
 
 fn best(list: []const Peer) ?Peer {
@@ -143,12 +142,16 @@ fn writeTable(writer: *Writer, rows: []const Measured, rust: ?std.json.Value) !v
         if (row.scenario.tier != tier) {
             tier = row.scenario.tier;
             try writer.print("\nTier {d}, ns per operation\n", .{tier});
-            try writer.print("{s:<34} {s:>9} {s:>12}", .{ "", "blitz-io", "io-threaded" });
+            try writer.print("{s:<34} {s:>9}", .{ "", "blitz-io" });
+            for (std.enums.values(scenario.Peer)) |peer| try writer.print(" {s:>11}", .{@tagName(peer)});
             if (rust != null) try writer.print(" {s:>9} {s:>9}", .{ "our Rust", "tokio" });
             try writer.print(" {s:>7} {s:>7}  winner\n", .{ "B/op", "alloc" });
         }
-        try writer.print("{s:<34} {d:>9.1} ", .{ row.scenario.title, row.ours.nsPerOp() });
-        try writeFigure(writer, 12, if (row.threaded) |figures| figures.nsPerOp() else null);
+        try writer.print("{s:<34} {d:>9.1}", .{ row.scenario.title, row.ours.nsPerOp() });
+        for (std.enums.values(scenario.Peer)) |peer| {
+            try writer.writeByte(' ');
+            try writeFigure(writer, 11, if (row.peers.get(peer)) |figures| figures.nsPerOp() else null);
+        }
         if (rust != null) {
             try writer.writeByte(' ');
             try writeFigure(writer, 9, rustFigure(rust, row.scenario, null));
@@ -156,7 +159,7 @@ fn writeTable(writer: *Writer, rows: []const Measured, rust: ?std.json.Value) !v
             try writeFigure(writer, 9, rustFigure(rust, row.scenario, "tokio"));
         }
         try writer.print(" {d:>7.1} {d:>7.2}  ", .{ row.ours.bytesPerOp(), row.ours.allocationsPerOp() });
-        var buffer: [2]Peer = undefined;
+        var buffer: Peers = undefined;
         if (best(peers(&buffer, row, rust))) |peer| {
             const ratio = peer.ns / row.ours.nsPerOp();
             try writer.print("{s} ({d:.2})\n", .{ if (ratio >= 1) "blitz-io" else peer.name, ratio });
@@ -197,18 +200,18 @@ fn writeJson(writer: *Writer, rows: []const Measured, settings: scenario.Setting
         try writeFigures(&json, row.ours);
         try json.objectField("peers");
         try json.beginObject();
-        if (row.threaded) |figures| {
-            try json.objectField("io-threaded");
+        for (std.enums.values(scenario.Peer)) |peer| if (row.peers.get(peer)) |figures| {
+            try json.objectField(@tagName(peer));
             try json.beginObject();
             try writeFigures(&json, figures);
             try json.endObject();
-        }
+        };
         if (rustFigure(rust, row.scenario, "tokio")) |ns| {
             try json.objectField("tokio");
             try json.write(.{ .ns_per_op = ns });
         }
         try json.endObject();
-        var buffer: [2]Peer = undefined;
+        var buffer: Peers = undefined;
         if (best(peers(&buffer, row, rust))) |peer| {
             const ratio = peer.ns / row.ours.nsPerOp();
             try json.objectField("best_peer");

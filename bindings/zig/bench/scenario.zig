@@ -2,6 +2,7 @@
 
 const std = @import("std");
 const blitz = @import("blitz_io");
+const evented = @import("evented.zig");
 const memory = @import("memory.zig");
 
 /// How much is measured.
@@ -34,6 +35,16 @@ pub const Sample = struct {
 /// One iteration of a contender. It verifies its work.
 pub const Body = *const fn (cx: *const Context) anyerror!Sample;
 
+/// Zig's own implementations, which are measured in this process.
+pub const Peer = enum {
+    /// `std.Io.Threaded`.
+    @"io-threaded",
+    /// `std.Io.Evented`.
+    @"io-evented",
+    /// Threads of `std.Thread`.
+    @"std-thread",
+};
+
 /// An operation that is measured.
 pub const Scenario = struct {
     tier: u8,
@@ -41,10 +52,24 @@ pub const Scenario = struct {
     title: []const u8,
     ops: u64,
     ours: Body,
-    /// The same operation with `std.Io.Threaded`, if it has one.
-    threaded: ?Body = null,
+    /// The same operation with `std.Io`, if it has one.
+    io: ?Body = null,
+    /// The same operation with `std.Thread`, if it has one.
+    thread: ?Body = null,
+    /// Threads of `std.Io.Evented`.
+    workers: usize = Settings.workers,
+    /// Whether `std.Io.Evented` implements what `io` calls.
+    on_evented: bool = true,
     /// The row of the Rust benchmark with which `compare` compares; null is `id`.
     rust: ?[]const u8 = null,
+
+    fn bodyOf(scenario: Scenario, peer: Peer) ?Body {
+        return switch (peer) {
+            .@"io-threaded" => scenario.io,
+            .@"io-evented" => if (evented.is_supported and scenario.on_evented) scenario.io else null,
+            .@"std-thread" => scenario.thread,
+        };
+    }
 };
 
 /// Operations of one iteration, by tier.
@@ -100,41 +125,61 @@ pub const Figures = struct {
 pub const Measured = struct {
     scenario: Scenario,
     ours: Figures,
-    threaded: ?Figures,
+    peers: std.EnumArray(Peer, ?Figures),
 };
 
-/// Runs a scenario: the contenders take turns, and who goes first changes with each iteration.
+/// Runs a scenario: the contenders take turns, and the first turn goes to another contender in each
+/// iteration.
 pub fn measure(scenario: Scenario, base: Context, settings: Settings) !Measured {
     var cx = base;
     cx.ops = @max(1, scenario.ops / settings.divisor);
-    var contenders: [2]Contender = .{
-        .{ .body = scenario.ours },
-        .{ .body = scenario.threaded orelse scenario.ours },
-    };
-    const count: usize = if (scenario.threaded == null) 1 else 2;
-    defer for (&contenders) |*contender| contender.samples.deinit(cx.gpa);
+    var storage: [1 + std.enums.values(Peer).len]Contender = undefined;
+    var contenders: std.ArrayList(Contender) = .initBuffer(&storage);
+    contenders.appendAssumeCapacity(.{ .peer = null, .body = scenario.ours });
+    for (std.enums.values(Peer)) |peer| {
+        if (scenario.bodyOf(peer)) |body| contenders.appendAssumeCapacity(.{ .peer = peer, .body = body });
+    }
+    const all = contenders.items;
+    defer for (all) |*contender| contender.samples.deinit(cx.gpa);
     for (0..settings.warmup + settings.iterations) |iteration| {
-        for (0..count) |turn| {
-            const contender = &contenders[(iteration + turn) % count];
-            if (iteration + 1 == settings.warmup) memory.begin();
-            const sample = try contender.body(&cx);
-            if (iteration + 1 == settings.warmup) contender.memory = memory.end();
-            contender.ops = sample.ops;
-            if (iteration >= settings.warmup) try contender.samples.append(cx.gpa, sample.ns);
+        for (0..all.len) |turn| {
+            const contender = &all[(iteration + turn) % all.len];
+            const counted = try contender.iterate(&cx, scenario.workers, iteration + 1 == settings.warmup);
+            if (counted.memory) |counts| contender.memory = counts;
+            contender.ops = counted.sample.ops;
+            if (iteration >= settings.warmup) try contender.samples.append(cx.gpa, counted.sample.ns);
         }
     }
-    return .{
-        .scenario = scenario,
-        .ours = contenders[0].figures(),
-        .threaded = if (count == 2) contenders[1].figures() else null,
-    };
+    var measured: Measured = .{ .scenario = scenario, .ours = all[0].figures(), .peers = .initFill(null) };
+    for (all[1..]) |*contender| measured.peers.set(contender.peer.?, contender.figures());
+    return measured;
+}
+
+/// The result of one iteration, and what it allocated, if that was counted.
+pub const Counted = struct {
+    sample: Sample,
+    memory: ?memory.Counts,
+};
+
+/// Runs a body once.
+pub fn run(body: Body, cx: *const Context, counts: bool) anyerror!Counted {
+    if (counts) memory.begin();
+    const sample = try body(cx);
+    return .{ .sample = sample, .memory = if (counts) memory.end() else null };
 }
 
 const Contender = struct {
+    /// null is this package.
+    peer: ?Peer,
     body: Body,
     samples: std.ArrayList(u64) = .empty,
     memory: memory.Counts = .{},
     ops: u64 = 0,
+
+    fn iterate(contender: *const Contender, cx: *const Context, workers: usize, counts: bool) !Counted {
+        if (contender.peer == .@"io-evented") return evented.run(contender.body, cx, workers, counts);
+        return run(contender.body, cx, counts);
+    }
 
     fn figures(contender: *Contender) Figures {
         const samples = contender.samples.items;

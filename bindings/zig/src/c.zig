@@ -142,6 +142,8 @@ pub const BLITZ_IPC_DROP_OLDEST: u32 = 1;
 pub const BLITZ_IPC_FAIL: u32 = 2;
 
 /// An open file.
+pub const blitz_fd_watch = opaque {};
+
 pub const blitz_file = opaque {};
 /// The receiving end of a segment of shared memory.
 pub const blitz_ipc_receiver = opaque {};
@@ -443,6 +445,9 @@ pub extern fn blitz_udp_address(udp: *blitz_udp, address: *blitz_address) c_int;
 pub extern fn blitz_udp_fd(udp: *blitz_udp) c_int;
 pub extern fn blitz_udp_free(udp: *blitz_udp) void;
 pub extern fn blitz_fd_wait(fd: c_int, events: u32, deadline_ns: u64, ready: ?*u32) c_int;
+pub extern fn blitz_fd_watch_new(fd: c_int, watch: **blitz_fd_watch) c_int;
+pub extern fn blitz_fd_watch_wait(watch: *blitz_fd_watch, events: u32, deadline_ns: u64) c_int;
+pub extern fn blitz_fd_watch_free(watch: *blitz_fd_watch) void;
 pub extern fn blitz_file_open(path: [*:0]const u8, flags: u32, mode: u32, file: **blitz_file) c_int;
 pub extern fn blitz_file_read(file: *blitz_file, buffer: [*]u8, len: usize, count: *usize) c_int;
 pub extern fn blitz_file_write(file: *blitz_file, buffer: [*]const u8, len: usize) c_int;

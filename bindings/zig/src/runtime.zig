@@ -5,6 +5,8 @@ const c = @import("c.zig");
 const errors = @import("errors.zig");
 const task = @import("task.zig");
 const Deadline = @import("deadline.zig").Deadline;
+const Io = @import("io/instance.zig").Instance;
+const OnceLock = @import("once_lock.zig").OnceLock;
 
 /// A runtime. Any thread or fiber may use it, several at once.
 ///
@@ -17,6 +19,8 @@ const Deadline = @import("deadline.zig").Deadline;
 pub const Runtime = struct {
     raw: *c.blitz_runtime,
     gpa: std.mem.Allocator,
+    /// What `io` has made.
+    instance: OnceLock(Io) = .init,
 
     /// Settings of a runtime.
     pub const Options = struct {
@@ -46,7 +50,16 @@ pub const Runtime = struct {
     /// runtime itself.
     pub fn deinit(runtime: *Runtime) void {
         c.blitz_runtime_free(runtime.raw);
+        if (runtime.instance.get()) |instance| instance.deinit();
         runtime.* = undefined;
+    }
+
+    /// Returns this runtime as an implementation of `std.Io`, which is valid until `deinit`. Await or
+    /// cancel all futures, groups and batches before. The runtime must not be moved after the first call.
+    ///
+    /// `Io.init` makes one with other settings, such as the size of a task's stack.
+    pub fn io(runtime: *Runtime) std.Io {
+        return runtime.instance.getOrInit(Io.init, .{ runtime.gpa, .{ .runtime = runtime.raw } }).io();
     }
 
     /// Shuts the runtime down: no more fibers begin, and the waits of its fibers return
@@ -107,6 +120,21 @@ test Runtime {
         error.InvalidArgument,
         Runtime.init(std.testing.allocator, .{ .workers = c.BLITZ_WORKERS_MAX + 1 }),
     );
+}
+
+test "a runtime is an implementation of std.Io" {
+    const Task = struct {
+        fn add(a: u32, b: u32) u32 {
+            std.debug.assert(task.isFiber());
+            return a + b;
+        }
+    };
+    var runtime = try Runtime.init(std.testing.allocator, .{ .workers = 1 });
+    defer runtime.deinit();
+    const io = runtime.io();
+    try std.testing.expectEqual(io, runtime.io());
+    var future = try io.concurrent(Task.add, .{ 1, 2 });
+    try std.testing.expectEqual(3, future.await(io));
 }
 
 test "a shutdown cancels what waits" {

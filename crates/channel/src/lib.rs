@@ -58,7 +58,8 @@ pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;
 #[cfg(not(loom))]
-mod recycle;
+#[doc(hidden)]
+pub mod recycle;
 mod wait;
 pub mod watch;
 

@@ -42,7 +42,7 @@ const SPOILT: u8 = 0xA5;
 
 /// Takes a block for a `T`, in which nothing is yet.
 #[inline]
-pub(crate) fn allocate<T>() -> NonNull<T> {
+pub fn allocate<T>() -> NonNull<T> {
     Class::of::<T>().take().cast()
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
 ///
 /// The block comes from [`allocate`] with the same `T`, and it is not used any more.
 #[inline]
-pub(crate) unsafe fn free<T>(block: NonNull<T>) {
+pub unsafe fn free<T>(block: NonNull<T>) {
     // SAFETY: the class is that of `allocate`; the caller gives the block up.
     unsafe { Class::of::<T>().put(block.cast()) };
 }

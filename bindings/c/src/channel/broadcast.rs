@@ -23,6 +23,7 @@ pub(super) fn channel<T: Element>(size: usize, capacity: usize) -> Ends {
 struct Sender<T>(broadcast::Sender<T>);
 
 impl<T: Element> Sends for Sender<T> {
+    #[inline(always)]
     fn try_send(&self, value: &[u8]) -> Outcome {
         self.0
             .send(T::read(value))
@@ -69,15 +70,20 @@ fn lagged(missed: u64) -> i32 {
     )
 }
 
+/// Why there is no element.
+#[cold]
+fn nothing(error: TryRecvError) -> i32 {
+    match error {
+        TryRecvError::Empty => BLITZ_EEMPTY,
+        TryRecvError::Closed => BLITZ_ECLOSED,
+        TryRecvError::Lagged(missed) => lagged(missed),
+    }
+}
+
 impl<T: Element> Receives for Receiver<T> {
+    #[inline(always)]
     fn try_recv(&self, to: &mut [u8]) -> Outcome {
-        let received = self.0.enter()?.try_recv();
-        let received = received.map_err(|error| match error {
-            TryRecvError::Empty => BLITZ_EEMPTY,
-            TryRecvError::Closed => BLITZ_ECLOSED,
-            TryRecvError::Lagged(missed) => lagged(missed),
-        });
-        deliver(received, to)
+        deliver(self.0.enter()?.try_recv().map_err(nothing), to)
     }
 
     fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {

@@ -1,11 +1,13 @@
 //! The ends of all kinds of channels: their operations, and their handles. A handle and its end are
 //! one allocation.
 
+use std::ffi::{c_int, c_void};
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
 
-use crate::error::{BLITZ_EINVAL, Outcome};
+use crate::args::{bytes, bytes_mut};
+use crate::error::{BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry};
 use crate::wait::Limit;
 
 /// A future of a case of a selection. It does nothing if it is dropped before it is ready.
@@ -14,14 +16,16 @@ pub(crate) type Case<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 /// A sending end. An operation that a kind does not have is `BLITZ_EINVAL`.
 pub(crate) trait Sends: Send + Sync {
     /// Sends without waiting, or returns `BLITZ_EFULL`.
-    fn try_send(&self, value: &[u8]) -> Outcome;
-    /// Waits for room and sends. Kinds that are never full need not have it.
-    fn send(&self, value: &[u8], _: Limit) -> Outcome {
-        self.try_send(value)
+    fn try_send(&self, value: &[u8]) -> Outcome
+    where
+        Self: Sized;
+    /// Waits for room and sends, after `try_send` has returned `BLITZ_EFULL`.
+    fn send(&self, _value: &[u8], _: Limit) -> Outcome {
+        Err(BLITZ_EFULL)
     }
-    /// The same for a selection.
-    fn sending<'a>(&'a self, value: &'a [u8]) -> Case<'a> {
-        Box::pin(async move { self.try_send(value) })
+    /// The same for a selection; `None` for kinds that are never full.
+    fn sending<'a>(&'a self, _value: &'a [u8]) -> Option<Case<'a>> {
+        None
     }
     /// Another handle of the same end, for elements of `size` bytes.
     fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>>;
@@ -38,7 +42,9 @@ pub(crate) trait Sends: Send + Sync {
 /// A receiving end. An operation that a kind does not have is `BLITZ_EINVAL`.
 pub(crate) trait Receives: Send + Sync {
     /// Receives without waiting, or returns `BLITZ_EEMPTY`.
-    fn try_recv(&self, to: &mut [u8]) -> Outcome;
+    fn try_recv(&self, to: &mut [u8]) -> Outcome
+    where
+        Self: Sized;
     /// Waits for an element.
     fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome;
     /// The same for a selection.
@@ -68,6 +74,8 @@ pub(crate) fn deliver<T: crate::element::Element>(
 /// `blitz_oneshot_new` a second call at the same time returns `BLITZ_EBUSY`.
 pub struct blitz_sender {
     pub(super) size: usize,
+    /// `blitz_try_send` for the type of the end, so that a call is one jump.
+    try_send: unsafe extern "C" fn(NonNull<blitz_sender>, *const c_void) -> c_int,
     end: NonNull<dyn Sends>,
     free: unsafe fn(NonNull<blitz_sender>),
 }
@@ -76,6 +84,8 @@ pub struct blitz_sender {
 /// of `blitz_mpmc_new`; with the others a second call at the same time returns `BLITZ_EBUSY`.
 pub struct blitz_receiver {
     pub(super) size: usize,
+    /// `blitz_try_recv` for the type of the end, so that a call is one jump.
+    try_recv: unsafe extern "C" fn(NonNull<blitz_receiver>, *mut c_void) -> c_int,
     end: NonNull<dyn Receives>,
     free: unsafe fn(NonNull<blitz_receiver>),
 }
@@ -99,7 +109,7 @@ unsafe fn free_held<H, E>(handle: NonNull<H>) {
 
 /// The two kinds of handles differ in their types only.
 macro_rules! handle {
-    ($handle:ident, $end:ident) => {
+    ($handle:ident, $end:ident, $attempt:ident, $value:ty, $bytes:ident) => {
         impl $handle {
             /// A new handle of an end.
             pub(super) fn hold<E: $end + 'static>(size: usize, end: E) -> NonNull<Self> {
@@ -127,8 +137,41 @@ macro_rules! handle {
             ) {
                 // SAFETY: the caller's pointers are not NULL.
                 let end = unsafe { NonNull::new_unchecked(end as *mut dyn $end) };
+                let handle_of_end = Self {
+                    size,
+                    $attempt: Self::attempt::<E>,
+                    end,
+                    free,
+                };
                 // SAFETY: by this function's contract.
-                unsafe { handle.write(Self { size, end, free }) };
+                unsafe { handle.write(handle_of_end) };
+            }
+
+            /// Tries to send or receive. NULL is `BLITZ_EINVAL`.
+            #[inline]
+            pub(super) fn $attempt(handle: *mut Self, value: $value) -> c_int {
+                let Some(handle) = NonNull::new(handle) else {
+                    return BLITZ_EINVAL;
+                };
+                // SAFETY: rule 1. `begin` stored the function for the type of this end.
+                unsafe { (handle.as_ref().$attempt)(handle, value) }
+            }
+
+            /// # Safety
+            ///
+            /// `begin` wrote the handle with this type, and the handle was not freed.
+            unsafe extern "C" fn attempt<E: $end + 'static>(
+                handle: NonNull<Self>,
+                value: $value,
+            ) -> c_int {
+                entry(|| {
+                    // SAFETY: by this function's contract, handle and end live.
+                    let (handle, end) = unsafe {
+                        let handle = handle.as_ref();
+                        (handle, handle.end.cast::<E>().as_ref())
+                    };
+                    end.$attempt($bytes(value.cast(), handle.size)?)
+                })
             }
 
             #[inline]
@@ -148,5 +191,5 @@ macro_rules! handle {
     };
 }
 
-handle!(blitz_sender, Sends);
-handle!(blitz_receiver, Receives);
+handle!(blitz_sender, Sends, try_send, *const c_void, bytes);
+handle!(blitz_receiver, Receives, try_recv, *mut c_void, bytes_mut);

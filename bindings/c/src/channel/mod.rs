@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 
 use crate::args::{arg, bytes, bytes_mut, check, put};
 use crate::element::{BLITZ_ELEMENT_MAX, with_element};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or};
+use crate::error::{BLITZ_EEMPTY, BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry, entry_or};
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
 pub use end::{blitz_receiver, blitz_sender};
@@ -166,13 +166,18 @@ pub extern "C" fn blitz_send_until(
     value: *const c_void,
     deadline_ns: u64,
 ) -> c_int {
+    match blitz_sender::try_send(sender, value) {
+        BLITZ_EFULL => send_slow(sender, value, deadline_ns),
+        result => result,
+    }
+}
+
+#[cold]
+fn send_slow(sender: *mut blitz_sender, value: *const c_void, deadline_ns: u64) -> c_int {
     entry(|| {
         let sender = arg(sender)?;
         let value = bytes(value.cast(), sender.size)?;
-        match sender.end().try_send(value) {
-            Err(crate::error::BLITZ_EFULL) => sender.end().send(value, Limit::at(deadline_ns)),
-            result => result,
-        }
+        sender.end().send(value, Limit::at(deadline_ns))
     })
 }
 
@@ -181,10 +186,7 @@ pub extern "C" fn blitz_send_until(
 /// Returns what `blitz_send` returns, or `BLITZ_EFULL`.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
-    entry(|| {
-        let sender = arg(sender)?;
-        sender.end().try_send(bytes(value.cast(), sender.size)?)
-    })
+    blitz_sender::try_send(sender, value)
 }
 
 /// Receives an element, and copies it to `value`, which has room for the channel's `size`. Suspends
@@ -209,13 +211,18 @@ pub extern "C" fn blitz_recv_until(
     value: *mut c_void,
     deadline_ns: u64,
 ) -> c_int {
+    match blitz_receiver::try_recv(receiver, value) {
+        BLITZ_EEMPTY => recv_slow(receiver, value, deadline_ns),
+        result => result,
+    }
+}
+
+#[cold]
+fn recv_slow(receiver: *mut blitz_receiver, value: *mut c_void, deadline_ns: u64) -> c_int {
     entry(|| {
         let receiver = arg(receiver)?;
         let value = bytes_mut(value.cast(), receiver.size)?;
-        match receiver.end().try_recv(value) {
-            Err(crate::error::BLITZ_EEMPTY) => receiver.end().recv(value, Limit::at(deadline_ns)),
-            result => result,
-        }
+        receiver.end().recv(value, Limit::at(deadline_ns))
     })
 }
 
@@ -224,12 +231,7 @@ pub extern "C" fn blitz_recv_until(
 /// Returns what `blitz_recv` returns, or `BLITZ_EEMPTY`.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_try_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
-    entry(|| {
-        let receiver = arg(receiver)?;
-        receiver
-            .end()
-            .try_recv(bytes_mut(value.cast(), receiver.size)?)
-    })
+    blitz_receiver::try_recv(receiver, value)
 }
 
 /// Copies the latest element of a channel of `blitz_watch_new` to `value`, and counts it as seen.

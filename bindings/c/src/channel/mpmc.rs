@@ -31,6 +31,7 @@ impl<T: Element> Sender<T> {
 }
 
 impl<T: Element> Sends for Sender<T> {
+    #[inline(always)]
     fn try_send(&self, value: &[u8]) -> Outcome {
         self.0
             .try_send(T::read(value))
@@ -50,8 +51,8 @@ impl<T: Element> Sends for Sender<T> {
         wait::on(Self::send(self, value), limit)?
     }
 
-    fn sending<'a>(&'a self, value: &'a [u8]) -> Case<'a> {
-        Box::pin(Self::send(self, value))
+    fn sending<'a>(&'a self, value: &'a [u8]) -> Option<Case<'a>> {
+        Some(Box::pin(Self::send(self, value)))
     }
 
     fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>> {
@@ -81,6 +82,7 @@ impl<T: Element> Receiver<T> {
 }
 
 impl<T: Element> Receives for Receiver<T> {
+    #[inline(always)]
     fn try_recv(&self, to: &mut [u8]) -> Outcome {
         let received = self.0.try_recv().map_err(|error| match error {
             TryRecvError::Empty => BLITZ_EEMPTY,

@@ -37,6 +37,7 @@ impl<T: Element> Sender<T> {
 }
 
 impl<T: Element> Sends for Sender<T> {
+    #[inline(always)]
     fn try_send(&self, value: &[u8]) -> Outcome {
         self.0
             .try_send(T::read(value))
@@ -56,8 +57,8 @@ impl<T: Element> Sends for Sender<T> {
         wait::on(Self::send(self, value), limit)?
     }
 
-    fn sending<'a>(&'a self, value: &'a [u8]) -> Case<'a> {
-        Box::pin(Self::send(self, value))
+    fn sending<'a>(&'a self, value: &'a [u8]) -> Option<Case<'a>> {
+        Some(Box::pin(Self::send(self, value)))
     }
 
     fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>> {
@@ -76,6 +77,7 @@ impl<T: Element> Sends for Sender<T> {
 struct UnboundedSender<T>(mpsc::UnboundedSender<T>);
 
 impl<T: Element> Sends for UnboundedSender<T> {
+    #[inline(always)]
     fn try_send(&self, value: &[u8]) -> Outcome {
         self.0.send(T::read(value)).map_err(|_| BLITZ_ECLOSED)
     }
@@ -106,6 +108,7 @@ macro_rules! receiver {
         }
 
         impl<T: Element> Receives for $name<T> {
+            #[inline(always)]
             fn try_recv(&self, to: &mut [u8]) -> Outcome {
                 let received = self.0.enter()?.try_recv();
                 deliver(

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blitz_io::sync::oneshot::error::TryRecvError;
 use blitz_io::sync::oneshot::{Slot, SlotReceiver, SlotSender};
+use blitz_io_channel::recycle;
 
 use super::end::{Case, Receives, Sends, deliver};
 use super::{Ends, blitz_receiver, blitz_sender};
@@ -14,7 +15,7 @@ use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EINVAL, Outcome};
 use crate::exclusive::Exclusive;
 use crate::wait::{self, Limit};
 
-/// A channel with its ends and their handles, in one allocation. The ends are dropped when their
+/// A channel with its ends and their handles, in one recycled block. The ends are dropped when their
 /// handles are freed; the second of them frees the memory.
 struct Pair<T: Element> {
     sender: blitz_sender,
@@ -26,7 +27,7 @@ struct Pair<T: Element> {
 }
 
 pub(super) fn channel<T: Element>(size: usize) -> Ends {
-    let pair = Box::leak(Box::<Pair<T>>::new_uninit()).as_mut_ptr();
+    let pair = recycle::allocate::<Pair<T>>().as_ptr();
     // SAFETY: the memory is ours, and nothing reads a field before it is written.
     unsafe {
         (&raw mut (*pair).is_one_freed).write(AtomicBool::new(false));
@@ -91,8 +92,11 @@ unsafe fn free_half<T: Element>(pair: NonNull<Pair<T>>) {
         flag.load(Ordering::Acquire) || flag.swap(true, Ordering::AcqRel)
     };
     if is_one_freed {
-        // SAFETY: `channel` made it as a box, and the other half does not use it any more.
-        drop(unsafe { Box::from_raw(pair.as_ptr()) });
+        // SAFETY: the other half does not use the pair any more, and `channel` made it so.
+        unsafe {
+            pair.drop_in_place();
+            recycle::free(pair);
+        }
     }
 }
 
@@ -100,6 +104,7 @@ unsafe fn free_half<T: Element>(pair: NonNull<Pair<T>>) {
 struct Sender<T: 'static>(Exclusive<Option<SlotSender<'static, T>>>);
 
 impl<T: Element> Sends for Sender<T> {
+    #[inline(always)]
     fn try_send(&self, value: &[u8]) -> Outcome {
         let sender = self.0.enter()?.take().ok_or(BLITZ_ECLOSED)?;
         sender.send(T::read(value)).map_err(|_| BLITZ_ECLOSED)
@@ -138,6 +143,7 @@ impl<T: Element> Receiver<T> {
 }
 
 impl<T: Element> Receives for Receiver<T> {
+    #[inline(always)]
     fn try_recv(&self, to: &mut [u8]) -> Outcome {
         let mut entered = self.0.enter()?;
         let receiver = entered.as_mut().ok_or(BLITZ_ECLOSED)?;

@@ -37,7 +37,16 @@ fn case<'a>(case: &blitz_case) -> Outcome<Case<'a>> {
     } else {
         let sender: &blitz_sender = arg(case.sender)?;
         let value = bytes(case.value.cast(), sender.size)?;
-        Ok(sender.end().sending(value))
+        let at_once = || -> Case<'a> {
+            let (sender, value) = (case.sender, case.value);
+            Box::pin(async move {
+                match blitz_sender::try_send(sender, value) {
+                    BLITZ_OK => Ok(()),
+                    error => Err(error),
+                }
+            })
+        };
+        Ok(sender.end().sending(value).unwrap_or_else(at_once))
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn channel<T: Element>(size: usize, initial: &[u8]) -> Ends {
 struct Sender<T>(watch::Sender<T>);
 
 impl<T: Element> Sends for Sender<T> {
+    #[inline(always)]
     fn try_send(&self, value: &[u8]) -> Outcome {
         self.0.send(T::read(value)).map_err(|_| BLITZ_ECLOSED)
     }
@@ -56,6 +57,7 @@ impl<T: Element> Receiver<T> {
 }
 
 impl<T: Element> Receives for Receiver<T> {
+    #[inline(always)]
     fn try_recv(&self, to: &mut [u8]) -> Outcome {
         let mut receiver = self.0.enter()?;
         let is_new = receiver.has_changed().map_err(|_| BLITZ_ECLOSED)?;

@@ -38,9 +38,7 @@ pub extern "C" fn blitz_fd_wait(
     ready: *mut u32,
 ) -> c_int {
     entry(|| {
-        if events == 0 || events & !(BLITZ_FD_READ | BLITZ_FD_WRITE) != 0 {
-            return Err(BLITZ_EINVAL);
-        }
+        interest(events)?;
         // poll(2) ignores it, and would wait for ever.
         if fd < 0 {
             return Err(of_io(&io::Error::from_raw_os_error(libc::EBADF)));
@@ -57,8 +55,19 @@ pub extern "C" fn blitz_fd_wait(
     })
 }
 
+/// `BLITZ_EINVAL` for no or unknown events.
+pub(super) fn interest(events: u32) -> Outcome<Interest> {
+    const BOTH: u32 = BLITZ_FD_READ | BLITZ_FD_WRITE;
+    match events {
+        BLITZ_FD_READ => Ok(Interest::READABLE),
+        BLITZ_FD_WRITE => Ok(Interest::WRITABLE),
+        BOTH => Ok(Interest::READABLE | Interest::WRITABLE),
+        _ => Err(BLITZ_EINVAL),
+    }
+}
+
 /// Asks the system, and blocks the thread for so many milliseconds.
-fn poll(fd: RawFd, events: u32, milliseconds: c_int) -> Outcome<u32> {
+pub(super) fn poll(fd: RawFd, events: u32, milliseconds: c_int) -> Outcome<u32> {
     let mut entry = libc::pollfd {
         fd,
         events: 0,
@@ -99,7 +108,8 @@ fn wait(fd: RawFd, events: u32, limit: Limit) -> Outcome<u32> {
     }
 }
 
-fn wait_in_thread(fd: RawFd, events: u32, limit: Limit) -> Outcome<u32> {
+/// Returns no events at the deadline.
+pub(super) fn wait_in_thread(fd: RawFd, events: u32, limit: Limit) -> Outcome<u32> {
     loop {
         let milliseconds = match limit.deadline() {
             None => -1,
@@ -117,7 +127,7 @@ fn wait_in_thread(fd: RawFd, events: u32, limit: Limit) -> Outcome<u32> {
 }
 
 /// A descriptor of the caller, or a duplicate of it that is closed afterwards.
-enum Watched {
+pub(super) enum Watched {
     Caller(RawFd),
     Duplicate(OwnedFd),
 }
@@ -131,7 +141,7 @@ impl AsRawFd for Watched {
     }
 }
 
-fn watch(fd: RawFd, interest: Interest) -> io::Result<AsyncFd<Watched>> {
+pub(super) fn watch(fd: RawFd, interest: Interest) -> io::Result<AsyncFd<Watched>> {
     // SAFETY: the caller keeps the descriptor open during the call, as the header asks.
     let watched = unsafe { AsyncFd::register_with_interest(Watched::Caller(fd), interest) };
     match watched.map_err(|error| error.into_parts().1) {
@@ -148,11 +158,7 @@ fn watch(fd: RawFd, interest: Interest) -> io::Result<AsyncFd<Watched>> {
 }
 
 fn wait_in_fiber(fd: RawFd, events: u32, limit: Limit) -> Outcome<u32> {
-    let interest = match events {
-        BLITZ_FD_READ => Interest::READABLE,
-        BLITZ_FD_WRITE => Interest::WRITABLE,
-        _ => Interest::READABLE | Interest::WRITABLE,
-    };
+    let interest = interest(events)?;
     let watched = watch(fd, interest).map_err(|error| of_io(&error))?;
     loop {
         // The readiness is edge-triggered: it is cleared before the system is asked, so a change

@@ -8,6 +8,7 @@ pub mod listener;
 pub mod process;
 pub mod signal;
 pub mod stream;
+pub mod watch;
 
 use std::future::Future;
 use std::io;

@@ -6,8 +6,10 @@ const c = @import("../c.zig");
 const cancel = @import("cancel.zig");
 const vtable = @import("vtable.zig").vtable;
 const StderrLock = @import("stderr.zig").StderrLock;
+const Watches = @import("watches.zig").Watches;
 
-/// An implementation of `std.Io` whose tasks are fibers.
+/// An implementation of `std.Io` whose tasks are fibers. `Runtime.io` makes one; this is for other
+/// settings, and for the runtime of the process.
 ///
 /// It must not be moved after the first call of `io`. Threads that are no fibers may use it too:
 /// their waits block them.
@@ -26,6 +28,7 @@ pub const Instance = struct {
     /// Does the entries that are plain system calls.
     standard: Io.Threaded,
     stderr: StderrLock = .{},
+    watches: Watches = .{},
 
     /// Settings of an `Instance`.
     pub const Options = struct {
@@ -65,6 +68,7 @@ pub const Instance = struct {
     /// Frees the instance. All futures, groups and batches must have been awaited or cancelled.
     pub fn deinit(instance: *Instance) void {
         instance.standard.deinit();
+        instance.watches.deinit(instance.gpa);
         instance.* = undefined;
     }
 

@@ -7,16 +7,17 @@ const posix = std.posix;
 const address = @import("address.zig");
 const cancel = @import("cancel.zig");
 const ready = @import("ready.zig");
+const Instance = @import("instance.zig").Instance;
 
 /// Waits for a message, and takes those that have arrived.
-pub fn receive(o: Io.Operation.NetReceive, deadline: u64) ready.Error!Io.Operation.NetReceive.Result {
+pub fn receive(instance: *Instance, o: Io.Operation.NetReceive, deadline: u64) ready.Error!Io.Operation.NetReceive.Result {
     var used: usize = 0;
     for (o.message_buffer, 0..) |*message, count| {
         while (true) {
             receiveOne(o, message, o.data_buffer[used..]) catch |err| switch (err) {
                 error.WouldBlock => {
                     if (count != 0) return .{ null, count };
-                    try ready.wait(o.socket_handle, .read, deadline);
+                    try ready.waitForSocket(instance, o.socket_handle, .read, deadline);
                     continue;
                 },
                 else => |e| return .{ e, count },
@@ -82,12 +83,12 @@ fn receiveOne(o: Io.Operation.NetReceive, message: *net.IncomingMessage, buffer:
 }
 
 /// Sends all messages, in order.
-pub fn send(o: Io.Operation.NetSend, deadline: u64) ready.Error!Io.Operation.NetSend.Result {
+pub fn send(instance: *Instance, o: Io.Operation.NetSend, deadline: u64) ready.Error!Io.Operation.NetSend.Result {
     for (o.messages, 0..) |*message, count| {
         while (true) {
             sendOne(o, message) catch |err| switch (err) {
                 error.WouldBlock => {
-                    ready.wait(o.socket_handle, .write, deadline) catch |ended| {
+                    ready.waitForSocket(instance, o.socket_handle, .write, deadline) catch |ended| {
                         if (count == 0) return ended;
                         // The request is reported by the next cancelation point.
                         if (ended == error.Canceled) cancel.recancel();

@@ -8,12 +8,13 @@ const system = posix.system;
 const address = @import("address.zig");
 const c = @import("../c.zig");
 const cancel = @import("cancel.zig");
+const forward = @import("forward.zig");
 const ready = @import("ready.zig");
 const time = @import("time.zig");
 const Instance = @import("instance.zig").Instance;
 
 pub fn accept(userdata: ?*anyopaque, listener: net.Socket.Handle, options: net.Server.AcceptOptions) net.Server.AcceptError!net.Socket {
-    _ = userdata;
+    const instance: *Instance = .of(userdata);
     options;
     try cancel.check();
     // Another acceptor may take the connection that this one has waited for.
@@ -23,9 +24,13 @@ pub fn accept(userdata: ?*anyopaque, listener: net.Socket.Handle, options: net.S
         var len: posix.socklen_t = @sizeOf(address.Storage);
         const result = system.accept4(listener, &from.any, &len, posix.SOCK.CLOEXEC);
         switch (posix.errno(result)) {
-            .SUCCESS => return .{ .handle = @intCast(result), .address = address.fromSystem(&from) },
+            .SUCCESS => {
+                const fd: posix.fd_t = @intCast(result);
+                instance.watches.forget(fd);
+                return .{ .handle = fd, .address = address.fromSystem(&from) };
+            },
             .INTR => {},
-            .AGAIN => try ready.waitForever(listener, .read),
+            .AGAIN => try ready.waitForSocketForever(instance, listener, .read),
             .CONNABORTED => return error.ConnectionAborted,
             .INVAL => return error.SocketNotListening,
             .MFILE => return error.ProcessFdQuotaExceeded,
@@ -54,6 +59,7 @@ pub fn connectIp(userdata: ?*anyopaque, to: *const net.IpAddress, options: net.I
     const family = Io.Threaded.posixAddressFamily(to);
     const fd = try open(family, options);
     errdefer _ = system.close(fd);
+    Instance.of(userdata).watches.forget(fd);
     var storage: address.Storage = undefined;
     var len = address.toSystem(to, &storage);
     try check(posix.errno(system.connect(fd, &storage.any, len)), fd, deadline);
@@ -115,4 +121,11 @@ fn connectError(err: posix.E) net.IpAddress.ConnectError {
         .NETDOWN => error.NetworkDown,
         else => posix.unexpectedErrno(err),
     };
+}
+
+/// Closes sockets, and ends their watches before.
+pub fn close(userdata: ?*anyopaque, sockets: []const net.Socket) void {
+    const instance: *Instance = .of(userdata);
+    for (sockets) |socket| instance.watches.forget(socket.handle);
+    return forward.direct("netClose", instance, .{sockets});
 }

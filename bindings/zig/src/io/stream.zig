@@ -5,17 +5,13 @@ const Io = std.Io;
 const net = Io.net;
 const posix = std.posix;
 const ready = @import("ready.zig");
-const Vectors = @import("vectors.zig").Vectors;
+const Instance = @import("instance.zig").Instance;
+const vectors = @import("vectors.zig");
+const Vectors = vectors.Vectors;
 
-pub fn read(o: Io.Operation.NetRead, deadline: u64) (Io.Operation.NetRead.Error || ready.Error)!net.Stream.ReadResult {
+pub fn read(instance: *Instance, o: Io.Operation.NetRead, deadline: u64) (Io.Operation.NetRead.Error || ready.Error)!net.Stream.ReadResult {
     var buffers: [Vectors.max]posix.iovec = undefined;
-    var count: usize = 0;
-    for (o.data) |buffer| {
-        if (count == buffers.len) break;
-        if (buffer.len == 0) continue;
-        buffers[count] = .{ .base = buffer.ptr, .len = buffer.len };
-        count += 1;
-    }
+    const count = vectors.ofBuffers(&buffers, o.data);
     const flags: u32 = posix.MSG.DONTWAIT |
         (if (@hasDecl(posix.MSG, "CMSG_CLOEXEC")) posix.MSG.CMSG_CLOEXEC else 0);
     while (true) {
@@ -36,7 +32,7 @@ pub fn read(o: Io.Operation.NetRead, deadline: u64) (Io.Operation.NetRead.Error 
                 .control_truncated = header.flags & posix.MSG.CTRUNC != 0,
             },
             .INTR => {},
-            .AGAIN => try ready.wait(o.socket_handle, .read, deadline),
+            .AGAIN => try ready.waitForSocket(instance, o.socket_handle, .read, deadline),
             .NOBUFS, .NOMEM => return error.SystemResources,
             .NOTCONN, .PIPE => return error.SocketUnconnected,
             .CONNRESET => return error.ConnectionResetByPeer,
@@ -47,14 +43,14 @@ pub fn read(o: Io.Operation.NetRead, deadline: u64) (Io.Operation.NetRead.Error 
     }
 }
 
-pub fn write(o: Io.Operation.NetWrite, deadline: u64) (Io.Operation.NetWrite.Error || ready.Error)!usize {
-    var vectors: Vectors = .{};
-    vectors.addAll(o.header, o.data, o.splat);
+pub fn write(instance: *Instance, o: Io.Operation.NetWrite, deadline: u64) (Io.Operation.NetWrite.Error || ready.Error)!usize {
+    var pieces: Vectors = .{};
+    pieces.addAll(o.header, o.data, o.splat);
     const header: posix.msghdr_const = .{
         .name = null,
         .namelen = 0,
-        .iov = &vectors.list,
-        .iovlen = @intCast(vectors.len),
+        .iov = &pieces.list,
+        .iovlen = @intCast(pieces.len),
         .control = if (o.control.len == 0) null else @constCast(o.control.ptr),
         .controllen = @intCast(o.control.len),
         .flags = 0,
@@ -64,7 +60,7 @@ pub fn write(o: Io.Operation.NetWrite, deadline: u64) (Io.Operation.NetWrite.Err
         switch (posix.errno(result)) {
             .SUCCESS => return @intCast(result),
             .INTR => {},
-            .AGAIN => try ready.wait(o.socket_handle, .write, deadline),
+            .AGAIN => try ready.waitForSocket(instance, o.socket_handle, .write, deadline),
             .ALREADY => return error.FastOpenAlreadyInProgress,
             .CONNRESET => return error.ConnectionResetByPeer,
             .NOBUFS, .NOMEM => return error.SystemResources,

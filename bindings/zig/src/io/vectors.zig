@@ -1,8 +1,21 @@
-//! The pieces of a write as one list for the system.
+//! The pieces of a read or a write as one list for the system.
 
 const std = @import("std");
 const posix = std.posix;
 
+/// The buffers of a read, as far as the list has room. Returns how many it has then.
+pub fn ofBuffers(list: *[Vectors.max]posix.iovec, data: []const []u8) usize {
+    var len: usize = 0;
+    for (data) |buffer| {
+        if (len == list.len) break;
+        if (buffer.len == 0) continue;
+        list[len] = .{ .base = buffer.ptr, .len = buffer.len };
+        len += 1;
+    }
+    return len;
+}
+
+/// The pieces of a write.
 pub const Vectors = struct {
     pub const max = 16;
 

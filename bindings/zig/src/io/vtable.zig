@@ -43,16 +43,17 @@ const own = .{
     .childWait = child.wait,
     .sleep = time.sleep,
     .netAccept = socket.accept,
+    .netClose = socket.close,
     .netConnectIp = socket.connectIp,
     .netLookup = lookup.lookup,
 };
 
 /// Entries that only look something up in this process, or make a system call that never waits.
 const never_wait = [_][]const u8{
-    "progressParentFile",  "inheritParentDir",            "inheritParentFile", "now",
-    "clockResolution",     "random",                      "netListenIp",       "netBindIp",
-    "netSocketCreatePair", "netWriteFile",                "netClose",          "netShutdown",
-    "fileIsTty",           "fileSupportsAnsiEscapeCodes",
+    "progressParentFile",          "inheritParentDir", "inheritParentFile", "now",
+    "clockResolution",             "random",           "netListenIp",       "netBindIp",
+    "netSocketCreatePair",         "netWriteFile",     "netShutdown",       "fileIsTty",
+    "fileSupportsAnsiEscapeCodes",
 };
 
 pub const vtable: Io.VTable = make: {
