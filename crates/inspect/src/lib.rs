@@ -52,8 +52,8 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, End, Fill, Job, Object, Peer, Process, ProcessState, Resource, Runtime, Snapshot, Task,
-    TaskState, Thread, Wait, Waiter, Worker,
+    Contention, End, Fill, Job, Object, Peer, Process, ProcessState, Resource, Runtime, Snapshot,
+    Task, TaskState, Thread, Wait, Waiter, Worker,
 };
 pub use tree::tree;
 

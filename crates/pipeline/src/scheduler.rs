@@ -315,9 +315,10 @@ impl Scheduler {
             let mut spin = Spin::PAUSE;
             while !parker.is_notified() && spin.turn() {}
         }
-        let waits = Blocking::new(Kind::PipelineWorker, &self.object, Caller::UNKNOWN, false);
-        parker.park(None);
-        drop(waits);
+        {
+            let _waits = Blocking::new(Kind::PipelineWorker, &self.object, Caller::UNKNOWN, false);
+            parker.park(None);
+        }
         let mut state = self.state.lock();
         state.on_its_way = false;
         state

@@ -113,7 +113,7 @@ mod tests {
             let mut inside = self.0.lock().unwrap();
             inside.1 += 1;
             let mut forgotten = inside.0;
-            let is_kept = inside.1 % 100 != 0;
+            let is_kept = !inside.1.is_multiple_of(100);
             Some(section(if is_kept {
                 &mut inside.0
             } else {

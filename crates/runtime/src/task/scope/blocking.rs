@@ -112,9 +112,10 @@ where
         }
         // Only children start others now, so there are none left once there are none.
         scope.children.close();
-        let record = scope.record(made_at);
-        block_for_a_moment(scope.children.wait());
-        drop(record);
+        {
+            let _waits = scope.record(made_at);
+            block_for_a_moment(scope.children.wait());
+        }
         std::mem::forget(never_unwinds);
         let panic = scope.unclaimed.lock().take();
         match (result, panic) {
