@@ -99,6 +99,7 @@ impl<const N: usize> Words<N> {
 
     /// Creates a table in which no task sleeps.
     #[cfg(loom)]
+    #[allow(clippy::new_without_default, reason = "as the other one")]
     pub fn new() -> Self {
         Self(std::array::from_fn(|_| Bucket::new()))
     }
