@@ -70,12 +70,12 @@ pub struct Latency {
     pub turns: Option<Turns>,
 }
 
-/// Reads one of the figures.
-type Figure = fn(&Latency) -> f64;
+/// A figure of a [`Latency`]: its name in reports, and its value.
+type Figure = (&'static str, fn(&Latency) -> f64);
 
 impl Latency {
-    /// All percentiles and the longest wait: their names in reports, and the figures.
-    pub(crate) const FIGURES: [(&str, Figure); 5] = [
+    /// All percentiles, and the longest wait.
+    pub(crate) const FIGURES: [Figure; 5] = [
         ("p50", |latency| latency.p50_ns),
         ("p90", |latency| latency.p90_ns),
         ("p99", |latency| latency.p99_ns),
