@@ -150,6 +150,7 @@ mod system {
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod system {
+    #[cfg(unix)]
     use crate::snapshot::ProcessState;
 
     /// 0: not known.

@@ -4,8 +4,12 @@
 //! may be any thread, then reads from the shared memory which participants can end a wait of this end.
 //! Without the feature nothing is registered.
 
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object, Wait, WaitKind};
+#[cfg(unix)]
 use std::task::Waker;
+
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+#[cfg(unix)]
+use blitz_io_core::inspect::{Wait, WaitKind};
 
 use crate::segment::Segment;
 

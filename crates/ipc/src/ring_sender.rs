@@ -6,7 +6,9 @@
 #[cfg(unix)]
 use std::io;
 
-use blitz_io_core::inspect::{self, Caller};
+use blitz_io_core::inspect;
+#[cfg(unix)]
+use blitz_io_core::inspect::Caller;
 use blitz_io_futex::atomic::Ordering;
 
 use crate::endpoint::Endpoint;
