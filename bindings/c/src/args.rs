@@ -21,6 +21,7 @@ use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::slice;
 
+use crate::element::BLITZ_ELEMENT_MAX;
 use crate::error::{BLITZ_EINVAL, Outcome};
 
 /// The object behind a pointer.
@@ -96,6 +97,30 @@ pub(crate) fn list_mut<'a, T>(pointer: *mut T, len: usize) -> Outcome<&'a mut [T
     }
     // SAFETY: rule 3, and the length is possible.
     Ok(unsafe { slice::from_raw_parts_mut(pointer, len) })
+}
+
+/// An element to read. Its channel has a size of `BLITZ_ELEMENT_MAX` at most. NULL is fine without bytes.
+#[inline(always)]
+pub(crate) fn element<'a>(pointer: *const u8, size: usize) -> Outcome<&'a [u8]> {
+    debug_assert!(size <= BLITZ_ELEMENT_MAX);
+    if size == 0 {
+        return Ok(&[]);
+    }
+    check(pointer)?;
+    // SAFETY: rule 3, and the size is possible.
+    Ok(unsafe { slice::from_raw_parts(pointer, size) })
+}
+
+/// An element to write, as `element`.
+#[inline(always)]
+pub(crate) fn element_mut<'a>(pointer: *mut u8, size: usize) -> Outcome<&'a mut [u8]> {
+    debug_assert!(size <= BLITZ_ELEMENT_MAX);
+    if size == 0 {
+        return Ok(&mut []);
+    }
+    check(pointer)?;
+    // SAFETY: rules 2 and 3, and the size is possible.
+    Ok(unsafe { slice::from_raw_parts_mut(pointer, size) })
 }
 
 /// A text that ends with a zero.

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
 
-use crate::args::{bytes, bytes_mut};
+use crate::args::{element, element_mut};
 use crate::error::{BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry};
 use crate::wait::Limit;
 
@@ -148,7 +148,7 @@ macro_rules! handle {
             }
 
             /// Tries to send or receive. NULL is `BLITZ_EINVAL`.
-            #[inline]
+            #[inline(always)]
             pub(super) fn $attempt(handle: *mut Self, value: $value) -> c_int {
                 let Some(handle) = NonNull::new(handle) else {
                     return BLITZ_EINVAL;
@@ -191,5 +191,5 @@ macro_rules! handle {
     };
 }
 
-handle!(blitz_sender, Sends, try_send, *const c_void, bytes);
-handle!(blitz_receiver, Receives, try_recv, *mut c_void, bytes_mut);
+handle!(blitz_sender, Sends, try_send, *const c_void, element);
+handle!(blitz_receiver, Receives, try_recv, *mut c_void, element_mut);
