@@ -449,8 +449,8 @@ fn crossed_queues() {
     }
 }
 
-/// What a task with this name awaits of the operating system, once it waits for a source of this kind.
-/// Nothing is wrong with such a wait by itself.
+/// Returns the event that a task with this name awaits, once it waits for a source of this kind. Such a
+/// wait is no finding.
 fn source_of(program: &mut Program, task: &str, kind: &str) -> String {
     let source = |answer: &Answer| {
         let snapshot = &answer.snapshot;
