@@ -555,6 +555,10 @@ macro_rules! fine {
 fine! {
     idle_foreign_future
     idle_abort
+    idle_job_holds_lock
+    idle_pipeline
+    idle_thread_pipeline
+    idle_scope_of_sleepers
     idle_sleep
     idle_lock_with_timeout
     idle_holder_sleeps
