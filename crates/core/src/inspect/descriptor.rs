@@ -5,7 +5,6 @@
 //! recorded after these questions was described rightly (`registry.rs` looks).
 
 use super::Kind;
-use super::registry::Value;
 
 /// A descriptor, or none, for which no wait is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +50,11 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// The source for which this wait is, if it is for one.
-    pub(super) fn of(&mut self, value: &Value) -> Option<Source> {
-        let fd = value.number.try_into().ok()?;
+    /// Returns the source of a wait of this kind for this descriptor, if the kind is that of such waits.
+    pub(super) fn of(&mut self, kind: Kind, descriptor: u64) -> Option<Source> {
+        let fd = descriptor.try_into().ok()?;
         let on_file = |verb| Some(Source::new("file", format!("{verb} {}", file(fd))));
-        let writes = match value.kind {
+        let writes = match kind {
             Kind::Readable => false,
             Kind::Writable => true,
             Kind::FileRead => return on_file("read"),

@@ -274,7 +274,7 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                     None
                 };
                 let mut record = record(place, &value, &seen, poll);
-                record.source = sources.of(&value).filter(|_| {
+                record.source = sources.of(value.kind, value.number).filter(|_| {
                     // Otherwise the descriptor may be another source's by now.
                     place.slot.read(|now| now.id) == Some(value.id)
                 });
