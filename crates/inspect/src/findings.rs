@@ -219,8 +219,7 @@ pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -
 }
 
 /// A wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
-/// comes before one whose lock was handed over, and what a step of a pipeline waits for before the other
-/// workers.
+/// comes before one whose lock was handed over. The wait of a pipeline's worker for the others comes last.
 fn next_of<'a>(
     graph: &Graph<'a>,
     stuck: &BTreeSet<Waiter>,

@@ -257,7 +257,7 @@ pub struct Task {
 pub struct Job {
     /// Its number.
     pub id: u64,
-    /// What it does, such as `open /etc/hosts`, or an empty string.
+    /// Its operation, such as `open /etc/hosts`, or the name that the program gave it, or an empty string.
     pub name: String,
     /// Where it was spawned.
     pub location: String,

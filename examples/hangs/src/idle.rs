@@ -1,11 +1,13 @@
 //! Programs that only look as if they hang: nothing certain is to be said about them.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
 use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
-use blitz_io::{thread, time};
+use blitz_io::{task, thread, time};
 
 use crate::spawn;
 
@@ -212,4 +214,52 @@ pub async fn abort() {
     let handle = task.abort_handle();
     time::sleep(LONG).await;
     handle.abort();
+}
+
+/// A task waits for a lock of a closure on a thread for blocking work, which sleeps.
+pub async fn job_holds_lock() {
+    let lock = Arc::new(thread::Mutex::new(()));
+    let held = lock.clone();
+    let (locked, is_locked) = oneshot::channel();
+    let job = task::spawn_blocking(move || {
+        let _held = held.lock();
+        _ = locked.send(());
+        std::thread::sleep(LONG);
+    });
+    _ = is_locked.await;
+    let waits = task::spawn_blocking(move || drop(lock.lock()));
+    _ = (job.await, waits.await);
+}
+
+/// A pipeline whose sink waits for a timer.
+pub async fn pipeline() {
+    let mut numbers = 0..100;
+    let source = AsyncSource::ready(move || Ok::<_, Infallible>(numbers.next()));
+    let sink = AsyncSink::fold((), |(), _| async {
+        time::sleep(LONG).await;
+        Ok(())
+    });
+    let stages = pipeline::async_source(source).async_sink(sink);
+    _ = stages.run_tasks(|task| drop(spawn("worker", task))).await;
+}
+
+/// The same on threads.
+pub fn thread_pipeline() {
+    let mut numbers = 0..100;
+    let stages = pipeline::source(move || Ok::<_, Infallible>(numbers.next()));
+    let stages = stages.sink(|_| {
+        std::thread::sleep(LONG);
+        Ok(())
+    });
+    _ = stages.workers(3).run();
+}
+
+/// A scope on a thread waits for a child that sleeps.
+pub async fn scope_of_sleepers() {
+    _ = spawn("owner", async {
+        task::scope_blocking(|scope| {
+            scope.spawn(time::sleep(LONG));
+        });
+    })
+    .await;
 }

@@ -449,8 +449,8 @@ fn crossed_queues() {
     }
 }
 
-/// What a task with this name awaits of the operating system, once it waits for a source of this kind.
-/// Nothing is wrong with such a wait by itself.
+/// Returns the event that a task with this name awaits, once it waits for a source of this kind. Such a
+/// wait is no finding.
 fn source_of(program: &mut Program, task: &str, kind: &str) -> String {
     let source = |answer: &Answer| {
         let snapshot = &answer.snapshot;
@@ -555,6 +555,10 @@ macro_rules! fine {
 fine! {
     idle_foreign_future
     idle_abort
+    idle_job_holds_lock
+    idle_pipeline
+    idle_thread_pipeline
+    idle_scope_of_sleepers
     idle_sleep
     idle_lock_with_timeout
     idle_holder_sleeps

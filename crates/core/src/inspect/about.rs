@@ -29,7 +29,7 @@ pub struct AboutRef(NonNull<Job>);
 
 // SAFETY: the description is not changed while there is a pointer to it.
 unsafe impl Send for AboutRef {}
-// SAFETY: the same.
+// SAFETY: the description is not changed while there is a pointer to it, so threads may share it.
 unsafe impl Sync for AboutRef {}
 
 impl About {

@@ -27,12 +27,12 @@ impl Descriptor {
     }
 }
 
-/// A description of a source and of what the task waits for.
+/// Describes a source, and the event for which a task waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// `socket`, `pipe`, `process`, `file` or `descriptor`.
     pub kind: &'static str,
-    /// What the task waits for, such as `read from 127.0.0.1:80`.
+    /// The event, such as `read from 127.0.0.1:80`.
     pub what: String,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// The source with this number, if a wait of this kind is for one.
-    pub(super) fn of(&mut self, kind: Kind, number: u64) -> Option<Source> {
-        let fd = number.try_into().ok()?;
+    /// Returns the source of a wait of this kind for this descriptor, if the kind is that of such waits.
+    pub(super) fn of(&mut self, kind: Kind, descriptor: u64) -> Option<Source> {
+        let fd = descriptor.try_into().ok()?;
         let on_file = |verb| Some(Source::new("file", format!("{verb} {}", file(fd))));
         let writes = match kind {
             Kind::Readable => false,
@@ -242,7 +242,7 @@ mod linux {
 
     use super::Source;
 
-    /// What the descriptor is: a path, or a word of the system's.
+    /// The path of the descriptor, or the system's own name for it, such as `pipe:[4711]`.
     pub(super) fn target(fd: i32) -> Option<String> {
         let target = fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
         Some(target.to_string_lossy().into_owned())

@@ -11,7 +11,7 @@
 //! - [`Blocking`]: announces on which object this thread may sleep; [`sleeping`] makes the record
 //!   right before the futex is called.
 //! - [`Descriptor`]: a source of the operating system, which has no object: the reader asks the system
-//!   what it is.
+//!   for its description.
 //! - [`About`]: what a closure on a thread for blocking work does.
 //! - [`Caller`]: the location in the user's code.
 //!
