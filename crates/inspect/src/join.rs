@@ -39,6 +39,7 @@ pub fn join(parts: impl IntoIterator<Item = (Process, Option<Snapshot>)>) -> Sna
         Renumber(index).all(&mut snapshot);
         joined.threads.append(&mut snapshot.threads);
         joined.tasks.append(&mut snapshot.tasks);
+        joined.jobs.append(&mut snapshot.jobs);
         joined.waits.append(&mut snapshot.waits);
         joined.ends.append(&mut snapshot.ends);
     }
@@ -56,6 +57,10 @@ impl Renumber {
         for task in &mut snapshot.tasks {
             self.number(&mut task.id);
             self.number(&mut task.thread);
+        }
+        for job in &mut snapshot.jobs {
+            self.number(&mut job.id);
+            job.thread.iter_mut().for_each(|thread| self.number(thread));
         }
         for wait in &mut snapshot.waits {
             // The number of a wait has that of a thread in its bits from 40 on.

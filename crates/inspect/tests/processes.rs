@@ -1,7 +1,7 @@
 //! The judgement of joined snapshots of several processes, which are made by hand.
 
 use blitz_io_inspect::{
-    Certainty, End, Finding, Object, Peer, Process, ProcessState, Snapshot, Wait, Waiter, dot,
+    Certainty, End, Finding, Job, Object, Peer, Process, ProcessState, Snapshot, Wait, Waiter, dot,
     findings, join, of_waiter, report, tree,
 };
 
@@ -312,6 +312,31 @@ fn a_receiver_waits_as_long_as_one_of_its_senders_runs() {
     let found = findings(&both, &both);
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].waiters, [H(1), P(TWO), P(103)]);
+}
+
+#[test]
+fn the_jobs_of_each_process_have_numbers_of_their_own() {
+    let job = Job {
+        id: 5,
+        name: "open".into(),
+        thread: Some(1),
+        ..Job::default()
+    };
+    let [mut one, mut two] = routes();
+    one.jobs.push(job.clone());
+    two.jobs.push(job);
+    let joined = joined(&one, &two);
+    let names = joined
+        .jobs
+        .iter()
+        .map(|job| of_waiter(&joined, Waiter::Task(job.id)));
+    let names: Vec<String> = names.collect();
+    assert_eq!(names, ["job 5 \"open\"", "job 5 \"open\" of process 102"]);
+    let thread = joined.jobs[1].thread.map(Waiter::Thread);
+    assert_eq!(
+        thread.and_then(|thread| joined.process_of(thread)),
+        joined.process(TWO)
+    );
 }
 
 #[test]
