@@ -86,11 +86,8 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
             .map(|(i, (title, best))| bar(title, best, TOP + ROW * i + 3, &scale))
             .collect::<Vec<_>>(),
     };
-    Some(template::render(
-        "chart.svg",
-        include_str!("chart.svg"),
-        values,
-    ))
+    let chart = template::render("chart.svg", include_str!("chart.svg"), values);
+    Some(chart)
 }
 
 /// Formats a position.
