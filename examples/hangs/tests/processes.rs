@@ -242,16 +242,18 @@ fn the_command_names_the_peer() {
         assert!(printed.status.success(), "nothing is certain: {printed:?}");
         String::from_utf8(printed.stdout).unwrap()
     };
-    let text = print(&[]);
+    // Where the lines end depends on the length of the paths.
+    let text: Vec<_> = print(&[]).split_whitespace().map(str::to_owned).collect();
+    let text = text.join(" ");
     assert!(text.contains("probable: stopped-peer: "), "{text}");
-    assert!(text.contains(&format!("\nprocess {peer}:\n")), "{text}");
+    assert!(text.contains(&format!(" process {peer}: ")), "{text}");
     let has_time = fs::exists("/proc/self/sched").unwrap();
     let stopped = if has_time {
         "stopped, has not run for "
     } else {
         "stopped, "
     };
-    assert!(text.contains(&format!("\n  {stopped}")), "{text}");
+    assert!(text.contains(stopped), "{text}");
     let json: Answer = serde_json::from_str(&print(&["--json"])).unwrap();
     assert!(
         json.findings
