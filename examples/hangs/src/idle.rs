@@ -144,13 +144,16 @@ pub async fn join_sleeper() {
 /// A writer waits for readers, one of which sleeps.
 pub async fn readers() {
     let lock = Arc::new(RwLock::new(()));
+    let all = Arc::new(Barrier::new(4));
     for _ in 0..3 {
-        let lock = lock.clone();
+        let (lock, all) = (lock.clone(), all.clone());
         drop(spawn("reader", async move {
             let _guard = lock.read().await;
+            all.wait().await;
             time::sleep(LONG).await;
         }));
     }
+    all.wait().await;
     _ = spawn("writer", async move { drop(lock.write().await) }).await;
 }
 
@@ -158,10 +161,14 @@ pub async fn readers() {
 pub async fn semaphore() {
     let limit = Arc::new(Semaphore::new(1));
     let taken = limit.clone();
+    let both = Arc::new(Barrier::new(2));
+    let holder = both.clone();
     drop(spawn("holder", async move {
         let _permit = taken.acquire().await;
+        holder.wait().await;
         time::sleep(LONG).await;
     }));
+    both.wait().await;
     _ = spawn("waiter", async move { drop(limit.acquire().await) }).await;
 }
 
