@@ -5,16 +5,16 @@
 //! block goes onto a free list of the thread that freed it, and the next channel of
 //! that thread takes it from there.
 //!
-//! * There is one free list for each of a few sizes ([`SIZES`]), so channels of
+//! * There is one free list for each of a few sizes (`SIZES`), so channels of
 //!   different types share them. A block lies in a free list as a node of a list that
 //!   runs through the blocks themselves.
-//! * A free list holds no more than [`MOST`] blocks; further ones go back to the allocator. So do
+//! * A free list holds no more than `MOST` blocks; further ones go back to the allocator. So do
 //!   all blocks when the thread ends. Thus a thread keeps at most 124 KiB, and as a rule, less
 //!   than one.
 //! * A thread that frees a block puts it on its own list, also if another thread allocated it. A
 //!   pair of threads of which one only allocates and the other only frees has no use of the free
 //!   lists: both fall back to the allocator, which is built for this.
-//! * Types that are larger, or have a greater alignment than [`ALIGN`], use the allocator. Types
+//! * Types that are larger, or have a greater alignment than `ALIGN`, use the allocator. Types
 //!   without a size have no block.
 //! * A thread that is ending may have destroyed its free lists. Then blocks come from the
 //!   allocator and go back to it.
