@@ -35,6 +35,32 @@ pub(crate) struct Target<'a> {
     pub(crate) made_at: Caller,
 }
 
+/// What reports say of a channel.
+pub(crate) struct Inspected {
+    pub(crate) object: Object,
+    made_at: Caller,
+}
+
+impl Inspected {
+    /// The caller's location is that of the channel.
+    #[track_caller]
+    pub(crate) fn new() -> Self {
+        Self {
+            object: Object::new(),
+            made_at: Caller::here(),
+        }
+    }
+
+    /// What reports say of a wait of this kind.
+    pub(crate) fn target(&self, kind: Kind) -> Target<'_> {
+        Target {
+            kind,
+            object: &self.object,
+            made_at: self.made_at,
+        }
+    }
+}
+
 /// Links the node into the queue, if the event has to be waited for; whether it does.
 ///
 /// # Safety

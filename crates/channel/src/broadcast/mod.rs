@@ -89,11 +89,10 @@ mod sender;
 
 use std::mem;
 
-use blitz_io_core::inspect::{Caller, Kind, Object};
 use blitz_io_core::{List, Lock, Panics, WaitQueue};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::wait::Target;
+use crate::wait::Inspected;
 use error::{SendError, TryRecvError};
 
 pub use receiver::Receiver;
@@ -231,8 +230,7 @@ struct Shared<T> {
     close_waiters: WaitQueue,
     senders: AtomicUsize,
     weak_senders: AtomicUsize,
-    object: Object,
-    made_at: Caller,
+    inspected: Inspected,
 }
 
 /// The result of an attempt to send.
@@ -265,17 +263,7 @@ impl<T> Shared<T> {
             close_waiters: WaitQueue::new(),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
-            object: Object::new(),
-            made_at: Caller::here(),
-        }
-    }
-
-    /// What reports say of a wait of this kind.
-    fn target(&self, kind: Kind) -> Target<'_> {
-        Target {
-            kind,
-            object: &self.object,
-            made_at: self.made_at,
+            inspected: Inspected::new(),
         }
     }
 

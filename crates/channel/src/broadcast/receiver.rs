@@ -235,7 +235,7 @@ impl<T> Drop for Receiver<T> {
 
 impl<T> Named for Receiver<T> {
     fn inspected(&self) -> &Object {
-        &self.shared.object
+        &self.shared.inspected.object
     }
 }
 
@@ -268,6 +268,6 @@ impl<T: Clone> Event for &mut Receiver<T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.shared.target(Kind::BroadcastReceive)
+        self.shared.inspected.target(Kind::BroadcastReceive)
     }
 }

@@ -242,7 +242,7 @@ impl<T> Drop for Sender<T> {
 
 impl<T> Named for Sender<T> {
     fn inspected(&self) -> &Object {
-        &self.shared.object
+        &self.shared.inspected.object
     }
 }
 
@@ -307,6 +307,6 @@ impl<T> Event for Closed<'_, T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.0.target(Kind::BroadcastClosed)
+        self.0.inspected.target(Kind::BroadcastClosed)
     }
 }

@@ -82,10 +82,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use blitz_io_core::WaitQueue;
-use blitz_io_core::inspect::{Caller, Kind, Object};
+use blitz_io_core::inspect::Kind;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use crate::wait::{Event, Target};
+use crate::wait::{Event, Inspected, Target};
 
 pub use receiver::{Receiver, Ref};
 pub use sender::Sender;
@@ -150,8 +150,7 @@ struct Shared<T> {
     /// Senders that wait until there are no receivers.
     close_waiters: WaitQueue,
     senders: AtomicUsize,
-    object: Object,
-    made_at: Caller,
+    inspected: Inspected,
 }
 
 // As the standard library has it for locks: a panic is expected under one.
@@ -169,17 +168,7 @@ impl<T> Shared<T> {
             receivers: AtomicUsize::new(1),
             close_waiters: WaitQueue::new(),
             senders: AtomicUsize::new(1),
-            object: Object::new(),
-            made_at: Caller::here(),
-        }
-    }
-
-    /// What reports say of a wait of this kind.
-    fn target(&self, kind: Kind) -> Target<'_> {
-        Target {
-            kind,
-            object: &self.object,
-            made_at: self.made_at,
+            inspected: Inspected::new(),
         }
     }
 
@@ -268,7 +257,7 @@ impl<T> Event for Changed<'_, T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.shared.target(Kind::WatchReceive)
+        self.shared.inspected.target(Kind::WatchReceive)
     }
 
     /// Announces the waiter, and looks at the word as it was at that moment.
@@ -300,7 +289,7 @@ impl<T> Event for Closed<'_, T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.0.target(Kind::WatchClosed)
+        self.0.inspected.target(Kind::WatchClosed)
     }
 }
 

@@ -371,7 +371,7 @@ impl<T> Drop for Receiver<T> {
 
 impl<T> Named for Receiver<T> {
     fn inspected(&self) -> &Object {
-        &self.shared.object
+        &self.shared.inspected.object
     }
 }
 

@@ -291,6 +291,6 @@ impl<T> Drop for Sender<T> {
 
 impl<T> Named for Sender<T> {
     fn inspected(&self) -> &Object {
-        &self.shared.object
+        &self.shared.inspected.object
     }
 }
