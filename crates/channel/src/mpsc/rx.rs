@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::hint;
-use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -185,10 +184,8 @@ impl<T> Rx<T> {
         waker: &Waker,
         receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Poll<Option<R>> {
-        let mut operation = mem::replace(&mut self.operation, Operation::NONE);
-        let polled = operation.poll("poll_recv", || self.poll_slowly(waker, receive));
-        self.operation = operation;
-        polled
+        let poll = |rx: &mut Self| rx.poll_slowly(waker, receive);
+        Operation::poll(self, |rx| &mut rx.operation, "poll_recv", poll)
     }
 
     #[cold]

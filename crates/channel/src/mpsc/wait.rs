@@ -58,7 +58,7 @@
 //! lock is released, as filling it may wake the receiver.
 
 use std::future::Future;
-use std::mem::{self, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
@@ -329,10 +329,8 @@ impl<T> Future for Reserve<'_, T> {
         ready!(coop::leaf(cx));
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        let mut operation = mem::replace(&mut this.operation, Operation::NONE);
-        let polled = operation.poll("poll_reserve", || this.poll_in_budget(cx));
-        this.operation = operation;
-        polled
+        let poll = |this: &mut Self| this.poll_in_budget(cx);
+        Operation::poll(this, |this| &mut this.operation, "poll_reserve", poll)
     }
 }
 

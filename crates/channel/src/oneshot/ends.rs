@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::mem::{self, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
@@ -425,9 +425,8 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         coop::poll_with(cx, |cx| {
             let this = self.get_mut();
-            let mut operation = mem::replace(&mut this.operation, Operation::NONE);
-            let polled = operation.poll("poll_recv", || this.poll_value(cx.waker()));
-            this.operation = operation;
+            let poll = |this: &mut Self| this.poll_value(cx.waker());
+            let polled = Operation::poll(this, |this| &mut this.operation, "poll_recv", poll);
             if polled.is_pending() {
                 let kind = WaitKind::new(Kind::OneshotReceive);
                 this.record.begin_with(kind, 0, cx.waker());

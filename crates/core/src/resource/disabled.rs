@@ -68,19 +68,21 @@ impl Late {
 pub struct Operation;
 
 impl Operation {
-    /// The empty operation.
-    pub const NONE: Self = Self;
-
     /// Returns the empty operation.
     #[inline(always)]
     pub fn new(_resource: &Resource, _source: &'static str) -> Self {
         Self
     }
 
-    /// Polls.
+    /// Polls `owner`.
     #[inline(always)]
-    pub fn poll<R>(&mut self, _name: &'static str, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
-        poll()
+    pub fn poll<O, R>(
+        owner: &mut O,
+        _field: impl Fn(&mut O) -> &mut Self,
+        _name: &'static str,
+        poll: impl FnOnce(&mut O) -> Poll<R>,
+    ) -> Poll<R> {
+        poll(owner)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Spans and events with the names, targets and fields of Tokio's.
 
+use std::mem;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::OnceLock;
 use std::task::Poll;
@@ -223,9 +224,6 @@ impl UnwindSafe for Operation {}
 impl RefUnwindSafe for Operation {}
 
 impl Operation {
-    /// No spans.
-    pub const NONE: Self = Self(None);
-
     /// Creates the spans. `source` is the method that the future comes from.
     #[inline]
     #[must_use]
@@ -233,13 +231,21 @@ impl Operation {
         Self(resource.is_seen().then(|| Spans::new(resource, source)))
     }
 
-    /// Polls within the spans, and emits the result.
+    /// Polls `owner`, a field of which is the operation, within the spans, and emits the result.
     #[inline]
-    pub fn poll<R>(&mut self, name: &'static str, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
-        match &self.0 {
-            Some(spans) => spans.poll(name, poll),
-            None => poll(),
-        }
+    pub fn poll<O, R>(
+        owner: &mut O,
+        field: impl Fn(&mut O) -> &mut Self,
+        name: &'static str,
+        poll: impl FnOnce(&mut O) -> Poll<R>,
+    ) -> Poll<R> {
+        let operation = mem::replace(field(owner), Self(None));
+        let polled = match &operation.0 {
+            Some(spans) => spans.poll(name, || poll(owner)),
+            None => poll(owner),
+        };
+        *field(owner) = operation;
+        polled
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -235,10 +234,12 @@ impl Future for Sleep {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         coop::poll_with(cx, |cx| {
-            let mut operation = mem::replace(self.as_mut().project().operation, Operation::NONE);
-            let polled = operation.poll("poll_elapsed", || self.as_mut().poll_timer(cx));
-            *self.project().operation = operation;
-            polled
+            Operation::poll(
+                &mut self,
+                |sleep| sleep.as_mut().project().operation,
+                "poll_elapsed",
+                |sleep| sleep.as_mut().poll_timer(cx),
+            )
         })
     }
 }

@@ -19,7 +19,6 @@
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
-use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
@@ -276,13 +275,14 @@ impl Future for Arrival<'_> {
         if self.barrier.n == 1 {
             return Poll::Ready(BarrierWaitResult(true));
         }
-        // SAFETY: nothing is moved out of it.
-        let operation = unsafe { &mut self.as_mut().get_unchecked_mut().operation };
-        let mut operation = mem::replace(operation, Operation::NONE);
-        let polled = operation.poll("poll", || self.as_mut().poll_wait(context));
+        let polled = Operation::poll(
+            &mut self,
+            |arrival| arrival.as_mut().operation(),
+            "poll",
+            |arrival| arrival.as_mut().poll_wait(context),
+        );
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        this.operation = operation;
         if polled.is_pending() {
             let kind = WaitKind::new(Kind::Barrier);
             this.record
@@ -295,6 +295,11 @@ impl Future for Arrival<'_> {
 }
 
 impl Arrival<'_> {
+    fn operation(self: Pin<&mut Self>) -> &mut Operation {
+        // SAFETY: nothing is moved out of it, and the operation is not pinned.
+        unsafe { &mut self.get_unchecked_mut().operation }
+    }
+
     fn poll_wait(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         match self.progress {
             Progress::New => {

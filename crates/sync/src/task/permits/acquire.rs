@@ -1,7 +1,6 @@
 //! A task that waits for permits.
 
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -132,10 +131,8 @@ impl Future for Acquire<'_> {
         ready!(coop::leaf(context));
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        let mut operation = mem::replace(&mut this.operation, Operation::NONE);
-        let result = operation.poll("poll_acquire", || this.poll_in_budget(context));
-        this.operation = operation;
-        result
+        let poll = |this: &mut Self| this.poll_in_budget(context);
+        Operation::poll(this, |this| &mut this.operation, "poll_acquire", poll)
     }
 }
 
