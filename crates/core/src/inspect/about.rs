@@ -36,6 +36,12 @@ impl About {
     /// No description.
     pub const NONE: Self = Self(None);
 
+    /// Returns the description that `describe` makes. Without records it is not called.
+    #[must_use]
+    pub fn of(describe: impl FnOnce() -> Self) -> Self {
+        describe()
+    }
+
     fn new(what: &'static str, target: Target) -> Self {
         Self(Some(Box::new(Job { what, target })))
     }

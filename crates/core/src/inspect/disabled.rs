@@ -151,6 +151,13 @@ impl About {
     /// Returns the empty description.
     #[inline(always)]
     #[must_use]
+    pub fn of(_describe: impl FnOnce() -> Self) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
     pub fn closure(_name: Option<&str>) -> Self {
         Self
     }

@@ -3,9 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use blitz_io_core::inspect::About;
-
-use crate::blocking::run;
+use crate::blocking::on_path;
 
 /// Creates directories, like [`std::fs::DirBuilder`].
 ///
@@ -53,14 +51,12 @@ impl DirBuilder {
     ///
     /// Returns the errors of [`std::fs::DirBuilder::create`].
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        let path = path.as_ref().to_owned();
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(self.recursive);
         #[cfg(unix)]
         if let Some(mode) = self.mode {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
         }
-        let about = About::path("create_dir", &path);
-        run(about, move || builder.create(path)).await
+        on_path("create_dir", path, move |path| builder.create(path)).await
     }
 }

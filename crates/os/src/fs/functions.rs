@@ -4,9 +4,7 @@ use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use blitz_io_core::inspect::About;
-
-use crate::blocking::run;
+use crate::blocking::{on_path, on_paths};
 
 /// Returns the absolute path of a file, without links and without `.` and `..`.
 ///
@@ -18,9 +16,7 @@ use crate::blocking::run;
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("canonicalize", &path);
-    run(about, move || fs::canonicalize(path)).await
+    on_path("canonicalize", path, fs::canonicalize).await
 }
 
 /// Creates a directory. Its parent must exist.
@@ -34,9 +30,7 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("create_dir", &path);
-    run(about, move || fs::create_dir(path)).await
+    on_path("create_dir", path, fs::create_dir).await
 }
 
 /// Creates a directory, and its parents where they are missing.
@@ -50,9 +44,7 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("create_dir_all", &path);
-    run(about, move || fs::create_dir_all(path)).await
+    on_path("create_dir_all", path, fs::create_dir_all).await
 }
 
 /// Returns the metadata of a file: its size, its type, its times. Follows links.
@@ -65,9 +57,7 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("metadata", &path);
-    run(about, move || fs::metadata(path)).await
+    on_path("metadata", path, fs::metadata).await
 }
 
 /// Reads a whole file.
@@ -93,9 +83,7 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// # }
 /// ```
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("read", &path);
-    run(about, move || fs::read(path)).await
+    on_path("read", path, fs::read).await
 }
 
 /// Returns the target of a symbolic link.
@@ -108,9 +96,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("read_link", &path);
-    run(about, move || fs::read_link(path)).await
+    on_path("read_link", path, fs::read_link).await
 }
 
 /// Reads a whole file, which must be text in UTF-8.
@@ -136,9 +122,7 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// # }
 /// ```
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("read_to_string", &path);
-    run(about, move || fs::read_to_string(path)).await
+    on_path("read_to_string", path, fs::read_to_string).await
 }
 
 /// Removes an empty directory.
@@ -152,9 +136,7 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("remove_dir", &path);
-    run(about, move || fs::remove_dir(path)).await
+    on_path("remove_dir", path, fs::remove_dir).await
 }
 
 /// Removes a directory and everything in it. Does not follow links. Be careful!
@@ -168,9 +150,7 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("remove_dir_all", &path);
-    run(about, move || fs::remove_dir_all(path)).await
+    on_path("remove_dir_all", path, fs::remove_dir_all).await
 }
 
 /// Removes a file.
@@ -184,9 +164,7 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("remove_file", &path);
-    run(about, move || fs::remove_file(path)).await
+    on_path("remove_file", path, fs::remove_file).await
 }
 
 /// Returns the metadata of a file, or of the link itself if it is one.
@@ -199,9 +177,7 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("symlink_metadata", &path);
-    run(about, move || fs::symlink_metadata(path)).await
+    on_path("symlink_metadata", path, fs::symlink_metadata).await
 }
 
 /// Copies the contents of a file, and its permissions, to another path, and returns the
@@ -216,9 +192,7 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    let about = About::path("copy", &from);
-    run(about, move || fs::copy(from, to)).await
+    on_paths("copy", from, to, fs::copy).await
 }
 
 /// Creates another name for a file.
@@ -232,9 +206,7 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u6
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    let about = About::path("hard_link", &original);
-    run(about, move || fs::hard_link(original, link)).await
+    on_paths("hard_link", original, link, fs::hard_link).await
 }
 
 /// Renames a file or a directory. An existing file of the new name is replaced.
@@ -250,9 +222,7 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    let about = About::path("rename", &from);
-    run(about, move || fs::rename(from, to)).await
+    on_paths("rename", from, to, fs::rename).await
 }
 
 /// Creates a symbolic link.
@@ -267,9 +237,7 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// begun.
 #[cfg(unix)]
 pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    let about = About::path("symlink", &original);
-    run(about, move || std::os::unix::fs::symlink(original, link)).await
+    on_paths("symlink", original, link, std::os::unix::fs::symlink).await
 }
 
 /// Creates a symbolic link to a directory.
@@ -284,11 +252,12 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// begun.
 #[cfg(windows)]
 pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    let about = About::path("symlink_dir", &original);
-    run(about, move || {
-        std::os::windows::fs::symlink_dir(original, link)
-    })
+    on_paths(
+        "symlink_dir",
+        original,
+        link,
+        std::os::windows::fs::symlink_dir,
+    )
     .await
 }
 
@@ -304,11 +273,12 @@ pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> 
 /// begun.
 #[cfg(windows)]
 pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
-    let about = About::path("symlink_file", &original);
-    run(about, move || {
-        std::os::windows::fs::symlink_file(original, link)
-    })
+    on_paths(
+        "symlink_file",
+        original,
+        link,
+        std::os::windows::fs::symlink_file,
+    )
     .await
 }
 
@@ -323,9 +293,8 @@ pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) ->
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("set_permissions", &path);
-    run(about, move || fs::set_permissions(path, perm)).await
+    let set = move |path| fs::set_permissions(path, perm);
+    on_path("set_permissions", path, set).await
 }
 
 /// Returns whether a path exists. Follows links.
@@ -338,9 +307,7 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("try_exists", &path);
-    run(about, move || path.try_exists()).await
+    on_path("try_exists", path, fs::exists).await
 }
 
 /// Writes a whole file. It is created, or its contents are replaced.
@@ -369,8 +336,6 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// # }
 /// ```
 pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
     let contents = contents.as_ref().to_owned();
-    let about = About::path("write", &path);
-    run(about, move || fs::write(path, contents)).await
+    on_path("write", path, move |path| fs::write(path, contents)).await
 }

@@ -9,10 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 #[cfg(windows)]
 use std::os::windows::fs::OpenOptionsExt;
 
-use blitz_io_core::inspect::About;
-
 use super::File;
-use crate::blocking::run;
+use crate::blocking::on_path;
 
 /// Opens files, like [`std::fs::OpenOptions`].
 ///
@@ -87,9 +85,9 @@ impl OpenOptions {
     /// Dropping the future does not stop the operation: the file may be created, and is
     /// then closed.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
-        let (options, path) = (self.0.clone(), path.as_ref().to_owned());
-        let about = About::path("open", &path);
-        run(about, move || options.open(path).map(File::opened)).await
+        let options = self.0.clone();
+        let open = move |path| options.open(path).map(File::opened);
+        on_path("open", path, open).await
     }
 }
 

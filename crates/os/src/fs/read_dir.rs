@@ -14,7 +14,7 @@ use blitz_io_core::inspect::About;
 use blitz_io_runtime::internals::spawn_blocking_as;
 use blitz_io_runtime::task::JoinHandle;
 
-use crate::blocking::run;
+use crate::blocking::{on_path, run};
 
 /// The number of entries that one job of the pool reads. The cost of a job is divided by
 /// it, and that many entries wait in memory.
@@ -40,9 +40,7 @@ const CHUNK: usize = 32;
 /// # }
 /// ```
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
-    let path = path.as_ref().to_owned();
-    let about = About::path("read_dir", &path);
-    let chunk = run(about, move || {
+    let chunk = on_path("read_dir", path, |path| {
         let folder = fs::read_dir(path)?;
         let mut chunk = Chunk {
             entries: VecDeque::with_capacity(CHUNK),
@@ -174,7 +172,7 @@ impl DirEntry {
     /// Returns the errors of [`std::fs::DirEntry::metadata`].
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let std = self.std.clone();
-        let about = About::path("metadata", &std.path());
+        let about = About::of(|| About::path("metadata", &std.path()));
         run(about, move || std.metadata()).await
     }
 
@@ -189,7 +187,7 @@ impl DirEntry {
             return Ok(file_type);
         }
         let std = self.std.clone();
-        let about = About::path("file_type", &std.path());
+        let about = About::of(|| About::path("file_type", &std.path()));
         run(about, move || std.file_type()).await
     }
 
