@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_core::inspect::{About, Caller, TaskFacts, TaskState, Wait};
+use blitz_io_core::inspect::{About, AboutRef, Caller, TaskFacts, TaskState, Wait};
 use pin_project_lite::pin_project;
 
 use crate::context;
@@ -37,7 +37,7 @@ pub(crate) fn inspected<F>(
 ) -> Inspected<F> {
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     if let Some(name) = meta.name {
-        begin(&mut record, id, runtime, name);
+        begin(&mut record, id, runtime, name, None);
     }
     Inspected {
         record,
@@ -49,7 +49,7 @@ pub(crate) fn inspected<F>(
 }
 
 #[cold]
-fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str) {
+fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str, job: Option<AboutRef>) {
     let mut name = [0; 32];
     let length = given.len().min(name.len());
     name[..length].copy_from_slice(&given.as_bytes()[..length]);
@@ -57,7 +57,7 @@ fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str) {
         state,
         name,
         is_root: false,
-        job: None,
+        job,
         runtime: runtime.number(),
     };
     record.begin_task(id.as_u64(), facts);
@@ -67,7 +67,7 @@ fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str) {
 #[cold]
 fn complete(record: &mut Wait, id: Id, runtime: runtime_id::Id) {
     if !record.is_recorded() {
-        begin(record, id, runtime, "");
+        begin(record, id, runtime, "", None);
     }
     record.set_header(context::with(context::Context::task));
 }
@@ -94,14 +94,7 @@ pub(crate) fn job<F>(
 ) -> InspectedJob<F> {
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     if let Some(job) = about.for_record() {
-        let facts = TaskFacts {
-            state,
-            name: [0; 32],
-            is_root: false,
-            job: Some(job),
-            runtime: runtime.number(),
-        };
-        record.begin_task(id.as_u64(), facts);
+        begin(&mut record, id, runtime, "", Some(job));
     }
     InspectedJob {
         record,
