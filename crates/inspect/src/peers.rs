@@ -5,7 +5,7 @@
 //! waits then last from the end of the first round until the last round begins, so each fact of the round
 //! between was read while all of them lasted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::thread;
 
@@ -26,15 +26,19 @@ const PROCESSES: usize = 200;
 ///
 /// As [`ask`], for the first process. If it is stopped, at once.
 pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
-    if process::other(pid).0.state == ProcessState::Stopped {
+    let asked = process::other(pid).0;
+    if asked.state == ProcessState::Stopped {
         let message = "it is stopped; it answers once it gets SIGCONT";
         return Err(io::Error::new(io::ErrorKind::TimedOut, message));
     }
     let answer = ask(pid, name)?;
     let mut all = Processes {
         names: HashMap::new(),
-        parts: vec![(pid, Some(answer.snapshot.clone()))],
-        started: BTreeMap::from([(pid, 0)]),
+        parts: vec![Part {
+            started: 0,
+            process: asked,
+            snapshot: Some(answer.snapshot.clone()),
+        }],
     };
     if !all.note_peers(0) {
         return Ok(answer);
@@ -80,24 +84,58 @@ struct Processes {
     /// The processes that have a socket.
     names: HashMap<u32, String>,
     /// In the order of the joined snapshot.
-    parts: Vec<(u32, Option<Snapshot>)>,
-    /// When each started, as its segments say; 0 if it is not known.
-    started: BTreeMap<u32, u64>,
+    parts: Vec<Part>,
+}
+
+/// A process, as the round found it that asked it last.
+struct Part {
+    /// When it started, as its segments say; 0 if it is not known.
+    started: u64,
+    process: Process,
+    snapshot: Option<Snapshot>,
+}
+
+impl Part {
+    /// Asks the system, and the process itself if it has a socket of this name.
+    fn ask(&mut self, names: &HashMap<u32, String>) {
+        let pid = self.process.pid;
+        let (process, started) = process::other(pid);
+        self.snapshot = None;
+        if self.started != 0 && started != self.started {
+            // Another process has the number: the peer has ended, or has its number in another namespace.
+            self.process = Process {
+                pid,
+                ..Process::default()
+            };
+            return;
+        }
+        self.process = process;
+        if self.process.state != ProcessState::Stopped {
+            let answer = names.get(&pid).and_then(|name| ask(pid, name).ok());
+            self.snapshot = answer.map(|answer| answer.snapshot);
+        }
+    }
 }
 
 impl Processes {
     /// Adds the peers of the waits of one process, and returns whether it has such waits.
     fn note_peers(&mut self, part: usize) -> bool {
-        let Some(snapshot) = &self.parts[part].1 else {
+        let Some(snapshot) = &self.parts[part].snapshot else {
             return false;
         };
         let ends = snapshot.waits.iter().filter_map(|wait| snapshot.end(wait));
         let peers: Vec<_> = ends.flat_map(|end| end.peers.clone()).collect();
         for peer in &peers {
-            let is_new = !self.started.contains_key(&peer.pid);
+            let is_new = self.parts.iter().all(|part| part.process.pid != peer.pid);
             if is_new && self.parts.len() < PROCESSES {
-                self.started.insert(peer.pid, peer.started);
-                self.parts.push((peer.pid, None));
+                self.parts.push(Part {
+                    started: peer.started,
+                    process: Process {
+                        pid: peer.pid,
+                        ..Process::default()
+                    },
+                    snapshot: None,
+                });
             }
         }
         !peers.is_empty()
@@ -106,17 +144,9 @@ impl Processes {
     /// Asks the processes from this index on, at the same time.
     fn ask(&mut self, first: usize) {
         let names = &self.names;
-        let started = &self.started;
         thread::scope(|scope| {
-            for (pid, snapshot) in &mut self.parts[first..] {
-                scope.spawn(move || {
-                    let (process, since) = process::other(*pid);
-                    let is_it = started[pid] == 0 || since == started[pid];
-                    let answers = is_it && process.state != ProcessState::Stopped;
-                    let name = names.get(pid).filter(|_| answers);
-                    let answer = name.and_then(|name| ask(*pid, name).ok());
-                    *snapshot = answer.map(|answer| answer.snapshot);
-                });
+            for part in &mut self.parts[first..] {
+                scope.spawn(|| part.ask(names));
             }
         });
     }
@@ -124,25 +154,14 @@ impl Processes {
     /// Asks all of them, and returns their joined snapshot.
     fn ask_again(&mut self) -> io::Result<Snapshot> {
         self.ask(0);
-        if self.parts[0].1.is_none() {
+        if self.parts[0].snapshot.is_none() {
             return Err(io::Error::other("it answered once, and then no more"));
         }
         Ok(self.joined())
     }
 
     fn joined(&self) -> Snapshot {
-        join(self.parts.iter().map(|(pid, snapshot)| {
-            let (process, started) = process::other(*pid);
-            let expected = self.started[pid];
-            if expected == 0 || started == expected {
-                return (process, snapshot.clone());
-            }
-            // Another process has the number: the peer has ended, or has its number in another namespace.
-            let unknown = Process {
-                pid: *pid,
-                ..Process::default()
-            };
-            (unknown, None)
-        }))
+        let parts = self.parts.iter();
+        join(parts.map(|part| (part.process.clone(), part.snapshot.clone())))
     }
 }

@@ -68,14 +68,19 @@ mod system {
         threads.flatten().filter(is_counted).count()
     }
 
+    /// The facts about a process or thread behind its name, which is in parentheses and may hold
+    /// anything. `None` if it has ended.
+    fn facts(folder: &Path) -> Option<String> {
+        let text = fs::read_to_string(folder.join("stat")).ok()?;
+        Some(text.rsplit_once(')').map_or("", |(_, facts)| facts).into())
+    }
+
     /// The state and the start time.
     pub(super) fn state(pid: u32) -> (ProcessState, u64) {
-        let Ok(text) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        let Some(facts) = facts(format!("/proc/{pid}").as_ref()) else {
             return (ProcessState::Ended, 0);
         };
-        // The name, in parentheses, may hold anything.
-        let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
-        let mut fields = fields.split_ascii_whitespace();
+        let mut fields = facts.split_ascii_whitespace();
         let state = match fields.next() {
             Some("R") => ProcessState::Running,
             Some("S" | "D" | "I") => ProcessState::Sleeping,
@@ -114,9 +119,8 @@ mod system {
 
     /// The processor on which a thread ran last.
     fn processor(thread: &Path) -> Option<usize> {
-        let text = fs::read_to_string(thread.join("stat")).ok()?;
-        let (_, fields) = text.rsplit_once(')')?;
-        fields.split_ascii_whitespace().nth(36)?.parse().ok()
+        let facts = facts(thread)?;
+        facts.split_ascii_whitespace().nth(36)?.parse().ok()
     }
 
     /// When a thread ran last, in milliseconds of its processor's clock.
