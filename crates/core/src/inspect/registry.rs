@@ -247,16 +247,14 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
             let copied = place.slot.read(|value| {
                 let polls = place.polls.load(Ordering::Acquire);
                 let header = place.header.load(Ordering::Acquire);
+                let job = value.task.and_then(|task| task.job);
                 let mut seen = Seen {
                     header: header.addr(),
                     state: TaskState::Scheduled,
                     wakers: 0,
                     polls,
                     // SAFETY: a description outlives its record, which is set now.
-                    job: value
-                        .task
-                        .and_then(|task| task.job)
-                        .map(|job| unsafe { job.copy() }),
+                    job: job.map(|job| unsafe { job.copy() }),
                 };
                 if let Some(task) = value.task.filter(|_| !header.is_null()) {
                     // SAFETY: the record is set while `read` runs this.
