@@ -141,9 +141,9 @@ pub const BLITZ_IPC_DROP_OLDEST: u32 = 1;
 /// A sender gets `BLITZ_EFULL`.
 pub const BLITZ_IPC_FAIL: u32 = 2;
 
-/// An open file.
+/// A descriptor that its owner waits for more than once.
 pub const blitz_fd_watch = opaque {};
-
+/// An open file.
 pub const blitz_file = opaque {};
 /// The receiving end of a segment of shared memory.
 pub const blitz_ipc_receiver = opaque {};

@@ -153,10 +153,7 @@ pub extern "C" fn blitz_watch_new(
 /// is the caller's still.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
-    match blitz_sender::try_send(sender, value) {
-        BLITZ_EFULL => send_slow(sender, value, BLITZ_NEVER),
-        result => result,
-    }
+    blitz_send_until(sender, value, BLITZ_NEVER)
 }
 
 /// Sends as `blitz_send` does, but waits until `deadline_ns` at most (nanoseconds of
@@ -201,10 +198,7 @@ pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void
 /// an error nothing was received, and `value` is as before.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
-    match blitz_receiver::try_recv(receiver, value) {
-        BLITZ_EEMPTY => recv_slow(receiver, value, BLITZ_NEVER),
-        result => result,
-    }
+    blitz_recv_until(receiver, value, BLITZ_NEVER)
 }
 
 /// Receives as `blitz_recv` does, but waits until `deadline_ns` at most (nanoseconds of
