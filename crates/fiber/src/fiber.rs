@@ -138,7 +138,7 @@ where
             Ok(stack) => stack,
             Err(error) => no_stack(name.as_deref(), stack_size, &error),
         };
-        let switch = if size_of::<F>() > BOX_ABOVE {
+        let switch = if const { size_of::<F>() > BOX_ABOVE } {
             // The call of a sized one would move it to the stack.
             let function: Box<dyn FnOnce() -> T> = Box::new(function);
             Self::switch(stack, name, function)

@@ -150,7 +150,7 @@ impl Spawner {
     {
         // A paused clock does not jump while blocking work goes on.
         runtime.common().clock.hold();
-        let (task, join) = if size_of::<F>() > BOX_ABOVE {
+        let (task, join) = if const { size_of::<F>() > BOX_ABOVE } {
             prepare(runtime, Box::new(closure), meta, about)
         } else {
             prepare(runtime, closure, meta, about)

@@ -74,7 +74,7 @@ where
     let future = super::inspected::inspected(future, id, meta, handle.common().id);
     // SAFETY: as the caller promises.
     unsafe {
-        if size_of::<F>() > BOX_ABOVE {
+        if const { size_of::<F>() > BOX_ABOVE } {
             handle.spawn(traced!(task(Box::pin(future), "task", meta, id)), id)
         } else {
             handle.spawn(traced!(task(future, "task", meta, id)), id)

@@ -257,7 +257,7 @@ impl Local {
         F: Future + 'static,
         F::Output: 'static,
     {
-        if size_of::<F>() > BOX_ABOVE {
+        if const { size_of::<F>() > BOX_ABOVE } {
             self.spawn_sized(Box::pin(future), meta)
         } else {
             self.spawn_sized(future, meta)

@@ -255,7 +255,7 @@ enum Polled {
 ///
 /// The caller has the token, and the task is of this type.
 unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
-    if !S::PINS {
+    if const { !S::PINS } {
         // SAFETY: as the caller promises.
         return unsafe { run_here::<F, S>(task) };
     }
@@ -544,7 +544,7 @@ unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
 /// The caller has shut the task down while it was idle, or has the token of a pinned task;
 /// it is of this type.
 unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
-    if S::PINS {
+    if const { S::PINS } {
         // The token is given away before the call ends, and the list's task may end then: the
         // scheduler may be used as if by a waker, with a reference.
         // SAFETY: a task with a token is not complete; the token is for this call.
