@@ -147,15 +147,29 @@ where
 {
     let reference = Reference::of(scheduler);
     let worker = reference.worker_here();
-    let owned = &scheduler.base().owned;
-    let list = match worker.and_then(S::own_list) {
-        Some(own) => ListId::own(own),
-        // Spreads the tasks that are spawned by other threads over the lists.
-        None => owned.any_list(id.as_u64() as usize),
-    };
+    let list = list_for(&**scheduler, worker, id);
     let list = if R::PINS { list.pinned() } else { list };
+    let owned = &scheduler.base().owned;
     // SAFETY: as the caller promises, and an own list is this thread's.
     let (join, task) = unsafe { owned.bind(list, future, with(reference), id) };
+    begin(&**scheduler, worker, id, task);
+    join
+}
+
+/// The list for a new task. (This function and the next one are apart from the last, which is
+/// compiled for each type of future.)
+#[inline]
+fn list_for<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id) -> ListId {
+    match worker.and_then(S::own_list) {
+        Some(own) => ListId::own(own),
+        // Spreads the tasks that are spawned by other threads over the lists.
+        None => scheduler.base().owned.any_list(id.as_u64() as usize),
+    }
+}
+
+/// Counts a new task and queues its token, unless the runtime has ended.
+#[inline]
+fn begin<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id, task: Option<Notified>) {
     let common = &scheduler.base().common;
     if let Some(hook) = &common.hooks.on_task_spawn {
         hooks::tell(hook, id);
@@ -172,7 +186,6 @@ where
         // The runtime has ended.
         (_, None) => {}
     }
-    join
 }
 
 /// A task's reference to its scheduler. See the head of this file.

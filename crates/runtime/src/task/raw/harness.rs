@@ -19,12 +19,20 @@ use super::waker;
 use crate::context::{self, TaskGuard};
 use blitz_io_core::Watched;
 
-/// A task. The header comes first, so that a pointer to it is one to the task.
+/// A task. The head comes first, and in it the header, so that a pointer to that is one to
+/// the task.
 #[repr(C)]
 struct Cell<F: Future, S> {
+    head: Head<S>,
+    contents: Watched<Contents<F>>,
+}
+
+/// The part of a task whose type does not depend on the future's. The functions that get by
+/// with it are compiled once for each scheduler, and not for each future.
+#[repr(C)]
+struct Head<S> {
     header: Header,
     scheduler: S,
-    contents: Watched<Contents<F>>,
 }
 
 /// The future or its outcome. The header's `stage` says which.
@@ -49,25 +57,14 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         // The checker verifies that no thread uses the memory from now on.
         #[cfg(loom)]
         {
-            cell.header.state.freed();
-            assert!(
-                matches!(cell.stage(), Stage::Empty | Stage::Cancelled),
-                "an output was left behind"
-            );
+            cell.head.header.state.freed();
+            // SAFETY: the caller has the contents.
+            let is_empty = unsafe { !cell.head.header.has_contents() };
+            assert!(is_empty, "an output was left behind");
             let cell = Box::leak(cell);
             // SAFETY: it is not used any more.
-            unsafe { std::ptr::drop_in_place(&raw mut cell.scheduler) };
+            unsafe { std::ptr::drop_in_place(&raw mut cell.head.scheduler) };
         }
-    }
-
-    fn stage(&self) -> Stage {
-        // SAFETY: the caller has the contents.
-        self.header.stage.with(|stage| unsafe { *stage })
-    }
-
-    fn set_stage(&self, new: Stage) {
-        // SAFETY: the caller has the contents.
-        self.header.stage.with_mut(|stage| unsafe { *stage = new });
     }
 
     /// Polls the future.
@@ -76,9 +73,9 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     ///
     /// The caller has the contents, and they are the future.
     unsafe fn poll(&self, context: &mut Context<'_>) -> Poll<F::Output> {
-        debug_assert!(self.stage() == Stage::Future);
-        #[cfg(loom)]
-        assert_eq!(self.stage(), Stage::Future);
+        #[cfg(any(debug_assertions, loom))]
+        // SAFETY: the caller has the contents.
+        assert_eq!(unsafe { self.head.header.stage() }, Stage::Future);
         self.contents.with_mut(|contents| {
             // SAFETY: the caller promises that the contents are the future, which is not
             // moved before it is dropped.
@@ -94,8 +91,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     ///
     /// The caller has the contents.
     unsafe fn drop_contents(&self) {
-        let stage = self.stage();
-        self.set_stage(Stage::Empty);
+        // SAFETY: the caller has the contents.
+        let stage = unsafe { self.head.header.replace_stage(Stage::Empty) };
         self.contents.with_mut(|contents| {
             // SAFETY: the stage says which value the contents are, and that value is not
             // used again.
@@ -121,7 +118,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
             // SAFETY: the caller has the contents, which are empty.
             unsafe { (&raw mut (*contents).value).write(value) };
         });
-        self.set_stage(Stage::Value);
+        // SAFETY: the caller has the contents.
+        unsafe { self.head.header.replace_stage(Stage::Value) };
     }
 
     /// Stores the outcome of a task without an output: the panic, or that the task was
@@ -131,15 +129,18 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     ///
     /// As for [`put_value`](Self::put_value).
     unsafe fn put_failure(&self, panic: Option<Box<dyn Any + Send>>) {
-        let Some(panic) = panic else {
-            return self.set_stage(Stage::Cancelled);
+        let stage = match panic {
+            Some(panic) => {
+                let panic = ManuallyDrop::new(panic);
+                self.contents
+                    // SAFETY: the caller has the contents, which are empty.
+                    .with_mut(|contents| unsafe { (&raw mut (*contents).panic).write(panic) });
+                Stage::Panic
+            }
+            None => Stage::Cancelled,
         };
-        self.contents.with_mut(|contents| {
-            let panic = ManuallyDrop::new(panic);
-            // SAFETY: the caller has the contents, which are empty.
-            unsafe { (&raw mut (*contents).panic).write(panic) };
-        });
-        self.set_stage(Stage::Panic);
+        // SAFETY: the caller has the contents.
+        unsafe { self.head.header.replace_stage(stage) };
     }
 
     /// Takes the output.
@@ -149,9 +150,9 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     /// The caller has the contents, and the task is complete.
     #[track_caller]
     unsafe fn take(&self) -> Result<F::Output, JoinError> {
-        let stage = self.stage();
-        self.set_stage(Stage::Empty);
-        let id = self.header.id();
+        // SAFETY: the caller has the contents.
+        let stage = unsafe { self.head.header.replace_stage(Stage::Empty) };
+        let id = self.head.header.id();
         // SAFETY: the stage said which value the contents are, and is now `Empty`.
         self.contents.with_mut(|contents| unsafe {
             match stage {
@@ -183,10 +184,16 @@ fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     Ok(run())
 }
 
+/// The same, compiled once and not for each closure: what surrounds a call that may panic is
+/// much code.
+#[inline(never)]
+fn catch_once(run: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
+    catch(run)
+}
+
 /// Does something whose panic is of no interest.
-#[inline]
-fn catch_and_forget(run: impl FnOnce()) {
-    if let Err(panic) = catch(run) {
+fn catch_and_forget(run: &mut dyn FnMut()) {
+    if let Err(panic) = catch_once(run) {
         forget_panic(panic);
     }
 }
@@ -209,8 +216,10 @@ pub(super) fn allocate<F: Future, S: Schedule>(
     list_id: ListId,
 ) -> NonNull<Header> {
     let cell = Box::new(Cell {
-        header: Header::new(vtable::<F, S>(), id, list_id),
-        scheduler,
+        head: Head {
+            header: Header::new(vtable::<F, S>(), id, list_id),
+            scheduler,
+        },
         contents: Watched::new(Contents {
             future: ManuallyDrop::new(future),
         }),
@@ -222,9 +231,10 @@ pub(super) fn allocate<F: Future, S: Schedule>(
 fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
     &Vtable {
         run: run::<F, S>,
-        schedule: schedule::<F, S>,
-        wake_by_value: wake_by_value::<F, S>,
-        shut_down: shut_down::<F, S>,
+        schedule: schedule::<S>,
+        wake_by_value: wake_by_value::<S>,
+        shut_down: shut_down::<S>,
+        cancel: cancel::<F, S>,
         take: take::<F, S>,
         drop_output: drop_output::<F, S>,
         free: free::<F, S>,
@@ -237,6 +247,15 @@ fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
 #[inline]
 unsafe fn cell<'a, F: Future, S: Schedule>(task: NonNull<Header>) -> &'a Cell<F, S> {
     // SAFETY: the header is the first part of the cell, and the pointer is to all of it.
+    unsafe { task.cast().as_ref() }
+}
+
+/// # Safety
+///
+/// The task has this type of scheduler and stays alive while the reference is used.
+#[inline]
+unsafe fn head<'a, S: Schedule>(task: NonNull<Header>) -> &'a Head<S> {
+    // SAFETY: the header is the first part of the head.
     unsafe { task.cast().as_ref() }
 }
 
@@ -260,9 +279,7 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         return unsafe { run_here::<F, S>(task) };
     }
     // SAFETY: a task with a token is not complete, and so has its own reference.
-    let Cell {
-        header, scheduler, ..
-    } = unsafe { cell::<F, S>(task) };
+    let Head { header, scheduler } = unsafe { head::<S>(task) };
     // A future that is only dropped knows itself what to do on another thread.
     if !scheduler.pin() && !header.state.load().is_cancelled() {
         // SAFETY: the token is the caller's.
@@ -288,9 +305,9 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     // SAFETY: a task with a token is not complete, and so has its own reference.
     let cell = unsafe { cell::<F, S>(task) };
     let entered = context::enter_task(task);
-    if cell.header.state.start() == Start::Cancel {
+    if cell.head.header.state.start() == Start::Cancel {
         // SAFETY: `start` gave the contents to us.
-        return unsafe { run_cancelled::<F, S>(task, entered) };
+        return unsafe { run_cancelled::<S>(task, entered) };
     }
     // SAFETY: the functions of the table follow the contract of wakers. The task's own
     // reference takes the place of this waker's, which is not dropped.
@@ -315,14 +332,14 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
             Ran::Yielded(unsafe { Notified::from_raw(task) })
         }
         // SAFETY: the task is running, and was polled.
-        Ok(Polled::Pending) => unsafe { end_poll::<F, S>(task, entered) },
+        Ok(Polled::Pending) => unsafe { end_poll::<S>(task, entered) },
         // SAFETY: the contents are ours.
-        Ok(Polled::Ready) => unsafe { end::<F, S>(task, entered) },
+        Ok(Polled::Ready) => unsafe { end::<S>(task, entered) },
         // SAFETY: the contents are ours. `poll` or `finish` has dropped the future, also
         // if it panicked.
         Err(panic) => unsafe {
             fail(cell, panic);
-            end::<F, S>(task, entered)
+            end::<S>(task, entered)
         },
     }
 }
@@ -333,14 +350,14 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
 ///
 /// The caller has the contents, which are the future.
 #[inline(never)]
-unsafe fn end_poll<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
+unsafe fn end_poll<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
     // SAFETY: the task is not complete, and so has its own reference.
     match unsafe { task.as_ref() }.state.end() {
         End::Idle => Ran::Idle,
         // SAFETY: `end` found that a waker has left us the token.
         End::Again => Ran::Again(unsafe { Notified::from_raw(task) }),
         // SAFETY: the task is still running.
-        End::Cancel => unsafe { run_cancelled::<F, S>(task, entered) },
+        End::Cancel => unsafe { run_cancelled::<S>(task, entered) },
     }
 }
 
@@ -348,14 +365,14 @@ unsafe fn end_poll<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskG
 ///
 /// # Safety
 ///
-/// The caller has the contents, which are the future.
+/// The caller has the contents, which are the future. The task has this type of scheduler.
 #[cold]
-unsafe fn run_cancelled<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
+unsafe fn run_cancelled<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
     // SAFETY: the caller has the contents, which are the future. `cancel` replaces it by
     // its outcome, which `end` requires.
     unsafe {
-        cancel::<F, S>(task);
-        end::<F, S>(task, entered)
+        (task.as_ref().vtable.cancel)(task);
+        end::<S>(task, entered)
     }
 }
 
@@ -381,7 +398,7 @@ unsafe fn poll<F: Future, S: Schedule>(
             }
             // A second panic must not leave a drop while the first one passes.
             // SAFETY: the caller of `poll`, which made the guard, has the contents.
-            catch_and_forget(|| unsafe { self.0.drop_contents() });
+            catch_and_forget(&mut || unsafe { self.0.drop_contents() });
         }
     }
 
@@ -402,11 +419,12 @@ unsafe fn poll<F: Future, S: Schedule>(
 #[inline(never)]
 unsafe fn finish<F: Future, S: Schedule>(cell: &Cell<F, S>, value: F::Output) {
     // SAFETY: the contents are the caller's.
-    match catch(|| unsafe { cell.drop_contents() }) {
+    match catch_once(&mut || unsafe { cell.drop_contents() }) {
         // SAFETY: the contents are the caller's, and the future was dropped.
         Ok(()) => unsafe { cell.put_value(value) },
         Err(panic) => {
-            catch_and_forget(|| drop(value));
+            let mut value = Some(value);
+            catch_and_forget(&mut || drop(value.take()));
             // SAFETY: the contents are the caller's. The future was dropped, also if its
             // drop panicked.
             unsafe { fail(cell, panic) };
@@ -423,7 +441,7 @@ unsafe fn finish<F: Future, S: Schedule>(cell: &Cell<F, S>, value: F::Output) {
 unsafe fn fail<F: Future, S: Schedule>(cell: &Cell<F, S>, panic: Box<dyn Any + Send>) {
     // SAFETY: the contents are the caller's, and empty.
     unsafe { cell.put_failure(Some(panic)) };
-    cell.scheduler.unhandled_panic();
+    cell.head.scheduler.unhandled_panic();
 }
 
 /// Drops the future of a task that was cancelled.
@@ -436,7 +454,7 @@ unsafe fn cancel<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the task has its own reference, which is the caller's.
     let cell = unsafe { cell::<F, S>(task) };
     // SAFETY: the contents are the caller's.
-    let dropped = catch(|| unsafe { cell.drop_contents() });
+    let dropped = catch_once(&mut || unsafe { cell.drop_contents() });
     // SAFETY: the contents are the caller's. The future was dropped, also if its drop
     // panicked.
     unsafe { cell.put_failure(dropped.err()) };
@@ -446,25 +464,24 @@ unsafe fn cancel<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// # Safety
 ///
-/// The caller has the contents.
+/// The caller has the contents. The task has this type of scheduler.
 #[inline(never)]
-unsafe fn end<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
+unsafe fn end<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
     // From here on it may be freed.
     drop(entered);
     // SAFETY: the task has its own reference, which is the caller's.
-    let cell = unsafe { cell::<F, S>(task) };
-    let header = &cell.header;
-    catch_and_forget(|| cell.scheduler.terminated(header.id()));
+    let Head { header, scheduler } = unsafe { head::<S>(task) };
+    catch_and_forget(&mut || scheduler.terminated(header.id()));
     // Before the join handle is woken, so that a waiter for the task does not find it in
     // the runtime's list any more.
-    cell.scheduler.release(header);
+    scheduler.release(header);
     match header.state.complete() {
         Complete::Nothing => {}
         // SAFETY: `complete` gave us the waker, and left us the task's own reference.
         Complete::Wake => unsafe { wake_join(task) },
         // SAFETY: only we may use the contents.
         Complete::Detached => unsafe {
-            drop_output::<F, S>(task);
+            (header.vtable.drop_output)(task);
             if header.state.complete_detached() {
                 header::free(task);
             }
@@ -485,39 +502,40 @@ unsafe fn wake_join(task: NonNull<Header>) {
     // Before the waking, since the join handle then probably has the last one.
     // SAFETY: this is the task's own reference, which is for the completer.
     unsafe { header::release(task) };
-    catch_and_forget(|| waker.wake());
+    let mut waker = Some(waker);
+    catch_and_forget(&mut || {
+        if let Some(waker) = waker.take() {
+            waker.wake();
+        }
+    });
 }
 
 /// Gives a token to the scheduler.
 ///
 /// # Safety
 ///
-/// The caller has the token and a reference, and the task is of this type.
-unsafe fn schedule<F: Future, S: Schedule>(task: NonNull<Header>) {
+/// The caller has the token and a reference, and the task has this type of scheduler.
+unsafe fn schedule<S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task; the token is for this call.
-    unsafe {
-        cell::<F, S>(task)
-            .scheduler
-            .schedule(Notified::from_raw(task))
-    }
+    unsafe { head::<S>(task).scheduler.schedule(Notified::from_raw(task)) }
 }
 
 /// Wakes and gives up a reference.
 ///
 /// # Safety
 ///
-/// The caller has a reference and does not use the task any more. The task is of this
-/// type.
-unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
+/// The caller has a reference and does not use the task any more. The task has this type
+/// of scheduler.
+unsafe fn wake_by_value<S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task until it is given up.
-    let cell = unsafe { cell::<F, S>(task) };
-    let early = cell.scheduler.outlives_call();
+    let head = unsafe { head::<S>(task) };
+    let early = head.scheduler.outlives_call();
     // The task may be freed as soon as its reference and its token are used up. A
     // scheduler that outlives this call may still be used through this copy, which is a
     // loan.
     // SAFETY: the copy is not dropped.
-    let scheduler = ManuallyDrop::new(unsafe { ptr::read(&raw const cell.scheduler) });
-    match cell.header.state.wake_by_value(early) {
+    let scheduler = ManuallyDrop::new(unsafe { ptr::read(&raw const head.scheduler) });
+    match head.header.state.wake_by_value(early) {
         WakeByValue::Nothing => {}
         WakeByValue::Schedule => {
             // SAFETY: `wake_by_value` made a token, which is for this call.
@@ -527,7 +545,7 @@ unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
             // SAFETY: `wake_by_value` made a token, which `schedule` queues. The waker's
             // reference is still ours.
             unsafe {
-                schedule::<F, S>(task);
+                schedule::<S>(task);
                 header::release(task);
             }
         }
@@ -542,22 +560,22 @@ unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
 /// # Safety
 ///
 /// The caller has shut the task down while it was idle, or has the token of a pinned task;
-/// it is of this type.
-unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
+/// it has this type of scheduler.
+unsafe fn shut_down<S: Schedule>(task: NonNull<Header>) {
     if const { S::PINS } {
         // The token is given away before the call ends, and the list's task may end then: the
         // scheduler may be used as if by a waker, with a reference.
         // SAFETY: a task with a token is not complete; the token is for this call.
         unsafe {
-            cell::<F, S>(task).header.state.acquire();
-            schedule::<F, S>(task);
+            head::<S>(task).header.state.acquire();
+            schedule::<S>(task);
             header::release(task);
         }
         return;
     }
     // SAFETY: the task is not complete, and so has its own reference. The contents are
     // ours since the shut-down.
-    _ = unsafe { run_cancelled::<F, S>(task, context::enter_task(task)) };
+    _ = unsafe { run_cancelled::<S>(task, context::enter_task(task)) };
 }
 
 /// Takes the output.
@@ -582,7 +600,7 @@ unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mut ()) {
 unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
     let _entered = context::enter_task(task);
     // SAFETY: the caller has a reference, and the contents, of a task of this type.
-    catch_and_forget(|| unsafe { cell::<F, S>(task).drop_contents() });
+    catch_and_forget(&mut || unsafe { cell::<F, S>(task).drop_contents() });
 }
 
 /// Gives the memory back.
@@ -599,13 +617,14 @@ unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// # Safety
 ///
-/// The task is new, of this type, and only the caller knows it, which has its join handle.
+/// The task is new, and only the caller knows it, which has its join handle.
 #[cold]
-pub(super) unsafe fn never_begun<F: Future, S: Schedule>(task: NonNull<Header>) {
+pub(super) unsafe fn never_begun(task: NonNull<Header>) {
     let _entered = context::enter_task(task);
     // SAFETY: the caller is alone with the task.
     unsafe {
-        cancel::<F, S>(task);
-        task.as_ref().state.complete_unborn();
+        let header = task.as_ref();
+        (header.vtable.cancel)(task);
+        header.state.complete_unborn();
     }
 }

@@ -31,7 +31,7 @@ pub struct Header {
     /// Wakes the waiter for the task. There if the state says so.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
     /// Which value the contents are. Belongs to the owner of the contents.
-    pub(super) stage: Watched<Stage>,
+    stage: Watched<Stage>,
     /// In which list the task is or was.
     pub(super) list_id: ListId,
     id: Id,
@@ -144,8 +144,31 @@ impl Header {
     #[inline]
     pub(super) unsafe fn has_contents(&self) -> bool {
         // SAFETY: as the caller promises.
-        let stage = self.stage.with(|stage| unsafe { *stage });
+        let stage = unsafe { self.stage() };
         !matches!(stage, Stage::Cancelled | Stage::Empty)
+    }
+
+    /// Which value is in the task's memory.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the contents.
+    #[inline]
+    pub(super) unsafe fn stage(&self) -> Stage {
+        // SAFETY: as the caller promises.
+        self.stage.with(|stage| unsafe { *stage })
+    }
+
+    /// Says which value is in the task's memory from now on, and returns which it was.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the contents.
+    #[inline]
+    pub(super) unsafe fn replace_stage(&self, new: Stage) -> Stage {
+        // SAFETY: as the caller promises.
+        self.stage
+            .with_mut(|stage| unsafe { mem::replace(&mut *stage, new) })
     }
 
     /// Takes the join handle's waker.
@@ -196,6 +219,8 @@ pub(super) struct Vtable {
     pub(super) wake_by_value: unsafe fn(NonNull<Header>),
     /// Drops the future of a task that the caller has shut down, and completes it.
     pub(super) shut_down: unsafe fn(NonNull<Header>),
+    /// Drops the future of a task that was cancelled, and stores this outcome.
+    pub(super) cancel: unsafe fn(NonNull<Header>),
     /// Takes the output to where the pointer says, a `Poll<Result<T, JoinError>>`.
     pub(super) take: unsafe fn(NonNull<Header>, *mut ()),
     /// Drops the output for a join handle.

@@ -397,21 +397,32 @@ impl OwnedTasks {
         S: Schedule,
     {
         let task = harness::allocate(future, scheduler, id, list);
-        // SAFETY: the task is new, and the caller is the owner if need be.
-        let added = unsafe { self.shards[list.shard()].add(task, list.is_own()) };
         // The handle's reference is in the new task's state.
         let join = JoinHandle {
             task,
             _output: PhantomData,
             record: Wait::new(Caller::UNKNOWN),
         };
-        if added {
+        // SAFETY: the task is new, and the caller is the owner if need be.
+        (join, unsafe { self.add(list, task) })
+    }
+
+    /// Takes a new task into its list. Without a token, the runtime has ended, and the task is
+    /// cancelled.
+    ///
+    /// # Safety
+    ///
+    /// Only the caller knows the task, and owns the list if that is a shard's own.
+    #[inline]
+    unsafe fn add(&self, list: ListId, task: NonNull<Header>) -> Option<Notified> {
+        // SAFETY: as the caller promises.
+        if unsafe { self.shards[list.shard()].add(task, list.is_own()) } {
             // SAFETY: a new task has a token.
-            return (join, Some(unsafe { Notified::from_raw(task) }));
+            return Some(unsafe { Notified::from_raw(task) });
         }
-        // SAFETY: no other thread knows the task, which is of this type.
-        unsafe { harness::never_begun::<F, S>(task) };
-        (join, None)
+        // SAFETY: no other thread knows the task.
+        unsafe { harness::never_begun(task) };
+        None
     }
 
     /// Takes a task out that has ended, by a thread that owns no shard.
