@@ -184,16 +184,17 @@ fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     Ok(run())
 }
 
-/// The same, compiled once and not for each closure: what surrounds a call that may panic is
-/// much code.
-#[inline(never)]
+/// The same, compiled once and not for each closure, for what happens rarely: much code
+/// surrounds a call that may panic.
+#[cold]
 fn catch_once(run: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
     catch(run)
 }
 
 /// Does something whose panic is of no interest.
-fn catch_and_forget(run: &mut dyn FnMut()) {
-    if let Err(panic) = catch_once(run) {
+#[inline]
+fn catch_and_forget(run: impl FnOnce()) {
+    if let Err(panic) = catch(run) {
         forget_panic(panic);
     }
 }
@@ -398,7 +399,8 @@ unsafe fn poll<F: Future, S: Schedule>(
             }
             // A second panic must not leave a drop while the first one passes.
             // SAFETY: the caller of `poll`, which made the guard, has the contents.
-            catch_and_forget(&mut || unsafe { self.0.drop_contents() });
+            let dropped = catch_once(&mut || unsafe { self.0.drop_contents() });
+            dropped.unwrap_or_else(forget_panic);
         }
     }
 
@@ -419,12 +421,12 @@ unsafe fn poll<F: Future, S: Schedule>(
 #[inline(never)]
 unsafe fn finish<F: Future, S: Schedule>(cell: &Cell<F, S>, value: F::Output) {
     // SAFETY: the contents are the caller's.
-    match catch_once(&mut || unsafe { cell.drop_contents() }) {
+    match catch(|| unsafe { cell.drop_contents() }) {
         // SAFETY: the contents are the caller's, and the future was dropped.
         Ok(()) => unsafe { cell.put_value(value) },
         Err(panic) => {
             let mut value = Some(value);
-            catch_and_forget(&mut || drop(value.take()));
+            catch_once(&mut || drop(value.take())).unwrap_or_else(forget_panic);
             // SAFETY: the contents are the caller's. The future was dropped, also if its
             // drop panicked.
             unsafe { fail(cell, panic) };
@@ -471,7 +473,7 @@ unsafe fn end<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
     drop(entered);
     // SAFETY: the task has its own reference, which is the caller's.
     let Head { header, scheduler } = unsafe { head::<S>(task) };
-    catch_and_forget(&mut || scheduler.terminated(header.id()));
+    catch_and_forget(|| scheduler.terminated(header.id()));
     // Before the join handle is woken, so that a waiter for the task does not find it in
     // the runtime's list any more.
     scheduler.release(header);
@@ -502,12 +504,7 @@ unsafe fn wake_join(task: NonNull<Header>) {
     // Before the waking, since the join handle then probably has the last one.
     // SAFETY: this is the task's own reference, which is for the completer.
     unsafe { header::release(task) };
-    let mut waker = Some(waker);
-    catch_and_forget(&mut || {
-        if let Some(waker) = waker.take() {
-            waker.wake();
-        }
-    });
+    catch_and_forget(|| waker.wake());
 }
 
 /// Gives a token to the scheduler.
@@ -600,7 +597,7 @@ unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mut ()) {
 unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
     let _entered = context::enter_task(task);
     // SAFETY: the caller has a reference, and the contents, of a task of this type.
-    catch_and_forget(&mut || unsafe { cell::<F, S>(task).drop_contents() });
+    catch_and_forget(|| unsafe { cell::<F, S>(task).drop_contents() });
 }
 
 /// Gives the memory back.
