@@ -57,9 +57,6 @@ mod model;
 pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;
-#[cfg(not(loom))]
-#[doc(hidden)]
-pub mod recycle;
 mod wait;
 pub mod watch;
 

@@ -138,7 +138,7 @@ mod heap {
     use std::ptr::NonNull;
 
     use super::cell::{Cell, Storage};
-    use crate::recycle;
+    use blitz_io_core::recycle;
 
     /// A cell in a recycled block.
     pub struct Heap<T>(NonNull<Cell<T>>);
