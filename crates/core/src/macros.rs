@@ -47,4 +47,17 @@ macro_rules! debug_is_name {
     };
 }
 
+/// Implements `Named` for a type, with the path of its field that has the name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named {
+    ($type:ident $(<$parameter:ident>)?: $($field:ident).+) => {
+        impl $(<$parameter>)? $crate::inspect::Named for $type $(<$parameter>)? {
+            fn inspected(&self) -> &$crate::inspect::Object {
+                &self.$($field).+
+            }
+        }
+    };
+}
+
 pub(crate) use {const_unless_loom, default_is_new};

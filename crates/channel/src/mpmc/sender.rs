@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline::after;
-use blitz_io_core::inspect::{Named, Object};
+use blitz_io_core::named;
 use blitz_io_futex::atomic::Ordering;
 
 use super::channel::Channel;
@@ -261,8 +261,4 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> Named for Sender<T> {
-    fn inspected(&self) -> &Object {
-        &self.channel.object
-    }
-}
+named!(Sender<T>: channel.object);

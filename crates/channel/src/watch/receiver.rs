@@ -6,8 +6,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Named, Object};
-use blitz_io_core::{coop, deadline};
+use blitz_io_core::{coop, deadline, named};
 use blitz_io_futex::atomic::Ordering;
 
 use super::error::RecvError;
@@ -369,11 +368,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-impl<T> Named for Receiver<T> {
-    fn inspected(&self) -> &Object {
-        &self.shared.inspected.object
-    }
-}
+named!(Receiver<T>: shared.inspected.object);
 
 /// Shared access to the value of a channel.
 ///
