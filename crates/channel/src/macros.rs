@@ -21,15 +21,4 @@ macro_rules! error_text {
     (@Debug $error:ident<$value:ident>) => {};
 }
 
-/// Implements `Debug`, which shows nothing but the name of the type.
-macro_rules! opaque_debug {
-    ($(impl$(<$value:ident>)? $name:ident<$($parameter:tt),+>),+) => {$(
-        impl$(<$value>)? std::fmt::Debug for $name<$($parameter),+> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($name)).finish_non_exhaustive()
-            }
-        }
-    )+};
-}
-
-pub(crate) use {error_text, opaque_debug};
+pub(crate) use error_text;

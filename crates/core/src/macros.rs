@@ -34,17 +34,17 @@ macro_rules! default_is_new {
     };
 }
 
-/// Implements `Debug` for a type that shows nothing but its name.
+/// Implements `Debug` for types that show nothing but their names.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_is_name {
-    ($type:ident $(<$parameter:ident>)?) => {
-        impl $(<$parameter>)? std::fmt::Debug for $type $(<$parameter>)? {
+    ($(impl $(<$value:ident>)? $type:ident $(<$($parameter:tt),+>)?),+) => {$(
+        impl $(<$value>)? std::fmt::Debug for $type $(<$($parameter),+>)? {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($type)).finish_non_exhaustive()
             }
         }
-    };
+    )+};
 }
 
 /// Implements `Named` for a type, with the path of its field that has the name.

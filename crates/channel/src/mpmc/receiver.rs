@@ -11,7 +11,7 @@ use super::channel::Channel;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::futures::Recv;
 use super::sender::shared_by_both_ends;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 /// The end that receives. Clones of it receive from the same channel; each value
 /// goes to one of them.

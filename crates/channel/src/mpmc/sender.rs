@@ -10,7 +10,7 @@ use blitz_io_futex::atomic::Ordering;
 use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::futures::{Closed, Send};
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 /// The end that sends. Clones of it send into the same channel.
 ///
@@ -247,7 +247,7 @@ macro_rules! shared_by_both_ends {
             }
         }
 
-        opaque_debug!(impl<T> $end<T>);
+        debug_is_name!(impl<T> $end<T>);
     };
 }
 

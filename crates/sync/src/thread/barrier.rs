@@ -194,4 +194,4 @@ impl fmt::Display for BarrierTimedOut {
 
 impl std::error::Error for BarrierTimedOut {}
 
-debug_is_name!(Barrier);
+debug_is_name!(impl Barrier);

@@ -244,4 +244,4 @@ named!(Condvar: object);
 
 default_is_new!(Condvar);
 
-debug_is_name!(Condvar);
+debug_is_name!(impl Condvar);
