@@ -24,12 +24,6 @@ pub enum Driver {
     Io(Arc<blitz_io_driver::Driver>),
 }
 
-impl Default for Driver {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Driver {
     /// A driver that has not been unparked yet, without I/O.
     pub fn new() -> Self {

@@ -1,6 +1,5 @@
 //! The end that looks at the value, and waits for it to change.
 
-use std::fmt;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -383,6 +382,7 @@ named!(Receiver<T>: shared.inspected.object);
 /// assert_eq!(rx.borrow().len(), 5);
 /// assert!(!tx.borrow().is_empty());
 /// ```
+#[derive(Debug)]
 pub struct Ref<'a, T> {
     inner: lock::ReadGuard<'a, T>,
     has_changed: bool,
@@ -421,14 +421,5 @@ impl<T> Deref for Ref<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         &self.inner
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ref")
-            .field("inner", &&*self.inner)
-            .field("has_changed", &self.has_changed)
-            .finish()
     }
 }
