@@ -52,7 +52,6 @@
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 pub mod broadcast;
-mod macros;
 mod model;
 pub mod mpmc;
 pub mod mpsc;

@@ -47,6 +47,29 @@ macro_rules! debug_is_name {
     )+};
 }
 
+/// Implements `Debug`, or `Display` and `Error`, of errors, with one text for each case.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! error_text {
+    ($($trait:ident for $error:ident $(<$value:ident $(: $bound:ident)?>)? {
+        $($case:pat => $text:expr,)+
+    })+) => {$(
+        impl$(<$value>)? std::fmt::$trait for $error$(<$value>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $($case => std::fmt::$trait::fmt(&$text, f),)+
+                }
+            }
+        }
+
+        $crate::error_text!(@$trait $error $(<$value $(: $bound)?>)?);
+    )+};
+    (@Display $error:ident $(<$value:ident $(: $bound:ident)?>)?) => {
+        impl$(<$value $(: $bound)?>)? std::error::Error for $error$(<$value>)? {}
+    };
+    (@Debug $error:ident<$value:ident>) => {};
+}
+
 /// Implements `Named` for a type, with the path of its field that has the name.
 #[doc(hidden)]
 #[macro_export]

@@ -2,8 +2,8 @@
 
 #![allow(deprecated, reason = "`RecvError` is kept for code that names it")]
 
-use crate::macros::error_text;
 use blitz_io_core::debug_is_name;
+use blitz_io_core::error_text;
 
 /// The channel is closed. Gives the value back.
 #[derive(PartialEq, Eq, Clone, Copy)]

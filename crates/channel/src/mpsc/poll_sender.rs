@@ -11,8 +11,8 @@ use futures_sink::Sink;
 use super::error::{SendError, TrySendError};
 use super::permit::OwnedPermit;
 use super::sender::Sender;
-use crate::macros::error_text;
 use blitz_io_core::debug_is_name;
+use blitz_io_core::error_text;
 
 /// A bounded [`Sender`] whose waiting for room can be polled, and which is a `Sink`.
 ///

@@ -238,7 +238,7 @@ mod heap {
 
 /// Errors of receiving.
 pub mod error {
-    use crate::macros::error_text;
+    use blitz_io_core::error_text;
 
     /// The sender was dropped without sending, or the receiver was closed before
     /// anything was sent.

@@ -374,8 +374,8 @@ mod lock {
 
 /// Errors of sending and receiving.
 pub mod error {
-    use crate::macros::error_text;
     use blitz_io_core::debug_is_name;
+    use blitz_io_core::error_text;
 
     /// There is no receiver. The value comes back.
     #[derive(PartialEq, Eq, Clone, Copy)]

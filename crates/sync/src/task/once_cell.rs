@@ -3,8 +3,8 @@
 //! The protocol is that of `write_once`: the task that gets the turn runs the future, and gives
 //! the turn up if that is dropped, fails or panics.
 
-use std::error::Error;
-use std::fmt;
+use blitz_io_core::error_text;
+use std::fmt::{self, Debug};
 use std::future::Future;
 
 use super::write_once::{Refused, WriteOnce};
@@ -358,13 +358,9 @@ impl<T> SetError<T> {
     }
 }
 
-impl<T> fmt::Display for SetError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
-            Self::InitializingError(_) => "InitializingError",
-        })
+error_text! {
+    Display for SetError<T: Debug> {
+        Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
+        Self::InitializingError(_) => "InitializingError",
     }
 }
-
-impl<T: fmt::Debug> Error for SetError<T> {}

@@ -2,8 +2,8 @@
 //!
 //! The protocol is that of `write_once`, without turns.
 
-use std::error::Error;
-use std::fmt;
+use blitz_io_core::error_text;
+use std::fmt::{self, Debug};
 
 use super::write_once::WriteOnce;
 use crate::cell_traits::cell_traits;
@@ -186,10 +186,8 @@ cell_traits!(SetOnce);
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetOnceError<T>(pub T);
 
-impl<T> fmt::Display for SetOnceError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SetOnceError")
+error_text! {
+    Display for SetOnceError<T: Debug> {
+        _ => "SetOnceError",
     }
 }
-
-impl<T: fmt::Debug> Error for SetOnceError<T> {}
