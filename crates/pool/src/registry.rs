@@ -22,6 +22,7 @@ pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
 pub(crate) type ThreadHandler = dyn Fn(usize) + Send + Sync;
 
 /// The builder's settings that a pool keeps.
+#[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) panic: Option<Box<PanicHandler>>,
     pub(crate) start: Option<Box<ThreadHandler>>,
