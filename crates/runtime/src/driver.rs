@@ -10,7 +10,7 @@ use std::time::Instant;
 #[cfg(all(feature = "io", not(loom)))]
 use std::{cell::Cell, sync::Arc};
 
-use blitz_io_core::Parker;
+use blitz_io_core::{Parker, default_is_new};
 #[cfg(all(feature = "io", not(loom)))]
 use blitz_io_driver::Wakers;
 
@@ -23,6 +23,8 @@ pub enum Driver {
     #[cfg(all(feature = "io", not(loom)))]
     Io(Arc<blitz_io_driver::Driver>),
 }
+
+default_is_new!(Driver);
 
 impl Driver {
     /// A driver that has not been unparked yet, without I/O.
