@@ -52,14 +52,10 @@
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 pub mod broadcast;
-mod macros;
 mod model;
 pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;
-#[cfg(not(loom))]
-#[doc(hidden)]
-pub mod recycle;
 mod wait;
 pub mod watch;
 

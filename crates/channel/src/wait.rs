@@ -66,17 +66,11 @@ impl Inspected {
 /// # Safety
 ///
 /// The node is not linked, and stays where it is until it has been chosen or has left.
-unsafe fn join<E: Event>(event: &E, node: &Node) -> bool {
-    event.queue().locked(|list| {
-        // The event's change comes before the notifier takes this lock to wake the waiters. So
-        // either this waiter sees the change, or the notifier finds its node.
-        let waits = event.must_wait();
-        if waits {
-            // SAFETY: by this function's contract, the node is not linked and stays where it is.
-            unsafe { list.push(node) };
-        }
-        waits
-    })
+unsafe fn join<E: Event>(event: &E, node: &Node, waker: Option<&Waker>) -> bool {
+    // The event's change comes before the notifier takes the lock to wake the waiters. So either
+    // this waiter sees the change under the lock, or the notifier finds its node.
+    // SAFETY: as this function's contract.
+    unsafe { event.queue().join_if(node, waker, |_| event.must_wait()) }
 }
 
 /// A task that waits for an event.
@@ -117,11 +111,9 @@ impl<E: Event> Future for Wait<E> {
                 this.record.end();
                 return Poll::Ready(output);
             }
-            // SAFETY: the node is not linked, and is ours.
-            unsafe { node.arm(cx.waker()) };
             // SAFETY: the node is not linked, the future is pinned, and its drop unlinks the
             // node.
-            this.is_linked = unsafe { join(event, node) };
+            this.is_linked = unsafe { join(event, node, Some(cx.waker())) };
             if this.is_linked {
                 note(event, &mut this.record, cx.waker());
                 return Poll::Pending;
@@ -171,7 +163,7 @@ fn sleep_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::O
     loop {
         // SAFETY: the node stays where it is, and `sleep` returns when it has been chosen or
         // taken out.
-        let in_time = !unsafe { join(&event, &node) } || event.queue().sleep(&node, deadline);
+        let in_time = !unsafe { join(&event, &node, None) } || event.queue().sleep(&node, deadline);
         match event.look() {
             None if in_time => node.reset(),
             output => return output,

@@ -29,6 +29,8 @@ mod parker;
 mod per_process;
 mod processors;
 mod random;
+#[cfg(not(loom))]
+pub mod recycle;
 pub mod resource;
 pub mod spin;
 mod thread_id;

@@ -147,7 +147,7 @@ mod real {
         }
     }
 
-    debug_is_name!(Lock<T>);
+    debug_is_name!(impl<T> Lock<T>);
 }
 
 #[cfg(loom)]

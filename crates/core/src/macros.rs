@@ -34,14 +34,50 @@ macro_rules! default_is_new {
     };
 }
 
-/// Implements `Debug` for a type that shows nothing but its name.
+/// Implements `Debug` for types that show nothing but their names.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_is_name {
-    ($type:ident $(<$parameter:ident>)?) => {
-        impl $(<$parameter>)? std::fmt::Debug for $type $(<$parameter>)? {
+    ($(impl $(<$value:ident>)? $type:ident $(<$($parameter:tt),+>)?),+) => {$(
+        impl $(<$value>)? std::fmt::Debug for $type $(<$($parameter),+>)? {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    )+};
+}
+
+/// Implements `Debug`, or `Display` and `Error`, of errors, with one text for each case.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! error_text {
+    ($($trait:ident for $error:ident $(<$value:ident $(: $bound:ident)?>)? {
+        $($case:pat => $text:expr,)+
+    })+) => {$(
+        impl$(<$value>)? std::fmt::$trait for $error$(<$value>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $($case => std::fmt::$trait::fmt(&$text, f),)+
+                }
+            }
+        }
+
+        $crate::error_text!(@$trait $error $(<$value $(: $bound)?>)?);
+    )+};
+    (@Display $error:ident $(<$value:ident $(: $bound:ident)?>)?) => {
+        impl$(<$value $(: $bound)?>)? std::error::Error for $error$(<$value>)? {}
+    };
+    (@Debug $error:ident<$value:ident>) => {};
+}
+
+/// Implements `Named` for a type, with the path of its field that has the name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named {
+    ($type:ident $(<$parameter:ident>)?: $($field:ident).+) => {
+        impl $(<$parameter>)? $crate::inspect::Named for $type $(<$parameter>)? {
+            fn inspected(&self) -> &$crate::inspect::Object {
+                &self.$($field).+
             }
         }
     };

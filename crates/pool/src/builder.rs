@@ -13,7 +13,7 @@ use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
 use crate::pin::{self, Pin};
 use crate::policy::Spin;
-use crate::registry::{Handlers, PanicHandler, Registry, ThreadHandler};
+use crate::registry::{Handlers, Registry};
 use crate::worker::Worker;
 
 type ThreadName = dyn FnMut(usize) -> String;
@@ -33,35 +33,25 @@ type ThreadName = dyn FnMut(usize) -> String;
 /// # Ok::<(), pool::ThreadPoolBuildError>(())
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    settings: Settings,
+    spawn_handler: S,
+}
+
+#[derive(Default)]
+struct Settings {
     num_threads: usize,
     use_current_thread: bool,
-    panic_handler: Option<Box<PanicHandler>>,
     get_thread_name: Option<Box<ThreadName>>,
     stack_size: Option<usize>,
-    start_handler: Option<Box<ThreadHandler>>,
-    exit_handler: Option<Box<ThreadHandler>>,
-    spawn_handler: S,
-    breadth_first: bool,
-    spin: Spin,
     pin: Pin,
-    cores: Vec<pin::Core>,
+    handlers: Handlers,
 }
 
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
-            num_threads: 0,
-            use_current_thread: false,
-            panic_handler: None,
-            get_thread_name: None,
-            stack_size: None,
-            start_handler: None,
-            exit_handler: None,
+            settings: Settings::default(),
             spawn_handler: DefaultSpawn,
-            breadth_first: false,
-            spin: Spin::Adaptive,
-            pin: Pin::None,
-            cores: Vec::new(),
         }
     }
 }
@@ -78,20 +68,22 @@ impl ThreadPoolBuilder {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Starts the pool's threads.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, ThreadPoolBuildError> {
-        let threads = self.threads().min(max_num_threads());
-        if self.use_current_thread && Worker::is_current() {
+        let mut settings = self.settings;
+        let threads = settings.threads().min(max_num_threads());
+        if settings.use_current_thread && Worker::is_current() {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
-        self.cores = self.pin.cores().map_err(ThreadPoolBuildError::io)?;
+        let cores = settings.pin.cores().map_err(ThreadPoolBuildError::io)?;
         // Makes the cached queries of the system now. Later, each thread may be bound to one
         // processor. And with many threads, preparing the fences takes the system milliseconds.
         let _ = processors();
         fences::light();
-        let registry = Arc::new(Registry::new(threads, self.take_handlers()));
+        let handlers = std::mem::take(&mut settings.handlers);
+        let registry = Arc::new(Registry::new(threads, handlers));
         let mut on_failure = EndOnFailure(Some(&registry));
         for index in 0..threads {
-            let thread = self.thread(&registry, index);
-            if index == 0 && self.use_current_thread {
+            let thread = settings.thread(&registry, index, &cores);
+            if index == 0 && settings.use_current_thread {
                 Worker::adopt_current_thread(registry.clone());
             } else {
                 self.spawn_handler
@@ -125,17 +117,7 @@ impl<S> ThreadPoolBuilder<S> {
     {
         ThreadPoolBuilder {
             spawn_handler: CustomSpawn(spawn),
-            num_threads: self.num_threads,
-            use_current_thread: self.use_current_thread,
-            panic_handler: self.panic_handler,
-            get_thread_name: self.get_thread_name,
-            stack_size: self.stack_size,
-            start_handler: self.start_handler,
-            exit_handler: self.exit_handler,
-            breadth_first: self.breadth_first,
-            spin: self.spin,
-            pin: self.pin,
-            cores: self.cores,
+            settings: self.settings,
         }
     }
 
@@ -144,21 +126,21 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: FnMut(usize) -> String + 'static,
     {
-        self.get_thread_name = Some(Box::new(closure));
+        self.settings.get_thread_name = Some(Box::new(closure));
         self
     }
 
     /// Sets how many threads the pool has. 0, the default, means the number in the
     /// environment variable `RAYON_NUM_THREADS`, or else the number of processors.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
+        self.settings.num_threads = num_threads;
         self
     }
 
     /// Makes the current thread worker 0. It runs jobs only while it waits in the pool or
     /// yields to it, and stays a worker for the rest of its life.
     pub fn use_current_thread(mut self) -> Self {
-        self.use_current_thread = true;
+        self.settings.use_current_thread = true;
         self
     }
 
@@ -168,20 +150,20 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     {
-        self.panic_handler = Some(Box::new(panic_handler));
+        self.settings.handlers.panic = Some(Box::new(panic_handler));
         self
     }
 
     /// Sets the size of the threads' stacks, in bytes.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.stack_size = Some(stack_size);
+        self.settings.stack_size = Some(stack_size);
         self
     }
 
     /// Runs a worker's own jobs first in, first out.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(mut self) -> Self {
-        self.breadth_first = true;
+        self.settings.handlers.breadth_first = true;
         self
     }
 
@@ -190,7 +172,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.start_handler = Some(Box::new(start_handler));
+        self.settings.handlers.start = Some(Box::new(start_handler));
         self
     }
 
@@ -199,7 +181,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.exit_handler = Some(Box::new(exit_handler));
+        self.settings.handlers.exit = Some(Box::new(exit_handler));
         self
     }
 
@@ -213,7 +195,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// assert_eq!(frugal.join(|| 1, || 2), (1, 2));
     /// ```
     pub fn spin(mut self, spin: Spin) -> Self {
-        self.spin = spin;
+        self.settings.handlers.spin = spin;
         self
     }
 
@@ -229,10 +211,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// assert!(error.unwrap_err().to_string().contains("99999"));
     /// ```
     pub fn pin(mut self, pin: Pin) -> Self {
-        self.pin = pin;
+        self.settings.pin = pin;
         self
     }
+}
 
+impl Settings {
     fn threads(&self) -> usize {
         match self.num_threads {
             0 => from_environment("RAYON_NUM_THREADS")
@@ -243,23 +227,18 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    fn take_handlers(&mut self) -> Handlers {
-        Handlers {
-            panic: self.panic_handler.take(),
-            start: self.start_handler.take(),
-            exit: self.exit_handler.take(),
-            breadth_first: self.breadth_first,
-            spin: self.spin,
-        }
-    }
-
-    fn thread(&mut self, registry: &Arc<Registry>, index: usize) -> ThreadBuilder {
+    fn thread(
+        &mut self,
+        registry: &Arc<Registry>,
+        index: usize,
+        cores: &[pin::Core],
+    ) -> ThreadBuilder {
         ThreadBuilder {
             name: self.get_thread_name.as_mut().map(|name| name(index)),
             stack_size: self.stack_size,
             registry: registry.clone(),
             index,
-            core: (!self.cores.is_empty()).then(|| self.cores[index % self.cores.len()]),
+            core: (!cores.is_empty()).then(|| cores[index % cores.len()]),
         }
     }
 }
@@ -277,26 +256,22 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
                 f.write_str("<closure>")
             }
         }
+        let closure = |is_set: bool| is_set.then_some(Closure);
+        let Settings { handlers, .. } = &self.settings;
         f.debug_struct("ThreadPoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("use_current_thread", &self.use_current_thread)
+            .field("num_threads", &self.settings.num_threads)
+            .field("use_current_thread", &self.settings.use_current_thread)
             .field(
                 "get_thread_name",
-                &self.get_thread_name.as_ref().map(|_| Closure),
+                &closure(self.settings.get_thread_name.is_some()),
             )
-            .field(
-                "panic_handler",
-                &self.panic_handler.as_ref().map(|_| Closure),
-            )
-            .field("stack_size", &self.stack_size)
-            .field(
-                "start_handler",
-                &self.start_handler.as_ref().map(|_| Closure),
-            )
-            .field("exit_handler", &self.exit_handler.as_ref().map(|_| Closure))
-            .field("breadth_first", &self.breadth_first)
-            .field("spin", &self.spin)
-            .field("pin", &self.pin)
+            .field("panic_handler", &closure(handlers.panic.is_some()))
+            .field("stack_size", &self.settings.stack_size)
+            .field("start_handler", &closure(handlers.start.is_some()))
+            .field("exit_handler", &closure(handlers.exit.is_some()))
+            .field("breadth_first", &handlers.breadth_first)
+            .field("spin", &handlers.spin)
+            .field("pin", &self.settings.pin)
             .finish()
     }
 }

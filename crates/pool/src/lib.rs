@@ -52,7 +52,6 @@ mod loops;
 mod metrics;
 mod pin;
 mod policy;
-mod pool_loops;
 mod registry;
 mod run;
 mod scope;

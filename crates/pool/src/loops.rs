@@ -12,17 +12,16 @@
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use blitz_io_core::Lock;
 
-use crate::global::global;
 use crate::join::join_on;
 use crate::loop_slot::Reserved;
 use crate::registry::Registry;
 use crate::slots::Slots;
+use crate::thread_pool::{ThreadPool, with_current};
 use crate::worker::Worker;
 
 /// The work of a participant.
@@ -262,26 +261,65 @@ impl<R: Send, M: Fn(usize) -> R + Sync, F: Fn(R, R) -> R + Sync> Body for Ordere
     fn end(&self, (): ()) {}
 }
 
-impl Registry {
+/// The calling thread takes part even if it is outside.
+impl ThreadPool {
     fn pieces(&self, range: Range<usize>, grain: usize) -> Pieces {
-        Pieces::new(range, grain, self.num_threads())
+        Pieces::new(range, grain, self.registry.num_threads())
     }
 
-    pub(crate) fn for_each(&self, range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
+    /// Calls `f` with every number of `range`, on this pool's workers and in the calling
+    /// thread; see [`for_each`](crate::for_each()).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `f` panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_io::pool;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let count = AtomicUsize::new(0);
+    /// two.for_each(0..100, 10, |_| {
+    ///     count.fetch_add(1, Ordering::Relaxed);
+    /// });
+    /// assert_eq!(count.into_inner(), 100);
+    /// ```
+    pub fn for_each(&self, range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
         self.for_each_init(range, grain, || (), |(), item| f(item));
     }
 
-    pub(crate) fn try_for_each(
+    /// Calls `f` with every number of `range` until one call returns
+    /// [`ControlFlow::Break`], on this pool's workers and in the calling thread; see
+    /// [`try_for_each`](crate::try_for_each()).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `f` panics.
+    pub fn try_for_each(
         &self,
         range: Range<usize>,
         grain: usize,
         f: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> ControlFlow<()> {
         let f = |(): &mut (), item| f(item);
-        run_loop(self, self.pieces(range, grain), &Each { init: || (), f })
+        run_loop(
+            &self.registry,
+            self.pieces(range, grain),
+            &Each { init: || (), f },
+        )
     }
 
-    pub(crate) fn for_each_init<S>(
+    /// Calls `f` with every number of `range` and with a state that each participating
+    /// thread makes once, on this pool's workers and in the calling thread; see
+    /// [`for_each_init`](crate::for_each_init()).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `init` or `f` panics.
+    pub fn for_each_init<S>(
         &self,
         range: Range<usize>,
         grain: usize,
@@ -292,10 +330,16 @@ impl Registry {
             f(state, item);
             ControlFlow::Continue(())
         };
-        let _ = run_loop(self, self.pieces(range, grain), &Each { init, f });
+        let _ = run_loop(&self.registry, self.pieces(range, grain), &Each { init, f });
     }
 
-    pub(crate) fn for_each_chunk<T: Send>(
+    /// Calls `f` with every chunk of `len` items of a slice, on this pool's workers and in
+    /// the calling thread; see [`for_each_chunk`](crate::for_each_chunk()).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `len` is 0, or if `f` panics.
+    pub fn for_each_chunk<T: Send>(
         &self,
         slice: &mut [T],
         len: usize,
@@ -307,10 +351,25 @@ impl Registry {
             slice: std::marker::PhantomData,
             f,
         };
-        let _ = run_loop(self, self.pieces(0..slice.len(), len), &body);
+        let _ = run_loop(&self.registry, self.pieces(0..slice.len(), len), &body);
     }
 
-    pub(crate) fn map_reduce<R: Send>(
+    /// Applies `map` to every number of `range` and combines the results with `reduce`, on
+    /// this pool's workers and in the calling thread; see
+    /// [`map_reduce`](crate::map_reduce()).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `map` or `reduce` panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_io::pool;
+    /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(two.map_reduce(0..1001, 0, |n| n, |a, b| a + b), Some(500_500));
+    /// ```
+    pub fn map_reduce<R: Send>(
         &self,
         range: Range<usize>,
         grain: usize,
@@ -323,11 +382,17 @@ impl Registry {
             reduce,
             total: &total,
         };
-        let _ = run_loop(self, self.pieces(range, grain), &body);
+        let _ = run_loop(&self.registry, self.pieces(range, grain), &body);
         total.get_mut().take()
     }
 
-    pub(crate) fn map_reduce_ordered<R: Send>(
+    /// Does the same as [`map_reduce`](Self::map_reduce), with the same result every time;
+    /// see [`map_reduce_ordered`](crate::map_reduce_ordered()).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `map` or `reduce` panics.
+    pub fn map_reduce_ordered<R: Send>(
         &self,
         range: Range<usize>,
         grain: usize,
@@ -341,7 +406,7 @@ impl Registry {
             reduce: &reduce,
             parts: &parts,
         };
-        let _ = run_loop(self, pieces, &body);
+        let _ = run_loop(&self.registry, pieces, &body);
         parts.into_iter().reduce(reduce)
     }
 }
@@ -371,7 +436,7 @@ impl Registry {
 /// assert_eq!(sum.into_inner(), 499_500);
 /// ```
 pub fn for_each(range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
-    current(|registry| registry.for_each(range, grain, f));
+    with_current(|pool| pool.for_each(range, grain, f));
 }
 
 /// Calls `f` with every number of `range` until one call returns [`ControlFlow::Break`];
@@ -400,7 +465,7 @@ pub fn try_for_each(
     grain: usize,
     f: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> ControlFlow<()> {
-    current(|registry| registry.try_for_each(range, grain, f))
+    with_current(|pool| pool.try_for_each(range, grain, f))
 }
 
 /// Calls `f` with every number of `range` and with a state that each participating thread
@@ -428,7 +493,7 @@ pub fn for_each_init<S>(
     init: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize) + Sync,
 ) {
-    current(|registry| registry.for_each_init(range, grain, init, f));
+    with_current(|pool| pool.for_each_init(range, grain, init, f));
 }
 
 /// Calls `f` with every chunk of `len` items of a slice, and with the chunk's number. The
@@ -451,7 +516,7 @@ pub fn for_each_init<S>(
 /// assert_eq!(squares[31], 961);
 /// ```
 pub fn for_each_chunk<T: Send>(slice: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
-    current(|registry| registry.for_each_chunk(slice, len, f));
+    with_current(|pool| pool.for_each_chunk(slice, len, f));
 }
 
 /// Applies `map` to every number of `range` and combines the results with `reduce`, in any
@@ -476,7 +541,7 @@ pub fn map_reduce<R: Send>(
     map: impl Fn(usize) -> R + Sync,
     reduce: impl Fn(R, R) -> R + Sync,
 ) -> Option<R> {
-    current(|registry| registry.map_reduce(range, grain, map, reduce))
+    with_current(|pool| pool.map_reduce(range, grain, map, reduce))
 }
 
 /// Does the same as [`map_reduce`], but combines the results in the order of the range:
@@ -503,13 +568,5 @@ pub fn map_reduce_ordered<R: Send>(
     map: impl Fn(usize) -> R + Sync,
     reduce: impl Fn(R, R) -> R + Sync,
 ) -> Option<R> {
-    current(|registry| registry.map_reduce_ordered(range, grain, map, reduce))
-}
-
-/// Runs `f` with the pool of this thread, or the global one.
-fn current<R>(f: impl FnOnce(&Arc<Registry>) -> R) -> R {
-    match Worker::current() {
-        Some(worker) => f(worker.registry()),
-        None => f(global()),
-    }
+    with_current(|pool| pool.map_reduce_ordered(range, grain, map, reduce))
 }

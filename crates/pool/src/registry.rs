@@ -18,10 +18,11 @@ use crate::loop_slot::LoopSlot;
 use crate::policy::{FineSite, Spin};
 use crate::sleep::Sleep;
 
-pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
-pub(crate) type ThreadHandler = dyn Fn(usize) + Send + Sync;
+type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
+type ThreadHandler = dyn Fn(usize) + Send + Sync;
 
 /// The builder's settings that a pool keeps.
+#[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) panic: Option<Box<PanicHandler>>,
     pub(crate) start: Option<Box<ThreadHandler>>,

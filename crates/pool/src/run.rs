@@ -9,11 +9,9 @@ use std::thread;
 
 use blitz_io_channel::oneshot;
 
-use crate::in_worker::current;
-use crate::registry::Registry;
 use crate::scope::{Scope, scope};
 use crate::spawn::spawn_in;
-use crate::thread_pool::ThreadPool;
+use crate::thread_pool::{ThreadPool, with_current};
 
 /// The result of a closure that runs in a pool. See [`run`].
 ///
@@ -63,7 +61,7 @@ impl<R> Future for Run<R> {
 /// # });
 /// ```
 pub fn run<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Run<R> {
-    run_in(&current(), f)
+    with_current(|pool| pool.run(f))
 }
 
 /// Runs `f` with a [`Scope`] in the pool of this thread, or the global one, and returns a
@@ -104,22 +102,6 @@ pub fn scope_async<R: Send + 'static>(
     run(move || scope(f))
 }
 
-fn run_in<R: Send + 'static>(
-    registry: &std::sync::Arc<Registry>,
-    f: impl FnOnce() -> R + Send + 'static,
-) -> Run<R> {
-    let (sender, result) = oneshot::channel();
-    spawn_in(registry, move || {
-        if sender.is_closed() {
-            return;
-        }
-        // If the task has been dropped, the result is dropped here. If that panics, the pool's
-        // handler gets the panic.
-        let _ = sender.send(panic::catch_unwind(AssertUnwindSafe(f)));
-    });
-    Run { result }
-}
-
 impl ThreadPool {
     /// Runs `f` in this pool and returns a future of its result; see [`run`](crate::run()).
     ///
@@ -136,7 +118,16 @@ impl ThreadPool {
     /// assert_eq!(pollster::block_on(two.run(|| 6 * 7)), 42);
     /// ```
     pub fn run<R: Send + 'static>(&self, f: impl FnOnce() -> R + Send + 'static) -> Run<R> {
-        run_in(&self.registry, f)
+        let (sender, result) = oneshot::channel();
+        spawn_in(&self.registry, move || {
+            if sender.is_closed() {
+                return;
+            }
+            // If the task has been dropped, the result is dropped here. If that panics, the pool's
+            // handler gets the panic.
+            let _ = sender.send(panic::catch_unwind(AssertUnwindSafe(f)));
+        });
+        Run { result }
     }
 
     /// Runs `f` with a [`Scope`] in this pool and returns a future that is ready when all

@@ -110,14 +110,14 @@ impl Base {
     /// # Safety
     ///
     /// The borrows of `job` outlive the scope.
-    unsafe fn heap_job(&self, job: impl FnOnce() + Send) -> JobRef {
+    unsafe fn heap_job<S: Sync>(&self, scope: &S, job: impl FnOnce(&S) + Send) -> JobRef {
         self.latch.begin();
-        let base = Pointer(self);
+        let (base, scope) = (Pointer(self), Pointer(scope));
         // SAFETY: the scope waits for the job.
         unsafe {
             HeapJob::into_ref(self.tag(), move |_: &Worker| {
-                let base = base;
-                Self::run(base.0, job);
+                let (base, scope) = (base, scope);
+                Self::run(base.0, || job(scope.get()));
             })
         }
     }
@@ -125,12 +125,16 @@ impl Base {
     /// # Safety
     ///
     /// The borrows of `job` outlive the scope.
-    unsafe fn broadcast(&self, job: impl Fn(BroadcastContext<'_>) + Send + Sync) {
-        let base = Pointer(self);
+    unsafe fn broadcast<S, F>(&self, scope: &S, job: F)
+    where
+        S: Sync,
+        F: Fn(&S, BroadcastContext<'_>) + Send + Sync,
+    {
+        let (base, scope) = (Pointer(self), Pointer(scope));
         let job = ArcJob::new(move |worker: &Worker| {
-            let base = &base;
+            let (base, scope) = (&base, &scope);
             // SAFETY: the scope waits for the job.
-            unsafe { Self::run(base.0, || job(BroadcastContext::new(worker))) };
+            unsafe { Self::run(base.0, || job(scope.get(), BroadcastContext::new(worker))) };
         });
         self.registry
             .inject_each((0..self.registry.num_threads()).map(|_| {
@@ -171,9 +175,8 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let scope = Pointer(self);
         // SAFETY: `'scope` outlives the scope, which waits for the job.
-        let job = unsafe { self.base.heap_job(move || body(scope.get())) };
+        let job = unsafe { self.base.heap_job(self, body) };
         self.base.registry.inject_or_push(self.base.tag(), job);
         self.base.latch.wake_for_job();
     }
@@ -198,14 +201,8 @@ impl<'scope> Scope<'scope> {
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let scope = Pointer(self);
         // SAFETY: `'scope` outlives the scope, which waits for the jobs.
-        unsafe {
-            self.base.broadcast(move |context| {
-                let scope = &scope;
-                body(scope.get(), context);
-            });
-        }
+        unsafe { self.base.broadcast(self, body) };
     }
 }
 
@@ -227,9 +224,8 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        let scope = Pointer(self);
         // SAFETY: `'scope` outlives the scope, which waits for the job.
-        let job = unsafe { self.base.heap_job(move || body(scope.get())) };
+        let job = unsafe { self.base.heap_job(self, body) };
         match Worker::current_in(&self.base.registry) {
             Some(worker) => push_fifo(worker, &self.fifos[worker.index()], self.base.tag(), job),
             None => self.base.registry.inject(self.base.tag(), job),
@@ -251,14 +247,8 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let scope = Pointer(self);
         // SAFETY: `'scope` outlives the scope, which waits for the jobs.
-        unsafe {
-            self.base.broadcast(move |context| {
-                let scope = &scope;
-                body(scope.get(), context);
-            });
-        }
+        unsafe { self.base.broadcast(self, body) };
     }
 }
 

@@ -1,6 +1,7 @@
 //! Pools beside the global one.
 
 use std::fmt;
+use std::ptr;
 use std::sync::Arc;
 use std::thread;
 
@@ -31,8 +32,19 @@ use crate::worker::{Worker, Yield};
 /// });
 /// assert_eq!(sum, 3);
 /// ```
+#[repr(transparent)] // See `with_current`.
 pub struct ThreadPool {
     pub(crate) registry: Arc<Registry>,
+}
+
+/// Calls `f` with the pool of this thread, or the global one.
+pub(crate) fn with_current<R>(f: impl FnOnce(&ThreadPool) -> R) -> R {
+    let registry = match Worker::current() {
+        Some(worker) => worker.registry(),
+        None => global(),
+    };
+    // SAFETY: a pool has the layout of its only field.
+    f(unsafe { &*ptr::from_ref(registry).cast() })
 }
 
 impl ThreadPool {
@@ -274,10 +286,7 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 
 /// Returns how many workers the current pool, or else the global one, has.
 pub fn current_num_threads() -> usize {
-    match Worker::current() {
-        Some(worker) => worker.registry().num_threads(),
-        None => global().num_threads(),
-    }
+    with_current(ThreadPool::current_num_threads)
 }
 
 /// Runs one job of any kind of this worker's pool, or returns `None` in a thread of no pool. For

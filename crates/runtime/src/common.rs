@@ -11,9 +11,7 @@ use crate::metrics::Totals;
 use crate::runtime_id::Id;
 use crate::seed::Seeds;
 use crate::stalls::Stalls;
-use crate::task::raw::Id as TaskId;
 use crate::timers::{Clock, Wheels};
-use crate::trace::SpawnMeta;
 use blitz_io_core::ThreadId;
 
 /// State that a runtime's threads share, apart from the scheduler and the pool.
@@ -41,16 +39,6 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// Returns the number of a task that is about to be spawned.
-    #[inline]
-    pub(crate) fn new_task(&self, meta: SpawnMeta<'_>) -> TaskId {
-        let id = TaskId::next();
-        if let Some(stalls) = &self.stalls {
-            stalls.spawned(id, meta);
-        }
-        id
-    }
-
     /// Whether each poll is observed by a hook.
     pub(crate) fn observes_polls(&self) -> bool {
         self.hooks.polls() || self.stalls.is_some()

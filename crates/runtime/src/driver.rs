@@ -10,7 +10,7 @@ use std::time::Instant;
 #[cfg(all(feature = "io", not(loom)))]
 use std::{cell::Cell, sync::Arc};
 
-use blitz_io_core::Parker;
+use blitz_io_core::{Parker, default_is_new};
 #[cfg(all(feature = "io", not(loom)))]
 use blitz_io_driver::Wakers;
 
@@ -24,11 +24,7 @@ pub enum Driver {
     Io(Arc<blitz_io_driver::Driver>),
 }
 
-impl Default for Driver {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Driver);
 
 impl Driver {
     /// A driver that has not been unparked yet, without I/O.

@@ -1,9 +1,7 @@
 //! Texts of panics and errors, and the error for threads without a runtime. The texts are
 //! Tokio's: people search for them.
 
-use std::error::Error;
-use std::fmt;
-
+use blitz_io_core::error_text;
 pub(crate) use blitz_io_core::timers::NO_RUNTIME;
 
 /// The runtime takes no more work.
@@ -69,13 +67,9 @@ impl TryCurrentError {
     }
 }
 
-impl fmt::Display for TryCurrentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            Kind::NoContext => NO_RUNTIME,
-            Kind::ThreadLocalDestroyed => CONTEXT_DESTROYED,
-        })
+error_text! {
+    Display for TryCurrentError {
+        Self { kind: Kind::NoContext } => NO_RUNTIME,
+        Self { kind: Kind::ThreadLocalDestroyed } => CONTEXT_DESTROYED,
     }
 }
-
-impl Error for TryCurrentError {}

@@ -12,6 +12,7 @@ use crate::errors::{NESTED, TryCurrentError};
 use crate::runtime::Handle;
 use crate::scheduler::{self, with_current};
 use crate::task::raw::JoinHandle;
+use crate::task::spawn::new_task;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 const HELD: &str = "a fiber cannot wait while it holds the guard of `Handle::enter`";
@@ -56,7 +57,7 @@ fn spawn_in<F>(handle: &scheduler::Handle, future: F, meta: SpawnMeta<'_>) -> Jo
 where
     F: Pinnable<Output: Send + 'static> + 'static,
 {
-    let id = handle.common().new_task(meta);
+    let id = new_task(handle.common(), meta);
     // SAFETY: `Pinnable` has the same contract.
     unsafe { handle.spawn_pinned(traced!(task(future, "fiber", meta, id)), id) }
 }

@@ -1,11 +1,10 @@
 //! Seeds, so that a runtime takes the same random decisions each time.
 
-use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
-use blitz_io_core::Random;
+use blitz_io_core::{Random, debug_is_name};
 
 /// The seed of a runtime's random numbers.
 ///
@@ -32,11 +31,7 @@ impl RngSeed {
     }
 }
 
-impl fmt::Debug for RngSeed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RngSeed").finish_non_exhaustive()
-    }
-}
+debug_is_name!(impl RngSeed);
 
 /// Where the threads that enter a runtime get their sequences from.
 pub(crate) struct Seeds {

@@ -3,23 +3,15 @@
 /// Implements `Display` and `Error` for the two errors of a semaphore.
 macro_rules! errors {
     ($acquire:ident, $try_acquire:ident) => {
-        impl std::fmt::Display for $acquire {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                $try_acquire::Closed.fmt(f)
+        blitz_io_core::error_text! {
+            Display for $acquire {
+                _ => $try_acquire::Closed,
+            }
+            Display for $try_acquire {
+                Self::Closed => "semaphore closed",
+                Self::NoPermits => "no permits available",
             }
         }
-
-        impl std::fmt::Display for $try_acquire {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self {
-                    Self::Closed => "semaphore closed",
-                    Self::NoPermits => "no permits available",
-                })
-            }
-        }
-
-        impl std::error::Error for $acquire {}
-        impl std::error::Error for $try_acquire {}
     };
 }
 

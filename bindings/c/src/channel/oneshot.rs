@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blitz_io::sync::oneshot::error::TryRecvError;
 use blitz_io::sync::oneshot::{Slot, SlotReceiver, SlotSender};
-use blitz_io_channel::recycle;
+use blitz_io_core::recycle;
 
 use super::end::{Case, Receives, Sends, deliver};
 use super::{Ends, blitz_receiver, blitz_sender};

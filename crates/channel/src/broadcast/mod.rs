@@ -457,7 +457,7 @@ impl<T> Shared<T> {
 pub mod error {
     use std::fmt::Debug;
 
-    use crate::macros::error_text;
+    use blitz_io_core::error_text;
 
     /// A value could not be sent because there are no receivers. The error has the value.
     ///

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Kind, Named, Object};
-use blitz_io_core::{WaitQueue, coop, deadline};
+use blitz_io_core::inspect::Kind;
+use blitz_io_core::{WaitQueue, coop, deadline, named};
 use blitz_io_futex::atomic::Ordering;
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
@@ -233,11 +233,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-impl<T> Named for Receiver<T> {
-    fn inspected(&self) -> &Object {
-        &self.shared.inspected.object
-    }
-}
+named!(Receiver<T>: shared.inspected.object);
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

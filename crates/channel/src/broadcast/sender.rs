@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Kind, Named, Object};
-use blitz_io_core::{WaitQueue, deadline};
+use blitz_io_core::inspect::Kind;
+use blitz_io_core::{WaitQueue, deadline, named};
 use blitz_io_futex::atomic::Ordering;
 
 use super::Shared;
@@ -240,11 +240,7 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> Named for Sender<T> {
-    fn inspected(&self) -> &Object {
-        &self.shared.inspected.object
-    }
-}
+named!(Sender<T>: shared.inspected.object);
 
 /// A sender that does not keep the channel open.
 ///

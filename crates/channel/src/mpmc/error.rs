@@ -1,6 +1,6 @@
 //! Errors of the channel. An error of a sender has the value.
 
-use crate::macros::error_text;
+use blitz_io_core::error_text;
 
 /// The channel is closed. The value comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]

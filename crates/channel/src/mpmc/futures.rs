@@ -11,7 +11,7 @@ use super::channel::Channel;
 use super::error::{RecvError, SendError};
 use super::request::Queue;
 use super::waiter::Waiter;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 macro_rules! futures {
     ($(
@@ -59,7 +59,7 @@ macro_rules! futures {
             }
         }
 
-        opaque_debug!(impl<T> $name<'_, T>);
+        debug_is_name!(impl<T> $name<'_, T>);
     )+};
 }
 

@@ -3,7 +3,7 @@
 use std::iter::FusedIterator;
 
 use super::receiver::Receiver;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 /// Iterator returned by [`Receiver::iter`].
 #[must_use = "iterators do nothing unless they are consumed"]
@@ -96,4 +96,4 @@ impl<T> Iterator for IntoIter<T> {
 impl<T> FusedIterator for Iter<'_, T> {}
 impl<T> FusedIterator for IntoIter<T> {}
 
-opaque_debug!(impl<T> Iter<'_, T>, impl<T> TryIter<'_, T>, impl<T> IntoIter<T>);
+debug_is_name!(impl<T> Iter<'_, T>, impl<T> TryIter<'_, T>, impl<T> IntoIter<T>);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline::after;
-use blitz_io_core::inspect::{Named, Object};
+use blitz_io_core::named;
 use blitz_io_futex::atomic::Ordering;
 
 use super::channel::Channel;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::futures::Recv;
 use super::sender::shared_by_both_ends;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 /// The end that receives. Clones of it receive from the same channel; each value
 /// goes to one of them.
@@ -151,8 +151,4 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-impl<T> Named for Receiver<T> {
-    fn inspected(&self) -> &Object {
-        &self.channel.object
-    }
-}
+named!(Receiver<T>: channel.object);

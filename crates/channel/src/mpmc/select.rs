@@ -57,7 +57,7 @@ use super::receiver::Receiver;
 use super::request::{Outcome, Queue, Request, Role, Selection};
 use super::sender::Sender;
 use super::state::State;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 mod operation;
 
@@ -494,4 +494,4 @@ impl Clone for Select<'_> {
     }
 }
 
-opaque_debug!(impl Select<'_>);
+debug_is_name!(impl Select<'_>);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline::after;
-use blitz_io_core::inspect::{Named, Object};
+use blitz_io_core::named;
 use blitz_io_futex::atomic::Ordering;
 
 use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::futures::{Closed, Send};
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 /// The end that sends. Clones of it send into the same channel.
 ///
@@ -247,7 +247,7 @@ macro_rules! shared_by_both_ends {
             }
         }
 
-        opaque_debug!(impl<T> $end<T>);
+        debug_is_name!(impl<T> $end<T>);
     };
 }
 
@@ -261,8 +261,4 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> Named for Sender<T> {
-    fn inspected(&self) -> &Object {
-        &self.channel.object
-    }
-}
+named!(Sender<T>: channel.object);

@@ -12,7 +12,7 @@ use super::error::{SendError, TrySendError};
 use super::request::Queue;
 use super::sender::Sender;
 use super::waiter::Waiter;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 /// A sender as a sink: the result of [`Sender::sink`] and [`Sender::into_sink`].
 ///
@@ -112,4 +112,4 @@ impl<T> Drop for SendSink<'_, T> {
     }
 }
 
-opaque_debug!(impl<T> SendSink<'_, T>);
+debug_is_name!(impl<T> SendSink<'_, T>);

@@ -7,7 +7,7 @@ use blitz_io_futex::atomic::Ordering;
 use super::channel::Channel;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 macro_rules! weak {
     ($(#[$attribute:meta])* $weak:ident, $end:ident, $count:ident) => {
@@ -45,7 +45,7 @@ macro_rules! weak {
             }
         }
 
-        opaque_debug!(impl<T> $weak<T>);
+        debug_is_name!(impl<T> $weak<T>);
     };
 }
 

@@ -2,7 +2,8 @@
 
 #![allow(deprecated, reason = "`RecvError` is kept for code that names it")]
 
-use crate::macros::{error_text, opaque_debug};
+use blitz_io_core::debug_is_name;
+use blitz_io_core::error_text;
 
 /// The channel is closed. Gives the value back.
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -92,7 +93,7 @@ pub enum RecvTimeoutError {
 #[deprecated(note = "nothing returns it: `recv` returns an `Option`")]
 pub struct RecvError(());
 
-opaque_debug!(impl<T> SendError<T>);
+debug_is_name!(impl<T> SendError<T>);
 
 error_text! {
     Display for RecvError {

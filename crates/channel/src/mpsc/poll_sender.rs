@@ -11,7 +11,8 @@ use futures_sink::Sink;
 use super::error::{SendError, TrySendError};
 use super::permit::OwnedPermit;
 use super::sender::Sender;
-use crate::macros::{error_text, opaque_debug};
+use blitz_io_core::debug_is_name;
+use blitz_io_core::error_text;
 
 /// A bounded [`Sender`] whose waiting for room can be polled, and which is a `Sink`.
 ///
@@ -61,7 +62,7 @@ impl<T> PollSendError<T> {
     }
 }
 
-opaque_debug!(impl<T> PollSendError<T>);
+debug_is_name!(impl<T> PollSendError<T>);
 
 error_text! {
     Display for PollSendError<T> {

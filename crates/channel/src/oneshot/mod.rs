@@ -29,9 +29,8 @@
 mod cell;
 mod ends;
 
-use blitz_io_core::const_unless_loom;
+use blitz_io_core::{const_unless_loom, debug_is_name, default_is_new};
 
-use crate::macros::opaque_debug;
 use cell::Cell;
 
 pub use ends::{Receiver, Sender};
@@ -124,13 +123,9 @@ impl<T> Slot<T> {
     }
 }
 
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Slot<T>);
 
-opaque_debug!(impl<T> Slot<T>);
+debug_is_name!(impl<T> Slot<T>);
 
 /// Cells on the heap.
 #[cfg(not(loom))]
@@ -138,7 +133,7 @@ mod heap {
     use std::ptr::NonNull;
 
     use super::cell::{Cell, Storage};
-    use crate::recycle;
+    use blitz_io_core::recycle;
 
     /// A cell in a recycled block.
     pub struct Heap<T>(NonNull<Cell<T>>);
@@ -243,7 +238,7 @@ mod heap {
 
 /// Errors of receiving.
 pub mod error {
-    use crate::macros::error_text;
+    use blitz_io_core::error_text;
 
     /// The sender was dropped without sending, or the receiver was closed before
     /// anything was sent.

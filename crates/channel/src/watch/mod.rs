@@ -374,7 +374,8 @@ mod lock {
 
 /// Errors of sending and receiving.
 pub mod error {
-    use crate::macros::{error_text, opaque_debug};
+    use blitz_io_core::debug_is_name;
+    use blitz_io_core::error_text;
 
     /// There is no receiver. The value comes back.
     #[derive(PartialEq, Eq, Clone, Copy)]
@@ -384,7 +385,7 @@ pub mod error {
     #[derive(Debug, Clone)]
     pub struct RecvError(pub(super) ());
 
-    opaque_debug!(impl<T> SendError<T>);
+    debug_is_name!(impl<T> SendError<T>);
 
     error_text! {
         Display for SendError<T> {

@@ -1,13 +1,11 @@
 //! The end that looks at the value, and waits for it to change.
 
-use std::fmt;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Named, Object};
-use blitz_io_core::{coop, deadline};
+use blitz_io_core::{coop, deadline, named};
 use blitz_io_futex::atomic::Ordering;
 
 use super::error::RecvError;
@@ -369,11 +367,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-impl<T> Named for Receiver<T> {
-    fn inspected(&self) -> &Object {
-        &self.shared.inspected.object
-    }
-}
+named!(Receiver<T>: shared.inspected.object);
 
 /// Shared access to the value of a channel.
 ///
@@ -388,6 +382,7 @@ impl<T> Named for Receiver<T> {
 /// assert_eq!(rx.borrow().len(), 5);
 /// assert!(!tx.borrow().is_empty());
 /// ```
+#[derive(Debug)]
 pub struct Ref<'a, T> {
     inner: lock::ReadGuard<'a, T>,
     has_changed: bool,
@@ -426,14 +421,5 @@ impl<T> Deref for Ref<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         &self.inner
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ref")
-            .field("inner", &&*self.inner)
-            .field("has_changed", &self.has_changed)
-            .finish()
     }
 }

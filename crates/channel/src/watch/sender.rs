@@ -4,8 +4,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Named, Object};
-use blitz_io_core::{coop, deadline};
+use blitz_io_core::{coop, deadline, named};
 use blitz_io_futex::atomic::Ordering;
 
 use super::error::SendError;
@@ -289,8 +288,4 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> Named for Sender<T> {
-    fn inspected(&self) -> &Object {
-        &self.shared.inspected.object
-    }
-}
+named!(Sender<T>: shared.inspected.object);

@@ -47,7 +47,7 @@ pub struct Block {
     older: *const Block,
 }
 
-debug_is_name!(Object);
+debug_is_name!(impl Object);
 
 // SAFETY: `older` is written before the block is shared, and leads to a block that is never freed.
 unsafe impl Sync for Block {}

@@ -64,7 +64,7 @@ const RECORDED: usize = 1;
 
 const _: () = assert!(align_of::<Place>() > RECORDED && align_of::<Location<'static>>() > RECORDED);
 
-debug_is_name!(Wait);
+debug_is_name!(impl Wait);
 
 // SAFETY: both targets are shared by all threads and live for ever, and only the owner of this value
 // changes the record.

@@ -5,8 +5,7 @@
 //! of a value is found with two shifts. This is the "H2" histogram of Khuong, Yue and
 //! Graetz (<https://h2histogram.org>).
 
-use std::error::Error;
-use std::fmt;
+use blitz_io_core::error_text;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -166,20 +165,14 @@ pub enum InvalidHistogramConfiguration {
     },
 }
 
-impl fmt::Display for InvalidHistogramConfiguration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::TooManyBuckets {
-            required_bucket_count,
-        } = self;
-        write!(
-            f,
+error_text! {
+    Display for InvalidHistogramConfiguration {
+        Self::TooManyBuckets { required_bucket_count } => format_args!(
             "The configuration for this histogram would have required {required_bucket_count} \
              buckets"
-        )
+        ),
     }
 }
-
-impl Error for InvalidHistogramConfiguration {}
 
 /// Ranges of time that get wider as the time does.
 ///

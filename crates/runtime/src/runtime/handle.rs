@@ -1,6 +1,5 @@
 //! `Handle`: a reference to a runtime.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -12,6 +11,7 @@ use crate::scheduler;
 use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_on;
 use crate::trace::{spawn_meta, traced};
+use blitz_io_core::debug_is_name;
 use blitz_io_core::inspect::About;
 #[cfg(all(feature = "inspect", not(loom)))]
 use blitz_io_core::inspect::{Caller, Root};
@@ -30,7 +30,7 @@ use blitz_io_core::inspect::{Caller, Root};
 /// assert_eq!(sum.join().unwrap(), 2);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Handle {
     pub(crate) inner: scheduler::Handle,
 }
@@ -259,33 +259,4 @@ impl UnwindSafe for Handle {}
 
 impl RefUnwindSafe for Handle {}
 
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle")
-            .field("inner", &InnerDebug(&self.inner))
-            .finish()
-    }
-}
-
-/// Shows a scheduler's handle as Tokio does.
-struct InnerDebug<'a>(&'a scheduler::Handle);
-
-impl fmt::Debug for InnerDebug<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (flavor, shared) = match self.0 {
-            scheduler::Handle::CurrentThread(_) => {
-                ("CurrentThread", "current_thread::Handle { ... }")
-            }
-            scheduler::Handle::MultiThread(_) => ("MultiThread", "multi_thread::Handle { ... }"),
-        };
-        f.debug_tuple(flavor)
-            .field(&format_args!("{shared}"))
-            .finish()
-    }
-}
-
-impl fmt::Debug for EnterGuard<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EnterGuard").finish_non_exhaustive()
-    }
-}
+debug_is_name!(impl EnterGuard<'_>);

@@ -1,6 +1,5 @@
 //! `RuntimeMetrics`: the metrics of a runtime.
 
-use std::fmt;
 use std::ops::Range;
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -23,7 +22,7 @@ use crate::metrics::{Counters, Histogram, Totals};
 /// assert_eq!(runtime.metrics().num_workers(), 3);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
     handle: Handle,
 }
@@ -301,13 +300,5 @@ impl RuntimeMetrics {
     pub fn poll_time_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
         self.histogram(worker)
             .map_or(0, |histogram| histogram.get(bucket))
-    }
-}
-
-impl fmt::Debug for RuntimeMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RuntimeMetrics")
-            .field("handle", &self.handle)
-            .finish()
     }
 }

@@ -15,7 +15,7 @@ use crate::task::raw::{Id, JoinHandle};
 
 /// A runtime's scheduler. It lives on, without running anything, after the runtime
 /// has been shut down.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Handle {
     CurrentThread(Arc<current_thread::Shared>),
     MultiThread(Arc<multi_thread::Shared>),

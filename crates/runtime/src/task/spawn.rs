@@ -2,8 +2,9 @@
 
 use std::future::Future;
 
+use crate::common::Common;
 use crate::scheduler::{self, with_current};
-use crate::task::raw::{BOX_ABOVE, JoinHandle};
+use crate::task::raw::{BOX_ABOVE, Id, JoinHandle};
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 /// Starts a task on the current runtime. It runs also if the handle is dropped.
@@ -69,7 +70,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let id = handle.common().new_task(meta);
+    let id = new_task(handle.common(), meta);
     #[cfg(all(feature = "inspect", not(loom)))]
     let future = super::inspected::inspected(future, id, meta, handle.common().id);
     // SAFETY: as the caller promises.
@@ -80,4 +81,14 @@ where
             handle.spawn(traced!(task(future, "task", meta, id)), id)
         }
     }
+}
+
+/// Returns the id of a task that is about to be spawned.
+#[inline]
+pub(crate) fn new_task(common: &Common, meta: SpawnMeta<'_>) -> Id {
+    let id = Id::next();
+    if let Some(stalls) = &common.stalls {
+        stalls.spawned(id, meta);
+    }
+    id
 }

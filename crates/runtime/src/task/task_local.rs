@@ -8,8 +8,8 @@
 //! The cell also counts the running closures that borrow the value: while there is one,
 //! no scope of the same key may begin.
 
+use blitz_io_core::error_text;
 use std::cell::Cell;
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomPinned;
@@ -418,10 +418,8 @@ where
 #[non_exhaustive]
 pub struct AccessError;
 
-impl fmt::Display for AccessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt("task-local value not set", f)
+error_text! {
+    Display for AccessError {
+        _ => "task-local value not set",
     }
 }
-
-impl Error for AccessError {}

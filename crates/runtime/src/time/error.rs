@@ -1,6 +1,7 @@
 //! The errors of timers.
 
-use std::{error, fmt, io};
+use blitz_io_core::error_text;
+use std::io;
 
 /// An error of a timer.
 ///
@@ -59,19 +60,15 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Kind::Shutdown => {
-                "the timer is shutdown, must be called from the context of Tokio runtime"
-            }
-            Kind::AtCapacity => "timer is at capacity and cannot create a new entry",
-            Kind::Invalid => "timer duration exceeds maximum duration",
-        })
+error_text! {
+    Display for Error {
+        Self(Kind::Shutdown) => {
+            "the timer is shutdown, must be called from the context of Tokio runtime"
+        },
+        Self(Kind::AtCapacity) => "timer is at capacity and cannot create a new entry",
+        Self(Kind::Invalid) => "timer duration exceeds maximum duration",
     }
 }
-
-impl error::Error for Error {}
 
 /// The error of a [`Timeout`](super::Timeout) whose time was up before its future was
 /// ready.
@@ -98,13 +95,11 @@ impl Elapsed {
     }
 }
 
-impl fmt::Display for Elapsed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt("deadline has elapsed", f)
+error_text! {
+    Display for Elapsed {
+        _ => "deadline has elapsed",
     }
 }
-
-impl error::Error for Elapsed {}
 
 impl From<Elapsed> for io::Error {
     fn from(_: Elapsed) -> Self {

@@ -24,10 +24,10 @@ use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object, Wait, WaitKind};
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object, Wait, WaitKind};
 use blitz_io_core::resource::{Late, Operation, Sort};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{Node, WaitQueue};
+use blitz_io_core::{Node, WaitQueue, named};
 
 /// A place where tasks wait for each other.
 ///
@@ -183,11 +183,7 @@ impl Barrier {
     }
 }
 
-impl Named for Barrier {
-    fn inspected(&self) -> &Object {
-        &self.object
-    }
-}
+named!(Barrier: object);
 
 impl fmt::Debug for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

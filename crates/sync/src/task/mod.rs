@@ -10,7 +10,6 @@ mod permits;
 mod rwlock;
 mod semaphore;
 mod set_once;
-mod write_once;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use mutex::{

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::permits::{Permits, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Named, Object};
+use blitz_io_core::inspect::{Caller, Kind};
+use blitz_io_core::named;
 use blitz_io_core::resource::Sort;
 
 mod error;
@@ -307,8 +308,4 @@ lock_traits!(Mutex, try_lock);
 
 pub(super) use lock_traits;
 
-impl<T> Named for Mutex<T> {
-    fn inspected(&self) -> &Object {
-        &self.permits.object
-    }
-}
+named!(Mutex<T>: permits.object);

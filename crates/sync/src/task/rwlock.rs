@@ -11,7 +11,8 @@ use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Named, Object};
+use blitz_io_core::inspect::{Caller, Kind};
+use blitz_io_core::named;
 use blitz_io_core::resource::Sort;
 
 mod owned_read;
@@ -464,8 +465,4 @@ impl<T: ?Sized> RwLock<T> {
 
 lock_traits!(RwLock, try_read);
 
-impl<T> Named for RwLock<T> {
-    fn inspected(&self) -> &Object {
-        &self.permits.object
-    }
-}
+named!(RwLock<T>: permits.object);

@@ -9,7 +9,8 @@ use super::permits::{MAX_PERMITS, Permits, Taken};
 use crate::semaphores::errors;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Named, Object};
+use blitz_io_core::inspect::{Caller, Kind};
+use blitz_io_core::named;
 use blitz_io_core::resource::Sort;
 
 mod permit;
@@ -599,8 +600,4 @@ impl fmt::Debug for Count {
     }
 }
 
-impl Named for Semaphore {
-    fn inspected(&self) -> &Object {
-        &self.permits.object
-    }
-}
+named!(Semaphore: permits.object);

@@ -1,11 +1,11 @@
 //! `SetOnce`: a value that is set once, and that others wait for.
 //!
-//! The protocol is that of `write_once`, without turns.
+//! A [`OnceCell`] whose value no call makes.
 
-use std::error::Error;
-use std::fmt;
+use blitz_io_core::error_text;
+use std::fmt::{self, Debug};
 
-use super::write_once::WriteOnce;
+use super::once_cell::{OnceCell, SetError};
 use crate::cell_traits::cell_traits;
 use blitz_io_core::const_unless_loom;
 
@@ -29,7 +29,7 @@ use blitz_io_core::const_unless_loom;
 /// });
 /// ```
 pub struct SetOnce<T> {
-    cell: WriteOnce<T>,
+    cell: OnceCell<T>,
 }
 
 impl<T> SetOnce<T> {
@@ -43,7 +43,7 @@ impl<T> SetOnce<T> {
         /// ```
         #[must_use]
         pub const fn new() -> Self {
-            Self { cell: WriteOnce::new() }
+            Self { cell: OnceCell::new() }
         }
     }
 
@@ -78,7 +78,7 @@ impl<T> SetOnce<T> {
         /// ```
         #[must_use]
         pub const fn const_new_with(value: T) -> Self {
-            Self { cell: WriteOnce::with(value) }
+            Self { cell: OnceCell::const_new_with(value) }
         }
     }
 
@@ -86,7 +86,7 @@ impl<T> SetOnce<T> {
     #[inline]
     #[must_use]
     pub fn initialized(&self) -> bool {
-        self.cell.is_set()
+        self.cell.initialized()
     }
 
     /// Returns the value, if there is one.
@@ -111,9 +111,11 @@ impl<T> SetOnce<T> {
     /// ```
     #[inline]
     pub fn set(&self, value: T) -> Result<(), SetOnceError<T>> {
-        self.cell
-            .set(value)
-            .map_err(|(_, value)| SetOnceError(value))
+        self.cell.set(value).map_err(|error| match error {
+            SetError::AlreadyInitializedError(value) | SetError::InitializingError(value) => {
+                SetOnceError(value)
+            }
+        })
     }
 
     /// Waits until there is a value.
@@ -131,10 +133,7 @@ impl<T> SetOnce<T> {
     /// # });
     /// ```
     pub async fn wait(&self) -> &T {
-        match self.get() {
-            Some(value) => value,
-            None => self.cell.value().await,
-        }
+        self.cell.wait().await
     }
 
     /// Blocks the thread until there is a value.
@@ -150,7 +149,7 @@ impl<T> SetOnce<T> {
     /// ```
     #[inline]
     pub fn blocking_wait(&self) -> &T {
-        self.get().unwrap_or_else(|| self.cell.blocking_value())
+        self.cell.blocking_wait()
     }
 
     /// Returns the value, if there is one.
@@ -186,10 +185,8 @@ cell_traits!(SetOnce);
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetOnceError<T>(pub T);
 
-impl<T> fmt::Display for SetOnceError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SetOnceError")
+error_text! {
+    Display for SetOnceError<T: Debug> {
+        _ => "SetOnceError",
     }
 }
-
-impl<T: fmt::Debug> Error for SetOnceError<T> {}

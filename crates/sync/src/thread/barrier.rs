@@ -27,7 +27,7 @@
 //! wait. So a waiting thread yields at once: a round then costs one switch for each thread
 //! instead of a sleep and a wake-up.
 
-use std::fmt;
+use blitz_io_core::error_text;
 use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
@@ -186,12 +186,10 @@ impl Barrier {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BarrierTimedOut(());
 
-impl fmt::Display for BarrierTimedOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the other threads did not arrive at the barrier in time")
+error_text! {
+    Display for BarrierTimedOut {
+        _ => "the other threads did not arrive at the barrier in time",
     }
 }
 
-impl std::error::Error for BarrierTimedOut {}
-
-debug_is_name!(Barrier);
+debug_is_name!(impl Barrier);

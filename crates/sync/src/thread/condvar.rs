@@ -8,8 +8,8 @@ use lock_api::{MutexGuard, RawMutex};
 use super::notify_queue::{Ended, NotifyQueue, Waiting};
 use blitz_io_core::Node;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Named, Object};
-use blitz_io_core::{debug_is_name, default_is_new};
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_core::{debug_is_name, default_is_new, named};
 
 /// A condition variable: threads sleep until another thread notifies them that their condition
 /// may have become true.
@@ -240,12 +240,8 @@ impl Drop for Wait<'_> {
     }
 }
 
-impl Named for Condvar {
-    fn inspected(&self) -> &Object {
-        &self.object
-    }
-}
+named!(Condvar: object);
 
 default_is_new!(Condvar);
 
-debug_is_name!(Condvar);
+debug_is_name!(impl Condvar);

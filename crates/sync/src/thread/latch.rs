@@ -6,7 +6,7 @@
 use super::countdown::{self, Countdown};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
-use std::error::Error;
+use blitz_io_core::error_text;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -319,14 +319,10 @@ impl CountDownError {
     }
 }
 
-impl fmt::Display for CountDownError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { wanted, count } = self;
-        write!(
-            f,
+error_text! {
+    Display for CountDownError {
+        Self { wanted, count } => format_args!(
             "a latch can not count down by {wanted}: its count is {count}"
-        )
+        ),
     }
 }
-
-impl Error for CountDownError {}

@@ -115,6 +115,6 @@ impl Unparker {
 
 default_is_new!(Parker);
 
-debug_is_name!(Parker);
+debug_is_name!(impl Parker);
 
-debug_is_name!(Unparker);
+debug_is_name!(impl Unparker);

@@ -49,8 +49,8 @@
 //!
 //! Dijkstra's semaphore; names as in Tokio's `Semaphore`.
 
+use blitz_io_core::error_text;
 use std::cell::Cell;
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -122,13 +122,11 @@ errors!(AcquireError, TryAcquireError);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OverRelease(());
 
-impl fmt::Display for OverRelease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("number of added permits would overflow MAX_PERMITS")
+error_text! {
+    Display for OverRelease {
+        _ => "number of added permits would overflow MAX_PERMITS",
     }
 }
-
-impl Error for OverRelease {}
 
 /// The request of a node in the queue.
 struct Request {

@@ -57,4 +57,4 @@ impl SpinBarrier {
     }
 }
 
-debug_is_name!(SpinBarrier);
+debug_is_name!(impl SpinBarrier);

@@ -7,7 +7,7 @@ use super::super::receiver::Receiver;
 use super::super::request::{Outcome, Queue};
 use super::super::sender::Sender;
 use super::Case;
-use crate::macros::opaque_debug;
+use blitz_io_core::debug_is_name;
 
 /// An operation that has been chosen, and must be completed now: the other side may
 /// be waiting for it.
@@ -77,7 +77,7 @@ impl<'a> SelectedOperation<'a> {
     }
 }
 
-opaque_debug!(impl SelectedOperation<'_>);
+debug_is_name!(impl SelectedOperation<'_>);
 
 impl Drop for SelectedOperation<'_> {
     fn drop(&mut self) {

@@ -97,12 +97,6 @@ unsafe impl<T> Send for Inbox<T> {}
 // SAFETY: the rest is behind the lock, or atomic; see `Send` for the owner's part.
 unsafe impl<T> Sync for Inbox<T> {}
 
-impl<T> Default for Inbox<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> Inbox<T> {
     /// An empty inbox of an owner that is awake.
     pub fn new() -> Self {

@@ -6,6 +6,7 @@ mod guard;
 mod tree;
 mod wait;
 
+use blitz_io_core::default_is_new;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
@@ -42,6 +43,7 @@ pub use wait::{WaitForCancellationFuture, WaitForCancellationFutureOwned};
 /// assert!(service.is_cancelled());
 /// # });
 /// ```
+#[derive(Clone)]
 pub struct CancellationToken {
     handle: Handle,
 }
@@ -260,21 +262,7 @@ impl CancellationToken {
     }
 }
 
-impl Default for CancellationToken {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Clone for CancellationToken {
-    /// Returns another handle of the same token.
-    #[inline]
-    fn clone(&self) -> Self {
-        Self {
-            handle: self.handle.clone(),
-        }
-    }
-}
+default_is_new!(CancellationToken);
 
 impl PartialEq for CancellationToken {
     /// Returns whether both are the same token.

@@ -50,16 +50,9 @@ impl Waiter {
         self.waits = if self.waits {
             token.waiters.still_waits(&self.node, waker)
         } else {
-            // SAFETY: it is not linked.
-            unsafe { self.node.arm(waker) };
-            token.waiters.locked(|list| {
-                let joins = token.announce_waiter();
-                if joins {
-                    // SAFETY: it stays where it is.
-                    unsafe { list.push(&self.node) };
-                }
-                joins
-            })
+            let joins = |_: &mut _| token.announce_waiter();
+            // SAFETY: it is not linked, and stays where it is.
+            unsafe { token.waiters.join_if(&self.node, Some(waker), joins) }
         };
         if self.waits {
             let kind = WaitKind::new(Kind::Cancelled);

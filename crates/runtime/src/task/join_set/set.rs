@@ -6,7 +6,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, IS_ENABLED, Kind, NAMES, Named, Object, Wait, WaitKind};
+use blitz_io_core::inspect::{Caller, IS_ENABLED, Kind, NAMES, Object, Wait, WaitKind};
+use blitz_io_core::named;
 
 use super::slots::Slots;
 use crate::runtime::Handle;
@@ -502,11 +503,7 @@ impl<T> JoinSet<T> {
     }
 }
 
-impl<T> Named for JoinSet<T> {
-    fn inspected(&self) -> &Object {
-        &self.object
-    }
-}
+named!(JoinSet<T>: object);
 
 fn output_with_id<T>(handle: JoinHandle<T>) -> Result<(Id, T), JoinError> {
     let id = handle.id();

@@ -33,7 +33,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use blitz_io_core::coop;
+use blitz_io_core::{coop, default_is_new};
 
 use self::current::Enter;
 use self::queues::Shared;
@@ -370,11 +370,7 @@ impl Future for LocalSet {
     }
 }
 
-impl Default for LocalSet {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(LocalSet);
 
 impl fmt::Debug for LocalSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,11 @@
 //! Children that run in parallel, while their parent's thread waits.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 
+use blitz_io_core::debug_is_name;
 use blitz_io_core::inspect::{self, Caller, Kind, Object, Wait, WaitKind};
 use blitz_io_sync::thread::Mutex;
 
@@ -201,8 +201,4 @@ impl Drop for AbortOnDrop {
     }
 }
 
-impl fmt::Debug for BlockingScope<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockingScope").finish_non_exhaustive()
-    }
-}
+debug_is_name!(impl BlockingScope<'_, '_>);

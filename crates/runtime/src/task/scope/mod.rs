@@ -51,6 +51,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use blitz_io_core::debug_is_name;
 use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 
 use super::join_set::ready::Ready;
@@ -83,6 +84,7 @@ pub use handle::ScopedJoinHandle;
 /// assert_eq!(sum.into_inner(), 2);
 /// # });
 /// ```
+#[derive(Clone)]
 pub struct Scope<'env> {
     ready: Arc<Ready>,
     unclaimed: Unclaimed,
@@ -288,18 +290,4 @@ impl<'env> Scope<'env> {
     }
 }
 
-impl Clone for Scope<'_> {
-    fn clone(&self) -> Self {
-        Self {
-            ready: self.ready.clone(),
-            unclaimed: self.unclaimed.clone(),
-            _env: PhantomData,
-        }
-    }
-}
-
-impl std::fmt::Debug for Scope<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scope").finish_non_exhaustive()
-    }
-}
+debug_is_name!(impl Scope<'_>);

@@ -8,6 +8,7 @@
 #[cfg(not(loom))]
 mod spawn;
 
+use blitz_io_core::default_is_new;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -47,6 +48,7 @@ const TASK: usize = 2;
 /// assert!(tracker.is_empty());
 /// # });
 /// ```
+#[derive(Clone)]
 pub struct TaskTracker {
     inner: Arc<Inner>,
 }
@@ -265,22 +267,7 @@ impl TaskTracker {
     }
 }
 
-impl Default for TaskTracker {
-    #[inline]
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Clone for TaskTracker {
-    /// Returns another handle of the same tracker.
-    #[inline]
-    fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-        }
-    }
-}
+default_is_new!(TaskTracker);
 
 impl TaskTrackerToken {
     /// Returns the tracker that it counts for.

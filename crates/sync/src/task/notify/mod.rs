@@ -66,8 +66,8 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use blitz_io_core::inspect::{Named, Object};
-use blitz_io_core::{List, WaitQueue, Wake};
+use blitz_io_core::inspect::Object;
+use blitz_io_core::{List, WaitQueue, Wake, named};
 use blitz_io_core::{const_unless_loom, default_is_new};
 pub use notified::{Notified, OwnedNotified};
 
@@ -341,8 +341,4 @@ impl fmt::Debug for Notify {
     }
 }
 
-impl Named for Notify {
-    fn inspected(&self) -> &Object {
-        &self.object
-    }
-}
+named!(Notify: object);

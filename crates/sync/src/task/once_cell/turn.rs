@@ -7,20 +7,20 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_io_futex::atomic::Ordering;
 
-use super::{BUSY, EMPTY, Request, SET, WriteOnce};
+use super::{BUSY, EMPTY, OnceCell, Request, SET};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
 use blitz_io_core::spin::Spin;
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
 /// the next waiter that wants it.
-pub(in crate::task) struct Turn<'a, T>(&'a WriteOnce<T>);
+pub(super) struct Turn<'a, T>(&'a OnceCell<T>);
 
 /// The result of a wait: the turn, or the value.
-pub(in crate::task) type Outcome<'a, T> = Result<Turn<'a, T>, &'a T>;
+pub(super) type Outcome<'a, T> = Result<Turn<'a, T>, &'a T>;
 
 impl<'a, T> Turn<'a, T> {
-    pub(in crate::task) fn fill(self, value: T) -> &'a T {
+    pub(super) fn fill(self, value: T) -> &'a T {
         let cell = self.0;
         mem::forget(self);
         cell.fill(value)
@@ -33,27 +33,27 @@ impl<T> Drop for Turn<'_, T> {
     }
 }
 
-impl<T> WriteOnce<T> {
+impl<T> OnceCell<T> {
     /// Waits for the turn, or the value.
     #[inline]
-    pub(in crate::task) fn turn(&self) -> Wait<'_, T> {
+    pub(super) fn turn(&self) -> Wait<'_, T> {
         Wait::new(self, Request::Turn)
     }
 
     /// Waits for the value.
-    pub(in crate::task) async fn value(&self) -> &T {
+    pub(super) async fn value(&self) -> &T {
         expect_value(Wait::new(self, Request::Value).await)
     }
 
-    /// [`turn`](WriteOnce::turn) for a thread.
+    /// [`turn`](OnceCell::turn) for a thread.
     #[cold]
-    pub(in crate::task) fn blocking_turn(&self) -> Outcome<'_, T> {
+    pub(super) fn blocking_turn(&self) -> Outcome<'_, T> {
         pin!(self.turn()).block()
     }
 
-    /// [`value`](WriteOnce::value) for a thread.
+    /// [`value`](OnceCell::value) for a thread.
     #[cold]
-    pub(in crate::task) fn blocking_value(&self) -> &T {
+    pub(super) fn blocking_value(&self) -> &T {
         expect_value(pin!(Wait::new(self, Request::Value)).block())
     }
 }
@@ -64,8 +64,8 @@ fn expect_value<'a, T>(outcome: Outcome<'a, T>) -> &'a T {
 }
 
 /// One waiter.
-pub(in crate::task) struct Wait<'a, T> {
-    cell: &'a WriteOnce<T>,
+pub(super) struct Wait<'a, T> {
+    cell: &'a OnceCell<T>,
     /// Its node is in the queue, or has been chosen without its knowing.
     waits: bool,
     node: Node<Request>,
@@ -73,7 +73,7 @@ pub(in crate::task) struct Wait<'a, T> {
 
 impl<'a, T> Wait<'a, T> {
     #[inline]
-    fn new(cell: &'a WriteOnce<T>, request: Request) -> Self {
+    fn new(cell: &'a OnceCell<T>, request: Request) -> Self {
         Self {
             cell,
             waits: false,
@@ -129,14 +129,14 @@ impl<'a, T> Wait<'a, T> {
     /// Takes the turn, or finds the value, if there is no need to wait. Under the lock.
     fn takes_or_finds(&self) -> bool {
         let need_not_wait = self.need_not_wait();
-        if need_not_wait && !self.cell.is_set() {
+        if need_not_wait && !self.cell.initialized() {
             self.cell.state.store(BUSY, Ordering::Relaxed);
         }
         need_not_wait
     }
 
     fn look_again(&mut self, waker: &Waker) -> Poll<Outcome<'a, T>> {
-        if self.cell.is_set() {
+        if self.cell.initialized() {
             // Its node is about to be chosen, if it has not been.
             self.cell.waiters.leave(&self.node);
         } else if self.cell.waiters.still_waits(&self.node, waker) {
@@ -195,7 +195,7 @@ impl<T> Wait<'_, T> {
     #[cold]
     fn cancel(&self) {
         let left = self.cell.waiters.leave(&self.node);
-        if !left && !self.cell.is_set() {
+        if !left && !self.cell.initialized() {
             self.cell.give_up();
         }
     }

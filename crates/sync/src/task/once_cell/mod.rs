@@ -1,15 +1,62 @@
-//! `OnceCell`: a value that is made once, by a future.
+//! `OnceCell`: a value that is made once, by a future. It is also the core of `SetOnce`, whose
+//! values are only set.
 //!
-//! The protocol is that of `write_once`: the task that gets the turn runs the future, and gives
-//! the turn up if that is dropped, fails or panics.
+//! # States
+//!
+//! * [`EMPTY`]: there is no value, and none is being made.
+//! * [`BUSY`]: the *turn* is taken: a [`Turn`] has it, or a node in which it waits to be picked
+//!   up. Only its owner may write the value.
+//! * [`SET`]: the value is initialised. This state is final.
+//!
+//! The state changes under the lock of the queue, and only there:
+//!
+//! | from | to | by |
+//! |---|---|---|
+//! | `EMPTY` | `SET` | [`OnceCell::set`], which writes the value under the lock |
+//! | `EMPTY` | `BUSY` | the waiter that takes the turn |
+//! | `BUSY` | `SET` | the owner of the turn, with the value written |
+//! | `BUSY` | `EMPTY` | the owner of the turn, which gives it up when no waiter wants it |
+//!
+//! Reading is one load. Setting the value costs one read-modify-write, that of the lock. A claim
+//! of the state alone would cost the same.
+//!
+//! In the queue are waiters that want the turn, and waiters that only want the value. A task that
+//! gives the turn up leaves the state `BUSY`, and chooses the first that wants the turn: that one
+//! has it from then on. Publishing the value chooses all.
+//!
+//! # No wake-up is lost
+//!
+//! A waiter joins the queue under the lock, having seen there that the state is
+//! not `SET` and, if it wants the turn, that it is `BUSY`. A task that changes the
+//! state does it under the lock too, and looks into the queue under the same lock. So
+//! one of them comes second and sees the other.
+//!
+//! A chosen node reads its result from the state. With `SET` there is a value; otherwise the node
+//! has the turn, since only its owner could set the value. A future that is dropped having the
+//! turn gives it up like any other owner.
 
-use std::error::Error;
-use std::fmt;
+mod turn;
+
+use std::cell::UnsafeCell;
+use std::fmt::{self, Debug};
 use std::future::Future;
+use std::marker::PhantomData;
+use std::mem::{self, MaybeUninit};
+use std::ptr;
 
-use super::write_once::{Refused, WriteOnce};
+use blitz_io_futex::atomic::{AtomicU8, Ordering};
+
+use blitz_io_core::{List, Node, WaitQueue};
+use blitz_io_core::{const_unless_loom, error_text};
+
 use crate::cell_traits::cell_traits;
-use blitz_io_core::const_unless_loom;
+
+/// There is no value.
+const EMPTY: u8 = 0;
+/// The turn is taken.
+const BUSY: u8 = 1;
+/// The value is initialised.
+const SET: u8 = 2;
 
 /// A cell whose value is set once, and may be made by a future.
 ///
@@ -35,7 +82,27 @@ use blitz_io_core::const_unless_loom;
 /// # });
 /// ```
 pub struct OnceCell<T> {
-    cell: WriteOnce<T>,
+    state: AtomicU8,
+    /// Initialised exactly when the state is `SET`.
+    value: UnsafeCell<MaybeUninit<T>>,
+    waiters: WaitQueue<Request>,
+    /// Dropping the cell drops a `T`.
+    owns: PhantomData<T>,
+}
+
+// SAFETY: the value goes where the cell goes.
+unsafe impl<T: Send> Send for OnceCell<T> {}
+// SAFETY: a thread that shares the cell can put a value in, which another thread then reads or
+// drops.
+unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
+
+/// The request of a waiter in the queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Request {
+    /// The turn, or the value.
+    Turn,
+    /// The value.
+    Value,
 }
 
 impl<T> OnceCell<T> {
@@ -49,7 +116,12 @@ impl<T> OnceCell<T> {
         /// ```
         #[must_use]
         pub const fn new() -> Self {
-            Self { cell: WriteOnce::new() }
+            Self {
+                state: AtomicU8::new(EMPTY),
+                value: UnsafeCell::new(MaybeUninit::uninit()),
+                waiters: WaitQueue::new(),
+                owns: PhantomData,
+            }
         }
     }
 
@@ -84,7 +156,12 @@ impl<T> OnceCell<T> {
         /// ```
         #[must_use]
         pub const fn const_new_with(value: T) -> Self {
-            Self { cell: WriteOnce::with(value) }
+            Self {
+                state: AtomicU8::new(SET),
+                value: UnsafeCell::new(MaybeUninit::new(value)),
+                waiters: WaitQueue::new(),
+                owns: PhantomData,
+            }
         }
     }
 
@@ -92,14 +169,16 @@ impl<T> OnceCell<T> {
     #[inline]
     #[must_use]
     pub fn initialized(&self) -> bool {
-        self.cell.is_set()
+        self.state.load(Ordering::Acquire) == SET
     }
 
     /// Returns the value, if there is one.
     #[inline]
     #[must_use]
     pub fn get(&self) -> Option<&T> {
-        self.cell.get()
+        // SAFETY: it has been written, and is not written again while shared.
+        self.initialized()
+            .then(|| unsafe { (*self.value.get()).assume_init_ref() })
     }
 
     /// Returns the value, if there is one, to be changed.
@@ -113,7 +192,9 @@ impl<T> OnceCell<T> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        self.cell.get_mut()
+        self.initialized()
+            // SAFETY: in the state `SET` the value is initialised.
+            .then(|| unsafe { self.value.get_mut().assume_init_mut() })
     }
 
     /// Sets the value. Does not wait.
@@ -131,10 +212,28 @@ impl<T> OnceCell<T> {
     /// ```
     #[inline]
     pub fn set(&self, value: T) -> Result<(), SetError<T>> {
-        self.cell.set(value).map_err(|(why, value)| match why {
-            Refused::Set => SetError::AlreadyInitializedError(value),
-            Refused::Busy => SetError::InitializingError(value),
-        })
+        if self.initialized() {
+            return Err(SetError::AlreadyInitializedError(value));
+        }
+        let mut value = Some(value);
+        let mut is_busy = false;
+        let set = |_: &mut List<Request>| {
+            let state = self.state.load(Ordering::Relaxed);
+            is_busy = state == BUSY;
+            let Some(value) = value.take_if(|_| state == EMPTY) else {
+                return false;
+            };
+            // SAFETY: the turn is free, and stays free until this is done, as the lock is held.
+            unsafe { self.write(value) };
+            self.publish();
+            true
+        };
+        self.waiters.notify_each_after(set, |_| {});
+        match value {
+            None => Ok(()),
+            Some(value) if is_busy => Err(SetError::InitializingError(value)),
+            Some(value) => Err(SetError::AlreadyInitializedError(value)),
+        }
     }
 
     /// Returns the value; if there is none yet, the future of `f` makes it. A task that calls
@@ -165,7 +264,7 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        match self.cell.turn().await {
+        match self.turn().await {
             Ok(turn) => turn.fill(f().await),
             Err(value) => value,
         }
@@ -199,7 +298,7 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        match self.cell.turn().await {
+        match self.turn().await {
             Ok(turn) => Ok(turn.fill(f().await?)),
             Err(value) => Ok(value),
         }
@@ -223,7 +322,7 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        match self.cell.blocking_turn() {
+        match self.blocking_turn() {
             Ok(turn) => turn.fill(f()),
             Err(value) => value,
         }
@@ -247,7 +346,7 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        match self.cell.blocking_turn() {
+        match self.blocking_turn() {
             Ok(turn) => Ok(turn.fill(f()?)),
             Err(value) => Ok(value),
         }
@@ -274,7 +373,7 @@ impl<T> OnceCell<T> {
     pub async fn wait(&self) -> &T {
         match self.get() {
             Some(value) => value,
-            None => self.cell.value().await,
+            None => self.value().await,
         }
     }
 
@@ -291,7 +390,7 @@ impl<T> OnceCell<T> {
     /// ```
     #[inline]
     pub fn blocking_wait(&self) -> &T {
-        self.get().unwrap_or_else(|| self.cell.blocking_value())
+        self.get().unwrap_or_else(|| self.blocking_value())
     }
 
     /// Returns the value, if there is one.
@@ -303,7 +402,13 @@ impl<T> OnceCell<T> {
     /// ```
     #[must_use]
     pub fn into_inner(self) -> Option<T> {
-        self.cell.into_inner()
+        let is_set = self.initialized();
+        // The value is not dropped, as it is moved out, nor is anything else: no waiter is
+        // queued.
+        self.state.store(EMPTY, Ordering::Relaxed);
+        // SAFETY: the state was `SET`, so the value is initialised. It is `EMPTY` now, so `drop`
+        // leaves the value alone.
+        is_set.then(|| unsafe { (*self.value.get()).assume_init_read() })
     }
 
     /// Takes the value out, if there is one. The cell is empty then.
@@ -315,13 +420,75 @@ impl<T> OnceCell<T> {
     /// assert_eq!((cell.take(), cell.take()), (Some(7), None));
     /// ```
     pub fn take(&mut self) -> Option<T> {
-        self.cell.take()
+        mem::take(self).into_inner()
+    }
+}
+
+impl<T> OnceCell<T> {
+    /// # Safety
+    ///
+    /// The caller has the turn, or holds the lock with the state `EMPTY`.
+    unsafe fn write(&self, value: T) {
+        // SAFETY: it is not read before the state is `SET`.
+        unsafe { (*self.value.get()).write(value) };
+    }
+
+    /// Publishes the value. Under the lock.
+    fn publish(&self) {
+        self.state.store(SET, Ordering::Release);
+    }
+
+    /// Puts the value in and wakes all. For the owner of the turn.
+    fn fill(&self, value: T) -> &T {
+        // SAFETY: the caller owns the turn, so no other thread writes or reads the value.
+        unsafe { self.write(value) };
+        let publish = |_: &mut List<Request>| {
+            self.publish();
+            true
+        };
+        self.waiters.notify_each_after(publish, |_| {});
+        // SAFETY: it has just been written, and is not written again while shared.
+        unsafe { (*self.value.get()).assume_init_ref() }
+    }
+
+    /// Lets the next waiter try. For the owner of the turn.
+    #[cold]
+    fn give_up(&self) {
+        let wake = self.waiters.locked(|list| {
+            let next = Self::next(list);
+            if next.is_null() {
+                self.state.store(EMPTY, Ordering::Release);
+                return None;
+            }
+            // SAFETY: it is linked.
+            Some(unsafe { list.choose(next) })
+        });
+        if let Some(wake) = wake {
+            wake.wake();
+        }
+    }
+
+    /// The first waiter that wants the turn, or null.
+    fn next(list: &List<Request>) -> *const Node<Request> {
+        list.iter()
+            .find(|node| node.request == Request::Turn)
+            .map_or(ptr::null(), ptr::from_ref)
     }
 }
 
 impl<T> From<T> for OnceCell<T> {
     fn from(value: T) -> Self {
         Self::const_new_with(value)
+    }
+}
+
+impl<T> Drop for OnceCell<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if mem::needs_drop::<T>() && self.initialized() {
+            // SAFETY: in the state `SET` the value is initialised, and it is not used any more.
+            unsafe { self.value.get_mut().assume_init_drop() };
+        }
     }
 }
 
@@ -358,13 +525,9 @@ impl<T> SetError<T> {
     }
 }
 
-impl<T> fmt::Display for SetError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
-            Self::InitializingError(_) => "InitializingError",
-        })
+error_text! {
+    Display for SetError<T: Debug> {
+        Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
+        Self::InitializingError(_) => "InitializingError",
     }
 }
-
-impl<T: fmt::Debug> Error for SetError<T> {}
