@@ -75,6 +75,17 @@ impl<T> Slot<T> {
         self.state.store(SET, Ordering::Release);
     }
 
+    /// Whether there is a record, for its owner. A reader may read at the same time.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the slot.
+    #[inline]
+    pub unsafe fn is_set(&self) -> bool {
+        // Only the owner changes this.
+        self.state.load(Ordering::Relaxed) != FREE
+    }
+
     /// Removes the record. Afterwards no reader uses it.
     ///
     /// # Safety
