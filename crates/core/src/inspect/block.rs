@@ -41,7 +41,7 @@ pub struct Block {
     name: AtomicPtr<&'static str>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
-    /// Set while a channel has a probe. The channel, or its only receiver, owns the slot.
+    /// Set while a channel can be asked how full it is. Its last receiver, or its last sender, owns the slot.
     fill: Slot<Probe>,
     /// The block that was made before this one.
     older: *const Block,
