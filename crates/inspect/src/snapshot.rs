@@ -29,7 +29,7 @@ pub struct Snapshot {
     pub jobs: Vec<Job>,
     /// All waits.
     pub waits: Vec<Wait>,
-    /// The objects for which a wait has ended, and the channels that have a receiver. `None` if the
+    /// The objects for which a wait has ended, and the channels. `None` if the
     /// version of the process does not say.
     #[serde(default)]
     pub objects: Option<Vec<Resource>>,

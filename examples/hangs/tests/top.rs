@@ -62,4 +62,12 @@ fn check(view: &Value, sessions: &Value) {
         producer["waiter"].as_str().unwrap().contains("producer"),
         "{producer}"
     );
+    let channels = view["channels"].as_array().unwrap();
+    for (name, used, capacity) in [("orders", 4, 4), ("results", 1, 3), ("events", 1, 2)] {
+        let name = format!("channel \"{name}\"");
+        let channel = channels.iter().find(|channel| channel["name"] == name);
+        let channel = channel.expect(&name);
+        assert_eq!(channel["used"], used, "{channel}");
+        assert_eq!(channel["capacity"], capacity, "{channel}");
+    }
 }

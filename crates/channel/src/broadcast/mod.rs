@@ -89,6 +89,7 @@ mod sender;
 
 use std::mem;
 
+use blitz_io_core::inspect::Fill;
 use blitz_io_core::{List, Lock, Panics, WaitQueue};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -344,19 +345,36 @@ impl<T> Shared<T> {
     /// How many slots have a value that some receiver has yet to get. They are the
     /// youngest ones: a receiver that has got a value has got all before it.
     fn len(&self) -> usize {
-        self.waiting.locked(|_| {
-            let tail = self.tail().position();
-            let (mut spent, mut most) = (0, self.capacity());
-            while spent < most {
-                let middle = spent + (most - spent) / 2;
-                if self.slot(tail.wrapping_add(middle)).is_spent() {
-                    spent = middle + 1;
-                } else {
-                    most = middle;
-                }
+        self.waiting.locked(|_| self.unread())
+    }
+
+    /// The same. If the caller does not hold the lock, values may come and go meanwhile.
+    fn unread(&self) -> usize {
+        let tail = self.tail().position();
+        let (mut spent, mut most) = (0, self.capacity());
+        while spent < most {
+            let middle = spent + (most - spent) / 2;
+            if self.slot(tail.wrapping_add(middle)).is_spent() {
+                spent = middle + 1;
+            } else {
+                most = middle;
             }
-            (self.capacity() - spent) as usize
-        })
+        }
+        (self.capacity() - spent) as usize
+    }
+
+    /// How full the channel is, for a thread that has no reference to it.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is to a `Shared<T>` that exists.
+    unsafe fn fill_of(shared: *const ()) -> Fill {
+        // SAFETY: as this function's caller promises; only atomics are read.
+        let shared = unsafe { &*shared.cast::<Self>() };
+        Fill {
+            used: shared.unread(),
+            capacity: Some(shared.capacity() as usize),
+        }
     }
 
     /// Whether every receiver has got everything.

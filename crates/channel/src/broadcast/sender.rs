@@ -58,9 +58,13 @@ impl<T> Sender<T> {
 
     #[track_caller]
     pub(super) fn with_receivers(capacity: usize, receivers: u32) -> Self {
-        Self {
-            shared: Arc::new(Shared::new(capacity, receivers)),
+        let shared = Arc::new(Shared::new(capacity, receivers));
+        // SAFETY: the fill is new. The last sender, which keeps the channel alive, clears it.
+        unsafe {
+            let object = &shared.inspected.object;
+            object.set_fill(Arc::as_ptr(&shared).cast(), Shared::<T>::fill_of);
         }
+        Self { shared }
     }
 
     /// Sends a value to all receivers, and returns how many there are. Never waits
@@ -235,6 +239,8 @@ counted!(WeakSender, weak_senders);
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: this was the last sender, which owns the fill.
+            unsafe { self.shared.inspected.object.clear_fill() };
             self.shared.close();
         }
     }

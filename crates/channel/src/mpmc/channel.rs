@@ -23,9 +23,10 @@
 
 use std::cell::UnsafeCell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_io_core::inspect::Object;
+use blitz_io_core::inspect::{Fill, Object};
 use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
@@ -77,6 +78,32 @@ impl<T> Channel<T> {
             receivers: AtomicUsize::new(1),
             arrivals: AtomicU32::new(0),
             object: Object::new(),
+        }
+    }
+
+    /// The same, and reports show how full it is.
+    pub(super) fn shown(capacity: usize) -> Arc<Self> {
+        let channel = Arc::new(Self::new(capacity));
+        // SAFETY: the fill is new. The last receiver, which keeps the channel alive, clears it.
+        unsafe {
+            channel
+                .object
+                .set_fill(Arc::as_ptr(&channel).cast(), Self::fill_of);
+        }
+        channel
+    }
+
+    /// How full the channel is, for a thread that has no reference to it.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is to a `Channel<T>` that exists.
+    unsafe fn fill_of(channel: *const ()) -> Fill {
+        // SAFETY: as this function's caller promises; only atomics are read.
+        let channel = unsafe { &*channel.cast::<Self>() };
+        Fill {
+            used: channel.len(),
+            capacity: channel.capacity(),
         }
     }
 
@@ -354,6 +381,8 @@ impl<T> Channel<T> {
         if self.receivers.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
+        // SAFETY: this was the last receiver, which owns the fill.
+        unsafe { self.object.clear_fill() };
         let (_, mut panics) = self.end();
         let (returned, buffer) = self.locked(State::take_all);
         let returned = returned.into_iter().map(|(_, value)| value);

@@ -45,8 +45,6 @@
 //! # thread.join().unwrap();
 //! ```
 
-use std::sync::Arc;
-
 mod blocking;
 mod channel;
 #[cfg(not(loom))]
@@ -118,6 +116,6 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 fn ends<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
-    let channel = Arc::new(Channel::new(capacity));
+    let channel = Channel::shown(capacity);
     (Sender::new(channel.clone()), Receiver::new(channel))
 }

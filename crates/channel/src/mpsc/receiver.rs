@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{coop, deadline};
 
 use super::error::{RecvTimeoutError, TryRecvError};
@@ -243,6 +244,12 @@ macro_rules! receiver {
                 cx: &mut Context<'_>,
             ) -> Poll<Option<T>> {
                 self.get_mut().poll_recv(cx)
+            }
+        }
+
+        impl<T> Named for $name<T> {
+            fn inspected(&self) -> &Object {
+                &self.rx.chan().object
             }
         }
 

@@ -63,11 +63,11 @@ enum Announced {
 
 impl<T> Rx<T> {
     pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
-        // SAFETY: the channel lives as long as this receiver, which is its only one and takes that
-        // back when it is dropped.
+        // SAFETY: this is the channel's only receiver, which owns the fill. The channel lives as long as
+        // the receiver, and the receiver clears the fill when it is dropped.
         unsafe {
             chan.object
-                .has_receiver(Arc::as_ptr(&chan).cast(), Chan::<T>::fill_of);
+                .set_fill(Arc::as_ptr(&chan).cast(), Chan::<T>::fill_of);
         }
         Self {
             record: Wait::new(chan.made_at),
@@ -377,8 +377,8 @@ impl<T> Drop for Rx<T> {
         if model_has_failed() {
             return;
         }
-        // SAFETY: this is the receiver that `new` has told of.
-        unsafe { self.chan.object.receiver_left() };
+        // SAFETY: the receiver owns the fill.
+        unsafe { self.chan.object.clear_fill() };
         let mut panics = Panics::default();
         panics.put_off(|| self.chan.close());
         panics.put_off(|| self.chan.rx_waiter.0.clear());

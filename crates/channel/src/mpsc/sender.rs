@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{coop, deadline};
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
@@ -78,6 +79,12 @@ macro_rules! sender {
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
                 Self::new(self.tx.clone())
+            }
+        }
+
+        impl<T> Named for $name<T> {
+            fn inspected(&self) -> &Object {
+                &self.tx.object
             }
         }
 

@@ -66,6 +66,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
+use blitz_io_core::inspect::Wait;
 use blitz_io_core::{Spin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
@@ -131,6 +132,8 @@ pub struct Cell<T> {
     rx_task: Place<Waker>,
     /// A waker of the sender.
     tx_task: Place<Waker>,
+    /// The record of the receiver, which alone uses it.
+    pub record: Place<Wait>,
 }
 
 // SAFETY: the value goes from one thread to another, and the state says which of
@@ -148,6 +151,7 @@ impl<T> Cell<T> {
                 value: Place::empty(),
                 rx_task: Place::empty(),
                 tx_task: Place::empty(),
+                record: Place::empty(),
             }
         }
     }
@@ -465,6 +469,18 @@ impl<T> Place<T> {
             // SAFETY: only the caller uses the place.
             unsafe { (*place).write(value) };
         });
+    }
+
+    /// Passes the value to `change`.
+    ///
+    /// # Safety
+    ///
+    /// The place is initialised, and the caller alone uses it.
+    #[inline]
+    pub unsafe fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        self.0
+            // SAFETY: by this function's contract, it is initialised, and only the caller uses it.
+            .with_mut(|place| change(unsafe { (*place).assume_init_mut() }))
     }
 
     /// Moves the value out.

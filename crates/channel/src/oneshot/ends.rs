@@ -220,7 +220,6 @@ pub struct Receiver<T, S: Storage<Value = T> = Heap<T>> {
     /// `None` after the receiver has left the cell, with or without a value.
     storage: Option<S>,
     value: PhantomData<fn(T) -> T>,
-    record: Wait,
     resource: Resource,
     operation: Operation,
 }
@@ -230,10 +229,11 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[track_caller]
     pub(super) fn new(storage: S) -> Self {
         let resource = Resource::new(Sort::Oneshot);
+        // SAFETY: the record is the receiver's.
+        unsafe { storage.cell().record.put(Wait::new(Caller::here())) };
         Self {
             storage: Some(storage),
             value: PhantomData,
-            record: Wait::new(Caller::here()),
             operation: Operation::new(&resource, "Receiver::await"),
             resource,
         }
@@ -396,6 +396,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline]
     fn finish(&mut self, seen: u32) -> Option<T> {
         let storage = self.storage.take()?;
+        end_record(&storage);
         // SAFETY: with `VALUE` the sender has put it there and left it to us; it has not
         // been taken, since we leave whenever we take it.
         let value = (seen & VALUE != 0).then(|| unsafe { storage.cell().value.take() });
@@ -410,12 +411,20 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline(never)]
     fn drop_slow(&mut self) {
         let Some(storage) = &self.storage else { return };
+        end_record(storage);
         let seen = storage.cell().state();
         // SAFETY: if it happens, this end gives up its way to the cell.
         if let Err(seen) = unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, true) } {
             drop(self.finish(seen));
         }
     }
+}
+
+/// The receiver waits no more. Called by the receiver, which has not left the cell.
+#[inline]
+fn end_record(storage: &impl Storage) {
+    // SAFETY: the record is the receiver's, which has put it there.
+    unsafe { storage.cell().record.change(Wait::end) };
 }
 
 impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
@@ -427,11 +436,11 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
             let this = self.get_mut();
             let poll = |this: &mut Self| this.poll_value(cx.waker());
             let polled = Operation::poll(this, |this| &mut this.operation, "poll_recv", poll);
-            if polled.is_pending() {
+            if let Some(storage) = this.storage.as_ref().filter(|_| polled.is_pending()) {
                 let kind = WaitKind::new(Kind::OneshotReceive);
-                this.record.begin_with(kind, 0, cx.waker());
-            } else {
-                this.record.end();
+                let begin = |record: &mut Wait| record.begin_with(kind, 0, cx.waker());
+                // SAFETY: the record is the receiver's, which has put it there.
+                unsafe { storage.cell().record.change(begin) };
             }
             polled
         })

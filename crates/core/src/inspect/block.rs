@@ -41,7 +41,7 @@ pub struct Block {
     name: AtomicPtr<&'static str>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
-    /// Set while a channel has a receiver, which owns the slot.
+    /// Set while a channel can be asked how full it is. Its last receiver, or its last sender, owns the slot.
     fill: Slot<Probe>,
     /// The block that was made before this one.
     older: *const Block,
@@ -61,7 +61,8 @@ struct Probe {
     read: unsafe fn(*const ()) -> Fill,
 }
 
-// SAFETY: the receiver, which the pointer's target outlives, promises that any thread may read it.
+// SAFETY: the owner of the slot, which the pointer's target outlives, promises that any thread may read
+// it.
 unsafe impl Send for Probe {}
 
 /// A copy of a [`Block`].
@@ -259,27 +260,32 @@ impl Object {
         self.block().name.store(name, Ordering::Release);
     }
 
-    /// A channel has a receiver, and `read` returns from `channel` how full it is.
+    /// From now on, `read` returns from `channel` how full it is.
     ///
     /// # Safety
     ///
-    /// Until [`receiver_left`](Self::receiver_left), any thread may call `read(channel)`, which does
-    /// not wait. The object has no receiver yet.
+    /// Until [`clear_fill`](Self::clear_fill), any thread may call `read(channel)`, which does not wait.
+    /// The caller owns the fill of this object, which is not set.
     #[inline]
-    pub unsafe fn has_receiver(&self, channel: *const (), read: unsafe fn(*const ()) -> Fill) {
-        // SAFETY: the receiver owns the slot, which is not set.
+    pub unsafe fn set_fill(&self, channel: *const (), read: unsafe fn(*const ()) -> Fill) {
+        // SAFETY: the caller owns the slot, which is not set.
         unsafe { self.block().fill.set(Probe { channel, read }) };
     }
 
-    /// The receiver of [`has_receiver`](Self::has_receiver) is about to leave the channel.
+    /// Undoes [`set_fill`](Self::set_fill), if it was called.
     ///
     /// # Safety
     ///
-    /// The caller is that receiver.
+    /// The caller owns the fill of this object.
     #[inline]
-    pub unsafe fn receiver_left(&self) {
-        // SAFETY: the receiver owns the slot, which is set.
-        unsafe { self.block().fill.clear() };
+    pub unsafe fn clear_fill(&self) {
+        let fill = &self.block().fill;
+        // SAFETY: the caller owns the slot.
+        unsafe {
+            if fill.is_set() {
+                fill.clear();
+            }
+        }
     }
 }
 
@@ -439,7 +445,7 @@ pub struct ObjectRecord {
     pub facts: Facts,
     /// The time that was spent waiting for it.
     pub contention: Vec<Contention>,
-    /// How full it is, if it is a channel that has a receiver.
+    /// How full it is, for a channel.
     pub fill: Option<Fill>,
 }
 
@@ -451,7 +457,7 @@ pub(super) fn objects() -> Vec<ObjectRecord> {
     while let Some(block) = unsafe { next.as_ref() } {
         next = block.older;
         let generation = block.generation();
-        // SAFETY: the receiver's promise holds while the slot is read.
+        // SAFETY: the promise of the slot's owner holds while the slot is read.
         let read = |probe: &Probe| unsafe { (probe.read)(probe.channel) };
         let fill = block.fill.read(read);
         let contention = totals::read(&block.totals);

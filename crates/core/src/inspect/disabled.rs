@@ -86,7 +86,7 @@ impl Object {
     ///
     /// See `block.rs`.
     #[inline(always)]
-    pub unsafe fn has_receiver(&self, _channel: *const (), _read: unsafe fn(*const ()) -> Fill) {}
+    pub unsafe fn set_fill(&self, _channel: *const (), _read: unsafe fn(*const ()) -> Fill) {}
 
     /// Does nothing.
     ///
@@ -94,7 +94,7 @@ impl Object {
     ///
     /// See `block.rs`.
     #[inline(always)]
-    pub unsafe fn receiver_left(&self) {}
+    pub unsafe fn clear_fill(&self) {}
 }
 
 /// See `wait.rs`.

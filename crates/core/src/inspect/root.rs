@@ -25,7 +25,9 @@ pub struct Root<F> {
     id: u64,
     state: Arc<State>,
     waker: Waker,
-    future: F,
+    /// In a box, so that a move of this value is short: a thread moves it several times before it polls
+    /// it, and without optimisation each move has its own place on the stack.
+    future: Pin<Box<F>>,
 }
 
 struct State {
@@ -63,7 +65,7 @@ impl<F> Root<F> {
             id,
             waker: state.clone().into(),
             state,
-            future,
+            future: Box::pin(future),
         }
     }
 
@@ -117,8 +119,7 @@ impl<F: Future> Future for Root<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: only `future` is pinned, which is not moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
+        let this = self.get_mut();
         let new = context.waker();
         let mut outer = this
             .state
@@ -136,9 +137,10 @@ impl<F: Future> Future for Root<F> {
         this.state.is_polled.store(true, Ordering::Release);
         this.state.is_woken.store(false, Ordering::Release);
         let _entered = this.record.enter(this.id);
-        // SAFETY: it is a field of a pinned value.
-        let future = unsafe { Pin::new_unchecked(&mut this.future) };
-        let result = future.poll(&mut Context::from_waker(&this.waker));
+        let result = this
+            .future
+            .as_mut()
+            .poll(&mut Context::from_waker(&this.waker));
         this.state.is_polled.store(false, Ordering::Release);
         result
     }

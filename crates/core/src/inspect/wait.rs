@@ -130,29 +130,39 @@ impl Wait {
     #[inline]
     pub fn begin(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
         if self.is_new(waker) {
-            let block = object.block();
-            let generation = block.generation();
-            let value = Value::of(kind.0, self.caller());
-            let is_measured = weight(value.id) != 0;
-            self.set(Value {
-                block: Some((block, generation)),
-                waker: waker.data().addr(),
-                begun: if is_measured { nanos() } else { 0 },
-                ..value
-            });
+            self.begin_new(kind, object, waker);
         }
+    }
+
+    #[inline(never)]
+    fn begin_new(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
+        let block = object.block();
+        let generation = block.generation();
+        let value = Value::of(kind.0, self.caller());
+        let is_measured = weight(value.id) != 0;
+        self.set(Value {
+            block: Some((block, generation)),
+            waker: waker.data().addr(),
+            begun: if is_measured { nanos() } else { 0 },
+            ..value
+        });
     }
 
     /// The same for an object that is only a number: a task, or none.
     #[inline]
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
-            self.set(Value {
-                number,
-                waker: waker.data().addr(),
-                ..Value::of(kind.0, self.caller())
-            });
+            self.begin_new_with(kind, number, waker);
         }
+    }
+
+    #[inline(never)]
+    fn begin_new_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
+        self.set(Value {
+            number,
+            waker: waker.data().addr(),
+            ..Value::of(kind.0, self.caller())
+        });
     }
 
     /// The future waits until a source of the operating system is ready. The wait ends before the
@@ -247,6 +257,8 @@ impl Wait {
         is_new.unwrap_or(true)
     }
 
+    // Inlined, so that the caller makes the value in its place and copies it once at most.
+    #[inline]
     fn set(&mut self, value: Value) {
         self.end();
         let place = registry::take();
@@ -288,6 +300,7 @@ impl Drop for Wait {
 }
 
 impl Value {
+    #[inline]
     fn of(kind: Kind, caller: Caller) -> Self {
         Self {
             id: next_id(),

@@ -71,16 +71,37 @@ where
     F::Output: 'static,
 {
     let id = new_task(handle.common(), meta);
-    #[cfg(all(feature = "inspect", not(loom)))]
-    let future = super::inspected::inspected(future, id, meta, handle.common().id);
     // SAFETY: as the caller promises.
     unsafe {
         if const { size_of::<F>() > BOX_ABOVE } {
-            handle.spawn(traced!(task(Box::pin(future), "task", meta, id)), id)
+            spawn_as_it_is(handle, Box::pin(future), meta, id)
         } else {
-            handle.spawn(traced!(task(future, "task", meta, id)), id)
+            spawn_as_it_is(handle, future, meta, id)
         }
     }
+}
+
+/// The same for a future that need not be moved to a box.
+///
+/// # Safety
+///
+/// See [`spawn_local_on`].
+#[inline]
+unsafe fn spawn_as_it_is<F>(
+    handle: &scheduler::Handle,
+    future: F,
+    meta: SpawnMeta<'_>,
+    id: Id,
+) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let future = traced!(task(future, "task", meta, id));
+    #[cfg(all(feature = "inspect", not(loom)))]
+    let future = super::inspected::inspected(future, id, meta, handle.common().id);
+    // SAFETY: as the caller promises.
+    unsafe { handle.spawn(future, id) }
 }
 
 /// Returns the id of a task that is about to be spawned.

@@ -69,8 +69,7 @@ macro_rules! raw_mutex {
             #[track_caller]
             fn lock(&self) {
                 if !self.0.try_lock(HELD) {
-                    let _waits = Blocking::new(Kind::ThreadMutex, &self.1, Caller::here(), false);
-                    self.0.lock(HELD);
+                    self.wait(None, Caller::here());
                 }
                 self.1.acquired();
             }
@@ -134,13 +133,19 @@ macro_rules! raw_mutex {
         impl $raw {
             #[inline]
             fn lock_until(&self, deadline: Option<Instant>, caller: Caller) -> bool {
-                let is_timed = deadline.is_some();
-                let _waits = Blocking::new(Kind::ThreadMutex, &self.1, caller, is_timed);
-                let locked = self.0.lock_until(HELD, deadline);
+                let locked = self.wait(deadline, caller);
                 if locked {
                     self.1.acquired();
                 }
                 locked
+            }
+
+            /// Out of line, so that `lock` stays short enough to be inlined.
+            #[cold]
+            fn wait(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+                let is_timed = deadline.is_some();
+                let _waits = Blocking::new(Kind::ThreadMutex, &self.1, caller, is_timed);
+                self.0.lock_until(HELD, deadline)
             }
         }
     };

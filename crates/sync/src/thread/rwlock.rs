@@ -77,8 +77,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     #[track_caller]
     fn lock_shared(&self) {
         if !self.0.try_lock_shared() {
-            let _waits = Blocking::new(Kind::ThreadRead, &self.1, Caller::here(), false);
-            self.0.lock_shared(None);
+            self.wait_to_read(None, Caller::here());
         }
         self.1.acquired_shared();
     }
@@ -98,8 +97,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     #[track_caller]
     fn lock_exclusive(&self) {
         if !self.0.try_lock_exclusive() {
-            let _waits = Blocking::new(Kind::ThreadWrite, &self.1, Caller::here(), false);
-            self.0.lock_exclusive(None);
+            self.wait_to_write(None, Caller::here());
         }
         self.1.acquired();
     }
@@ -178,20 +176,24 @@ unsafe impl RawRwLockTimed for RawRwLock {
     type Duration = Duration;
     type Instant = Instant;
 
+    #[track_caller]
     fn try_lock_shared_for(&self, timeout: Duration) -> bool {
-        self.read_if(self.0.lock_shared(deadline::after(timeout)))
+        self.read_if(self.wait_to_read(deadline::after(timeout), Caller::here()))
     }
 
+    #[track_caller]
     fn try_lock_shared_until(&self, deadline: Instant) -> bool {
-        self.read_if(self.0.lock_shared(Some(deadline)))
+        self.read_if(self.wait_to_read(Some(deadline), Caller::here()))
     }
 
+    #[track_caller]
     fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
-        self.held_if(self.0.lock_exclusive(deadline::after(timeout)))
+        self.held_if(self.wait_to_write(deadline::after(timeout), Caller::here()))
     }
 
+    #[track_caller]
     fn try_lock_exclusive_until(&self, deadline: Instant) -> bool {
-        self.held_if(self.0.lock_exclusive(Some(deadline)))
+        self.held_if(self.wait_to_write(Some(deadline), Caller::here()))
     }
 }
 
@@ -263,6 +265,20 @@ unsafe impl RawRwLockUpgradeTimed for RawRwLock {
 }
 
 impl RawRwLock {
+    /// Out of line, so that `lock_shared` stays short enough to be inlined.
+    #[cold]
+    fn wait_to_read(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+        let _waits = Blocking::new(Kind::ThreadRead, &self.1, caller, deadline.is_some());
+        self.0.lock_shared(deadline)
+    }
+
+    /// The same for `lock_exclusive`.
+    #[cold]
+    fn wait_to_write(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+        let _waits = Blocking::new(Kind::ThreadWrite, &self.1, caller, deadline.is_some());
+        self.0.lock_exclusive(deadline)
+    }
+
     #[inline]
     fn read_if(&self, entered: bool) -> bool {
         if entered {
