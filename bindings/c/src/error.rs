@@ -186,7 +186,9 @@ thread_local! {
 pub extern "C" fn blitz_last_error() -> *const c_char {
     entry_or(c"".as_ptr(), || {
         fiber::with_current(|fiber| match fiber {
-            Some(fiber) => fiber.last_error.lock().as_ptr(),
+            Some(fiber) => {
+                (fiber.last_error.lock().as_ref()).map_or(c"".as_ptr(), |text| text.as_ptr())
+            }
             None => LAST.with_borrow(|last| last.as_ptr()),
         })
     })
@@ -198,7 +200,7 @@ pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     let text = details.to_string().replace('\0', " ");
     let text = CString::new(text).unwrap_or_default();
     fiber::with_current(|fiber| match fiber {
-        Some(fiber) => *fiber.last_error.lock() = text,
+        Some(fiber) => *fiber.last_error.lock() = Some(text),
         None => LAST.set(text),
     });
     error

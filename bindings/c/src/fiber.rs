@@ -9,16 +9,18 @@
 //! 2. A wait reads the flag at each poll, before it polls its future.
 //! 3. A wake-up during a poll makes the executor poll once more. So either a poll sees the flag,
 //!    or the wake-up comes after that poll has begun, and the next poll sees it.
-//! 4. The task has one waker for its life, which the fiber stores before its function
-//!    runs. It fences after that, and `cancel` fences after it has stored the flag. So
-//!    either `cancel` finds the waker, or the first wait reads the flag.
+//! 4. The task has one waker for its life, which the first poll of a wait stores. That poll fences
+//!    before it reads the flag, and `cancel` fences after it has stored the flag. So either `cancel`
+//!    finds the waker, or that poll reads the flag. A fiber that does not wait stores no waker.
 
 use std::ffi::{CString, c_void};
-use std::future::poll_fn;
+use std::marker::PhantomData;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, OnceLock, Weak};
-use std::task::{Poll, Waker};
+use std::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Waker};
 
 use blitz_io::fiber;
 use blitz_io::runtime::Handle;
@@ -30,51 +32,42 @@ use crate::fork::Process;
 /// What this crate knows of a fiber that it started.
 pub(crate) struct Fiber {
     number: u64,
-    group: Weak<Group>,
+    /// The fibers of the runtime that runs it.
+    pub(crate) group: Arc<Group>,
+    /// Its place in the list of the group, under whose lock this is used.
+    index: AtomicUsize,
     cancelled: AtomicBool,
     /// How many times the fiber has asked not to be cancelled.
     masked: AtomicU32,
     waker: OnceLock<Waker>,
-    /// Closed when the fiber has ended.
-    ended: Semaphore,
     /// A pointer of the caller's. Only the fiber itself uses it.
     pub(crate) local: AtomicPtr<c_void>,
     /// The text for `blitz_last_error`. Only the fiber itself uses it.
-    pub(crate) last_error: Mutex<CString>,
+    pub(crate) last_error: Mutex<Option<CString>>,
 }
 
 impl Fiber {
-    pub(crate) fn new(group: &Arc<Group>) -> Arc<Self> {
+    fn new(group: Arc<Group>) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        Arc::new(Self {
+        Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            group: Arc::downgrade(group),
+            group,
+            index: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
             masked: AtomicU32::new(0),
             waker: OnceLock::new(),
-            ended: Semaphore::const_new(0),
             local: AtomicPtr::new(ptr::null_mut()),
-            last_error: Mutex::default(),
-        })
+            last_error: Mutex::new(None),
+        }
     }
 
-    /// The fibers of the runtime that runs it.
-    pub(crate) fn group(&self) -> Option<Arc<Group>> {
-        self.group.upgrade()
-    }
-
-    /// Runs the function of the fiber, in the fiber.
-    pub(crate) fn run<R>(self: Arc<Self>, function: impl FnOnce() -> R) -> R {
-        let waker = fiber::block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
-        self.waker.get_or_init(|| waker);
-        fence(Ordering::SeqCst);
-        let _ends = Ends::new(self);
-        function()
-    }
-
-    /// Waits until the fiber has ended.
-    pub(crate) async fn ended(&self) {
-        let _closed = self.ended.acquire().await;
+    /// Whether a wait, which is polled in this fiber, ends because the fiber is cancelled.
+    pub(crate) fn ends_wait(&self, cx: &Context<'_>) -> bool {
+        if self.waker.get().is_none() {
+            self.waker.get_or_init(|| cx.waker().clone());
+            fence(Ordering::SeqCst);
+        }
+        self.is_cancelled()
     }
 
     /// Lets all waits of the fiber, from now on, return `BLITZ_ECANCELED`.
@@ -106,24 +99,45 @@ impl Fiber {
     }
 }
 
-/// The fiber while its function runs. Announces its end.
-///
-/// Invariant: the local pointer of a fiber is NULL, or that of the `Arc` in the `Ends` on its stack.
-struct Ends(Arc<Fiber>);
+/// A fiber in the list of its group, until its function has ended or is dropped.
+pub(crate) struct Listed(Arc<Fiber>);
 
-impl Ends {
-    fn new(fiber: Arc<Fiber>) -> Self {
-        // SAFETY: the invariant. Only this type stores the pointer.
-        unsafe { fiber::set_local(Arc::as_ptr(&fiber).cast()) };
-        Self(fiber)
+impl Listed {
+    pub(crate) fn fiber(&self) -> &Arc<Fiber> {
+        &self.0
+    }
+
+    /// Runs the function of the fiber, in the fiber.
+    pub(crate) fn run<R>(self, function: impl FnOnce() -> R) -> R {
+        let _current = Current::new(&self.0);
+        function()
     }
 }
 
-impl Drop for Ends {
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.0.group.remove(&self.0);
+    }
+}
+
+/// The fiber while its function runs.
+///
+/// Invariant: the local pointer of a fiber is NULL, or that of the `Fiber` that a `Current` on its stack
+/// borrows.
+struct Current<'a>(PhantomData<&'a Fiber>);
+
+impl<'a> Current<'a> {
+    fn new(fiber: &'a Fiber) -> Self {
+        // SAFETY: the invariant. Only this type stores the pointer.
+        unsafe { fiber::set_local(ptr::from_ref(fiber).cast()) };
+        Self(PhantomData)
+    }
+}
+
+impl Drop for Current<'_> {
     fn drop(&mut self) {
         // SAFETY: the invariant.
         unsafe { fiber::set_local(ptr::null()) };
-        self.0.ended.close();
     }
 }
 
@@ -131,8 +145,8 @@ impl Drop for Ends {
 #[inline]
 pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Fiber>) -> R) -> R {
     let fiber: *const Fiber = fiber::local().cast();
-    // SAFETY: by the invariant of `Ends`, an `Arc` further up this stack keeps the fiber alive, and the
-    // reference does not leave the call, which is further down.
+    // SAFETY: by the invariant of `Current`, a borrow further up this stack keeps the fiber alive, and
+    // the reference does not leave the call, which is further down.
     with(unsafe { fiber.as_ref() })
 }
 
@@ -153,12 +167,21 @@ pub(crate) struct Group {
     /// The process in which it has threads.
     pub(crate) process: Process,
     fibers: Mutex<Fibers>,
+    /// Closed when no fiber is left, and none can begin.
+    ended: Semaphore,
 }
 
 #[derive(Default)]
 struct Fibers {
-    list: Vec<Weak<Fiber>>,
+    /// Each fiber knows its place.
+    list: Vec<Arc<Fiber>>,
     is_closed: bool,
+}
+
+impl Fibers {
+    fn have_ended(&self) -> bool {
+        self.is_closed && self.list.is_empty()
+    }
 }
 
 impl Group {
@@ -167,35 +190,56 @@ impl Group {
             handle,
             process: Process::current(),
             fibers: Mutex::default(),
+            ended: Semaphore::const_new(0),
         })
     }
 
-    /// Adds a fiber that is going to run; `false` after `close`.
-    #[must_use = "a group that is closed runs no fibers"]
-    pub(crate) fn add(&self, fiber: &Arc<Fiber>) -> bool {
-        let mut fibers = self.fibers.lock();
+    /// Adds a fiber that is going to run; `None` after `close`.
+    pub(crate) fn add(self: Arc<Self>) -> Option<Listed> {
+        let fiber = Arc::new(Fiber::new(self));
+        let mut fibers = fiber.group.fibers.lock();
         if fibers.is_closed {
-            return false;
+            return None;
         }
-        // The list has doubled since it was cleaned, so this is cheap on average.
-        if fibers.list.len() == fibers.list.capacity() {
-            fibers.list.retain(|fiber| fiber.strong_count() > 0);
-            let live = fibers.list.len();
-            fibers.list.reserve(live.max(64));
-        }
-        fibers.list.push(Arc::downgrade(fiber));
-        true
+        fiber.index.store(fibers.list.len(), Ordering::Relaxed);
+        fibers.list.push(fiber.clone());
+        drop(fibers);
+        Some(Listed(fiber))
     }
 
-    /// Lets no more fibers begin, and cancels and returns those that have not ended.
-    pub(crate) fn close(&self) -> Vec<Arc<Fiber>> {
+    /// Removes a fiber that has ended.
+    fn remove(&self, fiber: &Fiber) {
+        let mut fibers = self.fibers.lock();
+        let index = fiber.index.load(Ordering::Relaxed);
+        let removed = fibers.list.swap_remove(index);
+        if let Some(moved) = fibers.list.get(index) {
+            moved.index.store(index, Ordering::Relaxed);
+        }
+        let have_ended = fibers.have_ended();
+        drop(fibers);
+        drop(removed);
+        if have_ended {
+            self.ended.close();
+        }
+    }
+
+    /// Lets no more fibers begin, and cancels those that have not ended.
+    pub(crate) fn close(&self) {
         let mut fibers = self.fibers.lock();
         fibers.is_closed = true;
-        let left: Vec<_> = fibers.list.iter().filter_map(Weak::upgrade).collect();
+        let left = fibers.list.clone();
+        let have_ended = fibers.have_ended();
         drop(fibers);
-        for fiber in &left {
+        if have_ended {
+            self.ended.close();
+        }
+        for fiber in left {
             fiber.cancel();
         }
-        left
+    }
+
+    /// Waits until all fibers have ended, after `close`.
+    pub(crate) async fn ended(&self) {
+        let _closed = self.ended.acquire().await;
     }
 }

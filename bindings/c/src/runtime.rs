@@ -43,10 +43,8 @@ impl Shared {
 
     /// Cancels the fibers, lets no more begin, and returns once all have ended.
     fn end_fibers(&self, limit: Limit) -> Outcome {
-        let fibers = self.group.close();
-        fibers
-            .iter()
-            .try_for_each(|fiber| wait::on(fiber.ended(), limit))
+        self.group.close();
+        wait::on(self.group.ended(), limit)
     }
 }
 
@@ -198,7 +196,7 @@ pub(crate) fn group_of(runtime: *mut blitz_runtime) -> Outcome<Arc<Group>> {
     if !runtime.is_null() {
         return Ok(arg(runtime)?.shared.group.clone());
     }
-    match fiber::with_current(|fiber| fiber?.group()) {
+    match fiber::with_current(|fiber| Some(fiber?.group.clone())) {
         Some(group) if group.process.is_current() => Ok(group),
         _ => Ok(default_runtime()?.group.clone()),
     }

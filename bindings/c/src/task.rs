@@ -155,15 +155,15 @@ fn start_fiber(
         }
         let group = group_of(runtime)?;
         in_process(group.process)?;
-        let fiber = Fiber::new(&group);
-        if !group.add(&fiber) {
+        let Some(listed) = group.add() else {
             return Err(record(BLITZ_ECLOSED, "the runtime shuts down"));
-        }
-        let runs = fiber.clone();
-        let body = move || runs.run(|| Foreign::new(function(argument.take())));
-        let started = builder.spawn_on(body, &group.handle);
+        };
+        let fiber = listed.fiber().clone();
+        let body = move || listed.run(|| Foreign::new(function(argument.take())));
+        let started = builder.spawn_on(body, &fiber.group.handle);
         let joined = started.map_err(|error| of_io(&error))?;
-        finish(task, joined, Some(fiber), group.process)
+        let process = fiber.group.process;
+        finish(task, joined, Some(fiber), process)
     })
 }
 

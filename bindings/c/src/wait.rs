@@ -68,7 +68,7 @@ pub(crate) fn on_masked<F: Future>(future: F, limit: Limit) -> Outcome<F::Output
 fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<&Fiber>) -> Outcome<F::Output> {
     let mut future = pin!(future);
     let until_cancelled = poll_fn(|cx| {
-        if fiber.is_some_and(Fiber::is_cancelled) {
+        if fiber.is_some_and(|fiber| fiber.ends_wait(cx)) {
             return Poll::Ready(Err(BLITZ_ECANCELED));
         }
         future.as_mut().poll(cx).map(Ok)

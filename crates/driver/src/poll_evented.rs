@@ -163,6 +163,25 @@ impl<E: Source> PollEvented<E> {
         }
     }
 
+    /// Reads to `buf` if the source is ready.
+    ///
+    /// # Errors
+    ///
+    /// Returns the source's errors, and `WouldBlock` if the source is not ready.
+    pub fn try_read<'a>(&'a self, buf: &mut [u8]) -> io::Result<usize>
+    where
+        &'a E: Read,
+    {
+        let len = buf.len();
+        let event = self.registration.ready(Direction::Read.mask());
+        let read = || (&**self).read(buf);
+        let n = (self.registration).try_io(Direction::Read.mask(), read)?;
+        if EDGES && 0 < n && n < len {
+            self.registration.clear(event);
+        }
+        Ok(n)
+    }
+
     /// Writes some of `buf`.
     #[inline]
     pub fn poll_write<'a>(

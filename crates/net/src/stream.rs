@@ -60,13 +60,6 @@ where
     unsafe { io.poll_read(cx, buf) }
 }
 
-pub(crate) fn try_read<'a, S: Source>(io: &'a PollEvented<S>, buf: &mut [u8]) -> io::Result<usize>
-where
-    &'a S: Read,
-{
-    (io.registration()).try_io(Direction::Read.mask(), || (&**io).read(buf))
-}
-
 pub(crate) fn try_read_vectored<'a, S: Source>(
     io: &'a PollEvented<S>,
     bufs: &mut [IoSliceMut<'_>],

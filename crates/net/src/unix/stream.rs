@@ -250,7 +250,7 @@ impl UnixStream {
     ///
     /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
     pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        stream::try_read(&self.io, buf)
+        self.io.try_read(buf)
     }
 
     /// Reads the available bytes into several buffers, in order, without waiting. Returns the

@@ -18,8 +18,8 @@
 //! owner leaves only when all its pinned tasks have ended.
 
 use std::ptr;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use blitz_io_core::coop::{self, Budget};
 
@@ -36,15 +36,62 @@ use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 #[derive(Clone)]
 pub(crate) struct Pinned {
     scheduler: Reference<Shared>,
-    /// The inbox of the thread of the first poll.
-    inbox: OnceLock<Arc<ThreadInbox>>,
+    inbox: Owner,
+}
+
+/// The inbox of the thread of the first poll, from that poll on.
+///
+/// Only the holder of the token sets it, so a store is enough. A `OnceLock` would take two
+/// read-modify-writes, which show in the time to start a fiber.
+///
+/// Invariant: the pointer is null, or that of an `Arc` which this owns, and is not changed after that.
+struct Owner(AtomicPtr<ThreadInbox>);
+
+impl Owner {
+    #[inline]
+    fn get(&self) -> Option<&ThreadInbox> {
+        // SAFETY: the invariant.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// # Safety
+    ///
+    /// There is none yet, and the caller has the task's token.
+    #[inline]
+    unsafe fn set(&self, inbox: Arc<ThreadInbox>) {
+        debug_assert!(self.get().is_none());
+        self.0
+            .store(Arc::into_raw(inbox).cast_mut(), Ordering::Release);
+    }
+}
+
+impl Clone for Owner {
+    fn clone(&self) -> Self {
+        let inbox = self.0.load(Ordering::Acquire);
+        if !inbox.is_null() {
+            // SAFETY: the invariant.
+            unsafe { Arc::increment_strong_count(inbox) };
+        }
+        Self(AtomicPtr::new(inbox))
+    }
+}
+
+impl Drop for Owner {
+    #[inline]
+    fn drop(&mut self) {
+        let inbox = *self.0.get_mut();
+        if !inbox.is_null() {
+            // SAFETY: the invariant.
+            drop(unsafe { Arc::from_raw(inbox) });
+        }
+    }
 }
 
 impl Pinned {
     pub(in crate::scheduler) fn new(scheduler: Reference<Shared>) -> Self {
         Self {
             scheduler,
-            inbox: OnceLock::new(),
+            inbox: Owner(AtomicPtr::new(ptr::null_mut())),
         }
     }
 
@@ -99,10 +146,9 @@ impl Schedule for Pinned {
     #[inline]
     fn pin(&self) -> bool {
         if let (None, Some(worker)) = (self.inbox.get(), self.scheduler.worker_here()) {
-            self.inbox.get_or_init(|| {
-                worker.inbox().tasks.count(1);
-                worker.inbox().clone()
-            });
+            worker.inbox().tasks.count(1);
+            // SAFETY: there was none, and the caller has the token.
+            unsafe { self.inbox.set(worker.inbox().clone()) };
         }
         true
     }
