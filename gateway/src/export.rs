@@ -230,7 +230,7 @@ impl<'a> Exporter<'a> {
         }
         let head = self.head(first);
         let batch = self.batch.get_or_insert_with(|| Batch {
-            writer: Writer::batch(&head, Writer::item_len(message.len())),
+            writer: Writer::batch(&head),
             first,
         });
         batch.writer.item(Item {
@@ -298,7 +298,7 @@ impl<'a> Exporter<'a> {
     fn beat(&mut self) {
         self.beat = Instant::now();
         let head = self.head(self.window.next());
-        self.publish(Writer::batch(&head, 0).finish().into());
+        self.publish(Writer::batch(&head).finish().into());
     }
 
     fn acknowledged(&mut self, host: &str, ack: &Ack) {
