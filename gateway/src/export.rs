@@ -55,6 +55,8 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
             Policy::Block => CongestionControl::Block,
             Policy::Drop => CongestionControl::Drop,
         })
+        // A frame is a batch already: the engine need not wait for others to send with it.
+        .express(true)
         .await
         .map_err(|error| error.to_string())?;
     let mut exporter = Exporter::new(shared, name, policy, &receiver, publisher);
