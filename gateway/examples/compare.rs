@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io::ipc::{Builder, Route};
 use blitz_io_gateway::config::Config;
-use blitz_io_gateway::gateway::{ENGINE_THREADS, Gateway, engine};
+use blitz_io_gateway::gateway::{ENGINE_THREADS, Gateway, engine, keep_memory};
 use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
@@ -257,9 +257,9 @@ const GATEWAY: &str = "gateway";
 
 /// Runs a gateway, and says so when it has found the other one.
 async fn gateway(config: &str) {
-    let mut gateway = Gateway::start(Config::parse(config).unwrap())
-        .await
-        .unwrap();
+    let config = Config::parse(config).unwrap();
+    keep_memory(&config.limits);
+    let mut gateway = Gateway::start(config).await.unwrap();
     let moment = Duration::from_millis(5);
     while !gateway.status().contains("two") {
         _ = blitz_io::time::timeout(moment, gateway.scan()).await;

@@ -55,6 +55,8 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
             Policy::Block => CongestionControl::Block,
             Policy::Drop => CongestionControl::Drop,
         })
+        // A frame is a batch already: the engine need not wait for others to send with it.
+        .express(true)
         .await
         .map_err(|error| error.to_string())?;
     let mut exporter = Exporter::new(shared, name, policy, &receiver, publisher);
@@ -230,7 +232,7 @@ impl<'a> Exporter<'a> {
         }
         let head = self.head(first);
         let batch = self.batch.get_or_insert_with(|| Batch {
-            writer: Writer::batch(&head, Writer::item_len(message.len())),
+            writer: Writer::batch(&head),
             first,
         });
         batch.writer.item(Item {
@@ -298,7 +300,7 @@ impl<'a> Exporter<'a> {
     fn beat(&mut self) {
         self.beat = Instant::now();
         let head = self.head(self.window.next());
-        self.publish(Writer::batch(&head, 0).finish().into());
+        self.publish(Writer::batch(&head).finish().into());
     }
 
     fn acknowledged(&mut self, host: &str, ack: &Ack) {

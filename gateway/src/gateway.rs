@@ -16,7 +16,7 @@ use zenoh::pubsub::Subscriber;
 use zenoh_runtime::ZRuntime;
 
 use crate::attempts;
-use crate::config::{Config, Export, Import, Kind, Network, matches};
+use crate::config::{Config, Export, Import, Kind, Limits, Network, matches};
 use crate::import::Source;
 use crate::inbox::Inbox;
 use crate::keys::{self, Name};
@@ -30,6 +30,22 @@ pub const ENGINE_THREADS: (&str, &str) = (
     zenoh_runtime::ZENOH_RUNTIME_ENV,
     "(acc: (handover: rx), net: (handover: rx))",
 );
+
+/// Lets the C library keep as much freed memory as the frames of one name may use. By default it
+/// returns freed frames to the system, so each page of the next frame costs a page fault. For the
+/// whole process, so a program calls this, and [`Gateway::start`] does not.
+pub fn keep_memory(limits: &Limits) {
+    #[cfg(target_env = "gnu")]
+    {
+        let bytes = limits.window_bytes.saturating_add(limits.inbox_bytes);
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        // SAFETY: it takes two numbers. If it fails, everything stays as it was.
+        unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, bytes) };
+    }
+    #[cfg(not(target_env = "gnu"))]
+    let _ = limits;
+}
+
 /// How often the gateway looks for segments that it exports.
 const SCAN: std::time::Duration = std::time::Duration::from_millis(100);
 

@@ -185,7 +185,18 @@ struct Partial {
     run: u64,
     ordinal: u64,
     total: u64,
+    /// Keeps its memory for the next message: new memory costs a page fault for each page.
     bytes: Vec<u8>,
+}
+
+impl Partial {
+    /// Begins a message of `total` bytes, which is at most `max_len` of the segment.
+    fn begin(&mut self, head: &Head, total: u64) {
+        (self.run, self.ordinal, self.total) = (head.run, head.ordinal, total);
+        self.bytes.clear();
+        // Touched only as pieces arrive.
+        self.bytes.reserve_exact(total as usize);
+    }
 }
 
 /// The next messages, of which the record tells already: see `record.rs`.
@@ -301,12 +312,7 @@ impl Importer<'_> {
             return Ok(());
         }
         if piece.offset == 0 {
-            self.partial = Partial {
-                run: head.run,
-                ordinal: head.ordinal,
-                total: piece.total,
-                bytes: Vec::new(),
-            };
+            self.partial.begin(head, piece.total);
         } else if !known || piece.offset != there {
             // Of a repeat, or one is missing.
             self.link.resend |= verdict != Verdict::Repeat;
@@ -316,16 +322,14 @@ impl Importer<'_> {
             self.link.resend = true;
             return Ok(());
         }
-        if self.partial.bytes.is_empty() {
-            // At most `max_len` of the segment, and touched only as pieces arrive.
-            self.partial.bytes.reserve_exact(piece.total as usize);
-        }
         self.partial.bytes.extend_from_slice(piece.bytes);
         if self.partial.bytes.len() as u64 == piece.total {
-            let bytes = std::mem::take(&mut self.partial.bytes);
+            let mut bytes = std::mem::take(&mut self.partial.bytes);
             self.recorded.left = 0;
             self.item(sender, head.epoch, place, &bytes, Items::default())
                 .await?;
+            bytes.clear();
+            self.partial.bytes = bytes;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use blitz_io::net::UnixListener;
 use blitz_io::select;
 use blitz_io::signal::unix::{SignalKind, signal};
 use blitz_io_gateway::config::{Config, DEFAULT};
-use blitz_io_gateway::gateway::{ENGINE_THREADS, Gateway, socket, user_directory};
+use blitz_io_gateway::gateway::{ENGINE_THREADS, Gateway, keep_memory, socket, user_directory};
 
 const USAGE: &str = "\
 Carries routes, channels and queues between machines.
@@ -83,6 +83,7 @@ fn status(file: &Path) -> Result<(), String> {
 
 fn run(file: &Path) -> Result<(), String> {
     let config = read(file)?;
+    keep_memory(&config.limits);
     let (variable, threads) = ENGINE_THREADS;
     if std::env::var_os(variable).is_none() {
         // SAFETY: the process has no other thread yet.

@@ -223,7 +223,7 @@ pub async fn export(shared: &Shared, name: &Name) -> Result<(), String> {
             Some(error) = failures.recv() => return Err(error),
             _ = tick.tick() => {
                 importers.expire(shared.limits.lost_after());
-                let beat = Writer::batch(&head, 0).finish();
+                let beat = Writer::batch(&head).finish();
                 _ = shared.session.put(name.data(&shared.host), beat).wait();
                 let state = importers.lock();
                 shared.row(Direction::Export, name, "", |row| {

@@ -403,9 +403,9 @@ impl Writer {
         ])
     }
 
-    /// Begins a batch with room for `capacity` bytes of items.
-    pub fn batch(head: &Head, capacity: usize) -> Self {
-        Self::with_head(1, head, capacity)
+    /// Begins a batch, with memory for a whole [`FRAME`].
+    pub fn batch(head: &Head) -> Self {
+        Self::with_head(1, head, FRAME - PREFIX - HEAD_LEN)
     }
 
     /// Adds a message to a batch. It is shorter than 2^32 bytes.
@@ -475,8 +475,12 @@ impl Writer {
         self.0.is_empty()
     }
 
-    /// Returns the frame.
-    pub fn finish(self) -> Vec<u8> {
+    /// Returns the frame, without the memory that it has not used. An almost full frame keeps that
+    /// memory, so that it is large enough for the next frame.
+    pub fn finish(mut self) -> Vec<u8> {
+        if self.0.len() < self.0.capacity() / 8 * 7 {
+            self.0.shrink_to_fit();
+        }
         self.0
     }
 }

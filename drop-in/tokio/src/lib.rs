@@ -22,8 +22,6 @@ pub use blitz_io::process;
 pub use blitz_io::signal;
 #[cfg(feature = "sync")]
 pub use blitz_io::sync;
-#[cfg(feature = "time")]
-pub use blitz_io::time;
 pub use blitz_io::{io, pin, task};
 #[cfg(feature = "macros")]
 pub use blitz_io::{join, select, try_join};
@@ -37,3 +35,6 @@ pub use blitz_io_macros::{main_without_runtime as main, test_without_runtime as 
 
 /// Empty, as in Tokio.
 pub mod stream {}
+
+#[cfg(feature = "time")]
+pub mod time;

@@ -28,7 +28,7 @@ fn often_0() -> impl Strategy<Value = u32> {
 }
 
 fn batch(head: &Head, items: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
-    let mut writer = Writer::batch(head, 0);
+    let mut writer = Writer::batch(head);
     for (skip, lost, bytes) in items {
         writer.item(Item {
             skip: *skip,
@@ -139,8 +139,5 @@ fn each_error_has_its_reason() {
         ordinal: 1,
         ..Head::default()
     };
-    assert_eq!(
-        parse(&Writer::batch(&head, 0).finish()),
-        Err(Malformed::Range)
-    );
+    assert_eq!(parse(&Writer::batch(&head).finish()), Err(Malformed::Range));
 }

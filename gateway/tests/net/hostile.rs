@@ -77,7 +77,7 @@ fn malformed_frames_change_nothing() {
     }
     let evil = zenoh::open(config).wait().unwrap();
     let mut random = 1_u64;
-    let mut frame = blitz_io_gateway::wire::Writer::batch(&Default::default(), 0).finish();
+    let mut frame = blitz_io_gateway::wire::Writer::batch(&Default::default()).finish();
     for number in 0..5000 {
         sender.send(&message(number)).unwrap();
         for _ in 0..8 {
