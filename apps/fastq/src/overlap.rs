@@ -55,36 +55,56 @@ pub fn reverse_complement(seq: &[u8], out: &mut Vec<u8>) {
 /// fastp stops at too many mismatches only among this many first bases; the rest of a
 /// longer overlap may differ in any way.
 const COMPARED: usize = 50;
-/// How many bases the first look at a place compares: as many as fit into a vector
-/// register.
+/// How many bases the first look at a place compares, and how many places it looks at: as
+/// many as fit into a vector register.
 const LOOK: usize = 16;
 
 /// Finds the overlap of read 1 and the reverse complement of read 2.
 pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
-    let (len1, len2) = (seq1.len() as i64, rc2.len() as i64);
-    for offset in 0..len1 - limits.required {
-        let len = len2.min(len1 - offset) as usize;
-        if let Some(differences) = compare(&seq1[offset as usize..], rc2, len, limits) {
-            return Some(Overlap {
-                offset,
-                len,
-                differences,
-                gap: false,
-            });
+    let overlap = |(offset, len, differences)| Overlap {
+        offset,
+        len,
+        differences,
+        gap: false,
+    };
+    let forward = first(seq1, rc2, limits);
+    forward.map(overlap).or_else(|| {
+        let (shift, len, differences) = first(rc2, seq1, limits)?;
+        Some(overlap((-shift, len, differences)))
+    })
+}
+
+/// Finds the first place in `a` at which `b` can start. Returns the place, the length of the
+/// overlap there, and how many bases differ.
+fn first(a: &[u8], b: &[u8], limits: Limits) -> Option<(i64, usize, usize)> {
+    let places = (a.len() as i64 - limits.required).clamp(0, a.len() as i64) as usize;
+    (0..places).step_by(LOOK).find_map(|from| {
+        let looks = look(&a[from..], b);
+        let mut near = (from..places).zip(looks);
+        near.find_map(|(at, differ)| {
+            if differ as i64 > limits.differences {
+                return None;
+            }
+            let len = b.len().min(a.len() - at);
+            let differences = compare(&a[at..at + len], &b[..len], limits)?;
+            Some((at as i64, len, differences))
+        })
+    })
+}
+
+/// Returns how many of the first bases of `b` differ at each of the first places of `a`. If
+/// either is too short, it returns 0 for each.
+#[inline]
+fn look(a: &[u8], b: &[u8]) -> [u8; LOOK] {
+    let mut differ = [0; LOOK];
+    if let (Some(a), Some(b)) = (a.first_chunk::<{ 2 * LOOK - 1 }>(), b.first_chunk::<LOOK>()) {
+        for (at, base) in b.iter().enumerate() {
+            for (differ, other) in differ.iter_mut().zip(&a[at..]) {
+                *differ += (other != base) as u8;
+            }
         }
     }
-    for shift in 0..len2 - limits.required {
-        let len = len1.min(len2 - shift) as usize;
-        if let Some(differences) = compare(seq1, &rc2[shift as usize..], len, limits) {
-            return Some(Overlap {
-                offset: -shift,
-                len,
-                differences,
-                gap: false,
-            });
-        }
-    }
-    None
+    differ
 }
 
 /// Finds the overlap, and if there is none, an overlap with one gap.
@@ -121,23 +141,9 @@ fn differences_with_gap(a: &[u8], b: &[u8], len: usize) -> Option<usize> {
     Some(same + last(a, b).min(last(b, a)))
 }
 
-/// Returns how many of the first `len` bases differ, unless there are too many. For most
-/// places the first look finds that.
-#[inline(always)]
-fn compare(a: &[u8], b: &[u8], len: usize, limits: Limits) -> Option<usize> {
-    if len >= LOOK
-        && let (Some(a), Some(b)) = (a.first_chunk::<LOOK>(), b.first_chunk::<LOOK>())
-    {
-        let differ = a.iter().zip(b).map(|(a, b)| (a != b) as u8).sum::<u8>();
-        if differ as i64 > limits.differences {
-            return None;
-        }
-    }
-    compare_all(&a[..len], &b[..len], limits)
-}
-
+/// Returns how many bases differ, unless there are too many.
 #[inline(never)]
-fn compare_all(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
+fn compare(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
     let allowed = limits.allowed(a.len());
     let head = a.len().min(COMPARED);
     let differences = count::differences(&a[..head], &b[..head]);
@@ -303,5 +309,59 @@ mod tests {
         );
         one[44..].fill(b'C');
         assert!(find(&one, &other, LIMITS).is_none_or(|overlap| overlap.offset != 0));
+    }
+
+    /// Looks at every place alone.
+    fn find_one_by_one(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
+        let (len1, len2) = (seq1.len() as i64, rc2.len() as i64);
+        let places = (0..len1 - limits.required).chain((0..len2 - limits.required).map(|at| -at));
+        let forward = (len1 - limits.required).max(0) as usize;
+        places.enumerate().find_map(|(at, offset)| {
+            let (a, b) = if at < forward {
+                (&seq1[offset as usize..], rc2)
+            } else {
+                (&rc2[-offset as usize..], seq1)
+            };
+            let len = a.len().min(b.len());
+            let differences = compare(&a[..len], &b[..len], limits)?;
+            Some(Overlap {
+                offset,
+                len,
+                differences,
+                gap: false,
+            })
+        })
+    }
+
+    #[test]
+    fn many_places_at_once_are_those_one_by_one() {
+        let mut state = 5u32;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % below
+        };
+        let mut found = 0;
+        for _ in 0..20_000 {
+            let genome: Vec<u8> = (0..120).map(|_| b"ACGT"[random(4)]).collect();
+            let mut part = || {
+                let from = random(100);
+                let mut part = genome[from..from + random(121 - from)].to_vec();
+                for _ in 0..random(5).min(part.len()) {
+                    let at = random(part.len());
+                    part[at] = b'N';
+                }
+                part
+            };
+            let (one, other) = (part(), part());
+            let limits = Limits {
+                required: random(40) as i64,
+                differences: random(6) as i64,
+                share: 0.2,
+            };
+            let expected = find_one_by_one(&one, &other, limits);
+            assert_eq!(find(&one, &other, limits), expected);
+            found += expected.is_some() as u32;
+        }
+        assert!((5_000..15_000).contains(&found), "{found}");
     }
 }

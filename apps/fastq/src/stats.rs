@@ -6,6 +6,7 @@
 //! to wide sums.
 
 use crate::bins;
+use crate::count;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -43,15 +44,19 @@ static WORDS: [u64; 256] = {
     words
 };
 
-/// A, T, C and G as 0 to 3; everything else as 4.
-static CODES: [u8; 256] = {
-    let mut codes = [4; 256];
-    codes[b'A' as usize] = 0;
+/// A, T, C and G as 0 to 3.
+static CODES: [usize; 256] = {
+    let mut codes = [0; 256];
     codes[b'T' as usize] = 1;
     codes[b'C' as usize] = 2;
     codes[b'G' as usize] = 3;
     codes
 };
+
+/// Whether this is not A, T, C or G.
+fn is_unknown(base: u8) -> bool {
+    (base != b'A') & (base != b'T') & (base != b'C') & (base != b'G')
+}
 
 const KMER: u32 = 5;
 const KMERS: usize = 1 << (2 * KMER);
@@ -123,25 +128,39 @@ impl Stats {
         if len > bins::EXACT {
             self.add_tail(seq, qual);
         }
-        let seq = &seq[..len.min(bins::EXACT)];
-        let kmers: &mut [u64; KMERS] = self
-            .kmers
-            .as_mut_slice()
-            .try_into()
-            .expect("it has that length");
-        let (mut kmer, mut known) = (0usize, 0u32);
-        for ((&base, &quality), words) in seq.iter().zip(qual).zip(&mut self.words) {
+        self.add_kmers(seq);
+        let exact = &seq[..len.min(bins::EXACT)];
+        for ((&base, &quality), words) in exact.iter().zip(qual).zip(&mut self.words) {
             words[(base & 7) as usize] += WORDS[quality as usize];
-            let code = CODES[base as usize];
-            kmer = (kmer << 2 | (code & 3) as usize) & (KMERS - 1);
-            known = if code < 4 { known + 1 } else { 0 };
-            if known >= KMER {
-                kmers[kmer] += 1;
-            }
         }
         self.pending += 1;
         if self.pending == PENDING {
             self.settle();
+        }
+    }
+
+    /// Counts the sequences of five known bases.
+    fn add_kmers(&mut self, seq: &[u8]) {
+        if count::bytes(seq, is_unknown) == 0 {
+            return self.add_known(seq);
+        }
+        let parts = seq.split(|&base| is_unknown(base));
+        parts.for_each(|part| self.add_known(part));
+    }
+
+    /// Counts the sequences of five bases, of which all are known.
+    fn add_known(&mut self, seq: &[u8]) {
+        let Some((first, rest)) = seq.split_at_checked(KMER as usize - 1) else {
+            return;
+        };
+        let kmers = self.kmers.as_mut_slice();
+        let kmers: &mut [u64; KMERS] = kmers.try_into().expect("it has that length");
+        // The bases before the last five stay in it: to remove them would make the next base wait.
+        let next = |code: usize, base: &u8| (code << 2).wrapping_add(CODES[*base as usize]);
+        let mut code = first.iter().fold(0, next);
+        for base in rest {
+            code = next(code, base);
+            kmers[code & (KMERS - 1)] += 1;
         }
     }
 
@@ -155,15 +174,6 @@ impl Stats {
                     self.words[bin][(base & 7) as usize] += WORDS[quality as usize];
                 }
                 self.settle_bins(bin..bin + 1);
-            }
-        }
-        let (mut kmer, mut known) = (0usize, 0u32);
-        for &base in &seq[bins::EXACT + 1 - KMER as usize..] {
-            let code = CODES[base as usize];
-            kmer = (kmer << 2 | (code & 3) as usize) & (KMERS - 1);
-            known = if code < 4 { known + 1 } else { 0 };
-            if known >= KMER {
-                self.kmers[kmer] += 1;
             }
         }
         let end = bins::of(seq.len() - 1) - bins::EXACT;
