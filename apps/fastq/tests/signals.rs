@@ -15,8 +15,10 @@ fn a_signal_leaves_nothing_incomplete() {
     for signal in ["INT", "TERM", "HUP"] {
         let folder = TempDir::new().unwrap();
         let path = folder.path().canonicalize().unwrap();
-        let arguments = "--stdin -o o.fq --failed_out f.fq.gz";
-        let mut child = command(BLITZ, &path, arguments)
+        // A shell has a program that it runs in the background ignore some of the signals.
+        let mut child = command("env", &path, "--default-signal=INT,TERM,HUP")
+            .arg(BLITZ)
+            .args(["--stdin", "-o", "o.fq", "--failed_out", "f.fq.gz"])
             .stdin(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
