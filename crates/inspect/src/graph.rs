@@ -225,7 +225,7 @@ impl<'a> Graph<'a> {
             return Enders::default();
         };
         match wait.kind.as_str() {
-            "Semaphore" => Enders::likely(object.holder),
+            "Semaphore" | "thread::Semaphore" => Enders::likely(object.holder),
             "JoinSet" => Enders {
                 waiters: object.readers.clone(),
                 is_certain: object.unnamed == 0,

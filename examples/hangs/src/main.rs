@@ -27,6 +27,8 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("futurelock_block_on", || run(locks::futurelock_block_on())),
     ("guard_over_await", || run(locks::guard_over_await())),
     ("leaked_permit", || run(locks::leaked_permit())),
+    ("thread_leaked_permit", locks::thread_leaked_permit),
+    ("two_thread_semaphores", locks::two_thread_semaphores),
     ("two_thread_mutexes", locks::two_thread_mutexes),
     ("thread_self_lock", locks::thread_self_lock),
     ("thread_read_twice", locks::thread_read_twice),

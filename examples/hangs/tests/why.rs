@@ -277,6 +277,20 @@ fn leaked_permit() {
 }
 
 #[test]
+fn thread_leaked_permit() {
+    let (answer, finding) = finds("thread_leaked_permit", Certainty::Probable, "self-wait", 1);
+    assert_eq!(names(&answer, &finding).1, ["limit"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn two_thread_semaphores() {
+    let (answer, finding) = finds("two_thread_semaphores", Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["files", "sockets"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
 fn two_thread_mutexes() {
     let (_, finding) = finds("two_thread_mutexes", Certainty::Certain, "deadlock", 2);
     at(&finding, "locks.rs");

@@ -31,6 +31,7 @@ kinds! {
     ThreadWrite "thread::RwLock (write)",
     ThreadBarrier "thread::Barrier",
     ThreadCondvar "thread::Condvar",
+    ThreadSemaphore "thread::Semaphore",
     Mutex "Mutex",
     Read "RwLock (read)",
     Write "RwLock (write)",
