@@ -155,6 +155,24 @@ pub fn thread_missing_party() {
     });
 }
 
+/// A latch counts one worker more than there are.
+pub fn latch_counts_too_few() {
+    let started = thread::Latch::new(3).named("started");
+    std::thread::scope(|scope| {
+        scope.spawn(|| started.count_down());
+        scope.spawn(|| started.arrive_and_wait());
+        started.wait();
+    });
+}
+
+/// A thread waits for a group while it keeps another member of it.
+pub fn group_keeps_a_member() {
+    let workers = thread::WaitGroup::new().named("workers");
+    let kept = workers.clone();
+    workers.wait();
+    drop(kept);
+}
+
 /// A task blocks its worker until a task has ended that waits for it.
 ///
 /// After <https://github.com/tokio-rs/tokio/issues/2376>.

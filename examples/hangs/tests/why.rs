@@ -268,6 +268,18 @@ fn thread_missing_party() {
 }
 
 #[test]
+fn latch_counts_too_few() {
+    let program = "latch_counts_too_few";
+    is_listed(program, "thread::Latch", Some("started"), 2, "tasks.rs");
+}
+
+#[test]
+fn group_keeps_a_member() {
+    let (program, kind) = ("group_keeps_a_member", "thread::WaitGroup");
+    is_listed(program, kind, Some("workers"), 1, "tasks.rs");
+}
+
+#[test]
 fn leaked_permit() {
     let (answer, finding) = finds("leaked_permit", Certainty::Probable, "lost-holder", 1);
     assert_eq!(

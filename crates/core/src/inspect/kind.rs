@@ -32,6 +32,8 @@ kinds! {
     ThreadBarrier "thread::Barrier",
     ThreadCondvar "thread::Condvar",
     ThreadSemaphore "thread::Semaphore",
+    ThreadLatch "thread::Latch",
+    ThreadWaitGroup "thread::WaitGroup",
     Mutex "Mutex",
     Read "RwLock (read)",
     Write "RwLock (write)",
