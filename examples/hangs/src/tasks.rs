@@ -173,6 +173,20 @@ pub fn group_keeps_a_member() {
     drop(kept);
 }
 
+/// An event with manual reset is unset before one of the threads comes; one with automatic reset lets
+/// one of two threads through.
+pub fn event_reset_too_early() {
+    let open = thread::Event::new_manual(false).named("open");
+    open.set();
+    open.reset();
+    let work = thread::Event::new_auto(true).named("work");
+    std::thread::scope(|scope| {
+        scope.spawn(|| open.wait());
+        scope.spawn(|| work.wait());
+        work.wait();
+    });
+}
+
 /// A task blocks its worker until a task has ended that waits for it.
 ///
 /// After <https://github.com/tokio-rs/tokio/issues/2376>.

@@ -280,6 +280,24 @@ fn group_keeps_a_member() {
 }
 
 #[test]
+fn event_reset_too_early() {
+    let mut program = Program::start("event_reset_too_early");
+    let waits = |answer: &Answer| {
+        let mut names: Vec<String> = Vec::new();
+        for wait in &answer.snapshot.waits {
+            if wait.kind == "thread::Event" {
+                assert!(wait.location.contains("tasks.rs"), "{wait:#?}");
+                let object = wait.object.as_ref().expect("an event is an object");
+                names.extend(object.name.clone());
+            }
+        }
+        names.sort();
+        names
+    };
+    program.until(|answer| waits(answer) == ["open", "work"]);
+}
+
+#[test]
 fn leaked_permit() {
     let (answer, finding) = finds("leaked_permit", Certainty::Probable, "lost-holder", 1);
     assert_eq!(

@@ -34,6 +34,7 @@ kinds! {
     ThreadSemaphore "thread::Semaphore",
     ThreadLatch "thread::Latch",
     ThreadWaitGroup "thread::WaitGroup",
+    ThreadEvent "thread::Event",
     Mutex "Mutex",
     Read "RwLock (read)",
     Write "RwLock (write)",
