@@ -75,6 +75,10 @@ impl<'a> Graph<'a> {
             }
         }
         for waits in waits.values_mut() {
+            // A parked thread may poll futures, whose wakers unpark it: their waits say more.
+            if !waits.iter().all(|wait| is_parked(wait)) {
+                waits.retain(|wait| !is_parked(wait));
+            }
             // A thread that sleeps sleeps for one object, and polls none of its futures in that time.
             if waits.iter().any(|wait| wait.blocks_thread) {
                 waits.retain(|wait| wait.blocks_thread);
@@ -371,6 +375,10 @@ impl<'a> Graph<'a> {
 /// Whether a worker of a pipeline waits for the other workers.
 pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
     wait.kind == "pipeline (worker)"
+}
+
+fn is_parked(wait: &Wait) -> bool {
+    wait.kind == "thread::Parker"
 }
 
 fn is_lock(wait: &Wait) -> bool {

@@ -48,6 +48,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("latch_counts_too_few", tasks::latch_counts_too_few),
     ("group_keeps_a_member", tasks::group_keeps_a_member),
     ("event_reset_too_early", tasks::event_reset_too_early),
+    ("parked_twice", tasks::parked_twice),
     ("two_readers_upgrade", || run(locks::two_readers_upgrade())),
     ("two_semaphores", || run(locks::two_semaphores())),
     ("block_on_in_worker", || run(tasks::block_on_in_worker())),

@@ -187,6 +187,15 @@ pub fn event_reset_too_early() {
     });
 }
 
+/// A thread is unparked twice before it parks, which leaves one token, and parks twice.
+pub fn parked_twice() {
+    let parker = thread::Parker::new().named("work");
+    parker.unparker().unpark();
+    parker.unparker().unpark();
+    parker.park();
+    parker.park();
+}
+
 /// A task blocks its worker until a task has ended that waits for it.
 ///
 /// After <https://github.com/tokio-rs/tokio/issues/2376>.

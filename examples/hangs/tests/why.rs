@@ -298,6 +298,17 @@ fn event_reset_too_early() {
 }
 
 #[test]
+fn parked_twice() {
+    is_listed(
+        "parked_twice",
+        "thread::Parker",
+        Some("work"),
+        1,
+        "tasks.rs",
+    );
+}
+
+#[test]
 fn leaked_permit() {
     let (answer, finding) = finds("leaked_permit", Certainty::Probable, "lost-holder", 1);
     assert_eq!(

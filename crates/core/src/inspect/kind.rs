@@ -35,6 +35,7 @@ kinds! {
     ThreadLatch "thread::Latch",
     ThreadWaitGroup "thread::WaitGroup",
     ThreadEvent "thread::Event",
+    ThreadParker "thread::Parker",
     Mutex "Mutex",
     Read "RwLock (read)",
     Write "RwLock (write)",
