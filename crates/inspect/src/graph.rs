@@ -385,7 +385,7 @@ fn is_lock(wait: &Wait) -> bool {
     is_task_lock(wait)
         || wait.kind.starts_with("thread::Mutex")
         || wait.kind.starts_with("thread::RwLock")
-        || wait.kind == "fork-join"
+        || matches!(wait.kind.as_str(), "thread::Once" | "fork-join")
 }
 
 fn is_task_lock(wait: &Wait) -> bool {

@@ -222,6 +222,25 @@ pub fn two_thread_mutexes() {
     });
 }
 
+/// Each of two values is made from the other one.
+pub fn values_need_each_other() {
+    let config = thread::OnceLock::new().named("config");
+    let logger = thread::OnceLock::new().named("logger");
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            config.get_or_init(|| {
+                both.wait();
+                *logger.get_or_init(|| 0)
+            })
+        });
+        logger.get_or_init(|| {
+            both.wait();
+            *config.get_or_init(|| 0)
+        });
+    });
+}
+
 /// A thread locks its own mutex a second time.
 pub fn thread_self_lock() {
     let lock = thread::Mutex::new(());

@@ -49,6 +49,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("group_keeps_a_member", tasks::group_keeps_a_member),
     ("event_reset_too_early", tasks::event_reset_too_early),
     ("parked_twice", tasks::parked_twice),
+    ("values_need_each_other", locks::values_need_each_other),
     ("two_readers_upgrade", || run(locks::two_readers_upgrade())),
     ("two_semaphores", || run(locks::two_semaphores())),
     ("block_on_in_worker", || run(tasks::block_on_in_worker())),

@@ -338,6 +338,13 @@ fn two_thread_mutexes() {
 }
 
 #[test]
+fn values_need_each_other() {
+    let (answer, finding) = finds("values_need_each_other", Certainty::Certain, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["config", "logger"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
 fn thread_self_lock() {
     let (_, finding) = finds("thread_self_lock", Certainty::Certain, "self-wait", 1);
     at(&finding, "locks.rs");

@@ -36,6 +36,7 @@ kinds! {
     ThreadWaitGroup "thread::WaitGroup",
     ThreadEvent "thread::Event",
     ThreadParker "thread::Parker",
+    ThreadOnce "thread::Once",
     Mutex "Mutex",
     Read "RwLock (read)",
     Write "RwLock (write)",
