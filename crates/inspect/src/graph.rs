@@ -75,6 +75,10 @@ impl<'a> Graph<'a> {
             }
         }
         for waits in waits.values_mut() {
+            // A parked thread may poll futures, whose wakers unpark it: their waits say more.
+            if !waits.iter().all(|wait| is_parked(wait)) {
+                waits.retain(|wait| !is_parked(wait));
+            }
             // A thread that sleeps sleeps for one object, and polls none of its futures in that time.
             if waits.iter().any(|wait| wait.blocks_thread) {
                 waits.retain(|wait| wait.blocks_thread);
@@ -225,7 +229,7 @@ impl<'a> Graph<'a> {
             return Enders::default();
         };
         match wait.kind.as_str() {
-            "Semaphore" => Enders::likely(object.holder),
+            "Semaphore" | "thread::Semaphore" => Enders::likely(object.holder),
             "JoinSet" => Enders {
                 waiters: object.readers.clone(),
                 is_certain: object.unnamed == 0,
@@ -373,11 +377,15 @@ pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
     wait.kind == "pipeline (worker)"
 }
 
+fn is_parked(wait: &Wait) -> bool {
+    wait.kind == "thread::Parker"
+}
+
 fn is_lock(wait: &Wait) -> bool {
     is_task_lock(wait)
         || wait.kind.starts_with("thread::Mutex")
         || wait.kind.starts_with("thread::RwLock")
-        || wait.kind == "fork-join"
+        || matches!(wait.kind.as_str(), "thread::Once" | "fork-join")
 }
 
 fn is_task_lock(wait: &Wait) -> bool {

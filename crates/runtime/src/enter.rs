@@ -20,8 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-use blitz_io_core::coop;
-use blitz_io_sync::thread::{Parker, Unparker};
+use blitz_io_core::{Parker, Spin, coop};
 
 use crate::common::RuntimeRef;
 use crate::context::{self, Context, Current, Entered};
@@ -284,11 +283,13 @@ thread_local! {
 /// it is in use. So a future that blocks again (in `block_in_place`) gets a parker of its
 /// own, and cannot take the outer one's tokens.
 struct CachedParker {
-    parker: Parker,
+    parker: Arc<Unpark>,
     waker: Waker,
 }
 
-struct Unpark(Unparker);
+/// The parker and its waker in one. A `thread::Parker` would leave a record of its own beside that of
+/// `block_on`.
+struct Unpark(Parker);
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
@@ -308,9 +309,17 @@ impl CachedParker {
 
     #[cold]
     fn new() -> Self {
-        let parker = Parker::new();
-        let waker = Waker::from(Arc::new(Unpark(parker.unparker().clone())));
+        let parker = Arc::new(Unpark(Parker::new()));
+        let waker = Waker::from(parker.clone());
         Self { parker, waker }
+    }
+
+    fn park(&self) {
+        let Unpark(parker) = &*self.parker;
+        let mut spin = Spin::EVENT;
+        while !parker.is_notified() && spin.turn() {}
+        _ = parker.is_notified() || parker.wait(None);
+        parker.take();
     }
 
     /// Keeps it for the next time. Wake-ups that are under way then cost that one a poll.
@@ -337,7 +346,7 @@ pub(crate) fn block_for_a_moment<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut context)) {
             break output;
         }
-        parker.parker.park();
+        parker.park();
     };
     parker.keep();
     output

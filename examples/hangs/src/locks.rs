@@ -179,6 +179,31 @@ pub async fn leaked_permit() {
     _ = spawn("waits", async move { _ = limit.acquire().await }).await;
 }
 
+/// A thread forgets its permit and goes on.
+pub fn thread_leaked_permit() {
+    let limit = thread::Semaphore::new(1).named("limit");
+    let taken = limit.acquire();
+    taken.expect("it is open").forget();
+    _ = limit.acquire();
+}
+
+/// Two threads take permits of two semaphores in two orders.
+pub fn two_thread_semaphores() {
+    let files = thread::Semaphore::new(1).named("files");
+    let sockets = thread::Semaphore::new(1).named("sockets");
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _file = files.acquire();
+            both.wait();
+            _ = sockets.acquire();
+        });
+        let _socket = sockets.acquire();
+        both.wait();
+        _ = files.acquire();
+    });
+}
+
 /// Two threads take two mutexes in two orders.
 ///
 /// After <https://github.com/1jehuang/jcode/issues/875>.
@@ -194,6 +219,25 @@ pub fn two_thread_mutexes() {
         let _first = two.lock();
         both.wait();
         let _second = one.lock();
+    });
+}
+
+/// Each of two values is made from the other one.
+pub fn values_need_each_other() {
+    let config = thread::OnceLock::new().named("config");
+    let logger = thread::OnceLock::new().named("logger");
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            config.get_or_init(|| {
+                both.wait();
+                *logger.get_or_init(|| 0)
+            })
+        });
+        logger.get_or_init(|| {
+            both.wait();
+            *config.get_or_init(|| 0)
+        });
     });
 }
 

@@ -155,6 +155,47 @@ pub fn thread_missing_party() {
     });
 }
 
+/// A latch counts one worker more than there are.
+pub fn latch_counts_too_few() {
+    let started = thread::Latch::new(3).named("started");
+    std::thread::scope(|scope| {
+        scope.spawn(|| started.count_down());
+        scope.spawn(|| started.arrive_and_wait());
+        started.wait();
+    });
+}
+
+/// A thread waits for a group while it keeps another member of it.
+pub fn group_keeps_a_member() {
+    let workers = thread::WaitGroup::new().named("workers");
+    let kept = workers.clone();
+    workers.wait();
+    drop(kept);
+}
+
+/// An event with manual reset is unset before one of the threads comes; one with automatic reset lets
+/// one of two threads through.
+pub fn event_reset_too_early() {
+    let open = thread::Event::new_manual(false).named("open");
+    open.set();
+    open.reset();
+    let work = thread::Event::new_auto(true).named("work");
+    std::thread::scope(|scope| {
+        scope.spawn(|| open.wait());
+        scope.spawn(|| work.wait());
+        work.wait();
+    });
+}
+
+/// A thread is unparked twice before it parks, which leaves one token, and parks twice.
+pub fn parked_twice() {
+    let parker = thread::Parker::new().named("work");
+    parker.unparker().unpark();
+    parker.unparker().unpark();
+    parker.park();
+    parker.park();
+}
+
 /// A task blocks its worker until a task has ended that waits for it.
 ///
 /// After <https://github.com/tokio-rs/tokio/issues/2376>.

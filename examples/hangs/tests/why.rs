@@ -268,6 +268,47 @@ fn thread_missing_party() {
 }
 
 #[test]
+fn latch_counts_too_few() {
+    let program = "latch_counts_too_few";
+    is_listed(program, "thread::Latch", Some("started"), 2, "tasks.rs");
+}
+
+#[test]
+fn group_keeps_a_member() {
+    let (program, kind) = ("group_keeps_a_member", "thread::WaitGroup");
+    is_listed(program, kind, Some("workers"), 1, "tasks.rs");
+}
+
+#[test]
+fn event_reset_too_early() {
+    let mut program = Program::start("event_reset_too_early");
+    let waits = |answer: &Answer| {
+        let mut names: Vec<String> = Vec::new();
+        for wait in &answer.snapshot.waits {
+            if wait.kind == "thread::Event" {
+                assert!(wait.location.contains("tasks.rs"), "{wait:#?}");
+                let object = wait.object.as_ref().expect("an event is an object");
+                names.extend(object.name.clone());
+            }
+        }
+        names.sort();
+        names
+    };
+    program.until(|answer| waits(answer) == ["open", "work"]);
+}
+
+#[test]
+fn parked_twice() {
+    is_listed(
+        "parked_twice",
+        "thread::Parker",
+        Some("work"),
+        1,
+        "tasks.rs",
+    );
+}
+
+#[test]
 fn leaked_permit() {
     let (answer, finding) = finds("leaked_permit", Certainty::Probable, "lost-holder", 1);
     assert_eq!(
@@ -277,8 +318,29 @@ fn leaked_permit() {
 }
 
 #[test]
+fn thread_leaked_permit() {
+    let (answer, finding) = finds("thread_leaked_permit", Certainty::Probable, "self-wait", 1);
+    assert_eq!(names(&answer, &finding).1, ["limit"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn two_thread_semaphores() {
+    let (answer, finding) = finds("two_thread_semaphores", Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["files", "sockets"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
 fn two_thread_mutexes() {
     let (_, finding) = finds("two_thread_mutexes", Certainty::Certain, "deadlock", 2);
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn values_need_each_other() {
+    let (answer, finding) = finds("values_need_each_other", Certainty::Certain, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["config", "logger"]);
     at(&finding, "locks.rs");
 }
 

@@ -4,7 +4,7 @@
 //! it has no pointer to it. It points to the object's [`Block`], which comes from a pool and
 //! returns there. The generation of a block tells its objects apart.
 
-use std::panic::Location;
+use std::panic::{Location, UnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
@@ -48,6 +48,10 @@ pub struct Block {
 }
 
 debug_is_name!(impl Object);
+
+// A primitive of threads must not lose the trait by this field. The facts are words of their own: a panic
+// breaks no invariant of them.
+impl UnwindSafe for Object {}
 
 // SAFETY: `older` is written before the block is shared, and leads to a block that is never freed.
 unsafe impl Sync for Block {}

@@ -38,6 +38,7 @@
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
@@ -51,13 +52,14 @@ pub(super) const MAX: u32 = SLEEPERS - 1;
 
 pub(super) struct Countdown {
     word: AtomicU32,
+    pub(super) object: Object,
 }
 
 impl Countdown {
     const_unless_loom! {
         /// `count` must not be above [`MAX`].
         pub(super) const fn new(count: u32) -> Self {
-            Self { word: AtomicU32::new(count) }
+            Self { word: AtomicU32::new(count), object: Object::new() }
         }
     }
 
@@ -96,18 +98,21 @@ impl Countdown {
     }
 
     /// Waits until the count is zero. Returns whether that came before
-    /// `deadline`.
+    /// `deadline`. `kind` is that of the primitive.
     #[inline]
-    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        self.is_zero() || self.wait_slow(deadline)
+    #[track_caller]
+    pub(super) fn wait(&self, deadline: Option<Instant>, kind: Kind) -> bool {
+        self.is_zero() || self.wait_slow(deadline, kind, Caller::here())
     }
 
     #[cold]
-    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
+    fn wait_slow(&self, deadline: Option<Instant>, kind: Kind, caller: Caller) -> bool {
         if deadline::spin_until(Spin::EVENT, deadline, || self.is_zero()) {
             return true;
         }
+        let _waits = Blocking::new(kind, &self.object, caller, deadline.is_some());
         while let Some(word) = self.announce() {
+            let _record = inspect::sleeping(&self.word);
             if blitz_io_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
                 return self.is_zero();
             }

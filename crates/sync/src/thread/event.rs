@@ -8,6 +8,8 @@ mod manual;
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_core::named;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -52,6 +54,7 @@ use std::time::{Duration, Instant};
 pub struct Event {
     word: AtomicU32,
     is_auto: bool,
+    object: Object,
 }
 
 /// The bit of the word that says that the event is set.
@@ -78,7 +81,7 @@ impl Event {
         #[inline]
         #[must_use]
         pub const fn new_manual(initially_set: bool) -> Self {
-            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: false }
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: false, object: Object::new() }
         }
     }
 
@@ -99,7 +102,7 @@ impl Event {
         #[inline]
         #[must_use]
         pub const fn new_auto(initially_set: bool) -> Self {
-            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: true }
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: true, object: Object::new() }
         }
     }
 
@@ -200,6 +203,7 @@ impl Event {
     /// });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn wait(&self) {
         self.wait_for_set(None);
     }
@@ -219,6 +223,7 @@ impl Event {
     /// assert!(!Event::new_manual(false).wait_timeout(Duration::from_millis(1)));
     /// ```
     #[inline]
+    #[track_caller]
     #[must_use = "the time may be up with the event unset"]
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
         self.try_wait() || self.wait_for_set(deadline::after(timeout))
@@ -236,6 +241,7 @@ impl Event {
     /// assert!(Event::new_manual(true).wait_until(Instant::now()));
     /// ```
     #[inline]
+    #[track_caller]
     #[must_use = "the time may be up with the event unset"]
     pub fn wait_until(&self, deadline: Instant) -> bool {
         self.wait_for_set(Some(deadline))
@@ -254,16 +260,23 @@ impl Event {
     }
 
     #[inline]
+    #[track_caller]
     fn wait_for_set(&self, deadline: Option<Instant>) -> bool {
-        if self.try_wait() {
-            true
-        } else if self.is_auto {
+        self.try_wait() || self.wait_slow(deadline, Caller::here())
+    }
+
+    #[cold]
+    fn wait_slow(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+        let _waits = Blocking::new(Kind::ThreadEvent, &self.object, caller, deadline.is_some());
+        if self.is_auto {
             auto::wait(&self.word, deadline)
         } else {
             manual::wait(&self.word, deadline)
         }
     }
 }
+
+named!(Event: object);
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

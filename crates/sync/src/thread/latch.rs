@@ -7,6 +7,8 @@ use super::countdown::{self, Countdown};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
 use blitz_io_core::error_text;
+use blitz_io_core::inspect::Kind;
+use blitz_io_core::named;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -216,8 +218,9 @@ impl Latch {
     /// });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn wait(&self) {
-        self.countdown.wait(None);
+        self.countdown.wait(None, Kind::ThreadLatch);
     }
 
     /// Waits until the count is zero, for no longer than `timeout`. Returns
@@ -232,9 +235,13 @@ impl Latch {
     /// assert!(!Latch::new(1).wait_timeout(Duration::from_millis(1)));
     /// ```
     #[inline]
+    #[track_caller]
     #[must_use = "the time may be up with the latch closed"]
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.is_released() || self.countdown.wait(deadline::after(timeout))
+        self.is_released()
+            || self
+                .countdown
+                .wait(deadline::after(timeout), Kind::ThreadLatch)
     }
 
     /// Waits until the count is zero, for no longer than until `deadline`.
@@ -249,9 +256,10 @@ impl Latch {
     /// assert!(Latch::new(0).wait_until(Instant::now()));
     /// ```
     #[inline]
+    #[track_caller]
     #[must_use = "the time may be up with the latch closed"]
     pub fn wait_until(&self, deadline: Instant) -> bool {
-        self.countdown.wait(Some(deadline))
+        self.countdown.wait(Some(deadline), Kind::ThreadLatch)
     }
 
     /// Counts down by one and waits for the others.
@@ -278,6 +286,8 @@ impl Latch {
         self.wait();
     }
 }
+
+named!(Latch: countdown.object);
 
 impl fmt::Debug for Latch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,8 +32,9 @@
 
 use super::reentrancy;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{const_unless_loom, default_is_new};
+use blitz_io_core::{const_unless_loom, default_is_new, named};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all};
 use std::fmt;
@@ -76,6 +77,7 @@ const SLEEPERS: u32 = 4;
 /// ```
 pub struct Once {
     word: AtomicU32,
+    pub(super) object: Object,
 }
 
 /// How far a [`Once`] has come.
@@ -176,7 +178,7 @@ impl Once {
         #[inline]
         #[must_use]
         pub const fn new() -> Self {
-            Self { word: AtomicU32::new(NEW) }
+            Self { word: AtomicU32::new(NEW), object: Object::new() }
         }
     }
 
@@ -417,10 +419,14 @@ impl Once {
     pub(super) fn try_claim(&self) -> Option<Claim<'_>> {
         let claimed = self.exchange(NEW, RUNNING);
         // Not `then_some`: a claim that is dropped poisons.
-        claimed.then(|| Claim {
-            once: self,
-            before: NEW,
-        })
+        claimed.then(|| self.claimed(NEW))
+    }
+
+    /// The claim of a thread that has changed the word to `RUNNING`.
+    #[inline]
+    fn claimed(&self, before: u32) -> Claim<'_> {
+        self.object.acquired();
+        Claim { once: self, before }
     }
 
     /// Claims the `Once`, or returns `None` once it is done.
@@ -435,13 +441,13 @@ impl Once {
                 RUNNING => {
                     self.refuse_to_wait_for_itself();
                     if !spin.turn() {
-                        self.sleep_while(word, None);
+                        self.sleep_while(word, None, Caller::here());
                     }
                 }
                 before => {
                     self.check_poison(before, on_poison);
                     if self.exchange(word, RUNNING | word & SLEEPERS) {
-                        return Some(Claim { once: self, before });
+                        return Some(self.claimed(before));
                     }
                 }
             }
@@ -475,7 +481,7 @@ impl Once {
             if spin.turn() && !deadline::is_past(deadline) {
                 continue;
             }
-            if self.sleep_while(word, deadline) == WaitResult::TimedOut {
+            if self.sleep_while(word, deadline, Caller::here()) == WaitResult::TimedOut {
                 return self.is_completed();
             }
         }
@@ -484,6 +490,7 @@ impl Once {
     /// Leaves `RUNNING`, and wakes the threads that slept on it. For the claimant.
     #[inline]
     fn publish(&self, outcome: u32) {
+        self.object.released();
         if self.word.swap(outcome, Ordering::AcqRel) & SLEEPERS != 0 {
             wake_sleepers(&self.word);
         }
@@ -491,11 +498,13 @@ impl Once {
 
     /// Announces a sleeper, then sleeps, if the word is still `seen`.
     #[cold]
-    fn sleep_while(&self, seen: u32, deadline: Option<Instant>) -> WaitResult {
+    fn sleep_while(&self, seen: u32, deadline: Option<Instant>, caller: Caller) -> WaitResult {
         let announced = seen | SLEEPERS;
         if seen != announced && !self.exchange(seen, announced) {
             return WaitResult::ValueChanged;
         }
+        let _waits = Blocking::new(Kind::ThreadOnce, &self.object, caller, deadline.is_some());
+        let _record = inspect::sleeping(&self.word);
         wait_until(&self.word, announced, deadline)
     }
 
@@ -535,6 +544,8 @@ fn run<F, R>(f: &mut Option<F>, call: impl FnOnce(F) -> R) -> R {
 }
 
 default_is_new!(Once);
+
+named!(Once: object);
 
 impl fmt::Debug for Once {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,6 +16,7 @@ use super::reentrancy;
 use crate::cell_traits::cell_traits;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
+use blitz_io_core::named;
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::fmt;
@@ -162,10 +163,10 @@ impl<T> OnceLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_insert(&self, value: T) -> Result<&T, (&T, T)> {
-        let claim = self
-            .once
-            .try_claim()
-            .or_else(|| self.once.claim(OnPoison::Retry));
+        let claim = match self.once.try_claim() {
+            None => self.once.claim(OnPoison::Retry),
+            claim => claim,
+        };
         if let Some(claim) = claim {
             // SAFETY: the claim makes this thread the only one to touch the
             // value, and there is none to be dropped.
@@ -333,10 +334,13 @@ impl<T> OnceLock<T> {
     /// assert_eq!(cell.wait_timeout(Duration::from_millis(1)), None);
     /// ```
     #[inline]
+    #[track_caller]
     #[must_use = "the time may be up with the cell empty"]
     pub fn wait_timeout(&self, timeout: Duration) -> Option<&T> {
-        self.get()
-            .or_else(|| self.wait_for_value(deadline::after(timeout)))
+        match self.get() {
+            None => self.wait_for_value(deadline::after(timeout)),
+            value => value,
+        }
     }
 
     /// Waits until the cell is filled, for no longer than until `deadline`.
@@ -352,11 +356,13 @@ impl<T> OnceLock<T> {
     /// assert_eq!(cell.wait_until(Instant::now()), Some(&92));
     /// ```
     #[inline]
+    #[track_caller]
     #[must_use = "the time may be up with the cell empty"]
     pub fn wait_until(&self, deadline: Instant) -> Option<&T> {
         self.wait_for_value(Some(deadline))
     }
 
+    #[track_caller]
     fn wait_for_value(&self, deadline: Option<Instant>) -> Option<&T> {
         let is_filled = self.once.wait_for_outcome(OnPoison::Retry, deadline);
         // SAFETY: the `Once` is done.
@@ -433,5 +439,7 @@ impl<T> From<T> for OnceLock<T> {
         cell
     }
 }
+
+named!(OnceLock<T>: once.object);
 
 cell_traits!(OnceLock);

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{debug_is_name, default_is_new};
+use blitz_io_core::{debug_is_name, default_is_new, named};
 
 /// Blocks a thread until its [`Unparker`] hands it a token.
 ///
@@ -32,6 +33,7 @@ use blitz_io_core::{debug_is_name, default_is_new};
 /// ```
 pub struct Parker {
     unparker: Unparker,
+    object: Object,
     /// One thread at a time parks.
     _not_sync: PhantomData<Cell<()>>,
 }
@@ -49,15 +51,17 @@ impl Parker {
         let inner = Arc::default();
         Self {
             unparker: Unparker { inner },
+            object: Object::new(),
             _not_sync: PhantomData,
         }
     }
 
     /// Waits for the token and takes it.
     #[inline]
+    #[track_caller]
     pub fn park(&self) {
         if !self.take() {
-            self.park_slow(None);
+            self.park_slow(None, Caller::here());
         }
     }
 
@@ -72,13 +76,15 @@ impl Parker {
     /// parker.unparker().unpark();
     /// assert!(parker.park_timeout(Duration::ZERO));
     /// ```
+    #[track_caller]
     pub fn park_timeout(&self, timeout: Duration) -> bool {
-        self.take() || self.park_slow(deadline::after(timeout))
+        self.take() || self.park_slow(deadline::after(timeout), Caller::here())
     }
 
     /// Waits for the token no longer than until `deadline`. Returns whether it came.
+    #[track_caller]
     pub fn park_deadline(&self, deadline: Instant) -> bool {
-        self.take() || self.park_slow(Some(deadline))
+        self.take() || self.park_slow(Some(deadline), Caller::here())
     }
 
     /// Returns a handle that wakes this parker's thread.
@@ -96,12 +102,16 @@ impl Parker {
     }
 
     #[cold]
-    fn park_slow(&self, deadline: Option<Instant>) -> bool {
+    fn park_slow(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         if deadline::is_past(deadline) {
             return false;
         }
-        deadline::spin_until(Spin::EVENT, None, || self.take())
-            || self.unparker.inner.park(deadline)
+        if deadline::spin_until(Spin::EVENT, None, || self.take()) {
+            return true;
+        }
+        let is_timed = deadline.is_some();
+        let _waits = Blocking::new(Kind::ThreadParker, &self.object, caller, is_timed);
+        self.unparker.inner.park(deadline)
     }
 }
 
@@ -114,6 +124,8 @@ impl Unparker {
 }
 
 default_is_new!(Parker);
+
+named!(Parker: object);
 
 debug_is_name!(impl Parker);
 

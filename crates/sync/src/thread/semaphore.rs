@@ -61,6 +61,8 @@ use crate::semaphores::errors;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::FAIR_AFTER;
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_core::named;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue};
 
@@ -101,6 +103,7 @@ const PERMIT: u64 = 8;
 pub struct Semaphore {
     state: AtomicU64,
     queue: WaitQueue<Request>,
+    object: Object,
 }
 
 /// The semaphore is closed.
@@ -154,7 +157,7 @@ impl Semaphore {
                 permits <= Self::MAX_PERMITS,
                 "a semaphore may not have more than MAX_PERMITS permits"
             );
-            Self { state: AtomicU64::new(permits as u64 * PERMIT), queue: WaitQueue::new() }
+            Self { state: AtomicU64::new(permits as u64 * PERMIT), queue: WaitQueue::new(), object: Object::new() }
         }
     }
 
@@ -170,6 +173,7 @@ impl Semaphore {
     ///
     /// If the semaphore is closed, now or while waiting.
     #[inline]
+    #[track_caller]
     pub fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.acquire_many(1)
     }
@@ -180,9 +184,10 @@ impl Semaphore {
     ///
     /// If the semaphore is closed, now or while waiting.
     #[inline]
+    #[track_caller]
     pub fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_until(n, None)
-            .map(|()| SemaphorePermit::new(self, n as usize))
+            .map(|()| self.permit(n))
             .map_err(|_| AcquireError(()))
     }
 
@@ -205,7 +210,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take(n, FAIR)?;
-        Ok(SemaphorePermit::new(self, n as usize))
+        Ok(self.permit(n))
     }
 
     /// Takes one permit; waits for it no longer than `timeout`.
@@ -222,6 +227,7 @@ impl Semaphore {
     /// let result = none.try_acquire_for(Duration::from_millis(1));
     /// assert_eq!(result.unwrap_err(), TryAcquireError::NoPermits);
     /// ```
+    #[track_caller]
     pub fn try_acquire_for(
         &self,
         timeout: Duration,
@@ -234,6 +240,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    #[track_caller]
     pub fn try_acquire_until(
         &self,
         deadline: Instant,
@@ -246,13 +253,14 @@ impl Semaphore {
     /// # Errors
     ///
     /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    #[track_caller]
     pub fn try_acquire_many_for(
         &self,
         n: u32,
         timeout: Duration,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, deadline::after(timeout))
-            .map(|()| SemaphorePermit::new(self, n as usize))
+            .map(|()| self.permit(n))
     }
 
     /// Takes `n` permits at once; waits for them no longer than until
@@ -261,13 +269,13 @@ impl Semaphore {
     /// # Errors
     ///
     /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    #[track_caller]
     pub fn try_acquire_many_until(
         &self,
         n: u32,
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.take_until(n, Some(deadline))
-            .map(|()| SemaphorePermit::new(self, n as usize))
+        self.take_until(n, Some(deadline)).map(|()| self.permit(n))
     }
 
     /// Takes one permit that keeps the semaphore alive.
@@ -275,6 +283,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// As [`acquire`](Semaphore::acquire).
+    #[track_caller]
     pub fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.acquire_many_owned(1)
     }
@@ -296,6 +305,7 @@ impl Semaphore {
     /// assert_eq!(slots.available_permits(), 3);
     /// # Ok::<(), blitz_io::thread::AcquireError>(())
     /// ```
+    #[track_caller]
     pub fn acquire_many_owned(
         self: Arc<Self>,
         n: u32,
@@ -430,16 +440,29 @@ impl Semaphore {
         }
     }
 
+    /// The guard of permits that have been taken.
     #[inline]
+    fn permit(&self, n: u32) -> SemaphorePermit<'_> {
+        self.object.acquired_movable();
+        SemaphorePermit::new(self, n as usize)
+    }
+
+    #[inline]
+    #[track_caller]
     fn take_until(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         match self.take(n, FAIR) {
-            Err(TryAcquireError::NoPermits) => self.take_slow(n, deadline),
+            Err(TryAcquireError::NoPermits) => self.take_slow(n, deadline, Caller::here()),
             taken => taken,
         }
     }
 
     #[cold]
-    fn take_slow(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
+    fn take_slow(
+        &self,
+        n: u32,
+        deadline: Option<Instant>,
+        caller: Caller,
+    ) -> Result<(), TryAcquireError> {
         if deadline::is_past(deadline) {
             return Err(TryAcquireError::NoPermits);
         }
@@ -456,6 +479,8 @@ impl Semaphore {
         });
         // SAFETY: the node stays where it is, and `leave` unlinks it.
         self.queue.locked(|list| unsafe { list.push(&node) });
+        let is_timed = deadline.is_some();
+        let _waits = Blocking::new(Kind::ThreadSemaphore, &self.object, caller, is_timed);
         let taken = self.wait(&node, deadline);
         self.leave(&node);
         taken
@@ -575,6 +600,8 @@ impl Semaphore {
         on_the_way
     }
 }
+
+named!(Semaphore: object);
 
 impl fmt::Debug for Semaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,6 +7,8 @@
 use super::countdown::Countdown;
 use blitz_io_core::deadline;
 use blitz_io_core::default_is_new;
+use blitz_io_core::inspect::Kind;
+use blitz_io_core::named;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -69,8 +71,9 @@ impl WaitGroup {
     /// group.wait(); // both go on only when both have come this far
     /// thread.join().unwrap();
     /// ```
+    #[track_caller]
     pub fn wait(self) {
-        self.leave().wait(None);
+        self.leave().wait(None, Kind::ThreadWaitGroup);
     }
 
     /// Leaves the group and waits until all members have left, for no longer than `timeout`.
@@ -96,6 +99,7 @@ impl WaitGroup {
     /// drop(other);
     /// assert!(group.wait_timeout(Duration::from_millis(1)).is_ok());
     /// ```
+    #[track_caller]
     pub fn wait_timeout(self, timeout: Duration) -> Result<(), Self> {
         self.wait_or_rejoin(deadline::after(timeout))
     }
@@ -120,13 +124,15 @@ impl WaitGroup {
     /// let group = WaitGroup::new();
     /// assert!(group.wait_until(Instant::now()).is_ok());
     /// ```
+    #[track_caller]
     pub fn wait_until(self, deadline: Instant) -> Result<(), Self> {
         self.wait_or_rejoin(Some(deadline))
     }
 
+    #[track_caller]
     fn wait_or_rejoin(self, deadline: Option<Instant>) -> Result<(), Self> {
         let members = self.leave();
-        if members.wait(deadline) {
+        if members.wait(deadline, Kind::ThreadWaitGroup) {
             return Ok(());
         }
         match members.add_unless_zero() {
@@ -173,6 +179,8 @@ impl Drop for WaitGroup {
 }
 
 default_is_new!(WaitGroup);
+
+named!(WaitGroup: members.object);
 
 impl fmt::Debug for WaitGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

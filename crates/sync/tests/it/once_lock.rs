@@ -142,6 +142,12 @@ fn traits() {
     assert_ne!(full, empty);
     assert_eq!(empty, OnceLock::new());
     assert_eq!(full.clone(), full);
+}
+
+/// With the feature `inspect` it also has a pointer to the facts about it.
+#[test]
+#[cfg(not(feature = "inspect"))]
+fn sizes() {
     assert_eq!(size_of::<OnceLock<&str>>(), 3 * size_of::<usize>());
     assert_eq!(size_of::<OnceLock<u32>>(), 12);
 }

@@ -64,6 +64,7 @@
 
 use super::SET;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect;
 use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
@@ -141,6 +142,7 @@ fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
         match left {
             Ok(before) => return released(before) > 0,
             Err(word) => {
+                let _record = inspect::sleeping(event);
                 let result = blitz_io_futex::wait_until(event, word, deadline);
                 is_late = result == WaitResult::TimedOut;
             }
@@ -187,7 +189,7 @@ mod tests {
     fn full() -> Event {
         Event {
             word: AtomicU32::new(MAX * WAITING),
-            is_auto: true,
+            ..Event::new_auto(false)
         }
     }
 
@@ -271,7 +273,7 @@ mod tests {
     fn a_late_waiter_takes_a_release_that_is_there() {
         let event = Event {
             word: AtomicU32::new(WAITING),
-            is_auto: true,
+            ..Event::new_auto(false)
         };
         event.set();
         assert!(wait_for_release(&event.word, Some(Instant::now())));

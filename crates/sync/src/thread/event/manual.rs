@@ -45,6 +45,7 @@
 
 use super::SET;
 use blitz_io_core::deadline;
+use blitz_io_core::inspect;
 use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
@@ -91,6 +92,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
         if is_released(word) {
             return true;
         }
+        let _record = inspect::sleeping(event);
         let result = blitz_io_futex::wait_until(event, word | SLEEPERS, deadline);
         if result == WaitResult::TimedOut {
             return look();
@@ -122,7 +124,7 @@ mod tests {
     fn the_generation_wraps() {
         let event = Event {
             word: AtomicU32::new(!(GENERATION - 1) | SET),
-            is_auto: false,
+            ..Event::new_manual(false)
         };
         event.reset();
         assert_eq!(event.word.load(Ordering::Relaxed), 0);
