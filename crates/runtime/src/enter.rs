@@ -318,8 +318,7 @@ impl CachedParker {
         let Unpark(parker) = &*self.parker;
         let mut spin = Spin::EVENT;
         while !parker.is_notified() && spin.turn() {}
-        _ = parker.is_notified() || parker.wait(None);
-        parker.take();
+        parker.park(None);
     }
 
     /// Keeps it for the next time. Wake-ups that are under way then cost that one a poll.
