@@ -32,6 +32,12 @@
 //! has been polled since and did not poll that future; if the waits that it does poll are stuck, it
 //! never will. `graph.rs` says how such a task is known.
 //!
+//! # Full pools
+//!
+//! A closure for blocking work that is queued waits for the end of one that runs. If all that run are
+//! stuck, as they wait for queued ones in the end, no thread gets free. `graph.rs` says why this is
+//! probable at most.
+//!
 //! # Stopped processes
 //!
 //! A wait for shared memory that only stopped processes can end lasts until they get `SIGCONT`, which
@@ -41,7 +47,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, is_pipeline_worker};
+use crate::graph::{Graph, is_pipeline_worker, is_queued_job};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 
@@ -60,7 +66,8 @@ pub enum Certainty {
 pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
-    /// `deadlock`, `self-wait`, `futurelock`, `lost-holder`, `stopped-peer` or `long-poll`.
+    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `stopped-peer` or
+    /// `long-poll`.
     pub kind: String,
     /// One sentence.
     pub summary: String,
@@ -127,7 +134,8 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
     };
     let tasks = earlier.task(id).zip(later.task(id));
     let looks = now.iter().any(|wait| later.end(wait).is_some());
-    now.iter().any(|wait| wait.blocks_thread)
+    now.iter()
+        .any(|wait| wait.blocks_thread || is_queued_job(wait))
         || tasks.is_some_and(|(before, now)| {
             (looks || before.polls == now.polls)
                 && before.state == TaskState::Idle
@@ -258,6 +266,19 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         (
             "futurelock",
             format!("{target} was handed to a future of {task} that the task does not poll"),
+        )
+    } else if let Some(&(queued, _)) = cycle.iter().find(|(_, wait)| is_queued_job(wait)) {
+        let names: Vec<String> = graph
+            .running_jobs()
+            .map(|job| of_waiter(snapshot, job))
+            .collect();
+        (
+            "pool-starvation",
+            format!(
+                "{} is queued, and {} wait for queued jobs on all threads",
+                of_waiter(snapshot, queued),
+                names.join(", "),
+            ),
         )
     } else if let [(waiter, wait)] = cycle {
         let target = of_target(snapshot, wait);

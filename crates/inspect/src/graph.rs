@@ -13,6 +13,12 @@
 //! if a task is idle and has fewer wakers than recorded waits, that many of its futures were chosen
 //! and have not been polled since.
 //!
+//! # Queued jobs
+//!
+//! A closure for blocking work that is queued waits for a thread, which is free when one of the running
+//! closures ends. The threads of several runtimes are not told apart: a closure that may go on in one of
+//! them hides a finding about another one. So this is likely only.
+//!
 //! # Processes
 //!
 //! A wait for shared memory is ended by other participants. Which thread or task uses the end of a
@@ -195,7 +201,8 @@ impl<'a> Graph<'a> {
     /// Whether only the recorded waits can let the waiter go on. `certain`: for certain.
     pub(crate) fn has_records_only(&self, waiter: Waiter, certain: bool) -> bool {
         let waits = self.waits(waiter);
-        if waits.iter().any(|wait| wait.blocks_thread) {
+        let mut all = waits.iter();
+        if all.any(|wait| wait.blocks_thread || is_queued_job(wait)) {
             return true;
         }
         let Waiter::Task(id) = waiter else {
@@ -224,6 +231,13 @@ impl<'a> Graph<'a> {
         }
         if let Some(task) = wait.task {
             return Enders::holder(Waiter::Task(task), true);
+        }
+        if is_queued_job(wait) {
+            return Enders {
+                waiters: self.running_jobs().collect(),
+                is_certain: false,
+                needs_all: true,
+            };
         }
         let Some(object) = &wait.object else {
             return Enders::default();
@@ -254,6 +268,12 @@ impl<'a> Graph<'a> {
                 .end(wait)
                 .map_or_else(Enders::default, |end| self.enders_of_end(wait, end)),
         }
+    }
+
+    /// The jobs that have a thread.
+    pub(crate) fn running_jobs(&self) -> impl Iterator<Item = Waiter> + '_ {
+        let running = self.snapshot.jobs.iter().filter(|job| job.thread.is_some());
+        running.map(|job| Waiter::Task(job.id))
     }
 
     /// The other members of the object. Those that wait for more than the object come first, as they are
@@ -370,6 +390,14 @@ impl<'a> Graph<'a> {
             needs_all: false,
         }
     }
+}
+
+/// The kind of a queued job's wait.
+pub(crate) const QUEUED_JOB: &str = "thread for blocking work";
+
+/// Whether a job waits for a thread.
+pub(crate) fn is_queued_job(wait: &Wait) -> bool {
+    wait.kind == QUEUED_JOB
 }
 
 /// Whether a worker of a pipeline waits for the other workers.

@@ -9,6 +9,7 @@ use blitz_io_core::inspect as records;
 
 use crate::ends;
 use crate::findings::{Finding, findings};
+use crate::graph::QUEUED_JOB;
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::snapshot::{
@@ -55,12 +56,15 @@ pub(crate) fn waits() -> Snapshot {
         Some((record.waiter, task.header))
     });
     let headers: HashMap<records::Waiter, usize> = tasks.collect();
-    for record in records {
+    for mut record in records {
         let is_direct = headers.get(&record.waiter) == Some(&record.waker);
         let location = record.location.map(place).unwrap_or_default();
-        if let Some(task) = record.task {
+        if let Some(task) = record.task.take() {
             if task.is_job {
                 let runs = task.state == records::TaskState::Running;
+                if !runs {
+                    snapshot.waits.push(queued(&record, now));
+                }
                 snapshot.jobs.push(Job {
                     id: record.waiter.number(),
                     name: task.name,
@@ -140,6 +144,25 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
     let later = snapshot();
     let findings = findings(&earlier, &later);
     (later, findings)
+}
+
+/// The wait of a queued job for a thread.
+fn queued(job: &records::Record, now: u64) -> Wait {
+    Wait {
+        id: job.id,
+        waiter: waiter(job.waiter),
+        thread: job.thread.number(),
+        kind: QUEUED_JOB.into(),
+        object: None,
+        task: None,
+        source: None,
+        location: job.location.map(place).unwrap_or_default(),
+        since_ms: job.since,
+        waiting_ms: now.saturating_sub(job.since),
+        is_timed: false,
+        blocks_thread: false,
+        is_direct: true,
+    }
 }
 
 fn place(location: &Location<'_>) -> String {

@@ -1,7 +1,7 @@
 //! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
-    Certainty, Finding, Object, Snapshot, Task, TaskState, Wait, Waiter, findings,
+    Certainty, Finding, Job, Object, Snapshot, Task, TaskState, Wait, Waiter, findings,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -247,4 +247,55 @@ fn an_older_version_is_read() {
     let older: Snapshot = serde_json::from_str(text).unwrap();
     assert_eq!((older.pid, older.at_ms), (7, 0));
     assert_eq!((older.objects, older.runtimes), (None, None));
+}
+
+/// Two threads for blocking work run jobs 1 and 2, which wait for jobs 3 and 4.
+fn full_pool() -> Snapshot {
+    let job = |id, thread| Job {
+        id,
+        thread,
+        ..Job::default()
+    };
+    let waits_for_end = |id| Wait {
+        object: None,
+        task: Some(id + 2),
+        blocks_thread: true,
+        ..wait(id, T(id), "JoinHandle", Object::default())
+    };
+    let is_queued = |id| Wait {
+        object: None,
+        ..wait(id, T(id), "thread for blocking work", Object::default())
+    };
+    Snapshot {
+        jobs: vec![job(1, Some(1)), job(2, Some(2)), job(3, None), job(4, None)],
+        ..snapshot(
+            vec![],
+            vec![
+                waits_for_end(1),
+                waits_for_end(2),
+                is_queued(3),
+                is_queued(4),
+            ],
+        )
+    }
+}
+
+#[test]
+fn jobs_on_all_threads_wait_for_queued_ones() {
+    let found = findings(&full_pool(), &full_pool());
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kind, "pool-starvation");
+    assert_eq!(found[0].certainty, Certainty::Probable);
+    assert_eq!(found[0].waiters, [T(1), T(3)]);
+    let summary = "job 3 is queued, and job 1, job 2 wait for queued jobs on all threads";
+    assert_eq!(found[0].summary, summary);
+}
+
+#[test]
+fn a_job_that_may_end_gives_its_thread_to_a_queued_one() {
+    let mut running = full_pool();
+    running.waits.remove(1);
+    assert_eq!(findings(&running, &running), []);
+    assert_eq!(findings(&running, &full_pool()), []);
+    assert_eq!(findings(&full_pool(), &running), []);
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
+use blitz_io::runtime::Builder;
 use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
 use blitz_io::{task, thread, time};
 
@@ -236,6 +237,17 @@ pub async fn job_holds_lock() {
     _ = is_locked.await;
     let waits = task::spawn_blocking(move || drop(lock.lock()));
     _ = (job.await, waits.await);
+}
+
+/// A closure waits for the only thread for blocking work, on which another one sleeps.
+pub fn queued_job() {
+    let runtime = Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .build();
+    let runtime = runtime.expect("the system has threads");
+    let sleeps = runtime.spawn_blocking(|| std::thread::sleep(LONG));
+    let queued = runtime.spawn_blocking(|| {});
+    _ = runtime.block_on(async { (sleeps.await, queued.await) });
 }
 
 /// A pipeline whose sink waits for a timer.

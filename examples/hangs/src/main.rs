@@ -54,6 +54,10 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("two_semaphores", || run(locks::two_semaphores())),
     ("block_on_in_worker", || run(tasks::block_on_in_worker())),
     ("blocked_worker", || run(tasks::blocked_worker())),
+    (
+        "jobs_wait_for_queued_jobs",
+        tasks::jobs_wait_for_queued_jobs,
+    ),
     ("fork_join_holds_lock", tasks::fork_join_holds_lock),
     ("pipeline_holds_lock", tasks::pipeline_holds_lock),
     ("pipeline_tasks_hold_lock", || {
@@ -134,6 +138,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("idle_semaphore", || run(idle::semaphore())),
     ("idle_thread_holder_sleeps", idle::thread_holder_sleeps),
     ("idle_job_holds_lock", || run(idle::job_holds_lock())),
+    ("idle_queued_job", idle::queued_job),
     ("idle_pipeline", || run(idle::pipeline())),
     ("idle_thread_pipeline", idle::thread_pipeline),
     ("idle_scope_of_sleepers", || run(idle::scope_of_sleepers())),

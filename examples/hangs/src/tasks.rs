@@ -1,12 +1,12 @@
 //! Hangs of tasks.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier as ThreadBarrier};
 
 use blitz_io::inspect::Named;
 use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
-use blitz_io::runtime::Handle;
+use blitz_io::runtime::{Builder, Handle};
 use blitz_io::sync::{Barrier, CancellationToken, Mutex, Notify, oneshot};
 
 use blitz_io::{pool, task, thread};
@@ -54,6 +54,27 @@ pub async fn blocked_worker() {
     });
     _ = is_locked.await;
     _ = spawn("blocks", async move { drop(lock.lock()) }).await;
+}
+
+/// Each closure for blocking work waits for another one, which has no thread as they keep all.
+///
+/// After <https://github.com/spacejam/sled/pull/1325>.
+pub fn jobs_wait_for_queued_jobs() {
+    let runtime = Builder::new_current_thread()
+        .max_blocking_threads(2)
+        .build();
+    let runtime = runtime.expect("the system has threads");
+    let both = Arc::new(ThreadBarrier::new(2));
+    let outer = [both.clone(), both].map(|both| {
+        runtime.spawn_blocking(move || {
+            both.wait();
+            let inner = task::spawn_blocking(|| {});
+            _ = Handle::current().block_on(inner);
+        })
+    });
+    for job in outer {
+        _ = runtime.block_on(job);
+    }
 }
 
 /// A task without a name never ends its first poll.

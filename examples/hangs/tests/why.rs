@@ -397,6 +397,28 @@ fn blocked_worker() {
 }
 
 #[test]
+fn jobs_wait_for_queued_jobs() {
+    let program = "jobs_wait_for_queued_jobs";
+    let (answer, finding) = finds(program, Certainty::Probable, "pool-starvation", 3);
+    let jobs = finding.waiters.iter().filter_map(|waiter| waiter.task());
+    let jobs: Vec<_> = jobs.filter_map(|id| answer.snapshot.job(id)).collect();
+    let queued = jobs.iter().filter(|job| job.thread.is_none());
+    assert_eq!((jobs.len(), queued.count()), (2, 1), "{finding:#?}");
+    assert!(jobs.iter().all(|job| job.location.contains("tasks.rs")));
+    // The summary names the other closure that keeps a thread, too.
+    for job in answer
+        .snapshot
+        .jobs
+        .iter()
+        .filter(|job| job.thread.is_some())
+    {
+        let name = format!("job {}", job.id);
+        assert!(finding.summary.contains(&name), "{finding:#?}");
+    }
+    at(&finding, "tasks.rs");
+}
+
+#[test]
 fn busy_first_poll() {
     let (answer, finding) = finds("busy_first_poll", Certainty::Probable, "long-poll", 1);
     let task = finding.waiters[0]
@@ -618,6 +640,7 @@ fine! {
     idle_foreign_future
     idle_abort
     idle_job_holds_lock
+    idle_queued_job
     idle_pipeline
     idle_thread_pipeline
     idle_scope_of_sleepers
