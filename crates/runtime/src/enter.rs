@@ -20,7 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-use blitz_io_core::{Parker, Spin, coop};
+use blitz_io_core::{Parker, Spin, coop, deadline};
 
 use crate::common::RuntimeRef;
 use crate::context::{self, Context, Current, Entered};
@@ -316,9 +316,9 @@ impl CachedParker {
 
     fn park(&self) {
         let Unpark(parker) = &*self.parker;
-        let mut spin = Spin::EVENT;
-        while !parker.is_notified() && spin.turn() {}
-        parker.park(None);
+        if !parker.take() && !deadline::spin_until(Spin::EVENT, None, || parker.take()) {
+            parker.park(None);
+        }
     }
 
     /// Keeps it for the next time. Wake-ups that are under way then cost that one a poll.

@@ -156,8 +156,8 @@ where
     join
 }
 
-/// The list for a new task. (This function and the next one are apart from the last, which is
-/// compiled for each type of future.)
+/// The list for a new task. This and [`begin`] are no part of [`spawn_as`], which is compiled for
+/// each type of future.
 #[inline]
 fn list_for<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id) -> ListId {
     match worker.and_then(S::own_list) {
