@@ -284,11 +284,9 @@ impl Object {
     #[inline]
     pub unsafe fn clear_fill(&self) {
         let fill = &self.block().fill;
-        // SAFETY: the caller owns the slot.
-        unsafe {
-            if fill.is_set() {
-                fill.clear();
-            }
+        if fill.is_set() {
+            // SAFETY: the caller owns the slot, which is set.
+            unsafe { fill.clear() };
         }
     }
 }

@@ -52,12 +52,8 @@ impl<T> Slot<T> {
     }
 
     /// Whether there is a record, for its owner. A reader may read at the same time.
-    ///
-    /// # Safety
-    ///
-    /// The caller owns the slot.
     #[inline]
-    pub unsafe fn is_set(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         // Only the owner changes this.
         self.state.load(Ordering::Relaxed) != FREE
     }
