@@ -339,3 +339,30 @@ impl RingReceiver {
         self.endpoint.segment.notify_room(left);
     }
 }
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+mod tests {
+    use crate::{Channel, Queue, Route, WhenFull};
+
+    /// Each state of a place that a hostile participant can write, of the position that is
+    /// next for both ends.
+    #[test]
+    fn no_word_of_a_place_keeps_an_end_in_a_loop() {
+        for builder in [Route::builder(), Channel::builder(), Queue::builder()] {
+            for when_full in [WhenFull::Block, WhenFull::DropOldest] {
+                let place = tempfile::tempdir().unwrap();
+                let builder = builder.clone().directory(place.path());
+                let builder = builder.capacity(4).max_len(16).when_full(when_full);
+                for state in 0..1 << 12 {
+                    let mut receiver = builder.receiver("w").unwrap();
+                    let mut sender = builder.sender("w").unwrap();
+                    let ring = &receiver.ring.endpoint.segment.ring;
+                    ring.memory.stamp(0).swap(state);
+                    _ = receiver.try_recv();
+                    _ = sender.try_send(&[7; 16]);
+                    _ = receiver.try_recv();
+                }
+            }
+        }
+    }
+}

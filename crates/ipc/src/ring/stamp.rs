@@ -54,14 +54,17 @@ impl Stamp {
     }
 
     pub(crate) const fn phase(self) -> Phase {
-        match self.0 & ((1 << PHASE_BITS) - 1) {
+        match self.0 & ((1 << (PHASE_BITS + OWNER_BITS)) - 1) {
             0 => Phase::Free,
-            1 => Phase::Claimed,
             2 => Phase::Published,
             3 => Phase::Tombstone,
-            4 => Phase::Taken,
             5 => Phase::Consumed,
-            _ => Phase::Unknown,
+            // Only these two phases have an owner.
+            low => match low & ((1 << PHASE_BITS) - 1) {
+                1 => Phase::Claimed,
+                4 => Phase::Taken,
+                _ => Phase::Unknown,
+            },
         }
     }
 }
