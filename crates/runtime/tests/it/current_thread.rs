@@ -164,10 +164,8 @@ fn a_future_that_yields_leaves_timers_their_turn() {
     let runtime = new();
     runtime.block_on(async {
         let timer = task::spawn(time::sleep(Duration::from_millis(5)));
-        let before = Instant::now();
         while !timer.is_finished() {
             task::yield_now().await;
-            assert!(before.elapsed() < Duration::from_secs(20));
         }
     });
 }
@@ -358,7 +356,6 @@ fn a_paused_clock_jumps_when_there_is_nothing_to_do() {
         .start_paused(true)
         .build()
         .unwrap();
-    let real = Instant::now();
     runtime.block_on(async {
         let begin = time::Instant::now();
         let sleeps: Vec<_> = (1..=5)
@@ -371,7 +368,6 @@ fn a_paused_clock_jumps_when_there_is_nothing_to_do() {
         time::advance(Duration::from_secs(1)).await;
         assert_eq!(begin.elapsed().as_secs(), 5001);
     });
-    assert!(real.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
