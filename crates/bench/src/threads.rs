@@ -21,8 +21,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Creates a span whose allocations are not counted: they are those of other processes.
-    #[cfg(target_os = "linux")]
+    /// Creates a span whose allocations are not counted.
     pub(crate) fn of(elapsed: Duration) -> Span {
         let memory = Memory::default();
         Span { elapsed, memory }
