@@ -315,6 +315,9 @@ impl<T> Channel<T> {
     /// Receives if that is possible at once.
     #[inline]
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
+        if self.has_buffer() && !self.looks_receivable() {
+            return Err(TryRecvError::Empty);
+        }
         match self.receive() {
             Err(TryRecvError::Empty) if self.capacity == 0 => self.receive_from_selection(),
             received => received,
