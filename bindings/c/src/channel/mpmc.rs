@@ -42,13 +42,12 @@ impl<T: Element> Sends for Sender<T> {
     }
 
     fn send(&self, value: &[u8], limit: Limit) -> Outcome {
-        if matches!(limit, Limit::Never) && !is_fiber() {
-            return self
-                .0
-                .send_blocking(T::read(value))
-                .map_err(|_| BLITZ_ECLOSED);
-        }
-        wait::on(Self::send(self, value), limit)?
+        let sent = if matches!(limit, Limit::Never) && !is_fiber() {
+            self.0.send_blocking(T::read(value))
+        } else {
+            wait::on(self.0.send(T::read(value)), limit)?
+        };
+        sent.map_err(|_| BLITZ_ECLOSED)
     }
 
     fn sending<'a>(&'a self, value: &'a [u8]) -> Option<Case<'a>> {
@@ -92,10 +91,12 @@ impl<T: Element> Receives for Receiver<T> {
     }
 
     fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
-        if matches!(limit, Limit::Never) && !is_fiber() {
-            return deliver(self.0.recv_blocking().map_err(|_| BLITZ_ECLOSED), to);
-        }
-        wait::on(Self::recv(self, to), limit)?
+        let received = if matches!(limit, Limit::Never) && !is_fiber() {
+            self.0.recv_blocking()
+        } else {
+            wait::on(self.0.recv(), limit)?
+        };
+        deliver(received.map_err(|_| BLITZ_ECLOSED), to)
     }
 
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {
