@@ -85,9 +85,11 @@ fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<&Fiber>) -> Outcom
 /// Blocks the thread until the future is ready.
 fn in_thread<F: Future>(future: F, limit: Limit) -> Outcome<F::Output> {
     // A wait inside a wait, in a callback, finds none and makes its own.
-    let blocker = BLOCKER.take().unwrap_or_default();
+    // So does a wait of a thread that ends, such as the destructor of a static object.
+    let blocker = BLOCKER.try_with(Cell::take).ok().flatten();
+    let blocker = blocker.unwrap_or_default();
     let result = blocker.wait(future, limit);
-    BLOCKER.set(Some(blocker));
+    _ = BLOCKER.try_with(|own| own.set(Some(blocker)));
     result
 }
 
