@@ -20,7 +20,10 @@ public:
     task_state& operator=(const task_state&) = delete;
 
     void release() noexcept {
-        if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+        // The last owner need not count.
+        if (owners_.load(std::memory_order_acquire) == 1 ||
+            owners_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            delete this;
     }
 
     outcome<R> result;
