@@ -308,7 +308,17 @@ static void bad_arguments(void) {
     CHECK(strstr(blitz_last_error(), "version") != NULL && blitz_version()[0] != 0);
 }
 
+static blitz_runtime *of_program;
+
+// The variables of the main thread have been destroyed when this runs.
+static void end_with_program(void) {
+    OK(blitz_runtime_shutdown(of_program, BLITZ_NEVER));
+    blitz_runtime_free(of_program);
+}
+
 int main(void) {
+    OK(blitz_runtime_new(NULL, &of_program));
+    CHECK(atexit(end_with_program) == 0);
     static const struct test tests[] = {
         {"fibers_return_results", fibers_return_results},
         {"fibers_start_fibers", fibers_start_fibers},
