@@ -83,7 +83,7 @@ fn first_time() -> Waiter {
 pub struct Entered {
     word: u64,
     polled: &'static Polled,
-    before: Poll,
+    before: Option<Poll>,
 }
 
 /// Makes `task` the current task of this thread, which polls it, until the result is dropped.
@@ -108,6 +108,6 @@ impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
         CURRENT.set(self.word);
-        self.polled.restore(&self.before);
+        self.polled.restore(self.before.as_ref());
     }
 }
