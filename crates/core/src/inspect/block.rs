@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use super::kind_list::KindList;
+use super::registry::READER;
+use super::slot::{Reading, Slot};
 use super::totals::{self, Totals};
-use super::{Contention, Fill, Kind, Slot, Waiter};
+use super::{Contention, Fill, Kind, Waiter};
 use crate::{PerProcess, debug_is_name};
 
 /// How many readers, or members of a set, a block names.
@@ -286,7 +288,7 @@ impl Object {
         let fill = &self.block().fill;
         if fill.is_set() {
             // SAFETY: the caller owns the slot, which is set.
-            unsafe { fill.clear() };
+            unsafe { fill.clear(&READER) };
         }
     }
 }
@@ -451,8 +453,8 @@ pub struct ObjectRecord {
     pub fill: Option<Fill>,
 }
 
-/// Copies the objects for which a wait has ended, and the channels. One caller at a time.
-pub(super) fn objects() -> Vec<ObjectRecord> {
+/// Copies the objects for which a wait has ended, and the channels.
+pub(super) fn objects(reading: &Reading<'_>) -> Vec<ObjectRecord> {
     let mut found = Vec::new();
     let mut next: *const Block = BLOCKS.load(Ordering::Acquire);
     // SAFETY: blocks are never freed.
@@ -461,7 +463,7 @@ pub(super) fn objects() -> Vec<ObjectRecord> {
         let generation = block.generation();
         // SAFETY: the promise of the slot's owner holds while the slot is read.
         let read = |probe: &Probe| unsafe { (probe.read)(probe.channel) };
-        let fill = block.fill.read(read);
+        let fill = reading.read(&block.fill, read);
         let contention = totals::read(&block.totals);
         if fill.is_none() && contention.is_empty() {
             continue;

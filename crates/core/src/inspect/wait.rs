@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
 use super::block::Object;
-use super::clock::{nanos, now};
+use super::clock::{coarse, nanos};
 use super::current::{Entered, enter};
 use super::descriptor::Descriptor;
 use super::errand;
-use super::registry::{self, Place, TaskFacts, Value};
+use super::registry::{self, Place, READER, Target, TaskFacts, Value};
 use super::{Kind, Waiter};
 use crate::debug_is_name;
 
@@ -136,15 +136,15 @@ impl Wait {
 
     #[inline(never)]
     fn begin_new(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
-        let block = object.block();
-        let generation = block.generation();
-        let value = Value::of(kind.0, self.caller());
-        let is_measured = weight(value.id) != 0;
+        let id = next_id();
+        let is_measured = weight(id) != 0;
         self.set(Value {
-            block: Some((block, generation)),
-            waker: waker.data().addr(),
-            begun: if is_measured { nanos() } else { 0 },
-            ..value
+            id,
+            target: Target::of(object),
+            address: waker.data().addr(),
+            is_measured,
+            since: if is_measured { nanos() } else { coarse() },
+            ..Value::of(kind.0, self.caller())
         });
     }
 
@@ -159,8 +159,10 @@ impl Wait {
     #[inline(never)]
     fn begin_new_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         self.set(Value {
-            number,
-            waker: waker.data().addr(),
+            id: next_id(),
+            target: Target::Number(number),
+            address: waker.data().addr(),
+            since: coarse(),
             ..Value::of(kind.0, self.caller())
         });
     }
@@ -194,10 +196,11 @@ impl Wait {
     /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
     /// a wait that is not for a futex of this library.
     pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
-        let block = object.block();
         self.set(Value {
-            block: Some((block, block.generation())),
+            id: next_id(),
+            target: Target::of(object),
             blocks_thread: true,
+            since: coarse(),
             ..Value::of(kind.0, self.caller())
         });
     }
@@ -206,19 +209,25 @@ impl Wait {
     /// ready.
     pub(super) fn begin_block_on(&mut self, root: u64) {
         self.set(Value {
-            number: root,
+            id: next_id(),
+            target: Target::Number(root),
             blocks_thread: true,
+            since: coarse(),
             ..Value::of(Kind::BlockOn, self.caller())
         });
     }
 
     /// The record of a task, which removes it before its header is freed.
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
-        let waiter = Waiter::task(id);
-        self.set(Value {
-            waiter,
-            task: Some(task),
+        let value = Value {
+            id: next_id(),
+            waiter: Waiter::task(id),
+            since: coarse(),
             ..Value::of(Kind::Task, self.caller())
+        };
+        self.set_with(value, |place| {
+            // SAFETY: the place has no record, and is ours.
+            unsafe { place.set_task(task) };
         });
     }
 
@@ -251,7 +260,7 @@ impl Wait {
             return true;
         };
         let (waker, waiter) = (waker.data().addr(), Waiter::current());
-        let differs = |value: &Value| value.waker != waker || value.waiter != waiter;
+        let differs = |value: &Value| value.address != waker || value.waiter != waiter;
         // SAFETY: the place is ours, and has the record that `set` put there.
         let is_new = unsafe { place.slot.read_own(differs) };
         is_new.unwrap_or(true)
@@ -260,8 +269,14 @@ impl Wait {
     // Inlined, so that the caller makes the value in its place and copies it once at most.
     #[inline]
     fn set(&mut self, value: Value) {
+        self.set_with(value, |_| ());
+    }
+
+    #[inline]
+    fn set_with(&mut self, value: Value, prepare: impl FnOnce(&Place)) {
         self.end();
         let place = registry::take();
+        prepare(place);
         place.header.store(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: a taken place has no record, and is ours.
         unsafe { place.slot.set(value) };
@@ -279,16 +294,19 @@ impl Wait {
 
     #[inline(never)]
     fn remove(&mut self) {
-        let without = Self::new(self.caller()).word;
-        if let Some(place) = self.place() {
-            self.word = without;
-            // SAFETY: the place is ours, and has the record that `set` put there.
-            unsafe {
-                place.slot.read_own(Value::ends);
-                place.slot.clear();
-            }
-            registry::put_back(place);
-        }
+        let Some(place) = self.place() else {
+            return;
+        };
+        let ends = |value: &Value| {
+            value.ends();
+            value.location
+        };
+        // SAFETY: the place is ours, and has the record that `set` put there.
+        let location = unsafe { place.slot.read_own(ends) };
+        self.word = Self::new(Caller(location.flatten())).word;
+        // SAFETY: the same.
+        unsafe { place.slot.clear(&READER) };
+        registry::put_back(place);
     }
 }
 
@@ -299,39 +317,45 @@ impl Drop for Wait {
     }
 }
 
+impl Target {
+    #[inline]
+    fn of(object: &Object) -> Self {
+        let block = object.block();
+        Self::Object(block, block.generation())
+    }
+}
+
 impl Value {
     #[inline]
     fn of(kind: Kind, caller: Caller) -> Self {
         Self {
-            id: next_id(),
+            id: 0,
             kind,
-            waker: 0,
-            word: 0,
-            waiter: Waiter::current(),
-            thread: Waiter::thread(),
-            block: None,
-            number: 0,
-            location: caller.0,
-            since: now(),
-            begun: 0,
             is_timed: kind == Kind::Sleep,
             blocks_thread: false,
-            task: None,
+            is_measured: false,
+            waiter: Waiter::current(),
+            thread: Waiter::thread(),
+            target: Target::Number(0),
+            address: 0,
+            location: caller.0,
+            since: 0,
         }
     }
 
     /// The wait ends. That of a thread, which may sleep several times, ends with its `Blocking`.
     fn ends(&self) {
-        let (Some((block, generation)), false) = (self.block, self.blocks_thread) else {
+        let (Target::Object(block, generation), false) = (self.target, self.blocks_thread) else {
             return;
         };
-        let waited = now().saturating_sub(self.since);
-        let is_long = waited >= LONG;
-        let (nanos, weight) = match (self.begun, is_long) {
-            (0, false) => return,
-            (0, true) => (waited * 1_000_000, 1),
-            (begun, true) => (nanos().saturating_sub(begun), 1),
-            (begun, false) => (nanos().saturating_sub(begun), weight(self.id)),
+        let now = if self.is_measured { nanos() } else { coarse() };
+        let nanos = now.saturating_sub(self.since);
+        let weight = if nanos >= LONG {
+            1
+        } else if self.is_measured {
+            weight(self.id)
+        } else {
+            return;
         };
         // The object may have been dropped while a leaked future waited for it.
         if block.generation() == generation {
@@ -358,13 +382,13 @@ fn next_id() -> u64 {
     })
 }
 
-/// A task's wait that took this many milliseconds is counted in any case. It is more than one step of
+/// A task's wait that took this many nanoseconds is counted in any case. It is more than one step of
 /// the coarse clock.
-const LONG: u64 = 20;
+const LONG: u64 = 20_000_000;
 /// A thread measures its first waits all.
 const ALL: u64 = 1_024;
 /// Afterwards it measures one of so many, which stands for all of them.
-const ONE_OF: u64 = 8;
+const ONE_OF: u64 = 64;
 
 /// Returns how many waits the one with this number stands for if it is short; 0 if it is not measured.
 /// Two readings of the exact clock take a large part of a task's short wait, so only some waits read it.
@@ -449,10 +473,10 @@ pub fn sleeping<T>(word: &T) -> Sleeping {
         let mut wait = Wait::new(intent.caller);
         wait.set(Value {
             id: intent.id,
-            block: Some((intent.block, intent.block.generation())),
-            word: ptr::from_ref(word).addr(),
+            target: Target::Object(intent.block, intent.block.generation()),
+            address: ptr::from_ref(word).addr(),
             is_timed: intent.is_timed,
-            since: intent.since / 1_000_000,
+            since: intent.since,
             blocks_thread: true,
             ..Value::of(intent.kind, intent.caller)
         });
