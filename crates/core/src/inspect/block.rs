@@ -116,6 +116,24 @@ impl Object {
         unsafe { &*block }
     }
 
+    /// Returns the block, and the current task or thread.
+    #[inline]
+    fn block_and_waiter(&self) -> (&'static Block, Waiter) {
+        let block = self.block.load(Ordering::Acquire);
+        // SAFETY: null, or that of a block. Blocks are never freed.
+        match (unsafe { block.as_ref() }, Waiter::if_known()) {
+            (Some(block), Some(waiter)) => (block, waiter),
+            _ => self.first_use(),
+        }
+    }
+
+    /// The first use of the object, or of any object in this thread.
+    #[cold]
+    #[inline(never)]
+    fn first_use(&self) -> (&'static Block, Waiter) {
+        (self.block(), Waiter::current())
+    }
+
     #[cold]
     fn first_block(&self) -> &'static Block {
         let new = Block::take();
@@ -144,15 +162,16 @@ impl Object {
     /// The current task or thread has the object exclusively.
     #[inline]
     pub fn acquired(&self) {
-        let holder = Waiter::current().word();
-        self.block().holder.store(holder, Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        block.holder.store(waiter.word(), Ordering::Relaxed);
     }
 
     /// The same, with a guard that may move to another task.
     #[inline]
     pub fn acquired_movable(&self) {
-        let holder = Waiter::current().word() | MOVABLE;
-        self.block().holder.store(holder, Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        let holder = waiter.word() | MOVABLE;
+        block.holder.store(holder, Ordering::Relaxed);
     }
 
     /// The holder of `other` has this object exclusively, too.
@@ -177,7 +196,7 @@ impl Object {
     /// The current task or thread has the object beside others.
     #[inline]
     pub fn acquired_shared(&self) {
-        let (block, waiter) = (self.block(), Waiter::current());
+        let (block, waiter) = self.block_and_waiter();
         let own = block.place_of(waiter);
         if own.load(Ordering::Relaxed) == 0 {
             own.store(waiter.word(), Ordering::Relaxed);
@@ -189,7 +208,7 @@ impl Object {
     /// The object is about to be released by one of those that share it.
     #[inline]
     pub fn released_shared(&self) {
-        let (block, waiter) = (self.block(), Waiter::current());
+        let (block, waiter) = self.block_and_waiter();
         let own = block.place_of(waiter);
         if own.load(Ordering::Relaxed) == waiter.word() {
             own.store(0, Ordering::Relaxed);
@@ -247,17 +266,15 @@ impl Object {
     /// The current task or thread has sent.
     #[inline]
     pub fn used_by_sender(&self) {
-        self.block()
-            .sender
-            .store(Waiter::current().word(), Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        block.sender.store(waiter.word(), Ordering::Relaxed);
     }
 
     /// The current task or thread has received.
     #[inline]
     pub fn used_by_receiver(&self) {
-        self.block()
-            .receiver
-            .store(Waiter::current().word(), Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        block.receiver.store(waiter.word(), Ordering::Relaxed);
     }
 
     /// Gives the object a name for reports. The name is kept until the process ends.

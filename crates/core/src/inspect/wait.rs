@@ -136,6 +136,7 @@ impl Wait {
 
     #[inline(never)]
     fn begin_new(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
+        let caller = self.leave();
         let id = next_id();
         let is_measured = weight(id) != 0;
         self.set(Value {
@@ -144,7 +145,7 @@ impl Wait {
             address: waker.data().addr(),
             is_measured,
             since: if is_measured { nanos() } else { coarse() },
-            ..Value::of(kind.0, self.caller())
+            ..Value::of(kind.0, caller)
         });
     }
 
@@ -158,12 +159,13 @@ impl Wait {
 
     #[inline(never)]
     fn begin_new_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
+        let caller = self.leave();
         self.set(Value {
             id: next_id(),
             target: Target::Number(number),
             address: waker.data().addr(),
             since: coarse(),
-            ..Value::of(kind.0, self.caller())
+            ..Value::of(kind.0, caller)
         });
     }
 
@@ -196,34 +198,37 @@ impl Wait {
     /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
     /// a wait that is not for a futex of this library.
     pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
+        let caller = self.leave();
         self.set(Value {
             id: next_id(),
             target: Target::of(object),
             blocks_thread: true,
             since: coarse(),
-            ..Value::of(kind.0, self.caller())
+            ..Value::of(kind.0, caller)
         });
     }
 
     /// The current task or thread drives the root with this number, and nothing else until that is
     /// ready.
     pub(super) fn begin_block_on(&mut self, root: u64) {
+        let caller = self.leave();
         self.set(Value {
             id: next_id(),
             target: Target::Number(root),
             blocks_thread: true,
             since: coarse(),
-            ..Value::of(Kind::BlockOn, self.caller())
+            ..Value::of(Kind::BlockOn, caller)
         });
     }
 
     /// The record of a task, which removes it before its header is freed.
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
+        let caller = self.leave();
         let value = Value {
             id: next_id(),
             waiter: Waiter::task(id),
             since: coarse(),
-            ..Value::of(Kind::Task, self.caller())
+            ..Value::of(Kind::Task, caller)
         };
         self.set_with(value, |place| {
             // SAFETY: the place has no record, and is ours.
@@ -266,6 +271,15 @@ impl Wait {
         is_new.unwrap_or(true)
     }
 
+    /// Ends the record, if there is one, and returns the location.
+    #[inline]
+    fn leave(&mut self) -> Caller {
+        self.end();
+        // SAFETY: without a record, the word is null or from a `&'static`.
+        Caller(unsafe { self.word.cast::<Location<'static>>().as_ref() })
+    }
+
+    /// Sets the record; there is none.
     // Inlined, so that the caller makes the value in its place and copies it once at most.
     #[inline]
     fn set(&mut self, value: Value) {
@@ -274,7 +288,6 @@ impl Wait {
 
     #[inline]
     fn set_with(&mut self, value: Value, prepare: impl FnOnce(&Place)) {
-        self.end();
         let place = registry::take();
         prepare(place);
         place.header.store(ptr::null_mut(), Ordering::Relaxed);
@@ -344,6 +357,7 @@ impl Value {
     }
 
     /// The wait ends. That of a thread, which may sleep several times, ends with its `Blocking`.
+    #[inline]
     fn ends(&self) {
         let (Target::Object(block, generation), false) = (self.target, self.blocks_thread) else {
             return;
