@@ -127,7 +127,17 @@ impl Object {
         }
     }
 
-    /// The first use of the object, or of any object in this thread.
+    /// The word of the current task or thread, and its place among the readers, unless it is the first use
+    /// of the object, or of any object in this thread.
+    #[inline]
+    fn own_place(&self) -> Option<(&'static AtomicU64, u64)> {
+        let block = self.block.load(Ordering::Acquire);
+        // SAFETY: null, or that of a block. Blocks are never freed.
+        let (block, waiter) = (unsafe { block.as_ref() }?, Waiter::if_known()?);
+        Some((block.place_of(waiter), waiter.word()))
+    }
+
+    /// The block and the waiter in the first use of the object, or of any object in this thread.
     #[cold]
     #[inline(never)]
     fn first_use(&self) -> (&'static Block, Waiter) {
@@ -196,7 +206,18 @@ impl Object {
     /// The current task or thread has the object beside others.
     #[inline]
     pub fn acquired_shared(&self) {
-        let (block, waiter) = self.block_and_waiter();
+        match self.own_place() {
+            Some((own, word)) if own.load(Ordering::Relaxed) == 0 => {
+                own.store(word, Ordering::Relaxed);
+            }
+            _ => self.acquired_shared_slowly(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquired_shared_slowly(&self) {
+        let (block, waiter) = self.first_use();
         let own = block.place_of(waiter);
         if own.load(Ordering::Relaxed) == 0 {
             own.store(waiter.word(), Ordering::Relaxed);
@@ -208,7 +229,18 @@ impl Object {
     /// The object is about to be released by one of those that share it.
     #[inline]
     pub fn released_shared(&self) {
-        let (block, waiter) = self.block_and_waiter();
+        match self.own_place() {
+            Some((own, word)) if own.load(Ordering::Relaxed) == word => {
+                own.store(0, Ordering::Relaxed);
+            }
+            _ => self.released_shared_slowly(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn released_shared_slowly(&self) {
+        let (block, waiter) = self.first_use();
         let own = block.place_of(waiter);
         if own.load(Ordering::Relaxed) == waiter.word() {
             own.store(0, Ordering::Relaxed);
@@ -267,14 +299,14 @@ impl Object {
     #[inline]
     pub fn used_by_sender(&self) {
         let (block, waiter) = self.block_and_waiter();
-        block.sender.store(waiter.word(), Ordering::Relaxed);
+        note_user(&block.sender, waiter);
     }
 
     /// The current task or thread has received.
     #[inline]
     pub fn used_by_receiver(&self) {
         let (block, waiter) = self.block_and_waiter();
-        block.receiver.store(waiter.word(), Ordering::Relaxed);
+        note_user(&block.receiver, waiter);
     }
 
     /// Gives the object a name for reports. The name is kept until the process ends.
@@ -307,6 +339,14 @@ impl Object {
             // SAFETY: the caller owns the slot, which is set.
             unsafe { fill.clear(&READER) };
         }
+    }
+}
+
+/// Writes only a change: the ends of a channel are often in two threads, and share the cache line.
+#[inline]
+fn note_user(place: &AtomicU64, waiter: Waiter) {
+    if place.load(Ordering::Relaxed) != waiter.word() {
+        place.store(waiter.word(), Ordering::Relaxed);
     }
 }
 

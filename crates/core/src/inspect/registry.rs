@@ -2,8 +2,8 @@
 //!
 //! A thread takes a free place from its own list, which needs no lock. If the list is empty, the thread
 //! gets a chain of places, of other threads or from a new chunk. If the list is full, it gives a chain
-//! away. So it takes the lock of these chains once in [`CHAIN`] records at most. The reader walks the
-//! chunks, and takes no lock that a thread may hold while it waits or runs code of the user's.
+//! away. So most records need no lock. The reader walks the chunks, and takes no lock that a thread may
+//! hold while it waits or runs code of the user's.
 //!
 //! The locks are those of this process (`per_process.rs`): a child of a fork waits for no lock that
 //! another thread held, and keeps the parent's records as they were.

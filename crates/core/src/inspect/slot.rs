@@ -14,7 +14,7 @@
 //! 2. A thread that begins to read stores `is_active`, and makes a heavy fence (`fences`). At the end
 //!    it stores 0, a release.
 //! 3. For each slot in between, it stores the slot's address in `at`, fences, and loads the state, an
-//!    acquire. If that is `SET`, it reads the value. Then it stores 0 in `at`, a release.
+//!    acquire. If that is `SET`, it reads the value. Then it stores null in `at`, a release.
 //! 4. The owner publishes `FREE` lightly, and looks at `is_active`. If that is set, it fences, and
 //!    waits until `at` is not its slot, an acquire.
 //!

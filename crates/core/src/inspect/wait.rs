@@ -161,11 +161,9 @@ impl Wait {
     fn begin_new_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         let caller = self.leave();
         self.set(Value {
-            id: next_id(),
             target: Target::Number(number),
             address: waker.data().addr(),
-            since: coarse(),
-            ..Value::of(kind.0, caller)
+            ..Value::begun(kind.0, caller)
         });
     }
 
@@ -200,11 +198,9 @@ impl Wait {
     pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
         let caller = self.leave();
         self.set(Value {
-            id: next_id(),
             target: Target::of(object),
             blocks_thread: true,
-            since: coarse(),
-            ..Value::of(kind.0, caller)
+            ..Value::begun(kind.0, caller)
         });
     }
 
@@ -213,11 +209,9 @@ impl Wait {
     pub(super) fn begin_block_on(&mut self, root: u64) {
         let caller = self.leave();
         self.set(Value {
-            id: next_id(),
             target: Target::Number(root),
             blocks_thread: true,
-            since: coarse(),
-            ..Value::of(Kind::BlockOn, caller)
+            ..Value::begun(Kind::BlockOn, caller)
         });
     }
 
@@ -225,10 +219,8 @@ impl Wait {
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
         let caller = self.leave();
         let value = Value {
-            id: next_id(),
             waiter: Waiter::task(id),
-            since: coarse(),
-            ..Value::of(Kind::Task, caller)
+            ..Value::begun(Kind::Task, caller)
         };
         self.set_with(value, |place| {
             // SAFETY: the place has no record, and is ours.
@@ -339,6 +331,17 @@ impl Target {
 }
 
 impl Value {
+    /// A wait that begins now, which is not measured.
+    #[inline]
+    fn begun(kind: Kind, caller: Caller) -> Self {
+        Self {
+            id: next_id(),
+            since: coarse(),
+            ..Self::of(kind, caller)
+        }
+    }
+
+    /// A wait without a number and a time.
     #[inline]
     fn of(kind: Kind, caller: Caller) -> Self {
         Self {
