@@ -137,7 +137,7 @@ pub struct Resource {
 
 /// The time that was spent waiting for an object, in waits that slept and have ended. Waits of threads,
 /// and those of 20 ms or more, are all counted. Of the shorter ones of tasks, each thread measures the
-/// first thousand, and later one of eight, which then counts eight times.
+/// first thousand, and later one of 64, which then counts 64 times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contention {
     /// The kind of the waits, such as `Mutex`.

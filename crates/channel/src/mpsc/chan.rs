@@ -136,7 +136,9 @@ impl<T> Chan<T> {
     }
 
     /// Sends if there is room.
-    #[inline]
+    // With the note of the sender, the compiler would not inline it of its own accord.
+    #[cfg_attr(not(feature = "inspect"), inline)]
+    #[cfg_attr(feature = "inspect", inline(always))]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         match self.claim(Payment::Room) {
             Ok(claim) => {

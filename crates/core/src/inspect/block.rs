@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use super::kind_list::KindList;
+use super::registry::READER;
+use super::slot::{Reading, Slot};
 use super::totals::{self, Totals};
-use super::{Contention, Fill, Kind, Slot, Waiter};
+use super::{Contention, Fill, Kind, Waiter};
 use crate::{PerProcess, debug_is_name};
 
 /// How many readers, or members of a set, a block names.
@@ -114,6 +116,34 @@ impl Object {
         unsafe { &*block }
     }
 
+    /// Returns the block, and the current task or thread.
+    #[inline]
+    fn block_and_waiter(&self) -> (&'static Block, Waiter) {
+        let block = self.block.load(Ordering::Acquire);
+        // SAFETY: null, or that of a block. Blocks are never freed.
+        match (unsafe { block.as_ref() }, Waiter::if_known()) {
+            (Some(block), Some(waiter)) => (block, waiter),
+            _ => self.first_use(),
+        }
+    }
+
+    /// The word of the current task or thread, and its place among the readers, unless it is the first use
+    /// of the object, or of any object in this thread.
+    #[inline]
+    fn own_place(&self) -> Option<(&'static AtomicU64, u64)> {
+        let block = self.block.load(Ordering::Acquire);
+        // SAFETY: null, or that of a block. Blocks are never freed.
+        let (block, waiter) = (unsafe { block.as_ref() }?, Waiter::if_known()?);
+        Some((block.place_of(waiter), waiter.word()))
+    }
+
+    /// The block and the waiter in the first use of the object, or of any object in this thread.
+    #[cold]
+    #[inline(never)]
+    fn first_use(&self) -> (&'static Block, Waiter) {
+        (self.block(), Waiter::current())
+    }
+
     #[cold]
     fn first_block(&self) -> &'static Block {
         let new = Block::take();
@@ -142,15 +172,16 @@ impl Object {
     /// The current task or thread has the object exclusively.
     #[inline]
     pub fn acquired(&self) {
-        let holder = Waiter::current().word();
-        self.block().holder.store(holder, Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        block.holder.store(waiter.word(), Ordering::Relaxed);
     }
 
     /// The same, with a guard that may move to another task.
     #[inline]
     pub fn acquired_movable(&self) {
-        let holder = Waiter::current().word() | MOVABLE;
-        self.block().holder.store(holder, Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        let holder = waiter.word() | MOVABLE;
+        block.holder.store(holder, Ordering::Relaxed);
     }
 
     /// The holder of `other` has this object exclusively, too.
@@ -175,7 +206,18 @@ impl Object {
     /// The current task or thread has the object beside others.
     #[inline]
     pub fn acquired_shared(&self) {
-        let (block, waiter) = (self.block(), Waiter::current());
+        match self.own_place() {
+            Some((own, word)) if own.load(Ordering::Relaxed) == 0 => {
+                own.store(word, Ordering::Relaxed);
+            }
+            _ => self.acquired_shared_slowly(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquired_shared_slowly(&self) {
+        let (block, waiter) = self.first_use();
         let own = block.place_of(waiter);
         if own.load(Ordering::Relaxed) == 0 {
             own.store(waiter.word(), Ordering::Relaxed);
@@ -187,7 +229,18 @@ impl Object {
     /// The object is about to be released by one of those that share it.
     #[inline]
     pub fn released_shared(&self) {
-        let (block, waiter) = (self.block(), Waiter::current());
+        match self.own_place() {
+            Some((own, word)) if own.load(Ordering::Relaxed) == word => {
+                own.store(0, Ordering::Relaxed);
+            }
+            _ => self.released_shared_slowly(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn released_shared_slowly(&self) {
+        let (block, waiter) = self.first_use();
         let own = block.place_of(waiter);
         if own.load(Ordering::Relaxed) == waiter.word() {
             own.store(0, Ordering::Relaxed);
@@ -245,17 +298,15 @@ impl Object {
     /// The current task or thread has sent.
     #[inline]
     pub fn used_by_sender(&self) {
-        self.block()
-            .sender
-            .store(Waiter::current().word(), Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        note_user(&block.sender, waiter);
     }
 
     /// The current task or thread has received.
     #[inline]
     pub fn used_by_receiver(&self) {
-        self.block()
-            .receiver
-            .store(Waiter::current().word(), Ordering::Relaxed);
+        let (block, waiter) = self.block_and_waiter();
+        note_user(&block.receiver, waiter);
     }
 
     /// Gives the object a name for reports. The name is kept until the process ends.
@@ -286,8 +337,16 @@ impl Object {
         let fill = &self.block().fill;
         if fill.is_set() {
             // SAFETY: the caller owns the slot, which is set.
-            unsafe { fill.clear() };
+            unsafe { fill.clear(&READER) };
         }
+    }
+}
+
+/// Writes only a change: the ends of a channel are often in two threads, and share the cache line.
+#[inline]
+fn note_user(place: &AtomicU64, waiter: Waiter) {
+    if place.load(Ordering::Relaxed) != waiter.word() {
+        place.store(waiter.word(), Ordering::Relaxed);
     }
 }
 
@@ -451,8 +510,8 @@ pub struct ObjectRecord {
     pub fill: Option<Fill>,
 }
 
-/// Copies the objects for which a wait has ended, and the channels. One caller at a time.
-pub(super) fn objects() -> Vec<ObjectRecord> {
+/// Copies the objects for which a wait has ended, and the channels.
+pub(super) fn objects(reading: &Reading<'_>) -> Vec<ObjectRecord> {
     let mut found = Vec::new();
     let mut next: *const Block = BLOCKS.load(Ordering::Acquire);
     // SAFETY: blocks are never freed.
@@ -461,7 +520,7 @@ pub(super) fn objects() -> Vec<ObjectRecord> {
         let generation = block.generation();
         // SAFETY: the promise of the slot's owner holds while the slot is read.
         let read = |probe: &Probe| unsafe { (probe.read)(probe.channel) };
-        let fill = block.fill.read(read);
+        let fill = reading.read(&block.fill, read);
         let contention = totals::read(&block.totals);
         if fill.is_none() && contention.is_empty() {
             continue;

@@ -28,14 +28,19 @@ static START: OnceLock<Instant> = OnceLock::new();
 /// Returns the milliseconds of the monotonic clock, which may be a few too low.
 #[must_use]
 pub fn now() -> u64 {
+    coarse() / 1_000_000
+}
+
+/// Returns the nanoseconds of the monotonic clock, which may be a few milliseconds too low.
+#[inline]
+pub(super) fn coarse() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        nanos_of(libc::CLOCK_MONOTONIC_COARSE) / 1_000_000
+        nanos_of(libc::CLOCK_MONOTONIC_COARSE)
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
-        // Never 0, which means an unknown time.
-        START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+        nanos()
     }
 }
 
@@ -47,7 +52,7 @@ pub(super) fn nanos() -> u64 {
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
-        // Never 0, which means "has not slept".
+        // At least a millisecond, as 0 means an unknown time, or "has not slept".
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1_000_000
     }
 }

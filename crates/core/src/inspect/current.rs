@@ -28,10 +28,13 @@ impl Waiter {
     #[inline]
     #[must_use]
     pub fn current() -> Self {
-        match CURRENT.get() {
-            0 => first_time(),
-            word => Self(word),
-        }
+        Self::if_known().unwrap_or_else(first_time)
+    }
+
+    /// The same, if this thread has asked for it before.
+    #[inline]
+    pub(super) fn if_known() -> Option<Self> {
+        Self::from_word(CURRENT.get())
     }
 
     /// Returns this thread, also within a task.
@@ -47,6 +50,7 @@ impl Waiter {
 
     /// Returns the waiter of a word from [`word`](Self::word); `None` for 0.
     #[must_use]
+    #[inline]
     pub fn from_word(word: u64) -> Option<Self> {
         (word != 0).then_some(Self(word))
     }
@@ -83,7 +87,7 @@ fn first_time() -> Waiter {
 pub struct Entered {
     word: u64,
     polled: &'static Polled,
-    before: Poll,
+    before: Option<Poll>,
 }
 
 /// Makes `task` the current task of this thread, which polls it, until the result is dropped.
@@ -108,6 +112,6 @@ impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
         CURRENT.set(self.word);
-        self.polled.restore(&self.before);
+        self.polled.restore(self.before.as_ref());
     }
 }

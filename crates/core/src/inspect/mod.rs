@@ -86,5 +86,5 @@ pub use disabled::{
 pub use kind_list::{KindList, KindNode};
 #[cfg(loom)]
 pub use poll_slot::{Poll, PollSlot};
-#[cfg(any(feature = "inspect", loom))]
-pub use slot::Slot;
+#[cfg(loom)]
+pub use slot::{Reader, Reading, Slot};

@@ -88,19 +88,19 @@ impl PollSlot {
 
     /// The thread polls a task from now on, whose word is not 0. Returns what it polled before.
     #[inline]
-    pub fn begin(&self, task: u64, location: *const Location<'static>, since: u64) -> Poll {
-        let before = self.words();
+    pub fn begin(&self, task: u64, location: *const Location<'static>, since: u64) -> Option<Poll> {
+        let is_within = self.task.load(Ordering::Relaxed) != 0;
+        let before = is_within.then(|| self.words());
         self.set(task, location, since);
         before
     }
 
     /// The thread polls again what it polled before.
     #[inline]
-    pub fn restore(&self, before: &Poll) {
-        if before.task == 0 {
-            self.task.store(0, Ordering::Release);
-        } else {
-            self.set(before.task, before.location, before.since);
+    pub fn restore(&self, before: Option<&Poll>) {
+        match before {
+            None => self.task.store(0, Ordering::Release),
+            Some(before) => self.set(before.task, before.location, before.since),
         }
     }
 

@@ -68,7 +68,7 @@ impl Polled {
 
     /// The thread polls a task from now on, whose word is not 0. Returns what it polled before.
     #[inline]
-    pub(super) fn begin(&self, task: u64, location: *const Location<'static>) -> Poll {
+    pub(super) fn begin(&self, task: u64, location: *const Location<'static>) -> Option<Poll> {
         self.slot.begin(task, location, clock::recent())
     }
 }
@@ -124,9 +124,9 @@ mod tests {
         let before = here.begin(outer, location);
         let within = here.begin(inner, ptr::null());
         assert_eq!(tasks(), [(inner, ptr::null::<Location<'static>>())]);
-        here.restore(&within);
+        here.restore(within.as_ref());
         assert_eq!(tasks(), [(outer, location)]);
-        here.restore(&before);
+        here.restore(before.as_ref());
         assert!(tasks().is_empty());
     }
 }

@@ -1,13 +1,14 @@
 //! All records of the process: slots in chunks that are never freed.
 //!
-//! A thread takes a free slot from its own list, else from the list of all threads, else from a new
-//! chunk. The reader walks the chunks, and takes no lock that a thread may hold while it waits or
-//! runs code of the user's.
+//! A thread takes a free place from its own list, which needs no lock. If the list is empty, the thread
+//! gets a chain of places, of other threads or from a new chunk. If the list is full, it gives a chain
+//! away. So most records need no lock. The reader walks the chunks, and takes no lock that a thread may
+//! hold while it waits or runs code of the user's.
 //!
 //! The locks are those of this process (`per_process.rs`): a child of a fork waits for no lock that
 //! another thread held, and keeps the parent's records as they were.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
@@ -19,34 +20,44 @@ use super::block::{self, Block, Facts, ObjectRecord};
 use super::descriptor::{Source, Sources};
 use super::poll_slot::Poll;
 use super::polled;
-use super::slot::Slot;
+use super::slot::{Reader, Slot};
 use super::{Contention, Kind, Waiter, clock, threads, totals};
-use crate::PerProcess;
+use crate::{PerProcess, Watched};
 
-const SLOTS: usize = 64;
-/// A thread keeps at most this many free slots.
-const KEPT: usize = 64;
+/// How many places a chunk has, and a chain of free ones at most.
+const CHAIN: usize = 64;
+/// A thread keeps at most this many free places. Then it gives away half of them, so that it does not
+/// need them back at once.
+const KEPT: usize = 2 * CHAIN;
 
 /// One place for a record.
 pub(super) struct Place {
     pub(super) slot: Slot<Value>,
+    /// For a task. As the slot's value, but written only for tasks.
+    task: Watched<Option<TaskFacts>>,
     /// For a task: the thread that polls it, or polled it last.
     pub(super) thread: AtomicU64,
     /// How many polls of tasks have begun that had this place.
     pub(super) polls: AtomicU64,
-    /// For a task: its header, or null before its first poll. Valid while the record is set.
+    /// For a task: its header, or null before its first poll. Valid while the record is set. Of a free
+    /// place: the next one.
     pub(super) header: AtomicPtr<()>,
 }
 
+// SAFETY: a thread uses `task` only while it may use the slot's value.
+unsafe impl Sync for Place {}
+
 struct Chunk {
-    places: [Place; SLOTS],
+    places: [Place; CHAIN],
     next: *const Chunk,
 }
 
 static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(ptr::null_mut());
-static FREE: PerProcess<Mutex<Vec<&'static Place>>> = PerProcess::new(Mutex::default);
-/// Serialises readers; see `slot.rs`.
-static READER: PerProcess<Mutex<()>> = PerProcess::new(Mutex::default);
+static FREE: PerProcess<Mutex<Vec<Chain>>> = PerProcess::new(Mutex::default);
+/// See `slot.rs`.
+pub(super) static READER: Reader = Reader::new();
+/// Serialises readers.
+static TURN: PerProcess<Mutex<()>> = PerProcess::new(Mutex::default);
 
 /// The value of a slot.
 #[derive(Clone, Copy)]
@@ -54,22 +65,35 @@ pub(super) struct Value {
     /// The same wait has the same number, also if its thread sleeps several times.
     pub(super) id: u64,
     pub(super) kind: Kind,
-    pub(super) waiter: Waiter,
-    pub(super) thread: Waiter,
-    pub(super) block: Option<(&'static Block, u32)>,
-    pub(super) number: u64,
-    /// The address in the waker that the future has kept, or 0.
-    pub(super) waker: usize,
-    /// The address of the futex on which the thread sleeps, or 0.
-    pub(super) word: usize,
-    pub(super) location: Option<&'static Location<'static>>,
-    /// Milliseconds of the monotonic clock.
-    pub(super) since: u64,
-    /// Nanoseconds of the same clock, or 0 if this wait is not measured.
-    pub(super) begun: u64,
     pub(super) is_timed: bool,
     pub(super) blocks_thread: bool,
-    pub(super) task: Option<TaskFacts>,
+    /// The time is exact, as that of the wait's end will be.
+    pub(super) is_measured: bool,
+    pub(super) waiter: Waiter,
+    pub(super) thread: Waiter,
+    pub(super) target: Target,
+    /// The address in the waker that the future has kept. If the wait blocks its thread, that of the
+    /// futex on which the thread sleeps. Or 0.
+    pub(super) address: usize,
+    pub(super) location: Option<&'static Location<'static>>,
+    /// Nanoseconds of the monotonic clock.
+    pub(super) since: u64,
+}
+
+/// What a record waits for.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    /// An object, whose block has this generation while it exists.
+    Object(&'static Block, u32),
+    /// The number of a task or a descriptor, or 0.
+    Number(u64),
+}
+
+impl Value {
+    /// The address in the waker that the future has kept, or 0.
+    fn waker(&self) -> usize {
+        if self.blocks_thread { 0 } else { self.address }
+    }
 }
 
 /// A task, as its record knows it.
@@ -159,66 +183,178 @@ pub struct TaskRecord {
     pub thread: u64,
 }
 
-/// The free slots of one thread.
-struct Kept(RefCell<Vec<&'static Place>>);
+impl Place {
+    /// Returns the next free place after this one, which is free.
+    #[inline]
+    fn next(&self) -> Option<&'static Self> {
+        let next = self.header.load(Ordering::Relaxed);
+        // SAFETY: the link of a free place is null, or that to a place. Places are never freed.
+        unsafe { next.cast::<Self>().as_ref() }
+    }
 
-impl Drop for Kept {
-    fn drop(&mut self) {
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        free.append(self.0.get_mut());
+    #[inline]
+    fn link(&self, next: Option<&'static Self>) {
+        let next = next.map_or(ptr::null(), ptr::from_ref);
+        self.header.store(next.cast_mut().cast(), Ordering::Relaxed);
+    }
+
+    /// Sets the facts of the task for whose record this place is.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the place, which has no record.
+    pub(super) unsafe fn set_task(&self, facts: TaskFacts) {
+        // SAFETY: no reader uses a place without a record.
+        self.task.with_mut(|task| unsafe { *task = Some(facts) });
+    }
+
+    /// The facts of the task for whose record this place is.
+    ///
+    /// # Safety
+    ///
+    /// The record is this value, and is set until the call returns.
+    unsafe fn task(&self, value: &Value) -> Option<TaskFacts> {
+        if value.kind != Kind::Task {
+            return None;
+        }
+        // SAFETY: as the caller promises, so the owner does not write the facts.
+        self.task.with(|task| unsafe { *task })
     }
 }
 
+/// Free places, linked.
+struct Chain {
+    first: &'static Place,
+    count: usize,
+}
+
 thread_local! {
-    static KEPT_HERE: Kept = const { Kept(RefCell::new(Vec::new())) };
+    /// The first free place of this thread.
+    static FIRST: Cell<Option<&'static Place>> = const { Cell::new(None) };
+    /// How many there are. [`KEPT`] as long as the thread has had none, and when it is about to end.
+    static COUNT: Cell<usize> = const { Cell::new(KEPT) };
+    static OWNED: Owned = const { Owned };
+}
+
+/// Gives away the places of a thread that ends.
+struct Owned;
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let count = COUNT.replace(KEPT);
+        if let Some(first) = FIRST.take() {
+            push_chain(Chain { first, count });
+        }
+    }
+}
+
+/// Whether this thread keeps free places, as it is not about to end.
+fn keeps_places() -> bool {
+    OWNED.try_with(|_| ()).is_ok()
+}
+
+fn push_chain(chain: Chain) {
+    FREE.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(chain);
 }
 
 /// Takes a free place.
 #[inline]
 pub(super) fn take() -> &'static Place {
-    let kept = KEPT_HERE.try_with(|kept| kept.0.borrow_mut().pop());
-    kept.ok().flatten().unwrap_or_else(take_shared)
+    let Some(place) = FIRST.get() else {
+        return take_shared();
+    };
+    FIRST.set(place.next());
+    COUNT.set(COUNT.get() - 1);
+    place
 }
 
+/// Takes a place of a shared chain, and keeps the others of the chain.
 #[cold]
 fn take_shared() -> &'static Place {
+    let Chain { first, count } = pop_chain();
+    let rest = first.next();
+    if keeps_places() {
+        FIRST.set(rest);
+        COUNT.set(count - 1);
+    } else if let Some(rest) = rest {
+        push_chain(Chain {
+            first: rest,
+            count: count - 1,
+        });
+    }
+    first
+}
+
+fn pop_chain() -> Chain {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(place) = free.pop() {
-        return place;
+    if let Some(chain) = free.pop() {
+        return chain;
     }
     let chunk: &'static Chunk = Box::leak(Box::new(Chunk {
         places: [const {
             Place {
                 slot: Slot::new(),
+                task: Watched::new(None),
                 thread: AtomicU64::new(0),
                 polls: AtomicU64::new(0),
                 header: AtomicPtr::new(ptr::null_mut()),
             }
-        }; SLOTS],
+        }; CHAIN],
         // Chunks are added under the lock of `FREE`.
         next: CHUNKS.load(Ordering::Relaxed),
     }));
     CHUNKS.store(ptr::from_ref(chunk).cast_mut(), Ordering::Release);
-    free.extend(&chunk.places[1..]);
-    &chunk.places[0]
+    for pair in chunk.places.windows(2) {
+        pair[0].link(Some(&pair[1]));
+    }
+    Chain {
+        first: &chunk.places[0],
+        count: CHAIN,
+    }
 }
 
 /// Returns a place, which has no record.
 #[inline]
 pub(super) fn put_back(place: &'static Place) {
-    let kept = KEPT_HERE.try_with(|kept| {
-        let mut kept = kept.0.borrow_mut();
-        let fits = kept.len() < KEPT;
-        if fits {
-            kept.push(place);
-        }
-        fits
-    });
-    if kept != Ok(true) {
-        FREE.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(place);
+    let count = COUNT.get();
+    if count == KEPT {
+        return put_back_shared(place);
     }
+    place.link(FIRST.replace(Some(place)));
+    COUNT.set(count + 1);
+}
+
+/// Returns a place of a thread that has too many, or has had none, or is about to end.
+#[cold]
+fn put_back_shared(place: &'static Place) {
+    if !keeps_places() {
+        place.link(None);
+        return push_chain(Chain {
+            first: place,
+            count: 1,
+        });
+    }
+    if let Some(first) = FIRST.take() {
+        // The places that were used last stay here.
+        let mut last = first;
+        for _ in 1..CHAIN {
+            last = last.next().unwrap_or(last);
+        }
+        FIRST.set(Some(first));
+        if let Some(rest) = last.next() {
+            last.link(None);
+            push_chain(Chain {
+                first: rest,
+                count: KEPT - CHAIN,
+            });
+        }
+        COUNT.set(CHAIN);
+    } else {
+        COUNT.set(0);
+    }
+    put_back(place);
 }
 
 /// The state of a task, as the reader has seen it.
@@ -234,7 +370,8 @@ struct Seen {
 #[must_use]
 pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     clock::keep_time();
-    let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let reading = READER.begin();
     // First: a task gets its record before its poll ends.
     let mut polls: HashMap<u64, Poll> = polled::read().into_iter().map(|p| (p.task, p)).collect();
     let mut records = Vec::new();
@@ -244,10 +381,12 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
     while let Some(here) = unsafe { chunk.as_ref() } {
         for place in &here.places {
             // The copy allocates nothing, and runs no code of the user's.
-            let copied = place.slot.read(|value| {
+            let copied = reading.read(&place.slot, |value| {
                 let polls = place.polls.load(Ordering::Acquire);
                 let header = place.header.load(Ordering::Acquire);
-                let job = value.task.and_then(|task| task.job);
+                // SAFETY: the record is set while `read` runs this.
+                let task = unsafe { place.task(value) };
+                let job = task.and_then(|task| task.job);
                 let mut seen = Seen {
                     header: header.addr(),
                     state: TaskState::Scheduled,
@@ -256,25 +395,25 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
                     // SAFETY: a description outlives its record, which is set now.
                     job: job.map(|job| unsafe { job.copy() }),
                 };
-                if let Some(task) = value.task.filter(|_| !header.is_null()) {
+                if let Some(task) = task.filter(|_| !header.is_null()) {
                     // SAFETY: the record is set while `read` runs this.
                     (seen.state, seen.wakers) = unsafe { (task.state)(header) };
                 }
-                (*value, seen)
+                (*value, task, seen)
             });
-            if let Some((value, mut seen)) = copied {
+            if let Some((value, task, mut seen)) = copied {
                 if place.polls.load(Ordering::Acquire) != seen.polls {
                     seen.state = TaskState::Running;
                 }
-                let poll = if value.task.is_some() {
+                let poll = if task.is_some() {
                     polls.remove(&value.waiter.word())
                 } else {
                     None
                 };
-                let mut record = record(place, &value, &seen, poll);
-                record.source = sources.of(value.kind, value.number).filter(|_| {
+                let mut record = record(place, &value, task, &seen, poll);
+                record.source = sources.of(value.kind, record.number).filter(|_| {
                     // Otherwise the descriptor may be another source's by now.
-                    place.slot.read(|now| now.id) == Some(value.id)
+                    reading.read(&place.slot, |now| now.id) == Some(value.id)
                 });
                 records.push(record);
             }
@@ -289,22 +428,25 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
 /// dropped. Does not wait for a thread that waits.
 #[must_use]
 pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
-    let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     // First, so that the totals of an object that is dropped meanwhile are not read twice.
     let dropped = totals::dropped();
-    (block::objects(), dropped)
+    (block::objects(&READER.begin()), dropped)
 }
 
 /// Returns the address of the futex on which the thread of this wait sleeps. `None` if the wait has
 /// ended, or its thread is awake.
 pub(super) fn word_of(wait: u64) -> Option<usize> {
-    let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let reading = READER.begin();
     let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
     // SAFETY: chunks are never freed.
     while let Some(here) = unsafe { chunk.as_ref() } {
         for place in &here.places {
-            let word = |value: &Value| (value.id == wait && value.word != 0).then_some(value.word);
-            if let Some(word) = place.slot.read(word).flatten() {
+            let sleeps = |value: &Value| value.id == wait && value.blocks_thread;
+            let word = |value: &Value| sleeps(value).then_some(value.address);
+            let found = reading.read(&place.slot, word).flatten();
+            if let Some(word) = found.filter(|&word| word != 0) {
                 return Some(word);
             }
         }
@@ -351,12 +493,21 @@ fn first_poll(poll: &Poll) -> Option<Record> {
     })
 }
 
-fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Record {
-    let object = value.block.and_then(|(block, generation)| {
-        let facts = block.facts();
-        block.is_still(generation).then_some(facts)
-    });
-    let task = value.task.map(|task| {
+fn record(
+    place: &Place,
+    value: &Value,
+    task: Option<TaskFacts>,
+    seen: &Seen,
+    poll: Option<Poll>,
+) -> Record {
+    let (object, number) = match value.target {
+        Target::Object(block, generation) => {
+            let facts = block.facts();
+            (block.is_still(generation).then_some(facts), 0)
+        }
+        Target::Number(number) => (None, number),
+    };
+    let task = task.map(|task| {
         let length = task
             .name
             .iter()
@@ -384,15 +535,15 @@ fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Reco
     });
     Record {
         id: value.id,
-        waker: value.waker,
+        waker: value.waker(),
         kind: value.kind,
         waiter: value.waiter,
         thread: value.thread,
         object,
-        number: value.number,
+        number,
         source: None,
         location: value.location,
-        since: value.since,
+        since: value.since / 1_000_000,
         is_timed: value.is_timed,
         blocks_thread: value.blocks_thread,
         task,

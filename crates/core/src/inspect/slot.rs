@@ -4,38 +4,117 @@
 //!
 //! * `FREE`: the slot belongs to its owner, which alone uses the value.
 //! * `SET`: the value is complete, and the owner's wait lasts.
-//! * `READING`: the same, and the reader uses the value.
+//!
+//! All slots share one [`Reader`], which says whether slots are read (`is_active`), and which one is
+//! read just now (`at`).
 //!
 //! # Moves
 //!
 //! 1. The owner writes the value, then stores `SET`, a release.
-//! 2. The reader exchanges `SET` for `READING`, an acquire, so it sees step 1. It reads, then
-//!    stores `SET`, a release.
-//! 3. The owner exchanges `SET` for `FREE`, an acquire, so its later writes come after the
-//!    reader's reads. While the slot is `READING` it tries again.
+//! 2. A thread that begins to read stores `is_active`, and makes a heavy fence (`fences`). At the end
+//!    it stores 0, a release.
+//! 3. For each slot in between, it stores the slot's address in `at`, fences, and loads the state, an
+//!    acquire. If that is `SET`, it reads the value. Then it stores null in `at`, a release.
+//! 4. The owner publishes `FREE` lightly, and looks at `is_active`. If that is set, it fences, and
+//!    waits until `at` is not its slot, an acquire.
 //!
-//! So the value, and what its pointers lead to until step 3, is read only while it is valid: the
-//! owner frees nothing before step 3. Step 3 waits for a reader that copies a few words; the
-//! reader waits for no owner. One reader at a time reads (`registry.rs` has a lock for that, which
+//! # The reader reads a value only while it is valid
+//!
+//! Let the reader find `SET` in step 3. By the acquire it sees the value. The owner then ends this
+//! record by step 4:
+//!
+//! 1. *The owner's look finds the slots inactive*, from before step 2. Then the heavy fence has made
+//!    its `FREE` visible to the reader, which contradicts that the reader found `SET`.
+//! 2. *It finds them inactive, as the reading has ended.* The look acquires that end, so the owner's
+//!    later writes come after the reader's reads.
+//! 3. *It finds them active.* There is a fence between the owner's `FREE` and its look at `at`, and one
+//!    between the reader's store to `at` and its load of the state. The reader found `SET`, so the owner
+//!    finds the slot's address, or what the reader stored in `at` after its reads. The owner acquires
+//!    that, and waits until then.
+//!
+//! So the value, and what its pointers lead to until step 4, is read only while it is valid: the
+//! owner frees nothing before step 4. Step 4 waits for a reader that copies a few words; the
+//! reader waits for no owner. One thread at a time reads (`registry.rs` has a lock for that, which
 //! no owner takes).
 
-use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use std::ptr;
 
+use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, Ordering, fence};
+
+use crate::fences;
 use crate::macros::const_unless_loom;
 use crate::watched::Watched;
 
-const FREE: u32 = 0;
-const SET: u32 = 1;
-const READING: u32 = 2;
+const FREE: u8 = 0;
+const SET: u8 = 1;
 
 /// See the head of this file.
 pub struct Slot<T> {
-    state: AtomicU32,
+    state: AtomicU8,
     value: Watched<Option<T>>,
 }
 
 // SAFETY: the states give the value to one thread at a time.
 unsafe impl<T: Send> Sync for Slot<T> {}
+
+/// What the thread that reads does; see the head of this file.
+pub struct Reader {
+    is_active: AtomicU8,
+    /// The address of a slot, or null.
+    at: AtomicPtr<()>,
+}
+
+/// Lets this thread read slots until it is dropped.
+pub struct Reading<'a>(&'a Reader);
+
+impl Reader {
+    const_unless_loom! {
+        /// Creates the state of a reader that reads nothing.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self { is_active: AtomicU8::new(0), at: AtomicPtr::new(ptr::null_mut()) }
+        }
+    }
+
+    /// Begins to read. One thread at a time, which has seen the end of the reading before.
+    pub fn begin(&self) -> Reading<'_> {
+        self.is_active.store(1, Ordering::SeqCst);
+        fences::heavy();
+        Reading(self)
+    }
+
+    #[cold]
+    fn wait_until_left(&self, slot: *const ()) {
+        fence(Ordering::SeqCst);
+        while ptr::eq(self.at.load(Ordering::Acquire), slot) {
+            crate::yield_now();
+        }
+    }
+}
+
+impl Reading<'_> {
+    /// Runs `with` on the record of the slot, if there is one. `with` must not wait, and read no slot.
+    pub fn read<T, R>(&self, slot: &Slot<T>, with: impl FnOnce(&T) -> R) -> Option<R> {
+        let at = &self.0.at;
+        at.store(slot.address().cast_mut(), Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let result = if slot.state.load(Ordering::Acquire) == SET {
+            // SAFETY: by the proof above, the owner changes nothing before `at` is another one.
+            slot.value
+                .with(|place| unsafe { (*place).as_ref() }.map(with))
+        } else {
+            None
+        };
+        at.store(ptr::null_mut(), Ordering::Release);
+        result
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.is_active.store(0, Ordering::Release);
+    }
+}
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
@@ -47,8 +126,12 @@ impl<T> Slot<T> {
     const_unless_loom! {
         /// Creates a slot without a record.
         pub const fn new() -> Self {
-            Self { state: AtomicU32::new(FREE), value: Watched::new(None) }
+            Self { state: AtomicU8::new(FREE), value: Watched::new(None) }
         }
+    }
+
+    fn address(&self) -> *const () {
+        ptr::from_ref(self).cast()
     }
 
     /// Whether there is a record, for its owner. A reader may read at the same time.
@@ -86,28 +169,11 @@ impl<T> Slot<T> {
     ///
     /// # Safety
     ///
-    /// The caller owns the slot, which has a record.
+    /// The caller owns the slot, which has a record. `reader` is that of all who read the slot.
     #[inline]
-    pub unsafe fn clear(&self) {
-        while self
-            .state
-            .compare_exchange(SET, FREE, Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
-            crate::yield_now();
+    pub unsafe fn clear(&self, reader: &Reader) {
+        if fences::publish(&self.state, FREE, &reader.is_active) != 0 {
+            reader.wait_until_left(self.address());
         }
-    }
-
-    /// Runs `with` on the record, if there is one. `with` must not wait. One caller at a time.
-    pub fn read<R>(&self, with: impl FnOnce(&T) -> R) -> Option<R> {
-        self.state
-            .compare_exchange(SET, READING, Ordering::Acquire, Ordering::Relaxed)
-            .ok()?;
-        // SAFETY: the slot is `READING`, and this is the reader.
-        let result = self
-            .value
-            .with(|place| unsafe { (*place).as_ref() }.map(with));
-        self.state.store(SET, Ordering::Release);
-        result
     }
 }

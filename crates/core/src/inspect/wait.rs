@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
 use super::block::Object;
-use super::clock::{nanos, now};
+use super::clock::{coarse, nanos};
 use super::current::{Entered, enter};
 use super::descriptor::Descriptor;
 use super::errand;
-use super::registry::{self, Place, TaskFacts, Value};
+use super::registry::{self, Place, READER, Target, TaskFacts, Value};
 use super::{Kind, Waiter};
 use crate::debug_is_name;
 
@@ -136,15 +136,16 @@ impl Wait {
 
     #[inline(never)]
     fn begin_new(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
-        let block = object.block();
-        let generation = block.generation();
-        let value = Value::of(kind.0, self.caller());
-        let is_measured = weight(value.id) != 0;
+        let caller = self.leave();
+        let id = next_id();
+        let is_measured = weight(id) != 0;
         self.set(Value {
-            block: Some((block, generation)),
-            waker: waker.data().addr(),
-            begun: if is_measured { nanos() } else { 0 },
-            ..value
+            id,
+            target: Target::of(object),
+            address: waker.data().addr(),
+            is_measured,
+            since: if is_measured { nanos() } else { coarse() },
+            ..Value::of(kind.0, caller)
         });
     }
 
@@ -158,10 +159,11 @@ impl Wait {
 
     #[inline(never)]
     fn begin_new_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
+        let caller = self.leave();
         self.set(Value {
-            number,
-            waker: waker.data().addr(),
-            ..Value::of(kind.0, self.caller())
+            target: Target::Number(number),
+            address: waker.data().addr(),
+            ..Value::begun(kind.0, caller)
         });
     }
 
@@ -194,31 +196,35 @@ impl Wait {
     /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
     /// a wait that is not for a futex of this library.
     pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
-        let block = object.block();
+        let caller = self.leave();
         self.set(Value {
-            block: Some((block, block.generation())),
+            target: Target::of(object),
             blocks_thread: true,
-            ..Value::of(kind.0, self.caller())
+            ..Value::begun(kind.0, caller)
         });
     }
 
     /// The current task or thread drives the root with this number, and nothing else until that is
     /// ready.
     pub(super) fn begin_block_on(&mut self, root: u64) {
+        let caller = self.leave();
         self.set(Value {
-            number: root,
+            target: Target::Number(root),
             blocks_thread: true,
-            ..Value::of(Kind::BlockOn, self.caller())
+            ..Value::begun(Kind::BlockOn, caller)
         });
     }
 
     /// The record of a task, which removes it before its header is freed.
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
-        let waiter = Waiter::task(id);
-        self.set(Value {
-            waiter,
-            task: Some(task),
-            ..Value::of(Kind::Task, self.caller())
+        let caller = self.leave();
+        let value = Value {
+            waiter: Waiter::task(id),
+            ..Value::begun(Kind::Task, caller)
+        };
+        self.set_with(value, |place| {
+            // SAFETY: the place has no record, and is ours.
+            unsafe { place.set_task(task) };
         });
     }
 
@@ -251,17 +257,31 @@ impl Wait {
             return true;
         };
         let (waker, waiter) = (waker.data().addr(), Waiter::current());
-        let differs = |value: &Value| value.waker != waker || value.waiter != waiter;
+        let differs = |value: &Value| value.address != waker || value.waiter != waiter;
         // SAFETY: the place is ours, and has the record that `set` put there.
         let is_new = unsafe { place.slot.read_own(differs) };
         is_new.unwrap_or(true)
     }
 
+    /// Ends the record, if there is one, and returns the location.
+    #[inline]
+    fn leave(&mut self) -> Caller {
+        self.end();
+        // SAFETY: without a record, the word is null or from a `&'static`.
+        Caller(unsafe { self.word.cast::<Location<'static>>().as_ref() })
+    }
+
+    /// Sets the record; there is none.
     // Inlined, so that the caller makes the value in its place and copies it once at most.
     #[inline]
     fn set(&mut self, value: Value) {
-        self.end();
+        self.set_with(value, |_| ());
+    }
+
+    #[inline]
+    fn set_with(&mut self, value: Value, prepare: impl FnOnce(&Place)) {
         let place = registry::take();
+        prepare(place);
         place.header.store(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: a taken place has no record, and is ours.
         unsafe { place.slot.set(value) };
@@ -279,16 +299,19 @@ impl Wait {
 
     #[inline(never)]
     fn remove(&mut self) {
-        let without = Self::new(self.caller()).word;
-        if let Some(place) = self.place() {
-            self.word = without;
-            // SAFETY: the place is ours, and has the record that `set` put there.
-            unsafe {
-                place.slot.read_own(Value::ends);
-                place.slot.clear();
-            }
-            registry::put_back(place);
-        }
+        let Some(place) = self.place() else {
+            return;
+        };
+        let ends = |value: &Value| {
+            value.ends();
+            value.location
+        };
+        // SAFETY: the place is ours, and has the record that `set` put there.
+        let location = unsafe { place.slot.read_own(ends) };
+        self.word = Self::new(Caller(location.flatten())).word;
+        // SAFETY: the same.
+        unsafe { place.slot.clear(&READER) };
+        registry::put_back(place);
     }
 }
 
@@ -299,39 +322,57 @@ impl Drop for Wait {
     }
 }
 
+impl Target {
+    #[inline]
+    fn of(object: &Object) -> Self {
+        let block = object.block();
+        Self::Object(block, block.generation())
+    }
+}
+
 impl Value {
+    /// A wait that begins now, which is not measured.
+    #[inline]
+    fn begun(kind: Kind, caller: Caller) -> Self {
+        Self {
+            id: next_id(),
+            since: coarse(),
+            ..Self::of(kind, caller)
+        }
+    }
+
+    /// A wait without a number and a time.
     #[inline]
     fn of(kind: Kind, caller: Caller) -> Self {
         Self {
-            id: next_id(),
+            id: 0,
             kind,
-            waker: 0,
-            word: 0,
-            waiter: Waiter::current(),
-            thread: Waiter::thread(),
-            block: None,
-            number: 0,
-            location: caller.0,
-            since: now(),
-            begun: 0,
             is_timed: kind == Kind::Sleep,
             blocks_thread: false,
-            task: None,
+            is_measured: false,
+            waiter: Waiter::current(),
+            thread: Waiter::thread(),
+            target: Target::Number(0),
+            address: 0,
+            location: caller.0,
+            since: 0,
         }
     }
 
     /// The wait ends. That of a thread, which may sleep several times, ends with its `Blocking`.
+    #[inline]
     fn ends(&self) {
-        let (Some((block, generation)), false) = (self.block, self.blocks_thread) else {
+        let (Target::Object(block, generation), false) = (self.target, self.blocks_thread) else {
             return;
         };
-        let waited = now().saturating_sub(self.since);
-        let is_long = waited >= LONG;
-        let (nanos, weight) = match (self.begun, is_long) {
-            (0, false) => return,
-            (0, true) => (waited * 1_000_000, 1),
-            (begun, true) => (nanos().saturating_sub(begun), 1),
-            (begun, false) => (nanos().saturating_sub(begun), weight(self.id)),
+        let now = if self.is_measured { nanos() } else { coarse() };
+        let nanos = now.saturating_sub(self.since);
+        let weight = if nanos >= LONG {
+            1
+        } else if self.is_measured {
+            weight(self.id)
+        } else {
+            return;
         };
         // The object may have been dropped while a leaked future waited for it.
         if block.generation() == generation {
@@ -358,13 +399,13 @@ fn next_id() -> u64 {
     })
 }
 
-/// A task's wait that took this many milliseconds is counted in any case. It is more than one step of
+/// A task's wait that took this many nanoseconds is counted in any case. It is more than one step of
 /// the coarse clock.
-const LONG: u64 = 20;
+const LONG: u64 = 20_000_000;
 /// A thread measures its first waits all.
 const ALL: u64 = 1_024;
 /// Afterwards it measures one of so many, which stands for all of them.
-const ONE_OF: u64 = 8;
+const ONE_OF: u64 = 64;
 
 /// Returns how many waits the one with this number stands for if it is short; 0 if it is not measured.
 /// Two readings of the exact clock take a large part of a task's short wait, so only some waits read it.
@@ -449,10 +490,10 @@ pub fn sleeping<T>(word: &T) -> Sleeping {
         let mut wait = Wait::new(intent.caller);
         wait.set(Value {
             id: intent.id,
-            block: Some((intent.block, intent.block.generation())),
-            word: ptr::from_ref(word).addr(),
+            target: Target::Object(intent.block, intent.block.generation()),
+            address: ptr::from_ref(word).addr(),
             is_timed: intent.is_timed,
-            since: intent.since / 1_000_000,
+            since: intent.since,
             blocks_thread: true,
             ..Value::of(intent.kind, intent.caller)
         });

@@ -18,7 +18,7 @@ struct Shared {
 
 impl Shared {
     /// The number of a task is also the time of its polls.
-    fn begin(&self, task: u64) -> Poll {
+    fn begin(&self, task: u64) -> Option<Poll> {
         self.slot.begin(task, ptr::null(), task)
     }
 
@@ -31,7 +31,7 @@ impl Shared {
 ///
 /// The owner is the thread that loom runs first. Loom would try no other order for a reader that has
 /// come first: it compares a store with the last access only, which is the owner's own load.
-fn model(owner: fn(&Shared, &Poll), reader: fn(&Shared, Option<Poll>)) {
+fn model(owner: fn(&Shared, Option<&Poll>), reader: fn(&Shared, Option<Poll>)) {
     model_in_order(2, move || {
         let shared = Arc::new(Shared {
             slot: PollSlot::new(),
@@ -43,7 +43,7 @@ fn model(owner: fn(&Shared, &Poll), reader: fn(&Shared, Option<Poll>)) {
             let shared = shared.clone();
             thread::spawn(move || reader(&shared, shared.slot.read()))
         };
-        owner(&shared, &before);
+        owner(&shared, before.as_ref());
         thread.join().unwrap();
     });
 }
@@ -54,7 +54,7 @@ fn a_poll_within_a_poll_is_not_mixed_with_it() {
     model(
         |shared, _| {
             let outer = shared.begin(2);
-            shared.slot.restore(&outer);
+            shared.slot.restore(outer.as_ref());
         },
         |_, poll| {
             if let Some(poll) = poll {

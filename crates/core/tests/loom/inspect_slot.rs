@@ -3,31 +3,69 @@
 
 use std::sync::Arc;
 
-use blitz_io_core::inspect::Slot;
+use blitz_io_core::inspect::{Reader, Slot};
 use loom::thread;
 
 use crate::model::model;
 
+struct Shared {
+    slot: Slot<(u32, u32)>,
+    reader: Reader,
+}
+
+impl Shared {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            slot: Slot::new(),
+            reader: Reader::new(),
+        })
+    }
+
+    fn read(&self) -> Option<u32> {
+        let reading = self.reader.begin();
+        reading.read(&self.slot, |&(one, two)| {
+            assert_eq!(one, two);
+            one
+        })
+    }
+}
+
 #[test]
 fn a_reader_sees_whole_records_only() {
     model(2, || {
-        let slot = Arc::new(Slot::<(u32, u32)>::new());
+        let shared = Shared::new();
         let reader = {
-            let slot = slot.clone();
-            thread::spawn(move || {
-                if let Some((one, two)) = slot.read(|&value| value) {
-                    assert_eq!(one, two);
-                }
-            })
+            let shared = shared.clone();
+            thread::spawn(move || shared.read())
         };
         // SAFETY: this thread owns the slot, and sets and clears in turn.
         unsafe {
-            slot.set((1, 1));
-            assert_eq!(slot.read_own(|value| value.0), Some(1));
-            slot.clear();
-            slot.set((2, 2));
+            shared.slot.set((1, 1));
+            assert_eq!(shared.slot.read_own(|value| value.0), Some(1));
+            shared.slot.clear(&shared.reader);
+            shared.slot.set((2, 2));
         }
         reader.join().unwrap();
-        assert_eq!(slot.read(|value| value.0), Some(2));
+        assert_eq!(shared.read(), Some(2));
+    });
+}
+
+/// The owner ends a record that was set before the reader came.
+#[test]
+fn an_owner_changes_no_record_that_is_read() {
+    model(2, || {
+        let shared = Shared::new();
+        // SAFETY: this thread owns the slot, and sets and clears in turn.
+        unsafe { shared.slot.set((1, 1)) };
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.read())
+        };
+        // SAFETY: the same.
+        unsafe {
+            shared.slot.clear(&shared.reader);
+            shared.slot.set((2, 2));
+        }
+        reader.join().unwrap();
     });
 }

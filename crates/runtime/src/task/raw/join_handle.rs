@@ -46,7 +46,8 @@ pub struct JoinHandle<T> {
     /// With a reference. The task's output is a `T`.
     pub(super) task: NonNull<Header>,
     pub(super) _output: PhantomData<T>,
-    pub(super) record: Wait,
+    /// `drop` ends it: to drop the field would be one more call for each handle.
+    pub(super) record: ManuallyDrop<Wait>,
 }
 
 // SAFETY: the handle gives and drops the output, wherever it is.
@@ -293,6 +294,7 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     #[inline]
     fn drop(&mut self) {
+        self.record.end();
         let header = self.header();
         match header.state.drop_join() {
             DropJoin::Nothing => return,

@@ -38,6 +38,7 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
 use blitz_io_core::inspect::{Caller, Wait};
@@ -401,7 +402,7 @@ impl OwnedTasks {
         let join = JoinHandle {
             task,
             _output: PhantomData,
-            record: Wait::new(Caller::UNKNOWN),
+            record: ManuallyDrop::new(Wait::new(Caller::UNKNOWN)),
         };
         // SAFETY: the task is new, and the caller is the owner if need be.
         (join, unsafe { self.add(list, task) })
@@ -600,7 +601,7 @@ where
     let join = JoinHandle {
         task,
         _output: PhantomData,
-        record: Wait::new(Caller::UNKNOWN),
+        record: ManuallyDrop::new(Wait::new(Caller::UNKNOWN)),
     };
     // SAFETY: a new task has a token.
     (join, unsafe { Notified::from_raw(task) })

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
@@ -32,7 +33,9 @@ enum Progress {
 struct Waiter {
     progress: Progress,
     node: Node<Ticket>,
-    record: Wait,
+    /// There is a record only while `progress` is `Waits`. Then `cancel` ends it: to drop the field would
+    /// be one more call for each future.
+    record: ManuallyDrop<Wait>,
 }
 
 impl Waiter {
@@ -44,7 +47,7 @@ impl Waiter {
                 calls,
                 order: Cell::new(None),
             }),
-            record: Wait::new(caller),
+            record: ManuallyDrop::new(Wait::new(caller)),
         }
     }
 
@@ -216,14 +219,15 @@ impl Waiter {
 
     /// Unlinks its node, and passes on a notification for which the node was chosen.
     #[inline]
-    fn cancel(&self, notify: &Notify) {
+    fn cancel(&mut self, notify: &Notify) {
         if self.progress == Progress::Waits {
             self.cancel_wait(notify);
         }
     }
 
     #[cold]
-    fn cancel_wait(&self, notify: &Notify) {
+    fn cancel_wait(&mut self, notify: &Notify) {
+        self.record.end();
         let wake = notify.waiters.locked(|list| {
             if list.remove(&self.node) {
                 notify.clear_waiting(list);
