@@ -91,9 +91,10 @@ pub(crate) fn waits() -> Snapshot {
             });
             continue;
         }
+        let word = word(&record);
         let (kind, source) = match record.source {
             Some(source) => (source.kind, Some(source.what)),
-            None => (record.kind.name(), None),
+            None => (record.kind.name(), word),
         };
         snapshot.waits.push(Wait {
             id: record.id,
@@ -163,6 +164,12 @@ fn queued(job: &records::Record, now: u64) -> Wait {
         blocks_thread: false,
         is_direct: true,
     }
+}
+
+/// The word of a futex, and the value that it holds.
+fn word(record: &records::Record) -> Option<String> {
+    let describe = || format!("{:#x} while it is {}", record.word, record.number);
+    (record.kind == records::Kind::Futex).then(describe)
 }
 
 fn place(location: &Location<'_>) -> String {

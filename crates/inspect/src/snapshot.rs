@@ -293,7 +293,7 @@ pub struct Wait {
     /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
     pub task: Option<u64>,
     /// For a source of the operating system, what is awaited of it, such as
-    /// `read from 127.0.0.1:80`.
+    /// `read from 127.0.0.1:80`. For a futex, its address, and the value that it holds.
     #[serde(default)]
     pub source: Option<String>,
     /// Where the program waits, or an empty string.

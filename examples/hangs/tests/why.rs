@@ -251,6 +251,60 @@ fn sender_in_a_map() {
     );
 }
 
+/// Waits until threads with these names wait for a futex, whose value is the last number of the pair.
+fn wait_for_futexes(program: &str, expected: &[(&str, u32)]) -> (Program, Answer) {
+    let mut program = Program::start(program);
+    let waits = |answer: &Answer| {
+        let is_it = |wait: &&blitz_io_inspect::Wait| wait.kind == "futex";
+        let describe = |wait: &blitz_io_inspect::Wait| {
+            let id = answer.snapshot.threads.iter();
+            let thread = id.clone().find(|thread| thread.id == wait.thread);
+            let source = wait.source.clone().expect("it has an address");
+            let (address, value) = source.split_once(" while it is ").expect(&source);
+            assert!(address.starts_with("0x"), "{address}");
+            assert!(wait.location.contains("futexes.rs"), "{wait:#?}");
+            (thread.expect("it waits").name.clone(), value.to_owned())
+        };
+        let mut waits: Vec<_> = answer
+            .snapshot
+            .waits
+            .iter()
+            .filter(is_it)
+            .map(describe)
+            .collect();
+        waits.sort();
+        waits
+    };
+    let mut expected: Vec<_> = expected
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value.to_string()))
+        .collect();
+    expected.sort();
+    let answer = program.until(|answer| waits(answer) == expected);
+    (program, answer)
+}
+
+#[test]
+fn strict_turns() {
+    let expected = [("reader", 0), ("worker", 1), ("worker", 1), ("writer", 0)];
+    wait_for_futexes("strict_turns", &expected);
+}
+
+#[test]
+fn flag_read_too_early() {
+    wait_for_futexes("flag_read_too_early", &[("worker", 1)]);
+}
+
+#[test]
+fn end_in_another_word() {
+    wait_for_futexes("end_in_another_word", &[("writer", 1)]);
+}
+
+#[test]
+fn counter_stays() {
+    wait_for_futexes("counter_stays", &[("writer", 1)]);
+}
+
 #[test]
 fn missing_party() {
     is_listed("missing_party", "Barrier", Some("ready"), 2, "tasks.rs");

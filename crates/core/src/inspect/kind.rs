@@ -37,6 +37,7 @@ kinds! {
     ThreadEvent "thread::Event",
     ThreadParker "thread::Parker",
     ThreadOnce "thread::Once",
+    Futex "futex",
     Mutex "Mutex",
     Read "RwLock (read)",
     Write "RwLock (write)",

@@ -118,8 +118,10 @@ pub struct Record {
     pub thread: Waiter,
     /// The object, if the wait is for one that still exists.
     pub object: Option<Facts>,
-    /// The awaited task, for [`Kind::Join`].
+    /// The awaited task, for [`Kind::Join`]. The value that the word holds, for [`Kind::Futex`].
     pub number: u64,
+    /// The address of the futex on which the thread sleeps, or 0.
+    pub word: usize,
     /// The source of the operating system, for [`Kind::Readable`] and [`Kind::Writable`].
     pub source: Option<Source>,
     /// Where the program waits.
@@ -329,6 +331,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         thread: Waiter::from_thread(poll.thread),
         object: None,
         number: 0,
+        word: 0,
         source: None,
         // SAFETY: null, or from a `&'static`.
         location: unsafe { poll.location.as_ref() },
@@ -390,6 +393,7 @@ fn record(place: &Place, value: &Value, seen: &Seen, poll: Option<Poll>) -> Reco
         thread: value.thread,
         object,
         number: value.number,
+        word: value.word,
         source: None,
         location: value.location,
         since: value.since,

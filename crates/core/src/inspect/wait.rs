@@ -12,6 +12,7 @@ use super::current::{Entered, enter};
 use super::descriptor::Descriptor;
 use super::errand;
 use super::registry::{self, Place, TaskFacts, Value};
+use super::word_wait::WordWait;
 use super::{Kind, Waiter};
 use crate::debug_is_name;
 
@@ -347,7 +348,7 @@ thread_local! {
 
 /// Returns a number that tells this wait from others.
 #[inline]
-fn next_id() -> u64 {
+pub(super) fn next_id() -> u64 {
     LAST_ID.with(|last| {
         let id = match last.get() {
             0 => Waiter::thread().number() << 40,
@@ -458,6 +459,25 @@ pub fn sleeping<T>(word: &T) -> Sleeping {
         });
         (intent.id, wait)
     }))
+}
+
+impl WordWait {
+    /// Records that this thread sleeps while `word` holds `expected`, until the result is dropped. Called
+    /// right before the futex, which may wake the thread for nothing.
+    #[must_use]
+    pub fn sleeping<T>(&self, word: &T, expected: u32) -> Sleeping {
+        let mut wait = Wait::new(self.caller);
+        wait.set(Value {
+            id: self.id,
+            number: expected.into(),
+            word: ptr::from_ref(word).addr(),
+            is_timed: self.is_timed,
+            since: self.since,
+            blocks_thread: true,
+            ..Value::of(Kind::Futex, self.caller)
+        });
+        Sleeping(Some((self.id, wait)))
+    }
 }
 
 impl Drop for Sleeping {
