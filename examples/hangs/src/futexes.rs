@@ -1,7 +1,8 @@
 //! Hangs with plain futexes: those of a tool that reads sequences, trims them in parallel and writes them in
-//! order, after its mutexes and condition variables had been replaced.
+//! order, after its mutexes and condition variables had been replaced. And hangs in locks of the standard
+//! library, which keep no records.
 
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, Scope};
 
 use blitz_io::futex::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -141,4 +142,29 @@ pub fn counter_stays() {
             wake_all(&trimmed);
         });
     });
+}
+
+/// Two threads take two mutexes of the standard library in two orders.
+pub fn two_std_mutexes() {
+    let (accounts, audit) = (Mutex::new(()), Mutex::new(()));
+    let both = Barrier::new(2);
+    let lock = |first: &Mutex<()>, second: &Mutex<()>| {
+        let _first = first.lock();
+        both.wait();
+        drop(second.lock());
+    };
+    thread::scope(|scope| {
+        start(scope, "transfer", || lock(&accounts, &audit));
+        start(scope, "report", || lock(&audit, &accounts));
+    });
+}
+
+/// A task waits for a mutex of the standard library that the future of `block_on` keeps.
+pub async fn std_mutex_in_a_task() {
+    let lock = Arc::new(Mutex::new(()));
+    let wanted = lock.clone();
+    #[allow(clippy::await_holding_lock, reason = "the program is to hang")]
+    let _guard = lock.lock();
+    let task = crate::spawn("blocks", async move { drop(wanted.lock()) });
+    _ = task.await;
 }

@@ -26,6 +26,7 @@ macro_rules! kinds {
 
 kinds! {
     Task "task",
+    Idle "idle",
     ThreadMutex "thread::Mutex",
     ThreadRead "thread::RwLock (read)",
     ThreadWrite "thread::RwLock (write)",

@@ -76,6 +76,7 @@ pub use {
     errand::run_in_sleeping_thread,
     registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
     root::Root,
+    threads::ThreadRecord,
     totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
     word_wait::WordWait,

@@ -20,7 +20,8 @@ use super::descriptor::{Source, Sources};
 use super::poll_slot::Poll;
 use super::polled;
 use super::slot::Slot;
-use super::{Contention, Kind, Waiter, clock, threads, totals};
+use super::threads::{self, ThreadRecord};
+use super::{Contention, Kind, Waiter, clock, totals};
 use crate::PerProcess;
 
 const SLOTS: usize = 64;
@@ -232,9 +233,9 @@ struct Seen {
     job: Option<Copied>,
 }
 
-/// Copies all records, and the names of threads. Does not wait for a thread that waits.
+/// Copies all records, and the threads. Does not wait for a thread that waits.
 #[must_use]
-pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
+pub fn read() -> (Vec<Record>, Vec<ThreadRecord>) {
     clock::keep_time();
     let _reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
     // First: a task gets its record before its poll ends.
@@ -284,7 +285,7 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
         chunk = here.next;
     }
     records.extend(polls.values().filter_map(first_poll));
-    (records, threads::names())
+    (records, threads::all())
 }
 
 /// Copies the objects for which a wait has ended, the channels, and the totals of objects that were

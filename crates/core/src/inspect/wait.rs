@@ -394,6 +394,24 @@ struct Intent {
 }
 
 impl Intent {
+    fn sleeping(mut self, word: usize) -> (u64, Wait) {
+        if self.since == 0 {
+            self.since = nanos();
+            INTENT.set(Some(self));
+        }
+        let mut wait = Wait::new(self.caller);
+        wait.set(Value {
+            id: self.id,
+            block: Some((self.block, self.block.generation())),
+            word,
+            is_timed: self.is_timed,
+            since: self.since / 1_000_000,
+            blocks_thread: true,
+            ..Value::of(self.kind, self.caller)
+        });
+        (self.id, wait)
+    }
+
     /// The thread sleeps no more.
     #[cold]
     fn ends(&self) {
@@ -438,27 +456,28 @@ impl Drop for Blocking {
 pub struct Sleeping(Option<(u64, Wait)>);
 
 /// Records that this thread sleeps for the object that it has announced, until the result is
-/// dropped. Called right before the futex `word`, which may wake the thread for nothing.
+/// dropped. Called right before the futex `word`, which may wake the thread for nothing. A thread
+/// that has announced nothing is idle; its record tells a reader that the futex is one of this library.
 #[inline]
 #[must_use]
 pub fn sleeping<T>(word: &T) -> Sleeping {
-    Sleeping(INTENT.get().map(|mut intent| {
-        if intent.since == 0 {
-            intent.since = nanos();
-            INTENT.set(Some(intent));
-        }
-        let mut wait = Wait::new(intent.caller);
-        wait.set(Value {
-            id: intent.id,
-            block: Some((intent.block, intent.block.generation())),
-            word: ptr::from_ref(word).addr(),
-            is_timed: intent.is_timed,
-            since: intent.since / 1_000_000,
-            blocks_thread: true,
-            ..Value::of(intent.kind, intent.caller)
-        });
-        (intent.id, wait)
+    let word = ptr::from_ref(word).addr();
+    Sleeping(Some(match INTENT.get() {
+        Some(intent) => intent.sleeping(word),
+        None => idle(word),
     }))
+}
+
+fn idle(word: usize) -> (u64, Wait) {
+    let mut wait = Wait::new(Caller::UNKNOWN);
+    let value = Value {
+        word,
+        blocks_thread: true,
+        ..Value::of(Kind::Idle, Caller::UNKNOWN)
+    };
+    let id = value.id;
+    wait.set(value);
+    (id, wait)
 }
 
 impl WordWait {
