@@ -319,6 +319,8 @@ pub use blitz_io_os::fs;
 pub use blitz_io_os::process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
 pub use blitz_io_os::signal;
+#[cfg(all(feature = "inspect", not(loom)))]
+pub mod futex;
 #[cfg(feature = "io-util")]
 pub mod io;
 #[doc(hidden)]
@@ -339,6 +341,7 @@ pub mod time;
 
 #[cfg(all(feature = "fiber", not(loom)))]
 pub use blitz_io_fiber as fiber;
+#[cfg(not(all(feature = "inspect", not(loom))))]
 pub use blitz_io_futex as futex;
 #[cfg(feature = "inspect")]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]

@@ -118,6 +118,9 @@ pub struct Exporter {
     pools: Vec<(String, blitz_io_pool::PoolMetrics)>,
     /// The counters as the last call of `record` has seen them.
     last: HashMap<Series, u64>,
+    /// The kinds of all waits that calls of `record` have seen.
+    #[cfg(feature = "inspect")]
+    kinds: std::collections::BTreeSet<String>,
 }
 
 impl Exporter {
@@ -165,7 +168,7 @@ impl Exporter {
             round.runtime(name, metrics);
         }
         #[cfg(feature = "inspect")]
-        round.waits(&blitz_io_inspect::snapshot());
+        round.waits(&blitz_io_inspect::snapshot(), &mut self.kinds);
         #[cfg(feature = "pool")]
         {
             let global = blitz_io_pool::global_metrics();
@@ -394,7 +397,12 @@ impl Round {
 
 #[cfg(feature = "inspect")]
 impl Round {
-    fn waits(&mut self, snapshot: &blitz_io_inspect::Snapshot) {
+    /// `seen`: the kinds of earlier rounds, and of this one afterwards.
+    fn waits(
+        &mut self,
+        snapshot: &blitz_io_inspect::Snapshot,
+        seen: &mut std::collections::BTreeSet<String>,
+    ) {
         use std::collections::BTreeMap;
 
         use blitz_io_inspect::Contention;
@@ -415,8 +423,10 @@ impl Round {
                 *sum += count;
             }
         }
-        for (kind, waiting) in waiting {
-            // A kind without waits stays at 0.
+        seen.extend(waiting.keys().map(|&kind| kind.to_owned()));
+        for kind in &*seen {
+            // A kind that has no more waits goes back to 0.
+            let waiting = waiting.get(&**kind).copied().unwrap_or(0);
             gauge("blitz_waiting", &labels(&[("kind", kind)]), waiting as f64);
         }
         for (kind, totals) in kinds {

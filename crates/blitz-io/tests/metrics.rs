@@ -149,3 +149,27 @@ fn waits_are_exported_by_kind_and_by_name() {
         assert!(all >= 1.0, "{values:#?}");
     }
 }
+
+#[cfg(feature = "inspect")]
+#[test]
+fn a_kind_without_waits_is_0_again() {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use blitz_io::sync::CancellationToken;
+
+    let mut exporter = Exporter::new();
+    let recorder = DebuggingRecorder::new();
+    let waiting = "blitz_waiting{kind=\"CancellationToken\"}";
+    let token = CancellationToken::new();
+    {
+        let mut wait = pin!(token.cancelled());
+        let polled = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+        let values = record(&mut exporter, &recorder);
+        assert_eq!(values[waiting].1, 1.0, "{values:#?}");
+    }
+    let values = record(&mut exporter, &recorder);
+    assert_eq!(values[waiting].1, 0.0, "{values:#?}");
+}

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::findings::{Certainty, Finding};
 use crate::graph::Graph as Waits;
-use crate::names::{of_segment, of_target, of_waiter, within_process};
+use crate::names::{of_segment, of_target, of_time, of_waiter, within_process};
 use crate::snapshot::{ProcessState, Snapshot, Wait, Waiter, process_and_number};
 
 /// Writes the graph: boxes for threads and tasks, rounded ones for objects, a line from each waiter
@@ -30,7 +30,7 @@ pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
             finding.waits.iter().any(|w| w.id == wait.id)
         });
         let from = graph.waiter(snapshot, findings, wait.waiter);
-        let label = format!("{:.1} s\n{}", wait.waiting_ms as f64 / 1e3, wait.location);
+        let label = format!("{}\n{}", of_time(wait), wait.location);
         if let Some(task) = wait.task {
             let to = graph.waiter(snapshot, findings, Waiter::Task(task));
             graph.edge(from, to, label.trim_end(), color, "solid");

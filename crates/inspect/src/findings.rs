@@ -38,6 +38,13 @@
 //! stuck, as they wait for queued ones in the end, no thread gets free. `graph.rs` says why this is
 //! probable at most.
 //!
+//! # All asleep
+//!
+//! If each thread of the process sleeps until another one wakes it, no wait ends, also one whose ender is
+//! not known, such as that for a futex. `sleepers.rs` says how that is known. A handler of a signal could
+//! wake a thread, so in a program with handlers the finding is probable. It is left out if a certain
+//! finding is the reason.
+//!
 //! # Stopped processes
 //!
 //! A wait for shared memory that only stopped processes can end lasts until they get `SIGCONT`, which
@@ -47,7 +54,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, is_pipeline_worker, is_queued_job};
+use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_unknown};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 
@@ -66,8 +73,8 @@ pub enum Certainty {
 pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
-    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `stopped-peer` or
-    /// `long-poll`.
+    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
+    /// `stopped-peer` or `long-poll`.
     pub kind: String,
     /// One sentence.
     pub summary: String,
@@ -91,6 +98,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     likely.retain(|waiter| !certain.contains(waiter));
     chains(&later, &likely, Certainty::Probable, &mut found);
     lost_holders(&earlier, &later, &mut found);
+    all_asleep(&earlier, &later, &mut found);
     stopped_peers(&earlier, &later, &mut found);
     long_polls(&later, &mut found);
     found
@@ -335,6 +343,49 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
             waits: vec![wait.clone()],
         });
     }
+}
+
+/// Threads none of which is left to wake another one.
+fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    let snapshot = later.snapshot;
+    let has_lasted = snapshot.all_asleep == earlier.snapshot.all_asleep;
+    let mut others = found.iter();
+    let is_explained = others.any(|finding| finding.certainty == Certainty::Certain);
+    if snapshot.all_asleep.is_none() || !has_lasted || is_explained {
+        return;
+    }
+    let mut waits: Vec<Wait> = snapshot.waits.clone();
+    waits.retain(|wait| wait.blocks_thread);
+    // Those say more that have a record.
+    waits.sort_by_key(is_unknown);
+    let mut waiters: Vec<Waiter> = Vec::new();
+    for wait in &waits {
+        if !waiters.contains(&wait.waiter) {
+            waiters.push(wait.waiter);
+        }
+    }
+    // All threads may be idle, in a program without work.
+    if waiters.is_empty() {
+        return;
+    }
+    let names: Vec<String> = waiters
+        .iter()
+        .map(|&waiter| of_waiter(snapshot, waiter))
+        .collect();
+    found.push(Finding {
+        certainty: if snapshot.handles_signals {
+            Certainty::Probable
+        } else {
+            Certainty::Certain
+        },
+        kind: "all-asleep".into(),
+        summary: format!(
+            "{} sleep, and no thread is left that could wake one",
+            names.join(", ")
+        ),
+        waiters,
+        waits,
+    });
 }
 
 /// Waits that only stopped processes can end.

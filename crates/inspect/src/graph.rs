@@ -131,7 +131,7 @@ impl<'a> Graph<'a> {
     fn find_sleeping_processes(&mut self) {
         for (index, process) in self.snapshot.processes.iter().enumerate() {
             let is_here = |wait: &&Wait| process_and_number(wait.thread).0 == index;
-            let blocks = |wait: &&Wait| wait.blocks_thread && is_here(wait);
+            let blocks = |wait: &&Wait| wait.blocks_thread && !is_futex(wait) && is_here(wait);
             let waits: Vec<&Wait> = self.snapshot.waits.iter().filter(blocks).collect();
             let threads: HashSet<u64> = waits.iter().map(|wait| wait.thread).collect();
             if process.threads != 0 && threads.len() == process.threads {
@@ -405,8 +405,22 @@ pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
     wait.kind == "pipeline (worker)"
 }
 
+/// Whether a thread is parked, or may be: `std::thread::park` leaves no record.
 fn is_parked(wait: &Wait) -> bool {
-    wait.kind == "thread::Parker"
+    wait.kind == "thread::Parker" || is_unknown(wait) && wait.waiter.task().is_none()
+}
+
+/// The kind of the wait of a thread in a futex that has no record.
+pub(crate) const UNKNOWN_FUTEX: &str = "unknown futex";
+
+/// Whether a thread sleeps in a futex of the program's or of another library. No thread or task is known
+/// to end that.
+fn is_futex(wait: &Wait) -> bool {
+    wait.kind == "futex" || is_unknown(wait)
+}
+
+pub(crate) fn is_unknown(wait: &Wait) -> bool {
+    wait.kind == UNKNOWN_FUTEX
 }
 
 fn is_lock(wait: &Wait) -> bool {

@@ -42,6 +42,8 @@ pub fn join(parts: impl IntoIterator<Item = (Process, Option<Snapshot>)>) -> Sna
         joined.jobs.append(&mut snapshot.jobs);
         joined.waits.append(&mut snapshot.waits);
         joined.ends.append(&mut snapshot.ends);
+        // A thread of another process may wake one of these.
+        joined.all_asleep = None;
     }
     joined
 }

@@ -42,6 +42,8 @@ mod server;
 #[cfg(all(unix, feature = "records"))]
 mod signal;
 #[cfg(feature = "records")]
+mod sleepers;
+#[cfg(feature = "records")]
 mod watchdog;
 
 pub use blitz_io_core::inspect::Named;

@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
+use crate::graph::is_unknown;
 use crate::snapshot::{End, Object, Process, Snapshot, Wait, Waiter, process_and_number};
+
+/// Set in the number of a thread that this library has given none. The rest is the system's number.
+pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
 
 /// Returns the name of a thread, task or process, as reports have it.
 #[must_use]
@@ -41,6 +45,10 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
         }
     };
     let id = process_and_number(id).1;
+    let (kind, id) = match waiter {
+        Waiter::Thread(_) if id & SYSTEM_NUMBER != 0 => ("tid", id & !SYSTEM_NUMBER),
+        _ => (kind, id),
+    };
     match name.filter(|name| !name.is_empty()) {
         Some(name) => format!("{kind} {id} \"{name}\""),
         None => format!("{kind} {id}"),
@@ -51,6 +59,14 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
 fn program(process: &Process) -> Option<&str> {
     let program = process.command.split(' ').next()?;
     Path::new(program).file_name()?.to_str()
+}
+
+/// For how long a wait has lasted, if that is known.
+pub(crate) fn of_time(wait: &Wait) -> String {
+    if is_unknown(wait) {
+        return "since an unknown time".into();
+    }
+    format!("{:.1} s", wait.waiting_ms as f64 / 1e3)
 }
 
 /// Returns the name of the target of a wait, as reports have it.

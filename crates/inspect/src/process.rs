@@ -8,6 +8,12 @@ use crate::snapshot::ProcessState;
 #[cfg(feature = "records")]
 const OWN_THREADS: [&str; 3] = ["blitz-inspect", "blitz-clock", "blitz-watchdog"];
 
+/// Whether a thread with this name belongs to the inspector.
+#[cfg(all(feature = "records", any(target_os = "linux", target_os = "android")))]
+pub(crate) fn is_own(name: &str) -> bool {
+    OWN_THREADS.contains(&name)
+}
+
 /// Describes this process, whose waits are in the snapshot.
 #[cfg(feature = "records")]
 pub(crate) fn own() -> Process {

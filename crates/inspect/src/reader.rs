@@ -1,6 +1,6 @@
 //! Copies the records of this process into a [`Snapshot`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::thread;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use crate::findings::{Finding, findings};
 use crate::graph::QUEUED_JOB;
 use crate::process;
 use crate::runtimes::runtimes;
+use crate::sleepers;
 use crate::snapshot::{
     Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, waiter,
 };
@@ -40,6 +41,7 @@ pub fn snapshot() -> Snapshot {
 
 /// Copies the waits, tasks and threads. A judgement needs no more.
 pub(crate) fn waits() -> Snapshot {
+    let system = sleepers::read();
     let (records, threads) = records::read();
     let now = records::now();
     let mut snapshot = Snapshot {
@@ -47,16 +49,28 @@ pub(crate) fn waits() -> Snapshot {
         at_ms: now,
         ..Snapshot::default()
     };
+    let numbers: HashMap<u32, u64> = threads
+        .iter()
+        .map(|thread| (thread.system, thread.number))
+        .collect();
     snapshot.threads = threads
         .into_iter()
-        .map(|(id, name)| Thread { id, name })
+        .map(|thread| Thread {
+            id: thread.number,
+            name: thread.name,
+        })
         .collect();
+    let sleeps = records.iter().filter(|record| record.blocks_thread);
+    let recorded: HashSet<u64> = sleeps.map(|record| record.thread.number()).collect();
     let tasks = records.iter().filter_map(|record| {
         let task = record.task.as_ref()?;
         Some((record.waiter, task.header))
     });
     let headers: HashMap<records::Waiter, usize> = tasks.collect();
     for mut record in records {
+        if record.kind == records::Kind::Idle {
+            continue;
+        }
         let is_direct = headers.get(&record.waiter) == Some(&record.waker);
         let location = record.location.map(place).unwrap_or_default();
         if let Some(task) = record.task.take() {
@@ -91,9 +105,10 @@ pub(crate) fn waits() -> Snapshot {
             });
             continue;
         }
+        let word = word(&record);
         let (kind, source) = match record.source {
             Some(source) => (source.kind, Some(source.what)),
-            None => (record.kind.name(), None),
+            None => (record.kind.name(), word),
         };
         snapshot.waits.push(Wait {
             id: record.id,
@@ -112,6 +127,14 @@ pub(crate) fn waits() -> Snapshot {
             is_direct,
         });
     }
+    for sleeper in &system.sleepers {
+        let number = numbers.get(&sleeper.system()).copied();
+        if !number.is_some_and(|number| recorded.contains(&number)) {
+            sleeper.add_to(&mut snapshot, number);
+        }
+    }
+    snapshot.all_asleep = system.all_asleep;
+    snapshot.handles_signals = system.handles_signals;
     snapshot
         .waits
         .sort_by_key(|wait| (wait.waiter, std::cmp::Reverse(wait.waiting_ms)));
@@ -163,6 +186,12 @@ fn queued(job: &records::Record, now: u64) -> Wait {
         blocks_thread: false,
         is_direct: true,
     }
+}
+
+/// The word of a futex, and the value that it holds.
+fn word(record: &records::Record) -> Option<String> {
+    let describe = || format!("{:#x} while it is {}", record.word, record.number);
+    (record.kind == records::Kind::Futex).then(describe)
 }
 
 fn place(location: &Location<'_>) -> String {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::findings::{Certainty, Finding};
 use crate::graph::Graph;
-use crate::names::{of_target, of_waiter, within_process};
+use crate::names::{of_target, of_time, of_waiter, within_process};
 use crate::snapshot::{End, Process, ProcessState, Snapshot, Wait, Waiter};
 
 const COLUMNS: usize = 60;
@@ -97,16 +97,10 @@ fn describe_peers(text: &mut String, snapshot: &Snapshot, wait: &Wait, end: &End
 }
 
 fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
-    let time = wait.waiting_ms as f64 / 1e3;
     let waiter = of_waiter(snapshot, wait.waiter);
-    wrap(
-        text,
-        "  ",
-        &format!(
-            "{waiter} waits {time:.1} s for {}",
-            of_target(snapshot, wait)
-        ),
-    );
+    let target = of_target(snapshot, wait);
+    let time = of_time(wait);
+    wrap(text, "  ", &format!("{waiter} waits {time} for {target}"));
     if !wait.location.is_empty() {
         wrap(text, "    ", &format!("at {}", wait.location));
     }

@@ -46,6 +46,13 @@ pub struct Snapshot {
     /// The ends of shared memory that the process has.
     #[serde(default)]
     pub ends: Vec<End>,
+    /// A number, if each thread sleeps until another one of the process wakes it. It changes when one of
+    /// them has run.
+    #[serde(default)]
+    pub all_asleep: Option<u64>,
+    /// The process has handlers of signals, beside those of the inspector and those for its own faults.
+    #[serde(default)]
+    pub handles_signals: bool,
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
     #[serde(default)]
     pub processes: Vec<Process>,
@@ -293,14 +300,15 @@ pub struct Wait {
     /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
     pub task: Option<u64>,
     /// For a source of the operating system, what is awaited of it, such as
-    /// `read from 127.0.0.1:80`.
+    /// `read from 127.0.0.1:80`. For a futex, its address, and the value that it holds if that is known.
     #[serde(default)]
     pub source: Option<String>,
     /// Where the program waits, or an empty string.
     pub location: String,
-    /// When it began, in milliseconds of the system's monotonic clock.
+    /// When it began, in milliseconds of the system's monotonic clock. For an `unknown futex`, the time of
+    /// the snapshot.
     pub since_ms: u64,
-    /// For how long, in milliseconds.
+    /// For how long, in milliseconds; 0 for an `unknown futex`.
     pub waiting_ms: u64,
     /// It ends at a deadline at the latest.
     pub is_timed: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::graph::Graph;
-use crate::names::{of_target, of_waiter};
+use crate::names::{of_target, of_time, of_waiter};
 use crate::snapshot::{Snapshot, Waiter};
 
 /// Writes what a thread or task waits for, which threads or tasks have that, and what these wait
@@ -45,9 +45,9 @@ impl Tree<'_> {
     fn waits(&mut self, waiter: Waiter, depth: usize) {
         let snapshot = self.snapshot;
         for wait in snapshot.waits.iter().filter(|wait| wait.waiter == waiter) {
-            let seconds = wait.waiting_ms as f64 / 1e3;
+            let time = of_time(wait);
             let target = of_target(snapshot, wait);
-            let mut line = format!("waits {seconds:.1} s for {target}");
+            let mut line = format!("waits {time} for {target}");
             if !wait.location.is_empty() {
                 _ = write!(line, " at {}", wait.location);
             }

@@ -79,6 +79,13 @@ fn the_root_goes_first() {
 fn a_wait_allocates_nothing() {
     let token = CancellationToken::new();
     let child = token.child_token();
+    {
+        // With the feature `inspect`, the first records of a thread and of an object are made here.
+        let (mut wait, mut other) = (pin!(child.cancelled()), pin!(child.cancelled()));
+        for wait in [wait.as_mut(), other.as_mut()] {
+            assert!(poll_once(wait, Waker::noop()).is_pending());
+        }
+    }
     let allocations = ALLOCATOR.in_this_thread(|| {
         let mut wait = pin!(child.cancelled());
         assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());

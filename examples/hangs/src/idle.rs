@@ -183,6 +183,19 @@ pub fn thread_holder_sleeps() {
     });
 }
 
+/// A thread reads twice, with a writer between that gives up in the end.
+pub fn timed_writer() {
+    let lock = thread::RwLock::new(());
+    std::thread::scope(|scope| {
+        let _outer = lock.read();
+        scope.spawn(|| drop(lock.try_write_for(LONG)));
+        while lock.try_read().is_some() {
+            std::thread::yield_now();
+        }
+        let _inner = lock.read();
+    });
+}
+
 /// A task waits for its own lock, or for a future of another library.
 pub async fn foreign_future() {
     let lock = Arc::new(Mutex::new(()));

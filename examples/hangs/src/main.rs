@@ -3,6 +3,7 @@
 
 mod busy;
 mod channels;
+mod futexes;
 mod idle;
 mod locks;
 #[cfg(unix)]
@@ -49,6 +50,15 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("group_keeps_a_member", tasks::group_keeps_a_member),
     ("event_reset_too_early", tasks::event_reset_too_early),
     ("parked_twice", tasks::parked_twice),
+    ("strict_turns", futexes::strict_turns),
+    ("flag_read_too_early", futexes::flag_read_too_early),
+    ("end_in_another_word", futexes::end_in_another_word),
+    ("counter_stays", futexes::counter_stays),
+    ("two_std_mutexes", futexes::two_std_mutexes),
+    (
+        "std_mutex_in_a_task",
+        || run(futexes::std_mutex_in_a_task()),
+    ),
     ("values_need_each_other", locks::values_need_each_other),
     ("two_readers_upgrade", || run(locks::two_readers_upgrade())),
     ("two_semaphores", || run(locks::two_semaphores())),
@@ -137,6 +147,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("idle_readers", || run(idle::readers())),
     ("idle_semaphore", || run(idle::semaphore())),
     ("idle_thread_holder_sleeps", idle::thread_holder_sleeps),
+    ("idle_timed_writer", idle::timed_writer),
     ("idle_job_holds_lock", || run(idle::job_holds_lock())),
     ("idle_queued_job", idle::queued_job),
     ("idle_pipeline", || run(idle::pipeline())),

@@ -26,6 +26,7 @@ macro_rules! kinds {
 
 kinds! {
     Task "task",
+    Idle "idle",
     ThreadMutex "thread::Mutex",
     ThreadRead "thread::RwLock (read)",
     ThreadWrite "thread::RwLock (write)",
@@ -37,6 +38,7 @@ kinds! {
     ThreadEvent "thread::Event",
     ThreadParker "thread::Parker",
     ThreadOnce "thread::Once",
+    Futex "futex",
     Mutex "Mutex",
     Read "RwLock (read)",
     Write "RwLock (write)",

@@ -10,6 +10,7 @@
 //! - [`Wait`]: a field of each future that waits. It has a record while the future is pending.
 //! - [`Blocking`]: announces on which object this thread may sleep; [`sleeping`] makes the record
 //!   right before the futex is called.
+//! - `WordWait`: the wait of a thread on a word of the program's, which has no object.
 //! - [`Descriptor`]: a source of the operating system, which has no object: the reader asks the system
 //!   for its description.
 //! - [`About`]: what a closure on a thread for blocking work does.
@@ -51,6 +52,8 @@ mod threads;
 mod totals;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod wait;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod word_wait;
 
 mod fill;
 mod kind;
@@ -73,8 +76,10 @@ pub use {
     errand::run_in_sleeping_thread,
     registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
     root::Root,
+    threads::ThreadRecord,
     totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
+    word_wait::WordWait,
 };
 
 #[cfg(not(all(feature = "inspect", not(loom))))]

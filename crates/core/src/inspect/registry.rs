@@ -21,7 +21,8 @@ use super::descriptor::{Source, Sources};
 use super::poll_slot::Poll;
 use super::polled;
 use super::slot::{Reader, Slot};
-use super::{Contention, Kind, Waiter, clock, threads, totals};
+use super::threads::{self, ThreadRecord};
+use super::{Contention, Kind, Waiter, clock, totals};
 use crate::{PerProcess, Watched};
 
 /// How many places a chunk has, and a chain of free ones at most.
@@ -85,7 +86,7 @@ pub(super) struct Value {
 pub(super) enum Target {
     /// An object, whose block has this generation while it exists.
     Object(&'static Block, u32),
-    /// The number of a task or a descriptor, or 0.
+    /// The number of a task or a descriptor, the value that a futex holds, or 0.
     Number(u64),
 }
 
@@ -93,6 +94,11 @@ impl Value {
     /// The address in the waker that the future has kept, or 0.
     fn waker(&self) -> usize {
         if self.blocks_thread { 0 } else { self.address }
+    }
+
+    /// The address of the futex on which the thread sleeps, or 0.
+    fn word(&self) -> usize {
+        if self.blocks_thread { self.address } else { 0 }
     }
 }
 
@@ -142,8 +148,10 @@ pub struct Record {
     pub thread: Waiter,
     /// The object, if the wait is for one that still exists.
     pub object: Option<Facts>,
-    /// The awaited task, for [`Kind::Join`].
+    /// The awaited task, for [`Kind::Join`]. The value that the word holds, for [`Kind::Futex`].
     pub number: u64,
+    /// The address of the futex on which the thread sleeps, or 0.
+    pub word: usize,
     /// The source of the operating system, for [`Kind::Readable`] and [`Kind::Writable`].
     pub source: Option<Source>,
     /// Where the program waits.
@@ -366,9 +374,9 @@ struct Seen {
     job: Option<Copied>,
 }
 
-/// Copies all records, and the names of threads. Does not wait for a thread that waits.
+/// Copies all records, and the threads. Does not wait for a thread that waits.
 #[must_use]
-pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
+pub fn read() -> (Vec<Record>, Vec<ThreadRecord>) {
     clock::keep_time();
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let reading = READER.begin();
@@ -421,7 +429,7 @@ pub fn read() -> (Vec<Record>, Vec<(u64, String)>) {
         chunk = here.next;
     }
     records.extend(polls.values().filter_map(first_poll));
-    (records, threads::names())
+    (records, threads::all())
 }
 
 /// Copies the objects for which a wait has ended, the channels, and the totals of objects that were
@@ -471,6 +479,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         thread: Waiter::from_thread(poll.thread),
         object: None,
         number: 0,
+        word: 0,
         source: None,
         // SAFETY: null, or from a `&'static`.
         location: unsafe { poll.location.as_ref() },
@@ -541,6 +550,7 @@ fn record(
         thread: value.thread,
         object,
         number,
+        word: value.word(),
         source: None,
         location: value.location,
         since: value.since / 1_000_000,

@@ -12,6 +12,7 @@ use super::current::{Entered, enter};
 use super::descriptor::Descriptor;
 use super::errand;
 use super::registry::{self, Place, READER, Target, TaskFacts, Value};
+use super::word_wait::WordWait;
 use super::{Kind, Waiter};
 use crate::debug_is_name;
 
@@ -388,7 +389,7 @@ thread_local! {
 
 /// Returns a number that tells this wait from others.
 #[inline]
-fn next_id() -> u64 {
+pub(super) fn next_id() -> u64 {
     LAST_ID.with(|last| {
         let id = match last.get() {
             0 => Waiter::thread().number() << 40,
@@ -434,6 +435,24 @@ struct Intent {
 }
 
 impl Intent {
+    fn sleeping(mut self, word: usize) -> (u64, Wait) {
+        if self.since == 0 {
+            self.since = nanos();
+            INTENT.set(Some(self));
+        }
+        let mut wait = Wait::new(self.caller);
+        wait.set(Value {
+            id: self.id,
+            target: Target::Object(self.block, self.block.generation()),
+            address: word,
+            is_timed: self.is_timed,
+            since: self.since,
+            blocks_thread: true,
+            ..Value::of(self.kind, self.caller)
+        });
+        (self.id, wait)
+    }
+
     /// The thread sleeps no more.
     #[cold]
     fn ends(&self) {
@@ -478,27 +497,48 @@ impl Drop for Blocking {
 pub struct Sleeping(Option<(u64, Wait)>);
 
 /// Records that this thread sleeps for the object that it has announced, until the result is
-/// dropped. Called right before the futex `word`, which may wake the thread for nothing.
+/// dropped. Called right before the futex `word`, which may wake the thread for nothing. A thread
+/// that has announced nothing is idle; its record tells a reader that the futex is one of this library.
 #[inline]
 #[must_use]
 pub fn sleeping<T>(word: &T) -> Sleeping {
-    Sleeping(INTENT.get().map(|mut intent| {
-        if intent.since == 0 {
-            intent.since = nanos();
-            INTENT.set(Some(intent));
-        }
-        let mut wait = Wait::new(intent.caller);
-        wait.set(Value {
-            id: intent.id,
-            target: Target::Object(intent.block, intent.block.generation()),
-            address: ptr::from_ref(word).addr(),
-            is_timed: intent.is_timed,
-            since: intent.since,
-            blocks_thread: true,
-            ..Value::of(intent.kind, intent.caller)
-        });
-        (intent.id, wait)
+    let word = ptr::from_ref(word).addr();
+    Sleeping(Some(match INTENT.get() {
+        Some(intent) => intent.sleeping(word),
+        None => idle(word),
     }))
+}
+
+fn idle(word: usize) -> (u64, Wait) {
+    let mut wait = Wait::new(Caller::UNKNOWN);
+    let id = next_id();
+    wait.set(Value {
+        id,
+        address: word,
+        since: coarse(),
+        blocks_thread: true,
+        ..Value::of(Kind::Idle, Caller::UNKNOWN)
+    });
+    (id, wait)
+}
+
+impl WordWait {
+    /// Records that this thread sleeps while `word` holds `expected`, until the result is dropped. Called
+    /// right before the futex, which may wake the thread for nothing.
+    #[must_use]
+    pub fn sleeping<T>(&self, word: &T, expected: u32) -> Sleeping {
+        let mut wait = Wait::new(self.caller);
+        wait.set(Value {
+            id: self.id,
+            target: Target::Number(expected.into()),
+            address: ptr::from_ref(word).addr(),
+            is_timed: self.is_timed,
+            since: self.since,
+            blocks_thread: true,
+            ..Value::of(Kind::Futex, self.caller)
+        });
+        Sleeping(Some((self.id, wait)))
+    }
 }
 
 impl Drop for Sleeping {

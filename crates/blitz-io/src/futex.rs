@@ -1,0 +1,104 @@
+//! The futex, as [`blitz_io_futex`] describes it: puts threads to sleep on a 32-bit word until it changes,
+//! and wakes them.
+//!
+//! With the feature `inspect`, which this page is made with, the functions of this module leave a record
+//! while their thread sleeps: the address, the value, the caller's location. Methods of [`Scope`] and
+//! [`SplitWord`] leave none. A report has the address on which such a thread sleeps.
+
+use std::time::Instant;
+
+use blitz_io_core::inspect::{Caller, WordWait};
+use blitz_io_futex::atomic::{AtomicU32, Ordering};
+
+#[doc(inline)]
+pub use blitz_io_futex::*;
+
+/// Sleeps while `word` holds `expected`; may return spuriously. See [`blitz_io_futex::wait`].
+///
+/// ```
+/// use blitz_io::futex::{atomic::AtomicU32, wait};
+///
+/// wait(&AtomicU32::new(1), 0);
+/// ```
+#[track_caller]
+pub fn wait(word: &AtomicU32, expected: u32) {
+    wait_until(word, expected, None);
+}
+
+/// Sleeps while `word` holds `expected`, until `deadline`. See [`blitz_io_futex::wait_until`].
+///
+/// ```
+/// use std::time::Instant;
+///
+/// use blitz_io::futex::{WaitResult, atomic::AtomicU32, wait_until};
+///
+/// let word = AtomicU32::new(1);
+/// assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
+/// assert_eq!(wait_until(&word, 1, Instant::now()), WaitResult::TimedOut);
+/// ```
+#[track_caller]
+pub fn wait_until(
+    word: &AtomicU32,
+    expected: u32,
+    deadline: impl Into<Option<Instant>>,
+) -> WaitResult {
+    // A wait that does not sleep makes no record.
+    if word.load(Ordering::Relaxed) != expected {
+        return WaitResult::ValueChanged;
+    }
+    let deadline = deadline.into();
+    let wait = WordWait::new(Caller::here(), deadline.is_some());
+    let _record = wait.sleeping(word, expected);
+    blitz_io_futex::wait_until(word, expected, deadline)
+}
+
+/// Sleeps until `word` no longer holds `previous`, and returns its new value. See
+/// [`blitz_io_futex::block_until_different`].
+///
+/// ```
+/// use blitz_io::futex::{atomic::AtomicU32, block_until_different};
+///
+/// assert_eq!(block_until_different(0, &AtomicU32::new(1)), 1);
+/// ```
+#[track_caller]
+pub fn block_until_different(previous: u32, word: &AtomicU32) -> u32 {
+    let caller = Caller::here();
+    let mut wait = None;
+    loop {
+        let current = word.load(Ordering::Acquire);
+        if current != previous {
+            return current;
+        }
+        let wait = wait.get_or_insert_with(|| WordWait::new(caller, false));
+        let _record = wait.sleeping(word, previous);
+        blitz_io_futex::wait(word, previous);
+    }
+}
+
+/// Sleeps while each word holds the value beside it, until `deadline`. The record has the first word. See
+/// [`blitz_io_futex::wait_any`].
+///
+/// # Errors
+///
+/// Those of [`blitz_io_futex::wait_any`].
+///
+/// ```
+/// use blitz_io::futex::{WaitAny, atomic::AtomicU32, wait_any};
+///
+/// let (a, b) = (AtomicU32::new(1), AtomicU32::new(2));
+/// assert_eq!(wait_any(&[(&a, 1), (&b, 7)], None), Ok(WaitAny::ValueChanged(1)));
+/// ```
+#[track_caller]
+pub fn wait_any(
+    words: &[(&AtomicU32, u32)],
+    deadline: impl Into<Option<Instant>>,
+) -> Result<WaitAny, WaitAnyError> {
+    let deadline = deadline.into();
+    let holds = |(word, expected): &(&AtomicU32, u32)| word.load(Ordering::Relaxed) == *expected;
+    let caller = Caller::here();
+    let sleeping = words.first().filter(|_| words.iter().all(holds));
+    let _record = sleeping.map(|&(word, expected)| {
+        WordWait::new(caller, deadline.is_some()).sleeping(word, expected)
+    });
+    blitz_io_futex::wait_any(words, deadline)
+}
