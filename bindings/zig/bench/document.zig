@@ -71,7 +71,12 @@ pub const Metadata = struct {
 };
 
 fn cpuName(arena: Allocator, io: std.Io) ?[]const u8 {
-    const text = std.Io.Dir.cwd().readFileAlloc(io, "/proc/cpuinfo", arena, .limited(1 << 20)) catch return null;
+    const file = std.Io.Dir.cwd().openFile(io, "/proc/cpuinfo", .{}) catch return null;
+    defer file.close(io);
+    // The file has no length.
+    var buffer: [4096]u8 = undefined;
+    var reader = file.readerStreaming(io, &buffer);
+    const text = reader.interface.allocRemaining(arena, .limited(1 << 20)) catch return null;
     var lines = std.mem.splitScalar(u8, text, '\n');
     while (lines.next()) |line| {
         if (!std.mem.startsWith(u8, line, "model name") and !std.mem.startsWith(u8, line, "Model")) continue;
