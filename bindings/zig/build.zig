@@ -29,6 +29,9 @@ pub fn build(b: *std.Build) void {
         test_step.dependOn(&b.addRunArtifact(io_tests).step);
     }
 
+    addMisuse(b, module, test_step);
+    addRefused(b, module, test_step);
+
     const examples_step = b.step("examples", "Run the examples");
     for (examples) |name| {
         const example = b.addExecutable(.{ .name = name, .root_module = program(b, module, "examples", name) });
@@ -46,10 +49,69 @@ pub fn build(b: *std.Build) void {
     b.step("docs", "Write the documentation to zig-out/docs").dependOn(&docs.step);
 
     const fmt = b.addFmt(.{
-        .paths = b.pathList(&.{ "build.zig", "build.zig.zon", "src", "examples", "bench" }),
+        .paths = b.pathList(&.{ "build.zig", "build.zig.zon", "src", "tests", "examples", "bench" }),
         .check = true,
     });
     b.step("fmt", "Check the format of the sources").dependOn(&fmt.step);
+}
+
+/// Mistakes at run time, of `tests/misuse.zig`, with what the message about each has.
+const misuse = [_][2][]const u8{
+    .{ "unlock", "BLITZ_EINVAL" },
+    .{ "unlock_used", "BLITZ_EINVAL" },
+    .{ "unlock_write", "BLITZ_EINVAL" },
+    .{ "unlock_read", "BLITZ_EINVAL" },
+    .{ "wait_unlocked", "BLITZ_EINVAL" },
+    .{ "count_down", "BLITZ_EINVAL" },
+    .{ "release", "BLITZ_EINVAL" },
+    .{ "cancel_thread", "BLITZ_EINVAL" },
+    .{ "permits", "reached unreachable code" },
+    .{ "barrier", "reached unreachable code" },
+    .{ "no_words", "reached unreachable code" },
+    .{ "range", "reached unreachable code" },
+};
+
+/// Adds to the tests that each mistake ends the program with a message. The last ones are assertions, which
+/// only the modes with safety checks have.
+fn addMisuse(b: *std.Build, module: *std.Build.Module, test_step: *std.Build.Step) void {
+    const exe = b.addExecutable(.{ .name = "misuse", .root_module = program(b, module, "tests", "misuse") });
+    for (misuse) |mistake| {
+        const is_assertion = std.mem.eql(u8, mistake[1], "reached unreachable code");
+        const is_safe = module.optimize == null or module.optimize.? == .debug or module.optimize.? == .safe;
+        if (is_assertion and !is_safe) continue;
+        const run = b.addRunArtifact(exe);
+        run.setName(b.fmt("misuse: {s}", .{mistake[0]}));
+        run.addArg(mistake[0]);
+        run.expectStdErrMatch(mistake[1]);
+        run.addCheck(.{ .expect_term = .{ .signal = .ABRT } });
+        test_step.dependOn(&run.step);
+    }
+}
+
+/// Mistakes of `tests/refused.zig`, with the message of the compiler about each.
+const refused = [_][2][]const u8{
+    .{ "cloneOneshot", "a channel for a single element has a single sender" },
+    .{ "subscribeToChannel", "only Broadcast and Watch have subscribers" },
+    .{ "closeChannel", "only MpmcChannel is closed by a sender: end the senders of others" },
+    .{ "cloneReceiver", "this channel has a single receiver" },
+    .{ "latestOfChannel", "only Watch has a latest element" },
+    .{ "closeBroadcast", "end the receivers of Broadcast and Watch" },
+    .{ "selectNothing", "select needs an operation" },
+    .{ "selectNumber", "an operation of select is made by receive or send" },
+    .{ "largeElement", "an element of a channel has 1 GiB at most" },
+};
+
+/// Adds to the tests that each mistake is an error of the compiler.
+fn addRefused(b: *std.Build, module: *std.Build.Module, test_step: *std.Build.Step) void {
+    for (refused) |mistake| {
+        const options = b.addOptions();
+        options.addOption([]const u8, "name", mistake[0]);
+        const root = program(b, module, "tests", "refused");
+        root.addOptions("mistake", options);
+        const object = b.addObject(.{ .name = mistake[0], .root_module = root });
+        object.expect_errors = .{ .contains = mistake[1] };
+        test_step.dependOn(&object.step);
+    }
 }
 
 /// Adds the steps `bench` and `compare`. Both measure an optimised program, whatever `-Doptimize=` says.
@@ -162,16 +224,48 @@ fn buildWithCargo(b: *std.Build, profile: []const u8) std.Build.LazyPath {
     const library = b.path(b.fmt("../../target/zig/{s}/libblitz.a", .{folder}));
     const copied = copy.addCopyFile(library, "libblitz.a");
 
-    if (b.findProgram(.{ .names = &.{"cargo"} })) |cargo| {
-        const run = b.addSystemCommand(&.{ cargo, "rustc", "--locked", "--package", "blitz-io-c" });
+    const cargo = b.findProgram(.{ .names = &.{"cargo"} });
+    if (missing(b, cargo)) |message| {
+        copy.step.dependOn(&b.addFail(message).step);
+    } else {
+        const run = b.addSystemCommand(&.{ cargo.?, "rustc", "--locked", "--package", "blitz-io-c" });
         run.addArgs(&.{ "--crate-type", "staticlib", "--profile", profile, "--target-dir" });
         run.addDirectoryArg(b.path("../../target/zig"));
         run.setCwd(b.path("../.."));
         run.has_side_effects = true;
         copy.step.dependOn(&run.step);
-    } else {
-        const fail = b.addFail("cargo is missing: install Rust (https://rustup.rs), or name a folder with libblitz.a by -Dlib-dir=");
-        copy.step.dependOn(&fail.step);
     }
     return copied;
+}
+
+const library_elsewhere = ", or name a folder with libblitz.a by -Dlib-dir=";
+
+/// Returns what keeps `cargo` from building the library, or null.
+fn missing(b: *std.Build, cargo: ?[]const u8) ?[]const u8 {
+    const found_program = cargo orelse
+        return "cargo is missing: install Rust (https://rustup.rs)" ++ library_elsewhere;
+    const needed = rustVersion(b);
+    var code: u8 = undefined;
+    const answer = b.runAllowFail(&.{ found_program, "--version" }, &code, .ignore) catch
+        return "\"cargo --version\" fails: install Rust (https://rustup.rs)" ++ library_elsewhere;
+    // "cargo 1.85.0 (d73d2caf9 2024-12-31)"
+    var words = std.mem.tokenizeScalar(u8, answer, ' ');
+    _ = words.next();
+    const found = words.next() orelse "of no version";
+    const version = std.SemanticVersion.parse(std.mem.trimEnd(u8, found, "\n")) catch return null;
+    if (version.order(needed) != .lt) return null;
+    return b.fmt("cargo {s} is too old: blitz-io needs Rust {d}.{d}; update it (rustup update){s}", .{
+        found, needed.major, needed.minor, library_elsewhere,
+    });
+}
+
+/// Returns the version of Rust that the manifest of the checkout asks for.
+fn rustVersion(b: *std.Build) std.SemanticVersion {
+    const path = b.root.joinString(b.allocator, "../../Cargo.toml") catch @panic("OOM");
+    const any: std.SemanticVersion = .{ .major = 1, .minor = 0, .patch = 0 };
+    const manifest = std.Io.Dir.cwd().readFileAlloc(b.graph.io, path, b.allocator, .limited(1 << 20)) catch return any;
+    const key = "\nrust-version = \"";
+    const begin = (std.mem.find(u8, manifest, key) orelse return any) + key.len;
+    const len = std.mem.findScalar(u8, manifest[begin..], '"') orelse return any;
+    return std.SemanticVersion.parse(b.fmt("{s}.0", .{manifest[begin..][0..len]})) catch any;
 }

@@ -13,7 +13,7 @@ const ops = scenario.task_ops;
 
 pub const scenarios = [_]scenario.Scenario{
     // The entries for TCP of `std.Io.Evented` return `error.NetworkDown`.
-    .{ .tier = 5, .id = "tcp_echo", .title = "Echo over TCP, 16 connections", .ops = ops, .ours = onOurs(tcp, 0), .io = tcp, .on_evented = false },
+    .{ .tier = 5, .id = "tcp_echo", .title = "Echo over TCP, 16 connections", .ops = ops, .ours = onOurs(tcp, 0), .io = tcp, .workers = 0, .on_evented = false },
     .{ .tier = 5, .id = "pipe_echo", .title = "Echo over two pipes", .ops = ops, .ours = onOurs(pipes, 1), .io = pipes, .workers = 1 },
 };
 

@@ -3,6 +3,7 @@
 
 const std = @import("std");
 const blitz = @import("blitz_io");
+const document = @import("document.zig");
 const memory = @import("memory.zig");
 const scenario = @import("scenario.zig");
 const Measured = scenario.Measured;
@@ -74,15 +75,17 @@ pub fn main(init: std.process.Init) !u8 {
     var rows: std.ArrayList(Measured) = .empty;
     for (scenarios) |row| {
         if (std.mem.find(u8, row.id, options.filter) == null) continue;
-        try rows.append(arena, try scenario.measure(row, cx, options.settings));
+        try rows.append(arena, try scenario.measure(arena, row, cx, options.settings));
     }
     var buffer: [4096]u8 = undefined;
     var stdout: std.Io.File.Writer = .initStreaming(.stdout(), init.io, &buffer);
     const writer = &stdout.interface;
+    const run: document.Document = try .of(arena, init.io, rows.items, options.settings, rust);
     if (options.json) {
-        try writeJson(writer, rows.items, options.settings, rust);
+        try std.json.Stringify.value(run, .{ .whitespace = .indent_2 }, writer);
+        try writer.writeByte('\n');
     } else {
-        try writeTable(writer, rows.items, rust);
+        try writeTable(writer, run.benchmarks.map.values(), rust != null);
     }
     try writer.flush();
     return 0;
@@ -93,154 +96,60 @@ fn readJson(io: std.Io, arena: std.mem.Allocator, path: []const u8) !std.json.Va
     return std.json.parseFromSliceLeaky(std.json.Value, arena, text, .{});
 }
 
-/// The figure of a contender in the JSON of the Rust benchmark, in nanoseconds for each operation.
-fn rustFigure(rust: ?std.json.Value, row: scenario.Scenario, peer: ?[]const u8) ?f64 {
-    const root = rust orelse return null;
-    const benchmarks = member(root, "benchmarks") orelse return null;
-    var found = member(benchmarks, row.rust orelse row.id) orelse return null;
-    if (peer) |name| found = member(member(found, "peers") orelse return null, name) orelse return null;
-    return switch (member(found, "ns_per_op") orelse return null) {
-        .float => |value| value,
-        .integer => |value| @floatFromInt(value),
-        else => null,
-    };
-}
-
-fn member(value: std.json.Value, name: []const u8) ?std.json.Value {
-    return switch (value) {
-        .object => |object| object.get(name),
-        else => null,
-    };
-}
-
-/// A peer of a row, with nanoseconds for each operation.
-const Peer = struct { name: []const u8, ns: f64 };
-
-/// Zig's own peers, and Tokio.
-const Peers = [std.enums.values(scenario.Peer).len + 1]Peer;
-
-fn peers(buffer: *Peers, row: Measured, rust: ?std.json.Value) []const Peer {
-    var list: std.ArrayList(Peer) = .initBuffer(buffer);
-    for (std.enums.values(scenario.Peer)) |peer| if (row.peers.get(peer)) |figures| {
-        list.appendAssumeCapacity(.{ .name = @tagName(peer), .ns = figures.nsPerOp() });
-    };
-    if (rustFigure(rust, row.scenario, "tokio")) |ns| list.appendAssumeCapacity(.{ .name = "tokio", .ns = ns });
-    return list.items;
-}
-
-fn best(list: []const Peer) ?Peer {
-    var result: ?Peer = null;
-    for (list) |peer| if (result == null or peer.ns < result.?.ns) {
-        result = peer;
-    };
-    return result;
-}
-
-fn writeTable(writer: *Writer, rows: []const Measured, rust: ?std.json.Value) !void {
+fn writeTable(writer: *Writer, rows: []const document.Row, with_rust: bool) !void {
     var tier: u8 = 0;
+    var score: Score = .{};
     for (rows) |row| {
-        if (row.scenario.tier != tier) {
-            tier = row.scenario.tier;
+        if (row.tier != tier) {
+            tier = row.tier;
             try writer.print("\nTier {d}, ns per operation\n", .{tier});
             try writer.print("{s:<34} {s:>9}", .{ "", "blitz-io" });
             for (std.enums.values(scenario.Peer)) |peer| try writer.print(" {s:>11}", .{@tagName(peer)});
-            if (rust != null) try writer.print(" {s:>9} {s:>9}", .{ "our Rust", "tokio" });
+            if (with_rust) try writer.print(" {s:>9} {s:>9}", .{ "our Rust", "tokio" });
             try writer.print(" {s:>7} {s:>7}  winner\n", .{ "B/op", "alloc" });
         }
-        try writer.print("{s:<34} {d:>9.1}", .{ row.scenario.title, row.ours.nsPerOp() });
-        for (std.enums.values(scenario.Peer)) |peer| {
-            try writer.writeByte(' ');
-            try writeFigure(writer, 11, if (row.peers.get(peer)) |figures| figures.nsPerOp() else null);
+        try writer.print("{s:<34} {d:>9.1}", .{ row.title, row.ours.ns_per_op });
+        for (std.enums.values(scenario.Peer)) |peer| try writeFigure(writer, 11, figureOf(row, @tagName(peer)));
+        if (with_rust) {
+            try writeFigure(writer, 9, row.our_rust);
+            try writeFigure(writer, 9, figureOf(row, "tokio"));
         }
-        if (rust != null) {
-            try writer.writeByte(' ');
-            try writeFigure(writer, 9, rustFigure(rust, row.scenario, null));
-            try writer.writeByte(' ');
-            try writeFigure(writer, 9, rustFigure(rust, row.scenario, "tokio"));
-        }
-        try writer.print(" {d:>7.1} {d:>7.2}  ", .{ row.ours.bytesPerOp(), row.ours.allocationsPerOp() });
-        var buffer: Peers = undefined;
-        if (best(peers(&buffer, row, rust))) |peer| {
-            const ratio = peer.ns / row.ours.nsPerOp();
-            try writer.print("{s} ({d:.2})\n", .{ if (ratio >= 1) "blitz-io" else peer.name, ratio });
-        } else try writer.writeAll("-\n");
+        try writer.print(" {d:>7.1} {d:>7.2}  ", .{ row.ours.bytes_per_op, row.ours.allocs_per_op });
+        score.add(row);
+        if (row.winner) |winner| try writer.print("{s} ({d:.2})\n", .{ winner, row.ratio.? }) else try writer.writeAll("-\n");
     }
-    if (!memory.is_supported) try writer.writeAll("\nAllocations are counted with glibc only.\n");
+    try writer.print("\n{d} won, {d} tied, {d} lost, {d} without a peer\n", .{ score.won, score.tied, score.lost, score.alone });
+    try writer.writeAll("In parentheses: the best peer's figure divided by ours. A tie: its 95 % interval contains 1.\n");
+    if (!memory.is_supported) try writer.writeAll("Allocations are counted with glibc only.\n");
+}
+
+/// How many rows were won, tied and lost, and how many have no peer.
+const Score = struct {
+    won: usize = 0,
+    tied: usize = 0,
+    lost: usize = 0,
+    alone: usize = 0,
+
+    fn add(score: *Score, row: document.Row) void {
+        const winner = row.winner orelse {
+            score.alone += 1;
+            return;
+        };
+        if (std.mem.eql(u8, winner, "tie")) {
+            score.tied += 1;
+        } else if (std.mem.eql(u8, winner, "blitz-io")) {
+            score.won += 1;
+        } else score.lost += 1;
+    }
+};
+
+fn figureOf(row: document.Row, peer: []const u8) ?f64 {
+    const figures = row.peers.map.get(peer) orelse return null;
+    return figures.ns_per_op;
 }
 
 fn writeFigure(writer: *Writer, comptime width: usize, figure: ?f64) !void {
+    try writer.writeByte(' ');
     if (figure) |value| return writer.print("{d:>[1].1}", .{ value, width });
     try writer.print("{s:>[1]}", .{ "-", width });
-}
-
-fn writeJson(writer: *Writer, rows: []const Measured, settings: scenario.Settings, rust: ?std.json.Value) !void {
-    var json: std.json.Stringify = .{ .writer = writer, .options = .{ .whitespace = .indent_2 } };
-    try json.beginObject();
-    try json.objectField("metadata");
-    try json.write(.{
-        .runtime = "blitz-io",
-        .version = blitz.version(),
-        .sync_ops = scenario.sync_ops / settings.divisor,
-        .channel_ops = scenario.channel_ops / settings.divisor,
-        .async_ops = scenario.task_ops / settings.divisor,
-        .iterations = settings.iterations,
-        .warmup = settings.warmup,
-        .workers = scenario.Settings.workers,
-        .language = "zig",
-    });
-    try json.objectField("benchmarks");
-    try json.beginObject();
-    for (rows) |row| {
-        try json.objectField(row.scenario.id);
-        try json.beginObject();
-        try json.objectField("tier");
-        try json.write(row.scenario.tier);
-        try json.objectField("title");
-        try json.write(row.scenario.title);
-        try writeFigures(&json, row.ours);
-        try json.objectField("peers");
-        try json.beginObject();
-        for (std.enums.values(scenario.Peer)) |peer| if (row.peers.get(peer)) |figures| {
-            try json.objectField(@tagName(peer));
-            try json.beginObject();
-            try writeFigures(&json, figures);
-            try json.endObject();
-        };
-        if (rustFigure(rust, row.scenario, "tokio")) |ns| {
-            try json.objectField("tokio");
-            try json.write(.{ .ns_per_op = ns });
-        }
-        try json.endObject();
-        var buffer: Peers = undefined;
-        if (best(peers(&buffer, row, rust))) |peer| {
-            const ratio = peer.ns / row.ours.nsPerOp();
-            try json.objectField("best_peer");
-            try json.write(peer.name);
-            try json.objectField("ratio");
-            try json.write(ratio);
-            try json.objectField("winner");
-            try json.write(if (ratio >= 1) "blitz-io" else peer.name);
-        }
-        try json.endObject();
-    }
-    try json.endObject();
-    try json.endObject();
-    try writer.writeByte('\n');
-}
-
-fn writeFigures(json: *std.json.Stringify, figures: scenario.Figures) !void {
-    const fields = .{
-        .ns_per_op = figures.nsPerOp(),
-        .ops_per_sec = 1e9 / figures.nsPerOp(),
-        .median_ns = figures.median_ns,
-        .min_ns = figures.min_ns,
-        .ops_per_iter = figures.ops,
-        .bytes_per_op = figures.bytesPerOp(),
-        .allocs_per_op = figures.allocationsPerOp(),
-        .verified = true,
-    };
-    inline for (comptime std.meta.fieldNames(@TypeOf(fields))) |name| {
-        try json.objectField(name);
-        try json.write(@field(fields, name));
-    }
 }

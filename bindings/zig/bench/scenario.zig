@@ -56,12 +56,18 @@ pub const Scenario = struct {
     io: ?Body = null,
     /// The same operation with `std.Thread`, if it has one.
     thread: ?Body = null,
-    /// Threads of `std.Io.Evented`.
+    /// Worker threads, those of `std.Io.Evented` too. 0: one for each processor.
     workers: usize = Settings.workers,
     /// Whether `std.Io.Evented` implements what `io` calls.
     on_evented: bool = true,
     /// The row of the Rust benchmark with which `compare` compares; null is `id`.
     rust: ?[]const u8 = null,
+
+    /// Returns how many threads work at the same time.
+    pub fn threads(scenario: Scenario) usize {
+        if (scenario.tier < 3) return 1;
+        return if (scenario.workers == 0) std.Thread.getCpuCount() catch 1 else scenario.workers;
+    }
 
     fn bodyOf(scenario: Scenario, peer: Peer) ?Body {
         return switch (peer) {
@@ -99,26 +105,10 @@ pub fn verify(expected: u64, found: u64) !void {
 
 /// The figures of one contender.
 pub const Figures = struct {
-    median_ns: u64,
-    min_ns: u64,
+    /// The time of each iteration, in order.
+    samples: []const u64,
     ops: u64,
     memory: memory.Counts,
-
-    pub fn nsPerOp(figures: Figures) f64 {
-        return ratio(figures.median_ns, figures.ops);
-    }
-
-    pub fn bytesPerOp(figures: Figures) f64 {
-        return ratio(figures.memory.bytes, figures.ops);
-    }
-
-    pub fn allocationsPerOp(figures: Figures) f64 {
-        return ratio(figures.memory.allocations, figures.ops);
-    }
-
-    fn ratio(a: u64, b: u64) f64 {
-        return @as(f64, @floatFromInt(a)) / @as(f64, @floatFromInt(b));
-    }
 };
 
 /// The figures of a scenario.
@@ -129,8 +119,8 @@ pub const Measured = struct {
 };
 
 /// Runs a scenario: the contenders take turns, and the first turn goes to another contender in each
-/// iteration.
-pub fn measure(scenario: Scenario, base: Context, settings: Settings) !Measured {
+/// iteration. The samples are the caller's.
+pub fn measure(gpa: std.mem.Allocator, scenario: Scenario, base: Context, settings: Settings) !Measured {
     var cx = base;
     cx.ops = @max(1, scenario.ops / settings.divisor);
     var storage: [1 + std.enums.values(Peer).len]Contender = undefined;
@@ -140,14 +130,13 @@ pub fn measure(scenario: Scenario, base: Context, settings: Settings) !Measured 
         if (scenario.bodyOf(peer)) |body| contenders.appendAssumeCapacity(.{ .peer = peer, .body = body });
     }
     const all = contenders.items;
-    defer for (all) |*contender| contender.samples.deinit(cx.gpa);
     for (0..settings.warmup + settings.iterations) |iteration| {
         for (0..all.len) |turn| {
             const contender = &all[(iteration + turn) % all.len];
             const counted = try contender.iterate(&cx, scenario.workers, iteration + 1 == settings.warmup);
             if (counted.memory) |counts| contender.memory = counts;
             contender.ops = counted.sample.ops;
-            if (iteration >= settings.warmup) try contender.samples.append(cx.gpa, counted.sample.ns);
+            if (iteration >= settings.warmup) try contender.samples.append(gpa, counted.sample.ns);
         }
     }
     var measured: Measured = .{ .scenario = scenario, .ours = all[0].figures(), .peers = .initFill(null) };
@@ -181,14 +170,7 @@ const Contender = struct {
         return run(contender.body, cx, counts);
     }
 
-    fn figures(contender: *Contender) Figures {
-        const samples = contender.samples.items;
-        std.mem.sort(u64, samples, {}, std.sort.asc(u64));
-        return .{
-            .median_ns = samples[samples.len / 2],
-            .min_ns = samples[0],
-            .ops = contender.ops,
-            .memory = contender.memory,
-        };
+    fn figures(contender: *const Contender) Figures {
+        return .{ .samples = contender.samples.items, .ops = contender.ops, .memory = contender.memory };
     }
 };

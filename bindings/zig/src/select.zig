@@ -103,7 +103,8 @@ pub fn Selected(comptime Cases: type) type {
     if (count == 0) @compileError("select needs an operation");
     var types: [count]type = undefined;
     for (&types, info.field_types) |*Result, Case| {
-        if (!@hasDecl(Case, "Result")) @compileError("an operation of select is made by receive or send");
+        const is_operation = @typeInfo(Case) == .@"struct" and @hasDecl(Case, "Result");
+        if (!is_operation) @compileError("an operation of select is made by receive or send");
         Result.* = Case.Result;
     }
     return @Union(.auto, std.meta.FieldEnum(Cases), info.field_names, &types, &@splat(.{}));

@@ -44,6 +44,7 @@ const Pending = struct {
     }
 };
 
+/// `batchAwaitAsync` of `std.Io`: waits until an operation has ended.
 pub fn awaitAsync(userdata: ?*anyopaque, batch: *Io.Batch) Io.Cancelable!void {
     return wait(.of(userdata), batch, c.BLITZ_NEVER) catch |err| switch (err) {
         error.Canceled => |e| e,
@@ -55,6 +56,7 @@ pub fn awaitAsync(userdata: ?*anyopaque, batch: *Io.Batch) Io.Cancelable!void {
     };
 }
 
+/// `batchAwaitConcurrent` of `std.Io`: waits until an operation has ended, with a timeout.
 pub fn awaitConcurrent(userdata: ?*anyopaque, batch: *Io.Batch, timeout: Io.Timeout) Io.Batch.AwaitConcurrentError!void {
     const instance: *Instance = .of(userdata);
     return wait(instance, batch, time.deadline(instance, timeout));
@@ -165,6 +167,7 @@ fn unuse(batch: *Io.Batch, index: Io.Operation.OptionalIndex) void {
     batch.unused.tail = index;
 }
 
+/// `batchCancel` of `std.Io`: cancels the pending operations, and frees the state of the batch.
 pub fn cancel(userdata: ?*anyopaque, batch: *Io.Batch) void {
     const instance: *Instance = .of(userdata);
     const state = stateOf(batch) orelse return;

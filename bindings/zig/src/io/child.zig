@@ -9,6 +9,7 @@ const Instance = @import("instance.zig").Instance;
 const Child = std.process.Child;
 const linux = std.os.linux;
 
+/// `childWait` of `std.Io`.
 pub fn wait(userdata: ?*anyopaque, child: *Child) Child.WaitError!Child.Term {
     try cancel.check();
     if (c.blitz_is_fiber()) try untilEnded(child);

@@ -3,6 +3,7 @@
 const std = @import("std");
 const Alignment = std.mem.Alignment;
 
+/// A task in one allocation, which begins with a `Header`.
 pub fn Closure(comptime Header: type) type {
     return struct {
         const Self = @This();
@@ -12,6 +13,7 @@ pub fn Closure(comptime Header: type) type {
         result_offset: usize,
         allocated: usize,
 
+        /// Allocates a closure, and copies the context into it.
         pub fn create(
             gpa: std.mem.Allocator,
             header: Header,
@@ -38,16 +40,19 @@ pub fn Closure(comptime Header: type) type {
             return self;
         }
 
+        /// Frees the closure.
         pub fn destroy(self: *Self, gpa: std.mem.Allocator) void {
             const base: [*]align(@alignOf(Self)) u8 = @ptrCast(self);
             gpa.free(base[0..self.allocated]);
         }
 
+        /// Returns the copy of the context.
         pub fn context(self: *Self) [*]u8 {
             const base: [*]u8 = @ptrCast(self);
             return base + self.context_offset;
         }
 
+        /// Returns the room for the result.
         pub fn result(self: *Self) [*]u8 {
             const base: [*]u8 = @ptrCast(self);
             return base + self.result_offset;

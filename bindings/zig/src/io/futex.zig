@@ -7,6 +7,7 @@ const cancel = @import("cancel.zig");
 const time = @import("time.zig");
 const Instance = @import("instance.zig").Instance;
 
+/// `futexWait` of `std.Io`.
 pub fn wait(userdata: ?*anyopaque, word: *const u32, expected: u32, timeout: Io.Timeout) Io.Cancelable!void {
     try cancel.check();
     const deadline = time.deadline(Instance.of(userdata), timeout);
@@ -15,11 +16,13 @@ pub fn wait(userdata: ?*anyopaque, word: *const u32, expected: u32, timeout: Io.
     if (result == c.BLITZ_ECANCELED and c.blitz_fiber_is_cancelled()) return cancel.acknowledge();
 }
 
+/// `futexWaitUncancelable` of `std.Io`.
 pub fn waitUncancelable(userdata: ?*anyopaque, word: *const u32, expected: u32) void {
     _ = userdata;
     sleep(word, expected);
 }
 
+/// `futexWake` of `std.Io`.
 pub fn wake(userdata: ?*anyopaque, word: *const u32, max_waiters: u32) void {
     _ = userdata;
     _ = c.blitz_futex_wake(word, max_waiters, c.BLITZ_FUTEX_PRIVATE, null);

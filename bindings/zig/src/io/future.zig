@@ -18,6 +18,7 @@ const Task = struct {
 };
 const Future = Closure(Task);
 
+/// `async` of `std.Io`: starts a fiber, or calls the function at once without memory for one.
 pub fn async(
     userdata: ?*anyopaque,
     result: []u8,
@@ -32,6 +33,7 @@ pub fn async(
     };
 }
 
+/// `concurrent` of `std.Io`: starts a fiber.
 pub fn concurrent(
     userdata: ?*anyopaque,
     result_len: usize,
@@ -56,6 +58,7 @@ fn run(argument: ?*anyopaque) callconv(.c) ?*anyopaque {
     return null;
 }
 
+/// `await` of `std.Io`: waits for the fiber, and frees the future.
 pub fn await(userdata: ?*anyopaque, any: *Io.AnyFuture, result: []u8, result_alignment: Alignment) void {
     _ = result_alignment;
     const future: *Future = @ptrCast(@alignCast(any));
@@ -69,6 +72,7 @@ pub fn await(userdata: ?*anyopaque, any: *Io.AnyFuture, result: []u8, result_ali
     finish(.of(userdata), future, result);
 }
 
+/// `cancel` of `std.Io`: cancels the fiber, then does what `await` does.
 pub fn cancel(userdata: ?*anyopaque, any: *Io.AnyFuture, result: []u8, result_alignment: Alignment) void {
     _ = result_alignment;
     const future: *Future = @ptrCast(@alignCast(any));

@@ -96,6 +96,7 @@ fn run(argument: ?*anyopaque) callconv(.c) ?*anyopaque {
     return null;
 }
 
+/// `groupAsync` of `std.Io`: starts a fiber, or calls the function at once without memory for one.
 pub fn async(
     userdata: ?*anyopaque,
     group: *Io.Group,
@@ -106,6 +107,7 @@ pub fn async(
     concurrent(userdata, group, context, context_alignment, start) catch start(context.ptr);
 }
 
+/// `groupConcurrent` of `std.Io`: starts a fiber.
 pub fn concurrent(
     userdata: ?*anyopaque,
     group: *Io.Group,
@@ -122,6 +124,7 @@ pub fn concurrent(
     try state.add(task);
 }
 
+/// `groupAwait` of `std.Io`.
 pub fn await(userdata: ?*anyopaque, group: *Io.Group, token: *anyopaque) Io.Cancelable!void {
     const state: *State = @ptrCast(@alignCast(token));
     defer state.finish(group);
@@ -135,6 +138,7 @@ pub fn await(userdata: ?*anyopaque, group: *Io.Group, token: *anyopaque) Io.Canc
     }
 }
 
+/// `groupCancel` of `std.Io`.
 pub fn cancel(userdata: ?*anyopaque, group: *Io.Group, token: *anyopaque) void {
     _ = userdata;
     const state: *State = @ptrCast(@alignCast(token));

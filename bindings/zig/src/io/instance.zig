@@ -77,6 +77,7 @@ pub const Instance = struct {
         return .{ .userdata = instance, .vtable = &vtable };
     }
 
+    /// Returns the instance to which the `userdata` of an interface points.
     pub fn of(userdata: ?*anyopaque) *Instance {
         return @ptrCast(@alignCast(userdata));
     }

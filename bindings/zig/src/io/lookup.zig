@@ -47,6 +47,7 @@ const Query = struct {
     }
 };
 
+/// `netLookup` of `std.Io`.
 pub fn lookup(
     userdata: ?*anyopaque,
     host: HostName,

@@ -11,6 +11,7 @@ const ready = @import("ready.zig");
 const stream = @import("stream.zig");
 const Instance = @import("instance.zig").Instance;
 
+/// `operate` of `std.Io`.
 pub fn operate(userdata: ?*anyopaque, operation: Io.Operation) Io.Cancelable!Io.Operation.Result {
     return until(.of(userdata), operation, c.BLITZ_NEVER) catch |err| switch (err) {
         error.Canceled => |e| e,

@@ -13,6 +13,7 @@ const ready = @import("ready.zig");
 const time = @import("time.zig");
 const Instance = @import("instance.zig").Instance;
 
+/// `netAccept` of `std.Io`.
 pub fn accept(userdata: ?*anyopaque, listener: net.Socket.Handle, options: net.Server.AcceptOptions) net.Server.AcceptError!net.Socket {
     const instance: *Instance = .of(userdata);
     options;
@@ -53,6 +54,7 @@ fn setNonblocking(fd: posix.fd_t, on: bool) void {
     if (wanted != flags) _ = system.fcntl(fd, posix.F.SETFL, wanted);
 }
 
+/// `netConnectIp` of `std.Io`.
 pub fn connectIp(userdata: ?*anyopaque, to: *const net.IpAddress, options: net.IpAddress.ConnectOptions) net.IpAddress.ConnectError!net.Socket {
     try cancel.check();
     const deadline = time.deadline(.of(userdata), options.timeout);

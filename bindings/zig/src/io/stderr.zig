@@ -8,6 +8,7 @@ const cancel = @import("cancel.zig");
 const forward = @import("forward.zig");
 const Instance = @import("instance.zig").Instance;
 
+/// The lock of standard error.
 pub const StderrLock = struct {
     mutex: c.blitz_mutex = .{},
     owner: std.atomic.Value(u64) = .init(0),
@@ -27,6 +28,7 @@ pub const StderrLock = struct {
     }
 };
 
+/// `lockStderr` of `std.Io`.
 pub fn lock(userdata: ?*anyopaque, mode: ?Io.Terminal.Mode) Io.Cancelable!Io.LockedStderr {
     const instance: *Instance = .of(userdata);
     try cancel.check();
@@ -38,6 +40,7 @@ pub fn lock(userdata: ?*anyopaque, mode: ?Io.Terminal.Mode) Io.Cancelable!Io.Loc
     return locked(instance, mode);
 }
 
+/// `tryLockStderr` of `std.Io`.
 pub fn tryLock(userdata: ?*anyopaque, mode: ?Io.Terminal.Mode) Io.Cancelable!?Io.LockedStderr {
     const instance: *Instance = .of(userdata);
     try cancel.check();
@@ -58,6 +61,7 @@ fn locked(instance: *Instance, mode: ?Io.Terminal.Mode) Io.Cancelable!Io.LockedS
     return result;
 }
 
+/// `unlockStderr` of `std.Io`.
 pub fn unlock(userdata: ?*anyopaque) void {
     const instance: *Instance = .of(userdata);
     const writer = &instance.standard.stderr_writer;

@@ -9,6 +9,7 @@ const Instance = @import("instance.zig").Instance;
 const vectors = @import("vectors.zig");
 const Vectors = vectors.Vectors;
 
+/// Reads from a stream, waiting until the deadline at most.
 pub fn read(instance: *Instance, o: Io.Operation.NetRead, deadline: u64) (Io.Operation.NetRead.Error || ready.Error)!net.Stream.ReadResult {
     var buffers: [Vectors.max]posix.iovec = undefined;
     const count = vectors.ofBuffers(&buffers, o.data);
@@ -43,6 +44,7 @@ pub fn read(instance: *Instance, o: Io.Operation.NetRead, deadline: u64) (Io.Ope
     }
 }
 
+/// Writes to a stream, waiting until the deadline at most.
 pub fn write(instance: *Instance, o: Io.Operation.NetWrite, deadline: u64) (Io.Operation.NetWrite.Error || ready.Error)!usize {
     var pieces: Vectors = .{};
     pieces.addAll(o.header, o.data, o.splat);

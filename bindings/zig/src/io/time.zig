@@ -14,6 +14,7 @@ pub fn deadline(instance: *Instance, timeout: Io.Timeout) u64 {
     return c.blitz_now_ns() +| ns;
 }
 
+/// `sleep` of `std.Io`.
 pub fn sleep(userdata: ?*anyopaque, timeout: Io.Timeout) Io.Cancelable!void {
     try cancel.check();
     const result = c.blitz_sleep_until(deadline(.of(userdata), timeout));

@@ -17,6 +17,7 @@ pub fn ofBuffers(list: *[Vectors.max]posix.iovec, data: []const []u8) usize {
 
 /// The pieces of a write.
 pub const Vectors = struct {
+    /// The most pieces.
     pub const max = 16;
 
     list: [max]posix.iovec_const = undefined,

@@ -9,6 +9,7 @@ const posix = std.posix;
 const c = @import("../c.zig");
 const Atomic = std.atomic.Value;
 
+/// The registered sockets, by descriptor.
 pub const Watches = struct {
     pages: [page_count]Atomic(?*Page) = @splat(.init(null)),
 
