@@ -47,7 +47,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, is_pipeline_worker, is_queued_job};
+use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_read};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 
@@ -149,9 +149,9 @@ fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: b
         return false;
     }
     let object = wait.object.as_ref();
-    let is_read = wait.kind.ends_with("(read)") && object.is_some_and(|o| o.holder.is_none());
+    let is_beside_readers = is_read(wait) && object.is_some_and(|o| o.holder.is_none());
     // A reader that waits beside readers waits behind a writer, which might give up.
-    if is_read && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
+    if is_beside_readers && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
         return false;
     }
     let mut waiters = enders.waiters.iter();

@@ -263,6 +263,9 @@ impl<'a> Graph<'a> {
             },
             "mpsc::Sender" => Enders::likely(object.receiver),
             "mpsc::Receiver" => Enders::likely(object.sender),
+            // The writers' side is the thread's own.
+            UPGRADE => Self::enders_of_read_lock(object),
+            "thread::RwLock (recursive read)" => self.enders_of_write_lock(object),
             _ if is_lock(wait) => self.enders_of_lock(wait, object),
             _ => self
                 .end(wait)
@@ -357,19 +360,38 @@ impl<'a> Graph<'a> {
     fn enders_of_lock(&self, wait: &Wait, object: &Object) -> Enders {
         if let Some(holder) = object.holder {
             Enders::holder(holder, !object.is_movable)
-        } else if object.unnamed != 0 {
-            Enders::default()
-        } else if !object.readers.is_empty() {
-            Enders {
-                waiters: object.readers.clone(),
-                is_certain: true,
-                needs_all: false,
-            }
+        } else if object.unnamed != 0 || !object.readers.is_empty() {
+            Self::enders_of_read_lock(object)
         } else if is_task_lock(wait) {
             self.enders_of_free_lock(wait, object.id)
         } else {
             // The owner of a thread's lock is about to write itself down, or to wake a waiter.
             Enders::default()
+        }
+    }
+
+    /// The readers of a lock, without its writer.
+    fn enders_of_read_lock(object: &Object) -> Enders {
+        if object.unnamed != 0 || object.readers.is_empty() {
+            return Enders::default();
+        }
+        Enders {
+            waiters: object.readers.clone(),
+            is_certain: true,
+            needs_all: false,
+        }
+    }
+
+    /// The writer of a lock, also if readers keep other writers out. One that waits for readers itself
+    /// keeps no recursive reader out.
+    fn enders_of_write_lock(&self, object: &Object) -> Enders {
+        let upgrades = |holder: &Waiter| {
+            let mut waits = self.waits(*holder).iter();
+            waits.any(|wait| wait.kind == UPGRADE && wait.object.as_ref() == Some(object))
+        };
+        match object.holder.filter(|holder| !upgrades(holder)) {
+            Some(holder) => Enders::holder(holder, !object.is_movable),
+            None => Enders::default(),
         }
     }
 
@@ -394,6 +416,14 @@ impl<'a> Graph<'a> {
 
 /// The kind of a queued job's wait.
 pub(crate) const QUEUED_JOB: &str = "thread for blocking work";
+
+/// The kind of the wait of a lock's upgradable reader for the other readers.
+const UPGRADE: &str = "thread::RwLock (upgrade)";
+
+/// Whether a wait for a lock is one to share it, which a writer that waits keeps out.
+pub(crate) fn is_read(wait: &Wait) -> bool {
+    wait.kind.ends_with("(read)") || wait.kind == "thread::RwLock (upgradable read)"
+}
 
 /// Whether a job waits for a thread.
 pub(crate) fn is_queued_job(wait: &Wait) -> bool {

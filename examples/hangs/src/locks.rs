@@ -263,6 +263,29 @@ pub fn thread_read_twice() {
     });
 }
 
+/// A thread upgrades its read lock, and a reader wants to be the upgradable one before it leaves.
+pub fn thread_upgrade_beside_reader() {
+    let table = thread::RwLock::new(0);
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _seen = table.read();
+            both.wait();
+            drop(table.upgradable_read());
+        });
+        let upgradable = table.upgradable_read();
+        both.wait();
+        *thread::RwLockUpgradableReadGuard::upgrade(upgradable) += 1;
+    });
+}
+
+/// A thread reads what it writes, in the way that is right within a read lock.
+pub fn thread_read_in_write() {
+    let table = thread::RwLock::new(0);
+    let _writes = table.write();
+    drop(table.read_recursive());
+}
+
 /// A thread and a task hold each other's lock.
 pub fn thread_and_task() {
     let ours = Arc::new(thread::Mutex::new(()));

@@ -216,7 +216,7 @@ impl Wait {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin_blocking(&mut self, _kind: WaitKind, _object: &Object) {}
+    pub fn begin_blocking(&mut self, _kind: WaitKind, _object: &Object, _is_timed: bool) {}
 
     /// Returns the result of the poll.
     #[inline(always)]
@@ -248,6 +248,12 @@ impl Blocking {
     /// Does nothing.
     #[inline(always)]
     pub fn new(_kind: Kind, _object: &Object, _caller: Caller, _is_timed: bool) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn without_object(_kind: Kind, _caller: Caller, _is_timed: bool) -> Self {
         Self
     }
 }

@@ -192,11 +192,13 @@ impl Wait {
     }
 
     /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
-    /// a wait that is not for a futex of this library.
-    pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
+    /// a wait that is not for a futex of this library, or for several objects. `is_timed`: it has a
+    /// deadline.
+    pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object, is_timed: bool) {
         let block = object.block();
         self.set(Value {
             block: Some((block, block.generation())),
+            is_timed,
             blocks_thread: true,
             ..Value::of(kind.0, self.caller())
         });
@@ -385,7 +387,7 @@ fn weight(id: u64) -> u64 {
 struct Intent {
     id: u64,
     kind: Kind,
-    block: &'static super::Block,
+    block: Option<&'static super::Block>,
     caller: Caller,
     is_timed: bool,
     /// When the thread began to sleep, in nanoseconds, or 0.
@@ -396,8 +398,10 @@ impl Intent {
     /// The thread sleeps no more.
     #[cold]
     fn ends(&self) {
-        let nanos = nanos().saturating_sub(self.since);
-        self.block.waited(self.kind, nanos, 1, self.caller.0);
+        if let Some(block) = self.block {
+            let nanos = nanos().saturating_sub(self.since);
+            block.waited(self.kind, nanos, 1, self.caller.0);
+        }
     }
 }
 
@@ -409,7 +413,23 @@ impl Blocking {
     #[inline]
     #[must_use]
     pub fn new(kind: Kind, object: &Object, caller: Caller, is_timed: bool) -> Self {
-        let block = object.block();
+        Self::announce(kind, Some(object.block()), caller, is_timed)
+    }
+
+    /// The same for a wait that has no object.
+    #[inline]
+    #[must_use]
+    pub fn without_object(kind: Kind, caller: Caller, is_timed: bool) -> Self {
+        Self::announce(kind, None, caller, is_timed)
+    }
+
+    #[inline]
+    fn announce(
+        kind: Kind,
+        block: Option<&'static super::Block>,
+        caller: Caller,
+        is_timed: bool,
+    ) -> Self {
         let intent = Intent {
             id: next_id(),
             kind,
@@ -449,7 +469,7 @@ pub fn sleeping<T>(word: &T) -> Sleeping {
         let mut wait = Wait::new(intent.caller);
         wait.set(Value {
             id: intent.id,
-            block: Some((intent.block, intent.block.generation())),
+            block: intent.block.map(|block| (block, block.generation())),
             word: ptr::from_ref(word).addr(),
             is_timed: intent.is_timed,
             since: intent.since / 1_000_000,
