@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::kind_list::KindList;
 use super::totals::{self, Totals};
-use super::{Contention, Fill, Kind, Slot, Waiter};
+use super::{Contention, Fill, Filled, Kind, Slot, Waiter};
 use crate::{PerProcess, debug_is_name};
 
 /// How many readers, or members of a set, a block names.
@@ -68,6 +68,14 @@ struct Probe {
 // SAFETY: the owner of the slot, which the pointer's target outlives, promises that any thread may read
 // it.
 unsafe impl Send for Probe {}
+
+/// # Safety
+///
+/// The pointer is to a `C` that exists.
+unsafe fn fill_of<C: Filled>(channel: *const ()) -> Fill {
+    // SAFETY: as the caller promises. `fill` may be called by any thread.
+    unsafe { &*channel.cast::<C>() }.fill()
+}
 
 /// A copy of a [`Block`].
 #[derive(Clone, Default, Debug)]
@@ -264,16 +272,20 @@ impl Object {
         self.block().name.store(name, Ordering::Release);
     }
 
-    /// From now on, `read` returns from `channel` how full it is.
+    /// From now on, reports show how full the channel is.
     ///
     /// # Safety
     ///
-    /// Until [`clear_fill`](Self::clear_fill), any thread may call `read(channel)`, which does not wait.
-    /// The caller owns the fill of this object, which is not set.
+    /// The channel exists until [`clear_fill`](Self::clear_fill). The caller owns the fill of this object,
+    /// which is not set.
     #[inline]
-    pub unsafe fn set_fill(&self, channel: *const (), read: unsafe fn(*const ()) -> Fill) {
+    pub unsafe fn set_fill<C: Filled>(&self, channel: *const C) {
+        let probe = Probe {
+            channel: channel.cast(),
+            read: fill_of::<C>,
+        };
         // SAFETY: the caller owns the slot, which is not set.
-        unsafe { self.block().fill.set(Probe { channel, read }) };
+        unsafe { self.block().fill.set(probe) };
     }
 
     /// Undoes [`set_fill`](Self::set_fill), if it was called.

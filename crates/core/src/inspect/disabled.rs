@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::task::{Poll, Waker};
 
-use super::{Fill, Kind};
+use super::{Filled, Kind};
 
 /// See `block.rs`.
 pub const NAMES: usize = 0;
@@ -86,7 +86,7 @@ impl Object {
     ///
     /// See `block.rs`.
     #[inline(always)]
-    pub unsafe fn set_fill(&self, _channel: *const (), _read: unsafe fn(*const ()) -> Fill) {}
+    pub unsafe fn set_fill<C: Filled>(&self, _channel: *const C) {}
 
     /// Does nothing.
     ///
