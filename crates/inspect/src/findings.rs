@@ -30,7 +30,7 @@
 //!
 //! A release hands a lock to a future in the queue. If that future's task is idle nevertheless, it
 //! has been polled since and did not poll that future; if the waits that it does poll are stuck, it
-//! never will. `graph.rs` says how such a task is known.
+//! never will. `graph.rs` says how such a task is known, also if the future is in a combinator.
 //!
 //! # Full pools
 //!
@@ -111,7 +111,7 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Wait
         let stays = |waiter: &Waiter| {
             let mut graphs = both.iter();
             graphs.all(|graph| {
-                let mut waits = graph.waits(*waiter).iter();
+                let mut waits = graph.effective_waits(*waiter);
                 waits.all(|wait| wait_stays(graph, wait, &all, certain))
             })
         };
@@ -240,7 +240,7 @@ fn next_of<'a>(
             .find(|ender| stuck.contains(ender))
             .map(|next| (wait, next))
     };
-    let mut waits = graph.waits(waiter).to_vec();
+    let mut waits: Vec<&Wait> = graph.effective_waits(waiter).collect();
     waits.sort_by_key(|wait| (graph.is_handed(wait), is_pipeline_worker(wait)));
     waits.iter().find_map(ender)
 }

@@ -91,6 +91,7 @@ pub(crate) fn waits() -> Snapshot {
             });
             continue;
         }
+        let is_handed = !is_direct && is_handed(&record);
         let (kind, source) = match record.source {
             Some(source) => (source.kind, Some(source.what)),
             None => (record.kind.name(), None),
@@ -100,6 +101,7 @@ pub(crate) fn waits() -> Snapshot {
             waiter: waiter(record.waiter),
             thread: record.thread.number(),
             kind: kind.into(),
+            is_handed,
             object: record.object.map(object),
             task: matches!(record.kind, records::Kind::Join | records::Kind::BlockOn)
                 .then_some(record.number),
@@ -162,7 +164,13 @@ fn queued(job: &records::Record, now: u64) -> Wait {
         is_timed: false,
         blocks_thread: false,
         is_direct: true,
+        is_handed: false,
     }
+}
+
+fn is_handed(record: &records::Record) -> bool {
+    let mut object = record.object.iter();
+    object.any(|object| object.is_handed_to(record.waker))
 }
 
 fn place(location: &Location<'_>) -> String {

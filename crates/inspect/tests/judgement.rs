@@ -45,6 +45,7 @@ fn wait(id: u64, waiter: Waiter, kind: &str, object: Object) -> Wait {
         blocks_thread: matches!(waiter, H(_)),
         source: None,
         is_direct: matches!(waiter, T(_)),
+        is_handed: false,
     }
 }
 
@@ -191,6 +192,44 @@ fn a_handed_over_lock_is_a_futurelock() {
     assert_eq!(found[0].kind, "futurelock");
     assert_eq!(found[0].waiters, [T(1)]);
     assert_eq!(found[0].waits.len(), 2);
+}
+
+/// A task has a combinator with two futures that have wakers of their own. One was handed a lock; the task
+/// waits for that lock itself.
+fn futurelock_in_combinator() -> Snapshot {
+    let mut snapshot = futurelock(1);
+    let mut timer = wait(4, T(1), "Sleep", lock(0, None));
+    (timer.object, timer.is_timed, timer.is_direct) = (None, true, false);
+    snapshot.waits.push(timer);
+    (snapshot.waits[0].is_direct, snapshot.waits[0].is_handed) = (false, true);
+    snapshot
+}
+
+#[test]
+fn a_lock_that_was_handed_to_a_combinator_is_a_futurelock() {
+    let snapshot = futurelock_in_combinator();
+    let found = certain(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kind, "futurelock");
+    assert_eq!(found[0].waiters, [T(1)]);
+    assert_eq!(found[0].waits.len(), 2);
+    // The combinator has a waker of the task, so it may wake the task.
+    prevents(&snapshot, |snapshot| snapshot.tasks[0].wakers = 2);
+    // The direct future was woken, and a waker is the combinator's or a foreign future's.
+    prevents(&snapshot, |snapshot| snapshot.tasks[0].wakers = 0);
+    // Another future may have the lock.
+    prevents(&snapshot, |snapshot| snapshot.waits[0].is_handed = false);
+    // The direct future may have been handed the lock for reading, too.
+    prevents(&snapshot, |snapshot| {
+        for wait in &mut snapshot.waits[..2] {
+            wait.kind = "RwLock (read)".into();
+        }
+    });
+    // Its own timer ends its wait.
+    prevents(&snapshot, |snapshot| {
+        snapshot.waits[3].is_direct = true;
+        snapshot.tasks[0].wakers = 2;
+    });
 }
 
 /// The owner has taken the lock and was preempted before it wrote itself down: no future has used

@@ -24,6 +24,10 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("block_on_self_lock", || run(locks::block_on_self_lock())),
     ("read_twice", || run(locks::read_twice())),
     ("futurelock_select", || run(locks::futurelock_select())),
+    (
+        "futurelock_unordered",
+        || run(locks::futurelock_unordered()),
+    ),
     ("futurelock_block_on", || run(locks::futurelock_block_on())),
     ("guard_over_await", || run(locks::guard_over_await())),
     ("leaked_permit", || run(locks::leaked_permit())),
@@ -151,6 +155,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("idle_thread_pipeline", idle::thread_pipeline),
     ("idle_scope_of_sleepers", || run(idle::scope_of_sleepers())),
     ("idle_foreign_future", || run(idle::foreign_future())),
+    ("idle_unordered", || run(idle::unordered())),
     ("idle_abort", || run(idle::abort())),
     ("contended", || run(busy::contended())),
     ("idle_pending", || run(std::future::pending())),

@@ -124,6 +124,17 @@ fn futurelock() {
 }
 
 #[test]
+fn futurelock_unordered() {
+    let (answer, finding) = finds("futurelock_unordered", Certainty::Certain, "futurelock", 1);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["futurelock".into()], vec!["shared".into()])
+    );
+    assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
+    at(&finding, "locks.rs");
+}
+
+#[test]
 fn a_guard_over_an_endless_await_has_its_holder() {
     let mut program = Program::start("guard_over_await");
     let wait = |answer: &Answer| {
@@ -691,6 +702,7 @@ macro_rules! fine {
 
 fine! {
     idle_foreign_future
+    idle_unordered
     idle_abort
     idle_job_holds_lock
     idle_queued_job

@@ -58,6 +58,14 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn handed_over(&self, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn hand_over_ended(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn released_by_any(&self) {}
 
     /// Does nothing.
