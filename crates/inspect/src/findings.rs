@@ -48,6 +48,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_read};
+use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 
@@ -66,8 +67,8 @@ pub enum Certainty {
 pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
-    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `stopped-peer` or
-    /// `long-poll`.
+    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `stopped-peer`,
+    /// `long-poll` or `long-wait`.
     pub kind: String,
     /// One sentence.
     pub summary: String,
@@ -93,6 +94,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     lost_holders(&earlier, &later, &mut found);
     stopped_peers(&earlier, &later, &mut found);
     long_polls(&later, &mut found);
+    long_waits(&earlier, &later, &mut found);
     found
 }
 

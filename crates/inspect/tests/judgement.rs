@@ -1,7 +1,8 @@
 //! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
-    Certainty, Finding, Job, Object, Snapshot, Task, TaskState, Wait, Waiter, findings,
+    Certainty, Contention, Finding, Job, Object, Resource, Snapshot, Task, TaskState, Wait, Waiter,
+    findings,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -247,6 +248,51 @@ fn a_foreign_future_beside_a_handed_over_lock() {
     snapshot.waits.push(other);
     snapshot.tasks[0].wakers = 3;
     assert_eq!(certain(&snapshot, &snapshot), []);
+}
+
+/// A receiver that has waited for `waiting_ms`, after `short` waits below 1 ms, and `long` ones above.
+fn receiver(waiting_ms: u64, short: u64, long: u64) -> Snapshot {
+    let object = lock(10, None);
+    let mut buckets = vec![0; 28];
+    (buckets[10], buckets[20]) = (short, long);
+    let contention = Contention {
+        kind: "mpsc::Receiver".into(),
+        buckets,
+        ..Contention::default()
+    };
+    let receives = Wait {
+        waiting_ms,
+        ..wait(1, T(1), "mpsc::Receiver", object.clone())
+    };
+    let resource = Resource {
+        object,
+        contention: vec![contention],
+        fill: None,
+    };
+    Snapshot {
+        objects: Some(vec![resource]),
+        ..snapshot(vec![task(1, 1)], vec![receives])
+    }
+}
+
+#[test]
+fn a_wait_that_is_much_longer_than_others_is_probable() {
+    let is_long = |snapshot: &Snapshot| {
+        let found = findings(snapshot, snapshot);
+        let is_it = |f: &Finding| f.kind == "long-wait" && f.certainty == Certainty::Probable;
+        found.iter().any(is_it)
+    };
+    assert!(is_long(&receiver(1_100, 10_000, 0)));
+    assert!(is_long(&receiver(1_100, 10_000, 10)));
+    assert!(!is_long(&receiver(900, 10_000, 0)), "it is short");
+    assert!(!is_long(&receiver(1_100, 999, 0)), "too few waits");
+    assert!(!is_long(&receiver(1_100, 10_000, 11)), "some last longer");
+    let mut timed = receiver(1_100, 10_000, 0);
+    timed.waits[0].is_timed = true;
+    assert!(!is_long(&timed));
+    let mut likely = receiver(1_100, 10_000, 0);
+    likely.waits[0].object.as_mut().unwrap().sender = Some(T(1));
+    assert!(!is_long(&likely), "it is a self-wait");
 }
 
 #[test]

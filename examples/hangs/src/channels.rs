@@ -166,6 +166,26 @@ pub fn select_of_threads() {
     _ = chosen.send(&results, 0);
 }
 
+/// A task receives many values, each after a short wait, and then no more.
+pub async fn sender_stops() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let (acknowledges, mut acknowledged) = mpsc::channel(1);
+    let consumer = spawn("consumer", async move {
+        while let Some(n) = receiver.recv().await {
+            _ = acknowledges.send(n).await;
+        }
+    });
+    for n in 0..4_000 {
+        // The consumer waits by now.
+        blitz_io::task::yield_now().await;
+        _ = sender.send(n).await;
+        _ = acknowledged.recv().await;
+    }
+    // Forgets to drop the sender.
+    std::future::pending::<()>().await;
+    drop((sender, consumer));
+}
+
 /// A task drains a channel until the last sender is gone, and the last sender awaits that task.
 ///
 /// After <https://github.com/openai/codex/pull/2747>.

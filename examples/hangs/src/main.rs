@@ -49,6 +49,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("bounded_both_ways", || run(channels::bounded_both_ways())),
     ("sender_in_a_map", || run(channels::sender_in_a_map())),
     ("threads_sender_in_a_map", channels::threads_sender_in_a_map),
+    ("sender_stops", || run(channels::sender_stops())),
     ("select_of_threads", channels::select_of_threads),
     ("last_sender_waits", || run(channels::last_sender_waits())),
     (

@@ -270,6 +270,13 @@ fn threads_sender_in_a_map() {
 }
 
 #[test]
+fn sender_stops() {
+    let (answer, finding) = finds("sender_stops", Certainty::Probable, "long-wait", 1);
+    assert_eq!(names(&answer, &finding).0, ["consumer"]);
+    at(&finding, "channels.rs");
+}
+
+#[test]
 fn select_of_threads() {
     let program = "select_of_threads";
     is_listed(program, "mpmc::Receiver", Some("jobs"), 1, "channels.rs");
