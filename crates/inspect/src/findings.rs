@@ -30,7 +30,7 @@
 //!
 //! A release hands a lock to a future in the queue. If that future's task is idle nevertheless, it
 //! has been polled since and did not poll that future; if the waits that it does poll are stuck, it
-//! never will. `graph.rs` says how such a task is known.
+//! never will. `graph.rs` says how such a task is known, also if the future is in a combinator.
 //!
 //! # Full pools
 //!
@@ -54,7 +54,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_unknown};
+use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_read, is_unknown};
+use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 
@@ -74,7 +75,7 @@ pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
     /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
-    /// `stopped-peer` or `long-poll`.
+    /// `stopped-peer`, `long-poll` or `long-wait`.
     pub kind: String,
     /// One sentence.
     pub summary: String,
@@ -101,6 +102,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     all_asleep(&earlier, &later, &mut found);
     stopped_peers(&earlier, &later, &mut found);
     long_polls(&later, &mut found);
+    long_waits(&earlier, &later, &mut found);
     found
 }
 
@@ -119,7 +121,7 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Wait
         let stays = |waiter: &Waiter| {
             let mut graphs = both.iter();
             graphs.all(|graph| {
-                let mut waits = graph.waits(*waiter).iter();
+                let mut waits = graph.effective_waits(*waiter);
                 waits.all(|wait| wait_stays(graph, wait, &all, certain))
             })
         };
@@ -157,9 +159,9 @@ fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: b
         return false;
     }
     let object = wait.object.as_ref();
-    let is_read = wait.kind.ends_with("(read)") && object.is_some_and(|o| o.holder.is_none());
+    let is_beside_readers = is_read(wait) && object.is_some_and(|o| o.holder.is_none());
     // A reader that waits beside readers waits behind a writer, which might give up.
-    if is_read && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
+    if is_beside_readers && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
         return false;
     }
     let mut waiters = enders.waiters.iter();
@@ -248,7 +250,7 @@ fn next_of<'a>(
             .find(|ender| stuck.contains(ender))
             .map(|next| (wait, next))
     };
-    let mut waits = graph.waits(waiter).to_vec();
+    let mut waits: Vec<&Wait> = graph.effective_waits(waiter).collect();
     waits.sort_by_key(|wait| (graph.is_handed(wait), is_pipeline_worker(wait)));
     waits.iter().find_map(ender)
 }

@@ -13,6 +13,11 @@
 //! if a task is idle and has fewer wakers than recorded waits, that many of its futures were chosen
 //! and have not been polled since.
 //!
+//! A future in a combinator such as `FuturesUnordered` has a waker of its own, and the combinator has the
+//! task's waker until it has used it. So if a task has as many wakers as futures with that waker, and none
+//! of these was chosen, then the combinator has none left: its futures cannot wake the task. The
+//! record of such a future says whether a release has chosen it.
+//!
 //! # Queued jobs
 //!
 //! A closure for blocking work that is queued waits for a thread, which is free when one of the running
@@ -41,6 +46,8 @@ pub(crate) struct Graph<'a> {
     by_object: HashMap<u64, Vec<&'a Wait>>,
     /// For each lock that was handed over: the tasks that do not poll the future that has it.
     handed: HashMap<u64, Vec<Waiter>>,
+    /// The tasks that their combinators cannot wake, and that do not poll a future there which has a lock.
+    detached: HashSet<Waiter>,
     /// By the number of the object.
     ends: HashMap<u64, &'a End>,
 }
@@ -97,6 +104,7 @@ impl<'a> Graph<'a> {
             waits,
             by_object,
             handed: HashMap::new(),
+            detached: HashSet::new(),
             ends: snapshot.ends.iter().map(|end| (end.object, end)).collect(),
         };
         graph.find_handed();
@@ -142,6 +150,14 @@ impl<'a> Graph<'a> {
 
     fn find_handed(&mut self) {
         for (&waiter, waits) in &self.waits {
+            if self.is_detached(waiter, waits) {
+                self.detached.insert(waiter);
+                let locks = waits.iter().filter(|wait| wait.is_handed);
+                for object in locks.filter_map(|wait| wait.object.as_ref()) {
+                    self.handed.entry(object.id).or_default().push(waiter);
+                }
+                continue;
+            }
             let objects = self.free_locks(waits);
             if !objects.is_empty() && self.missing_wakers(waiter) == Some(objects.len()) {
                 for object in objects {
@@ -149,6 +165,40 @@ impl<'a> Graph<'a> {
                 }
             }
         }
+    }
+
+    /// Whether a future in a combinator of the task has a lock, and the combinator cannot wake the task.
+    fn is_detached(&self, waiter: Waiter, waits: &[&Wait]) -> bool {
+        let Some(task) = waiter.task().and_then(|id| self.task(id)) else {
+            return false;
+        };
+        let direct: Vec<&Wait> = waits.iter().copied().filter(|w| w.is_direct).collect();
+        let mut free = self.free_locks(&direct);
+        let mut chosen = waits.iter().filter(|wait| wait.is_handed).peekable();
+        let has_chosen = chosen.peek().is_some();
+        for lock in chosen {
+            let object = lock.object.as_ref().map_or(0, |object| object.id);
+            // A release may choose several readers.
+            let both_read = |wait: &&Wait| {
+                is_read(wait) && wait.object.as_ref().is_some_and(|other| other.id == object)
+            };
+            if is_read(lock) && direct.iter().any(both_read) {
+                return false;
+            }
+            free.retain(|&id| id != object);
+        }
+        has_chosen
+            && free.is_empty()
+            && task.state == TaskState::Idle
+            && task.wakers == direct.len()
+            && waits.iter().all(|wait| !wait.blocks_thread)
+    }
+
+    /// The waits one of which has to end before the waiter goes on.
+    pub(crate) fn effective_waits(&self, waiter: Waiter) -> impl Iterator<Item = &'a Wait> + '_ {
+        let is_detached = self.detached.contains(&waiter);
+        let waits = self.waits(waiter).iter().copied();
+        waits.filter(move |wait| !is_detached || wait.is_direct || wait.is_handed)
     }
 
     /// The locks without a holder among those that a waiter waits for.
@@ -212,6 +262,9 @@ impl<'a> Graph<'a> {
         let Some(task) = self.task(id) else {
             return false;
         };
+        if self.detached.contains(&waiter) {
+            return true;
+        }
         if !certain {
             return task.state == TaskState::Idle && task.wakers <= waits.len();
         }
@@ -263,6 +316,9 @@ impl<'a> Graph<'a> {
             },
             "mpsc::Sender" => Enders::likely(object.receiver),
             "mpsc::Receiver" => Enders::likely(object.sender),
+            // The writers' side is the thread's own.
+            UPGRADE => Self::enders_of_read_lock(object),
+            "thread::RwLock (recursive read)" => self.enders_of_write_lock(object),
             _ if is_lock(wait) => self.enders_of_lock(wait, object),
             _ => self
                 .end(wait)
@@ -357,19 +413,38 @@ impl<'a> Graph<'a> {
     fn enders_of_lock(&self, wait: &Wait, object: &Object) -> Enders {
         if let Some(holder) = object.holder {
             Enders::holder(holder, !object.is_movable)
-        } else if object.unnamed != 0 {
-            Enders::default()
-        } else if !object.readers.is_empty() {
-            Enders {
-                waiters: object.readers.clone(),
-                is_certain: true,
-                needs_all: false,
-            }
+        } else if object.unnamed != 0 || !object.readers.is_empty() {
+            Self::enders_of_read_lock(object)
         } else if is_task_lock(wait) {
             self.enders_of_free_lock(wait, object.id)
         } else {
             // The owner of a thread's lock is about to write itself down, or to wake a waiter.
             Enders::default()
+        }
+    }
+
+    /// The readers of a lock, without its writer.
+    fn enders_of_read_lock(object: &Object) -> Enders {
+        if object.unnamed != 0 || object.readers.is_empty() {
+            return Enders::default();
+        }
+        Enders {
+            waiters: object.readers.clone(),
+            is_certain: true,
+            needs_all: false,
+        }
+    }
+
+    /// The writer of a lock, also if readers keep other writers out. One that waits for readers itself
+    /// keeps no recursive reader out.
+    fn enders_of_write_lock(&self, object: &Object) -> Enders {
+        let upgrades = |holder: &Waiter| {
+            let mut waits = self.waits(*holder).iter();
+            waits.any(|wait| wait.kind == UPGRADE && wait.object.as_ref() == Some(object))
+        };
+        match object.holder.filter(|holder| !upgrades(holder)) {
+            Some(holder) => Enders::holder(holder, !object.is_movable),
+            None => Enders::default(),
         }
     }
 
@@ -394,6 +469,14 @@ impl<'a> Graph<'a> {
 
 /// The kind of a queued job's wait.
 pub(crate) const QUEUED_JOB: &str = "thread for blocking work";
+
+/// The kind of the wait of a lock's upgradable reader for the other readers.
+const UPGRADE: &str = "thread::RwLock (upgrade)";
+
+/// Whether a wait for a lock is one to share it, which a writer that waits keeps out.
+pub(crate) fn is_read(wait: &Wait) -> bool {
+    wait.kind.ends_with("(read)") || wait.kind == "thread::RwLock (upgradable read)"
+}
 
 /// Whether a job waits for a thread.
 pub(crate) fn is_queued_job(wait: &Wait) -> bool {

@@ -18,6 +18,7 @@ mod dot;
 mod findings;
 mod graph;
 mod join;
+mod long_wait;
 mod names;
 mod report;
 mod snapshot;

@@ -106,6 +106,7 @@ pub(crate) fn waits() -> Snapshot {
             continue;
         }
         let word = word(&record);
+        let is_handed = !is_direct && is_handed(&record);
         let (kind, source) = match record.source {
             Some(source) => (source.kind, Some(source.what)),
             None => (record.kind.name(), word),
@@ -115,6 +116,7 @@ pub(crate) fn waits() -> Snapshot {
             waiter: waiter(record.waiter),
             thread: record.thread.number(),
             kind: kind.into(),
+            is_handed,
             object: record.object.map(object),
             task: matches!(record.kind, records::Kind::Join | records::Kind::BlockOn)
                 .then_some(record.number),
@@ -185,6 +187,7 @@ fn queued(job: &records::Record, now: u64) -> Wait {
         is_timed: false,
         blocks_thread: false,
         is_direct: true,
+        is_handed: false,
     }
 }
 
@@ -192,6 +195,11 @@ fn queued(job: &records::Record, now: u64) -> Wait {
 fn word(record: &records::Record) -> Option<String> {
     let describe = || format!("{:#x} while it is {}", record.word, record.number);
     (record.kind == records::Kind::Futex).then(describe)
+}
+
+fn is_handed(record: &records::Record) -> bool {
+    let mut object = record.object.iter();
+    object.any(|object| object.is_handed_to(record.waker))
 }
 
 fn place(location: &Location<'_>) -> String {

@@ -70,6 +70,7 @@ impl Sleeper {
             is_timed: self.is_timed,
             blocks_thread: true,
             is_direct: false,
+            is_handed: false,
         });
     }
 

@@ -317,6 +317,9 @@ pub struct Wait {
     /// The future has the task's own waker, and not one of a combinator such as
     /// `FuturesUnordered`.
     pub is_direct: bool,
+    /// A release has handed the object to this future, which is not direct and has not been polled since.
+    #[serde(default)]
+    pub is_handed: bool,
 }
 
 /// An object that is waited for.

@@ -1,7 +1,8 @@
 //! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
-    Certainty, Finding, Job, Object, Snapshot, Task, TaskState, Wait, Waiter, findings,
+    Certainty, Contention, Finding, Job, Object, Resource, Snapshot, Task, TaskState, Wait, Waiter,
+    findings,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -45,6 +46,7 @@ fn wait(id: u64, waiter: Waiter, kind: &str, object: Object) -> Wait {
         blocks_thread: matches!(waiter, H(_)),
         source: None,
         is_direct: matches!(waiter, T(_)),
+        is_handed: false,
     }
 }
 
@@ -193,6 +195,44 @@ fn a_handed_over_lock_is_a_futurelock() {
     assert_eq!(found[0].waits.len(), 2);
 }
 
+/// A task has a combinator with two futures that have wakers of their own. One was handed a lock; the task
+/// waits for that lock itself.
+fn futurelock_in_combinator() -> Snapshot {
+    let mut snapshot = futurelock(1);
+    let mut timer = wait(4, T(1), "Sleep", lock(0, None));
+    (timer.object, timer.is_timed, timer.is_direct) = (None, true, false);
+    snapshot.waits.push(timer);
+    (snapshot.waits[0].is_direct, snapshot.waits[0].is_handed) = (false, true);
+    snapshot
+}
+
+#[test]
+fn a_lock_that_was_handed_to_a_combinator_is_a_futurelock() {
+    let snapshot = futurelock_in_combinator();
+    let found = certain(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kind, "futurelock");
+    assert_eq!(found[0].waiters, [T(1)]);
+    assert_eq!(found[0].waits.len(), 2);
+    // The combinator has a waker of the task, so it may wake the task.
+    prevents(&snapshot, |snapshot| snapshot.tasks[0].wakers = 2);
+    // The direct future was woken, and a waker is the combinator's or a foreign future's.
+    prevents(&snapshot, |snapshot| snapshot.tasks[0].wakers = 0);
+    // Another future may have the lock.
+    prevents(&snapshot, |snapshot| snapshot.waits[0].is_handed = false);
+    // The direct future may have been handed the lock for reading, too.
+    prevents(&snapshot, |snapshot| {
+        for wait in &mut snapshot.waits[..2] {
+            wait.kind = "RwLock (read)".into();
+        }
+    });
+    // Its own timer ends its wait.
+    prevents(&snapshot, |snapshot| {
+        snapshot.waits[3].is_direct = true;
+        snapshot.tasks[0].wakers = 2;
+    });
+}
+
 /// The owner has taken the lock and was preempted before it wrote itself down: no future has used
 /// up its waker.
 #[test]
@@ -208,6 +248,51 @@ fn a_foreign_future_beside_a_handed_over_lock() {
     snapshot.waits.push(other);
     snapshot.tasks[0].wakers = 3;
     assert_eq!(certain(&snapshot, &snapshot), []);
+}
+
+/// A receiver that has waited for `waiting_ms`, after `short` waits below 1 ms, and `long` ones above.
+fn receiver(waiting_ms: u64, short: u64, long: u64) -> Snapshot {
+    let object = lock(10, None);
+    let mut buckets = vec![0; 28];
+    (buckets[10], buckets[20]) = (short, long);
+    let contention = Contention {
+        kind: "mpsc::Receiver".into(),
+        buckets,
+        ..Contention::default()
+    };
+    let receives = Wait {
+        waiting_ms,
+        ..wait(1, T(1), "mpsc::Receiver", object.clone())
+    };
+    let resource = Resource {
+        object,
+        contention: vec![contention],
+        fill: None,
+    };
+    Snapshot {
+        objects: Some(vec![resource]),
+        ..snapshot(vec![task(1, 1)], vec![receives])
+    }
+}
+
+#[test]
+fn a_wait_that_is_much_longer_than_others_is_probable() {
+    let is_long = |snapshot: &Snapshot| {
+        let found = findings(snapshot, snapshot);
+        let is_it = |f: &Finding| f.kind == "long-wait" && f.certainty == Certainty::Probable;
+        found.iter().any(is_it)
+    };
+    assert!(is_long(&receiver(1_100, 10_000, 0)));
+    assert!(is_long(&receiver(1_100, 10_000, 10)));
+    assert!(!is_long(&receiver(900, 10_000, 0)), "it is short");
+    assert!(!is_long(&receiver(1_100, 999, 0)), "too few waits");
+    assert!(!is_long(&receiver(1_100, 10_000, 11)), "some last longer");
+    let mut timed = receiver(1_100, 10_000, 0);
+    timed.waits[0].is_timed = true;
+    assert!(!is_long(&timed));
+    let mut likely = receiver(1_100, 10_000, 0);
+    likely.waits[0].object.as_mut().unwrap().sender = Some(T(1));
+    assert!(!is_long(&likely), "it is a self-wait");
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn wait(kind: &str, segment: u64) -> Wait {
         is_timed: false,
         blocks_thread: true,
         is_direct: false,
+        is_handed: false,
         source: None,
     }
 }

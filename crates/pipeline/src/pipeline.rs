@@ -169,7 +169,7 @@ where
                 }
             }
             // The end of the scope waits for the workers.
-            record.begin_blocking(WaitKind::new(Kind::Pipeline), &self.scheduler.object);
+            record.begin_blocking(WaitKind::new(Kind::Pipeline), &self.scheduler.object, false);
         });
     }
 

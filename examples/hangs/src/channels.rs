@@ -120,7 +120,9 @@ pub async fn receivers_in_a_registry() {
     let (queue, queue_end) = mpsc::channel::<u32>(1);
     let (state, state_end) = watch::channel(0);
     let (events, events_end) = broadcast::channel::<u32>(1);
-    let registry = (queue_end, state_end, events_end);
+    let (mut answer, answer_end) = oneshot::channel::<u32>();
+    let registry = (queue_end, state_end, events_end, answer_end);
+    spawn("answer", async move { answer.closed().await });
     spawn("queue", async move { queue.closed().await });
     spawn("state", async move { state.named("state").closed().await });
     let events = events.named("events");
@@ -137,6 +139,51 @@ pub async fn sender_in_a_map() {
     pending.insert(7, sender);
     _ = spawn("asks", async move { _ = receiver.await }).await;
     drop(pending);
+}
+
+/// The same with threads; the thread that would answer waits until no answer is wanted.
+pub fn threads_sender_in_a_map() {
+    let mut pending = HashMap::new();
+    let (sender, receiver) = oneshot::channel::<u32>();
+    let (mut other, answer) = oneshot::channel::<u32>();
+    pending.insert(7, (sender, answer));
+    std::thread::scope(|scope| {
+        scope.spawn(move || other.blocking_closed());
+        _ = receiver.blocking_recv();
+    });
+    drop(pending);
+}
+
+/// A thread waits for a job, or for room for a result, and is the only one that uses the channels.
+pub fn select_of_threads() {
+    let (_jobs, job) = mpmc::bounded::<u32>(1);
+    let (results, _result) = mpmc::bounded(0);
+    let (job, results) = (job.named("jobs"), results.named("results"));
+    let mut select = mpmc::Select::new();
+    select.recv(&job);
+    select.send(&results);
+    let chosen = select.select();
+    _ = chosen.send(&results, 0);
+}
+
+/// A task receives many values, each after a short wait, and then no more.
+pub async fn sender_stops() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let (acknowledges, mut acknowledged) = mpsc::channel(1);
+    let consumer = spawn("consumer", async move {
+        while let Some(n) = receiver.recv().await {
+            _ = acknowledges.send(n).await;
+        }
+    });
+    for n in 0..4_000 {
+        // The consumer waits by now.
+        blitz_io::task::yield_now().await;
+        _ = sender.send(n).await;
+        _ = acknowledged.recv().await;
+    }
+    // Forgets to drop the sender.
+    std::future::pending::<()>().await;
+    drop((sender, consumer));
 }
 
 /// A task drains a channel until the last sender is gone, and the last sender awaits that task.

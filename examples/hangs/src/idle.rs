@@ -9,6 +9,7 @@ use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
 use blitz_io::runtime::Builder;
 use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
 use blitz_io::{task, thread, time};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::spawn;
 
@@ -294,4 +295,25 @@ pub async fn scope_of_sleepers() {
         });
     })
     .await;
+}
+
+/// A task polls a set of futures that wait for a lock and a timer, beside its own wait for that lock.
+pub async fn unordered() {
+    let lock = Arc::new(Mutex::new(()));
+    let wanted = lock.clone();
+    let both = spawn("both", async move {
+        loop {
+            let mut requests = FuturesUnordered::new();
+            for _ in 0..2 {
+                requests.push(async {
+                    let _guard = wanted.lock().await;
+                    time::sleep(Duration::from_millis(30)).await;
+                });
+            }
+            _ = requests.next().await;
+            drop(requests);
+            drop(wanted.lock().await);
+        }
+    });
+    _ = both.await;
 }

@@ -7,6 +7,7 @@ use std::task::Poll;
 use blitz_io::runtime::Handle;
 use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore};
 use blitz_io::{inspect::Named, thread};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::spawn;
 
@@ -113,6 +114,33 @@ pub async fn futurelock_select() {
         })
         .await;
         // The other branch of the `select!`.
+        let _second = wanted.lock().await;
+    });
+    _ = is_queued.await;
+    drop(background);
+    _ = task.await;
+}
+
+/// The same with a set of futures, of which the task handles one that is ready.
+///
+/// After <https://rfd.shared.oxide.computer/rfd/0609>.
+pub async fn futurelock_unordered() {
+    let lock = Arc::new(Mutex::new(()).named("shared"));
+    let background = lock.lock().await;
+    let wanted = lock.clone();
+    let (queued, is_queued) = blitz_io::sync::oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut requests = FuturesUnordered::new();
+        for needs_lock in [true, false] {
+            let wanted = &wanted;
+            requests.push(async move {
+                if needs_lock {
+                    drop(wanted.lock().await);
+                }
+            });
+        }
+        _ = requests.next().await;
+        _ = queued.send(());
         let _second = wanted.lock().await;
     });
     _ = is_queued.await;
@@ -261,6 +289,29 @@ pub fn thread_read_twice() {
         }
         let _inner = lock.read();
     });
+}
+
+/// A thread upgrades its read lock, and a reader wants to be the upgradable one before it leaves.
+pub fn thread_upgrade_beside_reader() {
+    let table = thread::RwLock::new(0);
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _seen = table.read();
+            both.wait();
+            drop(table.upgradable_read());
+        });
+        let upgradable = table.upgradable_read();
+        both.wait();
+        *thread::RwLockUpgradableReadGuard::upgrade(upgradable) += 1;
+    });
+}
+
+/// A thread reads what it writes, in the way that is right within a read lock.
+pub fn thread_read_in_write() {
+    let table = thread::RwLock::new(0);
+    let _writes = table.write();
+    drop(table.read_recursive());
 }
 
 /// A thread and a task hold each other's lock.

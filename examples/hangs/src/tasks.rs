@@ -1,6 +1,7 @@
 //! Hangs of tasks.
 
 use std::convert::Infallible;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier as ThreadBarrier};
 
@@ -23,6 +24,30 @@ pub async fn join_each_other() {
     let two = spawn("two", async move { _ = one.await });
     _ = give.send(two);
     std::future::pending().await
+}
+
+/// Two tasks that stay on one thread take two mutexes in two orders.
+pub async fn local_tasks_lock() {
+    let local = task::LocalSet::new();
+    let hang = local.run_until(async {
+        let (one, two) = (Rc::new(Mutex::new(())), Rc::new(Mutex::new(())));
+        let both = Rc::new(Barrier::new(2));
+        let orders = [("transfer", &one, &two), ("report", &two, &one)];
+        let tasks = orders.map(|(name, first, second)| {
+            let (first, second, both) = (first.clone(), second.clone(), both.clone());
+            let order = async move {
+                let _first = first.lock().await;
+                both.wait().await;
+                let _second = second.lock().await;
+            };
+            let task = task::Builder::new().name(name).spawn_local(order);
+            task.expect("there is a set")
+        });
+        for task in tasks {
+            _ = task.await;
+        }
+    });
+    hang.await;
 }
 
 /// A task awaits another one, which waits for its lock.

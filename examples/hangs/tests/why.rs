@@ -124,6 +124,17 @@ fn futurelock() {
 }
 
 #[test]
+fn futurelock_unordered() {
+    let (answer, finding) = finds("futurelock_unordered", Certainty::Certain, "futurelock", 1);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["futurelock".into()], vec!["shared".into()])
+    );
+    assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
+    at(&finding, "locks.rs");
+}
+
+#[test]
 fn a_guard_over_an_endless_await_has_its_holder() {
     let mut program = Program::start("guard_over_await");
     let wait = |answer: &Answer| {
@@ -370,6 +381,27 @@ fn std_mutex_in_a_task() {
 }
 
 #[test]
+fn threads_sender_in_a_map() {
+    for kind in ["oneshot::Receiver", "oneshot::Sender::closed"] {
+        is_listed("threads_sender_in_a_map", kind, None, 1, "channels.rs");
+    }
+}
+
+#[test]
+fn sender_stops() {
+    let (answer, finding) = finds("sender_stops", Certainty::Probable, "long-wait", 1);
+    assert_eq!(names(&answer, &finding).0, ["consumer"]);
+    at(&finding, "channels.rs");
+}
+
+#[test]
+fn select_of_threads() {
+    let program = "select_of_threads";
+    is_listed(program, "mpmc::Receiver", Some("jobs"), 1, "channels.rs");
+    is_listed(program, "mpmc::Sender", Some("results"), 1, "channels.rs");
+}
+
+#[test]
 fn missing_party() {
     is_listed("missing_party", "Barrier", Some("ready"), 2, "tasks.rs");
 }
@@ -475,6 +507,29 @@ fn thread_read_twice() {
 }
 
 #[test]
+fn thread_upgrade_beside_reader() {
+    let program = "thread_upgrade_beside_reader";
+    let (_, finding) = finds(program, Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(
+        kinds,
+        [
+            "thread::RwLock (upgradable read)",
+            "thread::RwLock (upgrade)"
+        ]
+    );
+    at(&finding, "locks.rs");
+}
+
+#[test]
+fn thread_read_in_write() {
+    let (_, finding) = finds("thread_read_in_write", Certainty::Certain, "self-wait", 1);
+    assert_eq!(finding.waits[0].kind, "thread::RwLock (recursive read)");
+    at(&finding, "locks.rs");
+}
+
+#[test]
 fn thread_and_task() {
     let (_, finding) = finds("thread_and_task", Certainty::Certain, "deadlock", 2);
     assert!(
@@ -496,6 +551,21 @@ fn thread_and_task() {
 fn join_each_other() {
     let (answer, finding) = finds("join_each_other", Certainty::Certain, "deadlock", 2);
     assert_eq!(names(&answer, &finding).0, ["one", "two"]);
+}
+
+#[test]
+fn local_tasks_lock() {
+    let (answer, finding) = finds("local_tasks_lock", Certainty::Certain, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).0, ["report", "transfer"]);
+    at(&finding, "tasks.rs");
+    let task = |waiter: &Waiter| answer.snapshot.task(waiter.task()?);
+    for task in finding.waiters.iter().filter_map(task) {
+        assert!(task.location.contains("tasks.rs"), "{task:#?}");
+    }
+    let mut waits = answer.snapshot.waits.iter();
+    let join = waits.find(|wait| wait.kind == "JoinHandle");
+    let awaited = join.and_then(|wait| wait.task).map(Waiter::Task);
+    assert!(awaited.is_some_and(|task| finding.waiters.contains(&task)));
 }
 
 #[test]
@@ -638,6 +708,7 @@ fn receivers_in_a_registry() {
         ("mpsc::Sender::closed", None),
         ("watch::Sender::closed", Some("state")),
         ("broadcast::Sender::closed", Some("events")),
+        ("oneshot::Sender::closed", None),
     ] {
         is_listed("receivers_in_a_registry", kind, name, 1, "channels.rs");
     }
@@ -757,6 +828,7 @@ macro_rules! fine {
 fine! {
     idle_timed_writer
     idle_foreign_future
+    idle_unordered
     idle_abort
     idle_job_holds_lock
     idle_queued_job

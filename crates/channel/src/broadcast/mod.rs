@@ -89,7 +89,7 @@ mod sender;
 
 use std::mem;
 
-use blitz_io_core::inspect::Fill;
+use blitz_io_core::inspect::{Fill, Filled};
 use blitz_io_core::{List, Lock, Panics, WaitQueue};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -246,6 +246,15 @@ enum Attempt<'a, T> {
     InUse(&'a Slot<T>),
 }
 
+impl<T> Filled for Shared<T> {
+    fn fill(&self) -> Fill {
+        Fill {
+            used: self.unread(),
+            capacity: Some(self.capacity() as usize),
+        }
+    }
+}
+
 impl<T> Shared<T> {
     /// With one sender, and as many receivers.
     #[track_caller]
@@ -361,20 +370,6 @@ impl<T> Shared<T> {
             }
         }
         (self.capacity() - spent) as usize
-    }
-
-    /// How full the channel is, for a thread that has no reference to it.
-    ///
-    /// # Safety
-    ///
-    /// The pointer is to a `Shared<T>` that exists.
-    unsafe fn fill_of(shared: *const ()) -> Fill {
-        // SAFETY: as this function's caller promises; only atomics are read.
-        let shared = unsafe { &*shared.cast::<Self>() };
-        Fill {
-            used: shared.unread(),
-            capacity: Some(shared.capacity() as usize),
-        }
     }
 
     /// Whether every receiver has got everything.

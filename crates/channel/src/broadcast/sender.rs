@@ -60,10 +60,7 @@ impl<T> Sender<T> {
     pub(super) fn with_receivers(capacity: usize, receivers: u32) -> Self {
         let shared = Arc::new(Shared::new(capacity, receivers));
         // SAFETY: the fill is new. The last sender, which keeps the channel alive, clears it.
-        unsafe {
-            let object = &shared.inspected.object;
-            object.set_fill(Arc::as_ptr(&shared).cast(), Shared::<T>::fill_of);
-        }
+        unsafe { shared.inspected.object.set_fill(Arc::as_ptr(&shared)) };
         Self { shared }
     }
 

@@ -146,7 +146,7 @@ impl<T> Channel<T> {
     }
 
     /// This thread may sleep for the channel.
-    fn blocks(&self, kind: Kind, deadline: Option<Instant>, caller: Caller) -> Blocking {
+    pub(super) fn blocks(&self, kind: Kind, deadline: Option<Instant>, caller: Caller) -> Blocking {
         Blocking::new(kind, &self.object, caller, deadline.is_some())
     }
 

@@ -26,7 +26,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_io_core::inspect::{Fill, Object};
+use blitz_io_core::inspect::{Fill, Filled, Object};
 use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
@@ -65,6 +65,15 @@ unsafe impl<T: Send> Sync for Channel<T> {}
 impl<T> UnwindSafe for Channel<T> {}
 impl<T> RefUnwindSafe for Channel<T> {}
 
+impl<T> Filled for Channel<T> {
+    fn fill(&self) -> Fill {
+        Fill {
+            used: self.len(),
+            capacity: self.capacity(),
+        }
+    }
+}
+
 impl<T> Channel<T> {
     /// With one sender and one receiver.
     pub(super) fn new(capacity: usize) -> Self {
@@ -85,26 +94,8 @@ impl<T> Channel<T> {
     pub(super) fn shown(capacity: usize) -> Arc<Self> {
         let channel = Arc::new(Self::new(capacity));
         // SAFETY: the fill is new. The last receiver, which keeps the channel alive, clears it.
-        unsafe {
-            channel
-                .object
-                .set_fill(Arc::as_ptr(&channel).cast(), Self::fill_of);
-        }
+        unsafe { channel.object.set_fill(Arc::as_ptr(&channel)) };
         channel
-    }
-
-    /// How full the channel is, for a thread that has no reference to it.
-    ///
-    /// # Safety
-    ///
-    /// The pointer is to a `Channel<T>` that exists.
-    unsafe fn fill_of(channel: *const ()) -> Fill {
-        // SAFETY: as this function's caller promises; only atomics are read.
-        let channel = unsafe { &*channel.cast::<Self>() };
-        Fill {
-            used: channel.len(),
-            capacity: channel.capacity(),
-        }
     }
 
     pub(super) fn is_closed(&self) -> bool {

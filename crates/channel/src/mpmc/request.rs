@@ -165,8 +165,8 @@ impl Selection {
     }
 
     /// Waits until a case is decided. `false` if the deadline comes first; a case may still be
-    /// decided then.
-    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
+    /// decided then. While the thread sleeps, it keeps what `record` returns.
+    pub(super) fn wait<R>(&self, deadline: Option<Instant>, record: impl FnOnce() -> R) -> bool {
         let mut spin = Spin::handoff(2);
         while spin.turn() {
             if self.word.load(Ordering::Relaxed) != AWAKE {
@@ -176,6 +176,7 @@ impl Selection {
         if self.exchange(AWAKE, ASLEEP).is_err() {
             return true;
         }
+        let _record = record();
         while self.word.load(Ordering::Relaxed) == ASLEEP {
             if wait_until(&self.word, ASLEEP, deadline) == WaitResult::TimedOut {
                 return false;

@@ -49,6 +49,7 @@ use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
 use blitz_io_core::deadline::after;
+use blitz_io_core::inspect::{self, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::{Node, Panics, Random};
 
 use super::channel::Channel;
@@ -76,6 +77,8 @@ trait AnyChannel {
     unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool;
     /// Unlinks the node, if it is linked.
     fn leave(&self, queue: Queue, node: &Node<Request>);
+    /// Records that this thread waits for the operation.
+    fn record(&self, queue: Queue, caller: Caller, is_timed: bool) -> Wait;
     /// Gives a right back that was not used.
     fn abandon(&self, outcome: Outcome);
 }
@@ -123,6 +126,16 @@ impl<T> AnyChannel for Channel<T> {
     fn leave(&self, queue: Queue, node: &Node<Request>) {
         // A selection's node is never signalled, so this takes the lock in any case.
         self.leave(node, queue);
+    }
+
+    fn record(&self, queue: Queue, caller: Caller, is_timed: bool) -> Wait {
+        let kind = match queue {
+            Queue::Senders => Kind::MpmcSend,
+            _ => Kind::MpmcReceive,
+        };
+        let mut record = Wait::new(caller);
+        record.begin_blocking(WaitKind::new(kind), &self.object, is_timed);
+        record
     }
 
     fn abandon(&self, outcome: Outcome) {
@@ -198,7 +211,8 @@ const WITHOUT_END: &str = "a wait without a deadline does not time out";
 enum Limit {
     /// Not at all.
     Now,
-    Until(Option<Instant>),
+    /// With the location of the wait.
+    Until(Option<Instant>, Caller),
 }
 
 impl<'a> Select<'a> {
@@ -283,7 +297,8 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
         self.assert_not_empty();
-        self.run(Limit::Until(None)).expect(WITHOUT_END)
+        self.run(Limit::Until(None, Caller::here()))
+            .expect(WITHOUT_END)
     }
 
     /// Chooses an operation; waits until one is possible, but no longer than
@@ -302,11 +317,12 @@ impl<'a> Select<'a> {
     /// select.recv(&receiver);
     /// assert!(select.select_timeout(Duration::from_millis(1)).is_err());
     /// ```
+    #[track_caller]
     pub fn select_timeout(
         &mut self,
         timeout: Duration,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
-        self.run(Limit::Until(after(timeout)))
+        self.run(Limit::Until(after(timeout), Caller::here()))
             .ok_or(SelectTimeoutError)
     }
 
@@ -316,11 +332,12 @@ impl<'a> Select<'a> {
     /// # Errors
     ///
     /// If the time is up.
+    #[track_caller]
     pub fn select_deadline(
         &mut self,
         deadline: Instant,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
-        self.run(Limit::Until(Some(deadline)))
+        self.run(Limit::Until(Some(deadline), Caller::here()))
             .ok_or(SelectTimeoutError)
     }
 
@@ -354,7 +371,8 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn ready(&mut self) -> usize {
         self.assert_not_empty();
-        self.run_ready(Limit::Until(None)).expect(WITHOUT_END)
+        self.run_ready(Limit::Until(None, Caller::here()))
+            .expect(WITHOUT_END)
     }
 
     /// Returns the index of an operation that is possible; waits until one is, but no
@@ -363,8 +381,9 @@ impl<'a> Select<'a> {
     /// # Errors
     ///
     /// If the time is up.
+    #[track_caller]
     pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
-        self.run_ready(Limit::Until(after(timeout)))
+        self.run_ready(Limit::Until(after(timeout), Caller::here()))
             .ok_or(ReadyTimeoutError)
     }
 
@@ -374,8 +393,9 @@ impl<'a> Select<'a> {
     /// # Errors
     ///
     /// If the time is up.
+    #[track_caller]
     pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
-        self.run_ready(Limit::Until(Some(deadline)))
+        self.run_ready(Limit::Until(Some(deadline), Caller::here()))
             .ok_or(ReadyTimeoutError)
     }
 
@@ -442,7 +462,9 @@ impl<'a> Select<'a> {
         let in_time = is_possible
             || match limit {
                 Limit::Now => false,
-                Limit::Until(deadline) => selection.wait(deadline),
+                Limit::Until(deadline, caller) => {
+                    selection.wait(deadline, || self.records(caller, deadline.is_some()))
+                }
             };
         let decided = selection.abort();
         for (case, node) in self.cases.iter().zip(&nodes).take(joined) {
@@ -451,6 +473,13 @@ impl<'a> Select<'a> {
         nodes.clear();
         self.nodes = nodes;
         (in_time || decided.is_some()).then_some(decided)
+    }
+
+    /// Records that this thread waits for all cases.
+    fn records(&self, caller: Caller, is_timed: bool) -> Vec<Wait> {
+        let record = |case: &Case<'_>| case.channel.record(case.queue, caller, is_timed);
+        let cases = self.cases.iter().filter(|_| inspect::IS_ENABLED);
+        cases.map(record).collect()
     }
 
     /// Puts the cases into a random order, unless the selection is biased.
@@ -466,9 +495,9 @@ impl<'a> Select<'a> {
 
 /// With no case to wait for.
 fn sleep(limit: Limit) {
-    if let Limit::Until(Some(deadline)) = limit {
+    if let Limit::Until(Some(deadline), _) = limit {
         thread::sleep(deadline.saturating_duration_since(Instant::now()));
-    } else if let Limit::Until(None) = limit {
+    } else if let Limit::Until(None, _) = limit {
         thread::park();
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline::after;
+use blitz_io_core::inspect::Caller;
 use blitz_io_core::named;
 use blitz_io_futex::atomic::Ordering;
 
@@ -161,8 +162,9 @@ impl<T> Sender<T> {
     }
 
     /// Blocks the thread until the channel is closed.
+    #[track_caller]
     pub fn closed_blocking(&self) {
-        self.channel.closed_blocking();
+        self.channel.closed_blocking(Caller::here());
     }
 }
 

@@ -9,6 +9,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, Waker};
 
+use blitz_io_core::inspect::{Caller, Kind};
 use blitz_io_core::{Node, Wake};
 
 use super::channel::Channel;
@@ -311,10 +312,11 @@ impl<T> Channel<T> {
         joined
     }
 
-    pub(super) fn closed_blocking(&self) {
+    pub(super) fn closed_blocking(&self, caller: Caller) {
         let waiter = Waiter::new(None);
         let node = waiter.prepare();
         if self.join_close_waiters(&waiter, node) {
+            let _waits = self.blocks(Kind::MpmcClosed, None, caller);
             node.sleep(None);
         }
     }

@@ -6,7 +6,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use blitz_io_core::inspect::{Caller, Fill, Object};
+use blitz_io_core::inspect::{Caller, Fill, Filled, Object};
 use blitz_io_core::resource::{Resource, Sort};
 use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
@@ -98,6 +98,17 @@ pub struct Claim {
 
 /// Why a slot could not be claimed, or permits not be taken.
 pub type Refusal = TrySendError<()>;
+
+impl<T> Filled for Chan<T> {
+    fn fill(&self) -> Fill {
+        // Before the word, so that it is not newer.
+        let head = self.front.0.head.load(Ordering::Acquire);
+        Fill {
+            used: self.tail.0.word.load().used(head) as usize,
+            capacity: (self.max_capacity != usize::MAX).then_some(self.max_capacity),
+        }
+    }
+}
 
 impl<T> Chan<T> {
     /// Makes the shared part of a channel in which `start` slots have been used, and
@@ -393,22 +404,6 @@ impl<T> Chan<T> {
             return 0;
         }
         self.max_capacity.saturating_sub(word.used(head) as usize)
-    }
-
-    /// How full the channel is, for a thread that has no reference to it.
-    ///
-    /// # Safety
-    ///
-    /// The pointer is to a `Chan<T>` that exists.
-    pub unsafe fn fill_of(chan: *const ()) -> Fill {
-        // SAFETY: as this function's caller promises; only atomics are read.
-        let chan = unsafe { &*chan.cast::<Self>() };
-        // Before the word, so that it is not newer.
-        let head = chan.front.0.head.load(Ordering::Acquire);
-        Fill {
-            used: chan.tail.0.word.load().used(head) as usize,
-            capacity: (chan.max_capacity != usize::MAX).then_some(chan.max_capacity),
-        }
     }
 
     pub fn strong_count(&self) -> usize {

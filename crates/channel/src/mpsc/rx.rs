@@ -65,10 +65,7 @@ impl<T> Rx<T> {
     pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
         // SAFETY: this is the channel's only receiver, which owns the fill. The channel lives as long as
         // the receiver, and the receiver clears the fill when it is dropped.
-        unsafe {
-            chan.object
-                .set_fill(Arc::as_ptr(&chan).cast(), Chan::<T>::fill_of);
-        }
+        unsafe { chan.object.set_fill(Arc::as_ptr(&chan)) };
         Self {
             record: Wait::new(chan.made_at),
             operation: Operation::new(&chan.resource, "Receiver::recv"),

@@ -66,7 +66,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_core::inspect::Wait;
+use blitz_io_core::inspect::{self, Wait};
 use blitz_io_core::{Spin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
@@ -298,7 +298,11 @@ impl<T> Cell<T> {
             // SAFETY: only this end sets or, before the event, clears its bit: it was still
             // set when it was cleared.
             drop(unsafe { self.take_task(side, seen) });
-            if wait_until(&self.state, state, deadline) == WaitResult::TimedOut {
+            let result = {
+                let _record = inspect::sleeping(&self.state);
+                wait_until(&self.state, state, deadline)
+            };
+            if result == WaitResult::TimedOut {
                 let seen = self.state();
                 return self.set(side, seen, |state| state & !side.thread).err();
             }

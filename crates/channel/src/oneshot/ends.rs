@@ -9,7 +9,7 @@ use std::ptr;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_core::inspect::{Blocking, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::resource::{Operation, Resource, Sort};
 use blitz_io_core::{coop, deadline};
 
@@ -99,8 +99,18 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// assert!(tx.is_closed());
     /// # });
     /// ```
-    pub async fn closed(&mut self) {
-        poll_fn(|cx| self.poll_closed(cx)).await;
+    #[track_caller]
+    pub fn closed(&mut self) -> impl Future<Output = ()> {
+        let mut record = Wait::new(Caller::here());
+        poll_fn(move |cx| {
+            let polled = self.poll_closed(cx);
+            if polled.is_pending() {
+                record.begin_with(WaitKind::new(Kind::OneshotClosed), 0, cx.waker());
+            } else {
+                record.end();
+            }
+            polled
+        })
     }
 
     /// Returns whether the receiver is closed or dropped. A value can be sent only
@@ -150,8 +160,9 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// tx.blocking_closed();
     /// # dropped.join().unwrap();
     /// ```
+    #[track_caller]
     pub fn blocking_closed(&mut self) {
-        self.storage.cell().wait(&SENDER, None);
+        self.wait(None, Caller::here());
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
@@ -164,8 +175,14 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// let (mut tx, _rx) = oneshot::channel::<()>();
     /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(1)));
     /// ```
+    #[track_caller]
     pub fn blocking_closed_timeout(&mut self, timeout: Duration) -> bool {
-        let deadline = deadline::after(timeout);
+        self.wait(deadline::after(timeout), Caller::here())
+    }
+
+    /// Whether the receiver is closed or dropped, at the deadline at the latest.
+    fn wait(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+        let _waits = Blocking::without_object(Kind::OneshotClosed, caller, deadline.is_some());
         self.storage.cell().wait(&SENDER, deadline).is_some()
     }
 }
@@ -341,7 +358,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     pub fn blocking_recv(mut self) -> Result<T, RecvError> {
         coop::assert_may_block();
         assert!(!self.is_terminated(), "called after complete");
-        self.wait(None).map_err(|_| RecvError(()))
+        self.wait(None, Caller::here()).map_err(|_| RecvError(()))
     }
 
     /// Blocks the thread until the value comes, but no longer than `timeout`.
@@ -362,15 +379,19 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// tx.send(1).unwrap();
     /// assert_eq!(rx.blocking_recv_timeout(soon), Ok(1));
     /// ```
+    #[track_caller]
     pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, TryRecvError> {
-        self.wait(deadline::after(timeout))
+        self.wait(deadline::after(timeout), Caller::here())
     }
 
     /// `Empty` when the deadline has come.
-    fn wait(&mut self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
+    fn wait(&mut self, deadline: Option<Instant>, caller: Caller) -> Result<T, TryRecvError> {
         let Some(storage) = &self.storage else {
             return Err(TryRecvError::Closed);
         };
+        // An earlier poll's, whose waker is not used any more.
+        end_record(storage);
+        let _waits = Blocking::without_object(Kind::OneshotReceive, caller, deadline.is_some());
         match storage.cell().wait(&RECEIVER, deadline) {
             Some(seen) => self.finish(seen).ok_or(TryRecvError::Closed),
             None => Err(TryRecvError::Empty),

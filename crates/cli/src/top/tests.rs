@@ -53,6 +53,7 @@ fn wait(task: u64, waiting_ms: u64, object: Object) -> Wait {
         blocks_thread: false,
         source: None,
         is_direct: true,
+        is_handed: false,
     }
 }
 

@@ -48,6 +48,7 @@ pub fn stuck() -> Answer {
         blocks_thread: false,
         source: None,
         is_direct: true,
+        is_handed: false,
     };
     let snapshot = Snapshot {
         pid: PID,

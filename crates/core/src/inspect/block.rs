@@ -8,12 +8,13 @@ use std::panic::{Location, UnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
+use std::task::Waker;
 
 use super::kind_list::KindList;
 use super::registry::READER;
 use super::slot::{Reading, Slot};
 use super::totals::{self, Totals};
-use super::{Contention, Fill, Kind, Waiter};
+use super::{Contention, Fill, Filled, Kind, Waiter};
 use crate::{PerProcess, debug_is_name};
 
 /// How many readers, or members of a set, a block names.
@@ -21,6 +22,14 @@ pub const NAMES: usize = 8;
 
 /// In `holder`: the guard may have moved to another task since.
 const MOVABLE: u64 = 1 << 63;
+/// In `holder`, with the address in a waker: a release has handed the object to the future that kept this
+/// waker, and that has not been polled since.
+const HANDED: u64 = 1 << 62;
+
+/// The word of `holder` while the future with this waker has the object.
+fn handed(waker: usize) -> u64 {
+    HANDED | waker as u64 & (HANDED - 1)
+}
 
 /// A field of a primitive.
 pub struct Object {
@@ -71,6 +80,14 @@ struct Probe {
 // it.
 unsafe impl Send for Probe {}
 
+/// # Safety
+///
+/// The pointer is to a `C` that exists.
+unsafe fn fill_of<C: Filled>(channel: *const ()) -> Fill {
+    // SAFETY: as the caller promises. `fill` may be called by any thread.
+    unsafe { &*channel.cast::<C>() }.fill()
+}
+
 /// A copy of a [`Block`].
 #[derive(Clone, Default, Debug)]
 pub struct Facts {
@@ -82,6 +99,8 @@ pub struct Facts {
     pub holder: Option<Waiter>,
     /// The guard may have moved away from the holder.
     pub is_movable: bool,
+    /// Identifies the waker of the future that a release has handed the object to; 0 if there is none.
+    handed: u64,
     /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
     /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
@@ -90,6 +109,14 @@ pub struct Facts {
     pub sender: Option<Waiter>,
     /// The last one to receive.
     pub receiver: Option<Waiter>,
+}
+
+impl Facts {
+    /// Whether a release has handed the object to a future that keeps the waker with this address.
+    #[must_use]
+    pub fn is_handed_to(&self, waker: usize) -> bool {
+        waker != 0 && self.handed == handed(waker)
+    }
 }
 
 /// All blocks, from the youngest on. They are added under the lock of `POOL`.
@@ -265,10 +292,31 @@ impl Object {
         }
     }
 
+    /// The object, which has no exclusive holder, is about to be handed to the future that keeps this
+    /// waker. The lock of the queue orders this before the future's next poll.
+    pub fn handed_over(&self, waker: &Waker) {
+        let holder = &self.block().holder;
+        let word = holder.load(Ordering::Relaxed);
+        if word == 0 || word & HANDED != 0 {
+            holder.store(handed(waker.data().addr()), Ordering::Relaxed);
+        }
+    }
+
+    /// A future to which the object was handed is polled, or dropped.
+    pub fn hand_over_ended(&self) {
+        let holder = &self.block().holder;
+        let word = holder.load(Ordering::Relaxed);
+        if word & HANDED != 0 {
+            // If this fails, another future has the object.
+            _ = holder.compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
     /// The object is about to be released by its exclusive holder, or else by a reader.
     #[inline]
     pub fn released_by_any(&self) {
-        if self.block().holder.load(Ordering::Relaxed) == 0 {
+        let holder = self.block().holder.load(Ordering::Relaxed);
+        if holder == 0 || holder & HANDED != 0 {
             self.released_shared();
         } else {
             self.released();
@@ -315,16 +363,20 @@ impl Object {
         self.block().name.store(name, Ordering::Release);
     }
 
-    /// From now on, `read` returns from `channel` how full it is.
+    /// From now on, reports show how full the channel is.
     ///
     /// # Safety
     ///
-    /// Until [`clear_fill`](Self::clear_fill), any thread may call `read(channel)`, which does not wait.
-    /// The caller owns the fill of this object, which is not set.
+    /// The channel exists until [`clear_fill`](Self::clear_fill). The caller owns the fill of this object,
+    /// which is not set.
     #[inline]
-    pub unsafe fn set_fill(&self, channel: *const (), read: unsafe fn(*const ()) -> Fill) {
+    pub unsafe fn set_fill<C: Filled>(&self, channel: *const C) {
+        let probe = Probe {
+            channel: channel.cast(),
+            read: fill_of::<C>,
+        };
         // SAFETY: the caller owns the slot, which is not set.
-        unsafe { self.block().fill.set(Probe { channel, read }) };
+        unsafe { self.block().fill.set(probe) };
     }
 
     /// Undoes [`set_fill`](Self::set_fill), if it was called.
@@ -489,8 +541,9 @@ impl Block {
             id: self.id(),
             // SAFETY: names are never freed.
             name: unsafe { name.as_ref() }.copied(),
-            holder: Waiter::from_word(holder & !MOVABLE),
-            is_movable: holder & MOVABLE != 0,
+            holder: Waiter::from_word(holder & !MOVABLE).filter(|_| holder & HANDED == 0),
+            is_movable: holder & (MOVABLE | HANDED) == MOVABLE,
+            handed: if holder & HANDED == 0 { 0 } else { holder },
             readers: self.readers.iter().filter_map(waiter).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),
             sender: waiter(&self.sender),

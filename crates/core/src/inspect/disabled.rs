@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::task::{Poll, Waker};
 
-use super::{Fill, Kind};
+use super::{Filled, Kind};
 
 /// See `block.rs`.
 pub const NAMES: usize = 0;
@@ -58,6 +58,14 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn handed_over(&self, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn hand_over_ended(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn released_by_any(&self) {}
 
     /// Does nothing.
@@ -86,7 +94,7 @@ impl Object {
     ///
     /// See `block.rs`.
     #[inline(always)]
-    pub unsafe fn set_fill(&self, _channel: *const (), _read: unsafe fn(*const ()) -> Fill) {}
+    pub unsafe fn set_fill<C: Filled>(&self, _channel: *const C) {}
 
     /// Does nothing.
     ///
@@ -216,7 +224,7 @@ impl Wait {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn begin_blocking(&mut self, _kind: WaitKind, _object: &Object) {}
+    pub fn begin_blocking(&mut self, _kind: WaitKind, _object: &Object, _is_timed: bool) {}
 
     /// Returns the result of the poll.
     #[inline(always)]
@@ -248,6 +256,12 @@ impl Blocking {
     /// Does nothing.
     #[inline(always)]
     pub fn new(_kind: Kind, _object: &Object, _caller: Caller, _is_timed: bool) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn without_object(_kind: Kind, _caller: Caller, _is_timed: bool) -> Self {
         Self
     }
 }

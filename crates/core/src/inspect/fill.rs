@@ -1,4 +1,4 @@
-//! `Fill`: how full a channel is.
+//! `Fill`: how full a channel is, and `Filled`, a channel that says so.
 
 /// How full a channel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,4 +7,11 @@ pub struct Fill {
     pub used: usize,
     /// The room in all; `None` for a channel without a limit.
     pub capacity: Option<usize>,
+}
+
+/// A channel that says how full it is.
+pub trait Filled {
+    /// Returns how full the channel is. It does not wait, and any thread may call it, also if the values
+    /// of the channel must not leave their thread.
+    fn fill(&self) -> Fill;
 }

@@ -62,7 +62,7 @@ mod named;
 /// Whether records are made.
 pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
 
-pub use fill::Fill;
+pub use fill::{Fill, Filled};
 pub use kind::Kind;
 pub use named::Named;
 

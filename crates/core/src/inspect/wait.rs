@@ -195,11 +195,13 @@ impl Wait {
     }
 
     /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
-    /// a wait that is not for a futex of this library.
-    pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object) {
+    /// a wait that is not for a futex of this library, or for several objects. `is_timed`: it has a
+    /// deadline.
+    pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object, is_timed: bool) {
         let caller = self.leave();
         self.set(Value {
             target: Target::of(object),
+            is_timed,
             blocks_thread: true,
             ..Value::begun(kind.0, caller)
         });
@@ -326,7 +328,11 @@ impl Drop for Wait {
 impl Target {
     #[inline]
     fn of(object: &Object) -> Self {
-        let block = object.block();
+        Self::of_block(object.block())
+    }
+
+    #[inline]
+    fn of_block(block: &'static super::Block) -> Self {
         Self::Object(block, block.generation())
     }
 }
@@ -427,7 +433,7 @@ fn weight(id: u64) -> u64 {
 struct Intent {
     id: u64,
     kind: Kind,
-    block: &'static super::Block,
+    block: Option<&'static super::Block>,
     caller: Caller,
     is_timed: bool,
     /// When the thread began to sleep, in nanoseconds, or 0.
@@ -443,7 +449,7 @@ impl Intent {
         let mut wait = Wait::new(self.caller);
         wait.set(Value {
             id: self.id,
-            target: Target::Object(self.block, self.block.generation()),
+            target: self.block.map_or(Target::Number(0), Target::of_block),
             address: word,
             is_timed: self.is_timed,
             since: self.since,
@@ -456,8 +462,10 @@ impl Intent {
     /// The thread sleeps no more.
     #[cold]
     fn ends(&self) {
-        let nanos = nanos().saturating_sub(self.since);
-        self.block.waited(self.kind, nanos, 1, self.caller.0);
+        if let Some(block) = self.block {
+            let nanos = nanos().saturating_sub(self.since);
+            block.waited(self.kind, nanos, 1, self.caller.0);
+        }
     }
 }
 
@@ -469,7 +477,23 @@ impl Blocking {
     #[inline]
     #[must_use]
     pub fn new(kind: Kind, object: &Object, caller: Caller, is_timed: bool) -> Self {
-        let block = object.block();
+        Self::announce(kind, Some(object.block()), caller, is_timed)
+    }
+
+    /// The same for a wait that has no object.
+    #[inline]
+    #[must_use]
+    pub fn without_object(kind: Kind, caller: Caller, is_timed: bool) -> Self {
+        Self::announce(kind, None, caller, is_timed)
+    }
+
+    #[inline]
+    fn announce(
+        kind: Kind,
+        block: Option<&'static super::Block>,
+        caller: Caller,
+        is_timed: bool,
+    ) -> Self {
         let intent = Intent {
             id: next_id(),
             kind,
@@ -511,15 +535,13 @@ pub fn sleeping<T>(word: &T) -> Sleeping {
 
 fn idle(word: usize) -> (u64, Wait) {
     let mut wait = Wait::new(Caller::UNKNOWN);
-    let id = next_id();
-    wait.set(Value {
-        id,
+    let value = Value {
         address: word,
-        since: coarse(),
         blocks_thread: true,
-        ..Value::of(Kind::Idle, Caller::UNKNOWN)
-    });
-    (id, wait)
+        ..Value::begun(Kind::Idle, Caller::UNKNOWN)
+    };
+    wait.set(value);
+    (value.id, wait)
 }
 
 impl WordWait {

@@ -115,6 +115,12 @@ impl<T> List<T> {
         unsafe { self.first.as_ref() }
     }
 
+    /// The waker of the first node, if that is a task's.
+    pub fn first_waker(&self) -> Option<&Waker> {
+        // SAFETY: it is linked here, and the lock is held.
+        unsafe { self.first()?.waker() }.as_ref()
+    }
+
     /// The last node.
     pub fn last(&self) -> Option<&Node<T>> {
         // SAFETY: a linked node is alive.

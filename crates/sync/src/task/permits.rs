@@ -373,6 +373,7 @@ impl Permits {
             }
         }
         if node.request.served.get() {
+            self.object.hand_over_ended();
             self.return_unused(node.request.need);
         }
     }
@@ -522,6 +523,9 @@ impl Permits {
         self.word.fetch_sub(paid, Ordering::Acquire);
         if let Some(first) = list.first() {
             first.request.served.set(true);
+        }
+        if let Some(waker) = list.first_waker() {
+            self.object.handed_over(waker);
         }
         let wake = list.choose_first();
         let left = there - need;

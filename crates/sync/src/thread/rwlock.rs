@@ -149,8 +149,11 @@ unsafe impl RawRwLockDowngrade for RawRwLock {
 // SAFETY: a resident reader is in only while no writer is.
 unsafe impl RawRwLockRecursive for RawRwLock {
     #[inline]
+    #[track_caller]
     fn lock_shared_recursive(&self) {
-        self.0.lock_shared_recursive(None);
+        if !self.0.try_lock_shared() {
+            self.wait_to_read_again(None, Caller::here());
+        }
         self.1.acquired_shared();
     }
 
@@ -162,12 +165,14 @@ unsafe impl RawRwLockRecursive for RawRwLock {
 
 // SAFETY: a resident reader is in only while no writer is, also if its wait has a deadline.
 unsafe impl RawRwLockRecursiveTimed for RawRwLock {
+    #[track_caller]
     fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
-        self.read_if(self.0.lock_shared_recursive(deadline::after(timeout)))
+        self.read_if(self.wait_to_read_again(deadline::after(timeout), Caller::here()))
     }
 
+    #[track_caller]
     fn try_lock_shared_recursive_until(&self, deadline: Instant) -> bool {
-        self.read_if(self.0.lock_shared_recursive(Some(deadline)))
+        self.read_if(self.wait_to_read_again(Some(deadline), Caller::here()))
     }
 }
 
@@ -200,8 +205,11 @@ unsafe impl RawRwLockTimed for RawRwLock {
 // SAFETY: the upgradable reader owns the writers' side, so no other thread becomes the writer; it
 // becomes one itself only when the count of readers is zero.
 unsafe impl RawRwLockUpgrade for RawRwLock {
+    #[track_caller]
     fn lock_upgradable(&self) {
-        self.0.lock_upgradable(None);
+        if !self.0.try_lock_upgradable() {
+            self.wait_to_read_upgradably(None, Caller::here());
+        }
         self.1.acquired_beside_readers();
     }
 
@@ -214,8 +222,11 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
         self.0.unlock();
     }
 
+    #[track_caller]
     unsafe fn upgrade(&self) {
-        self.0.upgrade(None);
+        if !self.0.try_upgrade() {
+            self.wait_to_upgrade(None, Caller::here());
+        }
         self.1.acquired();
     }
 
@@ -247,20 +258,24 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
 
 // SAFETY: as for `RawRwLockUpgrade`.
 unsafe impl RawRwLockUpgradeTimed for RawRwLock {
+    #[track_caller]
     fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
-        self.upgradable_if(self.0.lock_upgradable(deadline::after(timeout)))
+        self.upgradable_if(self.wait_to_read_upgradably(deadline::after(timeout), Caller::here()))
     }
 
+    #[track_caller]
     fn try_lock_upgradable_until(&self, deadline: Instant) -> bool {
-        self.upgradable_if(self.0.lock_upgradable(Some(deadline)))
+        self.upgradable_if(self.wait_to_read_upgradably(Some(deadline), Caller::here()))
     }
 
+    #[track_caller]
     unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
-        self.held_if(self.0.upgrade(deadline::after(timeout)))
+        self.wait_to_upgrade(deadline::after(timeout), Caller::here())
     }
 
+    #[track_caller]
     unsafe fn try_upgrade_until(&self, deadline: Instant) -> bool {
-        self.held_if(self.0.upgrade(Some(deadline)))
+        self.wait_to_upgrade(Some(deadline), Caller::here())
     }
 }
 
@@ -277,6 +292,35 @@ impl RawRwLock {
     fn wait_to_write(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::new(Kind::ThreadWrite, &self.1, caller, deadline.is_some());
         self.0.lock_exclusive(deadline)
+    }
+
+    /// The same for `lock_shared_recursive`.
+    #[cold]
+    fn wait_to_read_again(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+        let is_timed = deadline.is_some();
+        let _waits = Blocking::new(Kind::ThreadReadAgain, &self.1, caller, is_timed);
+        self.0.lock_shared_recursive(deadline)
+    }
+
+    /// The same for `lock_upgradable`.
+    #[cold]
+    fn wait_to_read_upgradably(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+        let is_timed = deadline.is_some();
+        let _waits = Blocking::new(Kind::ThreadUpgradable, &self.1, caller, is_timed);
+        self.0.lock_upgradable(deadline)
+    }
+
+    /// The same for `upgrade`. From its beginning the thread keeps readers out.
+    #[cold]
+    fn wait_to_upgrade(&self, deadline: Option<Instant>, caller: Caller) -> bool {
+        let is_timed = deadline.is_some();
+        let _waits = Blocking::new(Kind::ThreadUpgrade, &self.1, caller, is_timed);
+        self.1.acquired();
+        let upgraded = self.0.upgrade(deadline);
+        if !upgraded {
+            self.1.acquired_beside_readers();
+        }
+        upgraded
     }
 
     #[inline]

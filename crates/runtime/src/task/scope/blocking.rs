@@ -173,7 +173,7 @@ impl<'scope> BlockingScope<'scope, '_> {
                 *place = task.id().as_u64();
             }
             self.object.set_members(Some(ids));
-            record.begin_blocking(WaitKind::new(Kind::Scope), &self.object);
+            record.begin_blocking(WaitKind::new(Kind::Scope), &self.object, false);
         }
         record
     }

@@ -84,6 +84,7 @@ impl<'a> Acquire<'a> {
                     return Poll::Pending;
                 }
                 self.progress = Progress::Done;
+                self.permits.object.hand_over_ended();
                 self.permits.finish(&self.node.request)
             }
             Progress::Holds => self.still_holds(),

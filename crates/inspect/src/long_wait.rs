@@ -1,0 +1,70 @@
+//! Waits that last much longer than others for the same object have lasted.
+
+use std::collections::HashSet;
+
+use crate::findings::{Certainty, Finding};
+use crate::graph::Graph;
+use crate::names::{of_target, of_waiter};
+use crate::snapshot::{Contention, Object, Snapshot, Wait, Waiter};
+
+/// A wait is long if it lasts so many times longer than 999 of 1,000 others.
+const TIMES: f64 = 100.0;
+/// Fewer waits than this do not tell how long 999 of 1,000 last.
+const ENOUGH: u64 = 1_000;
+/// A shorter wait is no finding, in milliseconds.
+const SHORT: u64 = 1_000;
+
+/// Adds the long waits of the waiters that no finding has.
+pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    let snapshot = later.snapshot;
+    let explained: HashSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
+    for wait in &snapshot.waits {
+        let has_lasted = wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
+        if wait.is_timed || !has_lasted || explained.contains(&wait.waiter) {
+            continue;
+        }
+        if let Some(usual) = usual(snapshot, wait) {
+            if wait.waiting_ms as f64 > TIMES * usual {
+                found.push(finding(snapshot, wait, usual));
+            }
+        }
+    }
+}
+
+/// The milliseconds within which 999 of 1,000 waits of this kind for the same object have ended.
+fn usual(snapshot: &Snapshot, wait: &Wait) -> Option<f64> {
+    let id = wait.object.as_ref()?.id;
+    let is_it = |object: &Object| object.id == id;
+    let objects = snapshot.objects.as_ref()?;
+    let resource = objects.iter().find(|resource| is_it(&resource.object))?;
+    let mut contention = resource.contention.iter();
+    percentile(contention.find(|contention| contention.kind == wait.kind)?)
+}
+
+fn percentile(contention: &Contention) -> Option<f64> {
+    let waits = contention.waits();
+    if waits < ENOUGH {
+        return None;
+    }
+    let mut ended = 0;
+    let is_enough = |&count: &u64| {
+        ended += count;
+        ended >= waits - waits / 1_000
+    };
+    let bucket = contention.buckets.iter().position(is_enough)?;
+    Some(contention.upper_end(bucket) * 1e3)
+}
+
+fn finding(snapshot: &Snapshot, wait: &Wait, usual: f64) -> Finding {
+    let (waiter, target) = (of_waiter(snapshot, wait.waiter), of_target(snapshot, wait));
+    let time = wait.waiting_ms as f64 / 1e3;
+    Finding {
+        certainty: Certainty::Probable,
+        kind: "long-wait".into(),
+        summary: format!(
+            "{waiter} has waited {time:.1} s for {target}; 999 of 1,000 such waits ended within {usual} ms"
+        ),
+        waiters: vec![wait.waiter],
+        waits: vec![wait.clone()],
+    }
+}
