@@ -363,7 +363,11 @@ fn a_signal_leaves_nothing_incomplete() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let place = Place::new();
         let out = place.name("out.gz");
-        let mut child = blitz(&["pipe", "gzip", "-o", &out])
+        // A shell has a program that it runs in the background ignore some of the signals.
+        let mut child = Command::new("env")
+            .arg("--default-signal=INT,TERM,HUP")
+            .arg(env!("CARGO_BIN_EXE_blitz"))
+            .args(["pipe", "gzip", "-o", &out])
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();

@@ -1,6 +1,6 @@
 use std::env;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::{TempDir, tempdir};
@@ -174,14 +174,24 @@ fn a_signal_removes_files_that_are_not_complete() {
         ("trap '' HUP; ", libc::SIGINT),
     ] {
         let place = tempdir().unwrap();
-        let mut child = Command::new("sh")
+        let mut command = Command::new("sh");
+        command
             .arg("-c")
             .arg(format!("{ignored}exec \"$0\" --exact {name} --ignored"))
             .arg(&program)
             .env(FOLDER, place.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+            .stdout(Stdio::null());
+        // A shell has a program that it runs in the background ignore some of the signals.
+        let handle_all = || {
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                // SAFETY: it sets no function.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+            Ok(())
+        };
+        // SAFETY: `signal` may be called between a fork and the new program.
+        unsafe { command.pre_exec(handle_all) };
+        let mut child = command.spawn().unwrap();
         while !place.path().join("ready").exists() {
             assert_eq!(child.try_wait().unwrap(), None);
             std::thread::yield_now();
