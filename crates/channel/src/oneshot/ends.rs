@@ -102,7 +102,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     #[track_caller]
     pub fn closed(&mut self) -> impl Future<Output = ()> {
         let mut record = Wait::new(Caller::here());
-        poll_fn(move |cx| {
+        let closed = poll_fn(move |cx| {
             let polled = self.poll_closed(cx);
             if polled.is_pending() {
                 record.begin_with(WaitKind::new(Kind::OneshotClosed), 0, cx.waker());
@@ -110,7 +110,9 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
                 record.end();
             }
             polled
-        })
+        });
+        // Not `Unpin`, as Tokio's.
+        async move { closed.await }
     }
 
     /// Returns whether the receiver is closed or dropped. A value can be sent only
