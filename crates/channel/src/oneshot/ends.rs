@@ -101,18 +101,20 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// ```
     #[track_caller]
     pub fn closed(&mut self) -> impl Future<Output = ()> {
-        let mut record = Wait::new(Caller::here());
-        let closed = poll_fn(move |cx| {
-            let polled = self.poll_closed(cx);
-            if polled.is_pending() {
-                record.begin_with(WaitKind::new(Kind::OneshotClosed), 0, cx.waker());
-            } else {
-                record.end();
-            }
-            polled
-        });
-        // Not `Unpin`, as Tokio's.
-        async move { closed.await }
+        let caller = Caller::here();
+        async move {
+            let mut record = Wait::new(caller);
+            poll_fn(|cx| {
+                let polled = self.poll_closed(cx);
+                if polled.is_pending() {
+                    record.begin_with(WaitKind::new(Kind::OneshotClosed), 0, cx.waker());
+                } else {
+                    record.end();
+                }
+                polled
+            })
+            .await;
+        }
     }
 
     /// Returns whether the receiver is closed or dropped. A value can be sent only
