@@ -451,8 +451,7 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
     // SAFETY: chunks are never freed.
     while let Some(here) = unsafe { chunk.as_ref() } {
         for place in &here.places {
-            let sleeps = |value: &Value| value.id == wait && value.blocks_thread;
-            let word = |value: &Value| sleeps(value).then_some(value.address);
+            let word = |value: &Value| (value.id == wait).then(|| value.word());
             let found = reading.read(&place.slot, word).flatten();
             if let Some(word) = found.filter(|&word| word != 0) {
                 return Some(word);

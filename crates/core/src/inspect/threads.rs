@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::Waiter;
 use crate::PerProcess;
 
 static THREADS: PerProcess<Mutex<Vec<ThreadRecord>>> = PerProcess::new(Mutex::default);
@@ -37,7 +38,7 @@ fn threads() -> MutexGuard<'static, Vec<ThreadRecord>> {
 /// Keeps the name of the current thread for reports.
 pub(super) fn name_thread(number: u64) {
     thread_local! {
-        static HERE: Here = Here(Here::number());
+        static HERE: Here = Here(Waiter::thread().number());
     }
     let thread = std::thread::current();
     let name = thread.name().unwrap_or_default().to_owned();
@@ -50,12 +51,6 @@ pub(super) fn name_thread(number: u64) {
             0
         },
     });
-}
-
-impl Here {
-    fn number() -> u64 {
-        super::Waiter::thread().number()
-    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
