@@ -83,7 +83,7 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// # }
 /// ```
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    on_path("read", path, fs::read).await
+    whole("read", path).await
 }
 
 /// Returns the target of a symbolic link.
@@ -122,7 +122,11 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// # }
 /// ```
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
-    on_path("read_to_string", path, fs::read_to_string).await
+    let bytes = whole("read_to_string", path).await?;
+    String::from_utf8(bytes).map_err(|_| {
+        let text = "stream did not contain valid UTF-8";
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    })
 }
 
 /// Removes an empty directory.
@@ -338,4 +342,12 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let contents = contents.as_ref().to_owned();
     on_path("write", path, move |path| fs::write(path, contents)).await
+}
+
+/// Reads a whole file. Reports of waits call the operation `what`.
+async fn whole(what: &'static str, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    #[cfg(target_os = "linux")]
+    return super::whole::read(what, path).await;
+    #[cfg(not(target_os = "linux"))]
+    on_path(what, path, fs::read).await
 }

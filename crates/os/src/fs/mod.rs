@@ -25,6 +25,8 @@ mod outcome;
 mod read_dir;
 #[cfg(unix)]
 mod sync;
+#[cfg(target_os = "linux")]
+mod whole;
 
 pub use dir_builder::DirBuilder;
 pub use file::File;
