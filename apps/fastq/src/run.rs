@@ -130,6 +130,7 @@ pub fn process<C: Collect + Send>(
             let stages = pipeline::source(|| one.next());
             drive(
                 options,
+                1,
                 stages.map_with(stage, |stage, batch| Ok(stage.process(batch))),
                 &mut sink,
             )
@@ -142,6 +143,7 @@ pub fn process<C: Collect + Send>(
             let stages = pipeline::joined(next);
             drive(
                 options,
+                2,
                 stages.map_with(stage, |stage, reads| stage.pair(reads)),
                 &mut sink,
             )
@@ -188,14 +190,18 @@ pub fn finish(
 /// not stop a single thread.
 const BATCHES_A_THREAD: usize = 2;
 
+/// Runs the pipeline. As in fastp, the number of threads is that of those that process reads;
+/// beside them, one reads each source and one writes.
 fn drive<'a, P: Send + 'a, C: Collect + Send>(
     options: &Options,
+    sources: usize,
     stages: Stages<'a, P, Done, Failure>,
     sink: &'a mut Sink<C>,
 ) -> Result<(), Error<Failure>> {
     stages
         .sink(|done| sink.take(done))
-        .workers(options.threads)
+        .workers(options.threads + sources + 1)
+        .in_stages(options.threads)
         .capacity(BATCHES_A_THREAD * (options.threads + 1))
         .run()?;
     Ok(())
