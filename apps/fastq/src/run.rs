@@ -130,7 +130,6 @@ pub fn process<C: Collect + Send>(
             let stages = pipeline::source(|| one.next());
             drive(
                 options,
-                1,
                 stages.map_with(stage, |stage, batch| Ok(stage.process(batch))),
                 &mut sink,
             )
@@ -143,7 +142,6 @@ pub fn process<C: Collect + Send>(
             let stages = pipeline::joined(next);
             drive(
                 options,
-                2,
                 stages.map_with(stage, |stage, reads| stage.pair(reads)),
                 &mut sink,
             )
@@ -185,22 +183,20 @@ pub fn finish(
     Ok(())
 }
 
-/// How many batches are in memory for each thread: one in work, and one that waits for the
-/// thread or to be written. There are as many again for all, so that one slow batch does
-/// not stop a single thread.
-const BATCHES_A_THREAD: usize = 2;
+/// How many batches are in memory for each thread: one in work, and others that wait for the
+/// thread or to be written. So a thread rarely waits for another.
+const BATCHES_A_THREAD: usize = 4;
 
-/// Runs the pipeline. As in fastp, the number of threads is that of those that process reads;
-/// beside them, one reads each source and one writes.
+/// Runs the pipeline. As in fastp, the number of threads is that of those that process reads. One
+/// more reads and writes meanwhile.
 fn drive<'a, P: Send + 'a, C: Collect + Send>(
     options: &Options,
-    sources: usize,
     stages: Stages<'a, P, Done, Failure>,
     sink: &'a mut Sink<C>,
 ) -> Result<(), Error<Failure>> {
     stages
         .sink(|done| sink.take(done))
-        .workers(options.threads + sources + 1)
+        .workers(options.threads + 1)
         .in_stages(options.threads)
         .capacity(BATCHES_A_THREAD * (options.threads + 1))
         .run()?;
