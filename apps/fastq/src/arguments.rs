@@ -110,7 +110,7 @@ pub const SPECS: &[Spec] = specs! {
     "json" b'j' Text "fastp.json" "file of the JSON report"
     "html" b'h' Text "fastp.html" "file of the HTML report"
     "report_title" b'R' Text "fastp report" "title of the HTML report"
-    "thread" b'w' Number "3" "threads to use in all, readers and writers included"
+    "thread" b'w' Number "3" "threads that process reads; one more reads and writes"
     "split" b's' Number "0" "split the output into this many files, 2 to 999, named 0001.NAME and so on"
     "split_by_lines" b'S' Number "0" "split the output into files of this many lines, at least 1000"
     "split_prefix_digits" b'd' Number "4" "digits of the number in such a name, 0 to 10"

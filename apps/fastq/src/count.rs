@@ -3,11 +3,28 @@
 /// How many bytes a one-byte sum can count.
 const CHUNK: usize = 128;
 
+/// How many bytes fit into a vector register. The rest of an input is filled up to as many, as it
+/// would be counted byte by byte.
+pub const LANES: usize = 32;
+
 /// Returns how many bytes satisfy `is`.
 #[inline(always)]
 pub fn bytes(all: &[u8], is: impl Fn(u8) -> bool) -> usize {
     let sum = |chunk: &[u8]| chunk.iter().map(|&byte| is(byte) as u8).sum::<u8>() as usize;
-    all.chunks(CHUNK).map(sum).sum()
+    let (whole, rest) = all.split_at(all.len() / LANES * LANES);
+    let sums = whole.chunks(CHUNK).map(sum).sum();
+    if rest.is_empty() {
+        return sums;
+    }
+    sums + sum(&filled(rest)) - is(0) as usize * (LANES - rest.len())
+}
+
+/// Returns bytes, fewer than `LANES`, and zeros after them.
+#[inline(always)]
+fn filled(bytes: &[u8]) -> [u8; LANES] {
+    let mut filled = [0; LANES];
+    filled[..bytes.len()].copy_from_slice(bytes);
+    filled
 }
 
 /// Returns at how many places the two differ, up to the length of the shorter one.
@@ -18,11 +35,13 @@ pub fn differences(a: &[u8], b: &[u8]) -> usize {
         let differ = a.iter().zip(b).map(|(a, b)| (a != b) as u8);
         differ.sum::<u8>() as usize
     };
-    a[..len]
-        .chunks(CHUNK)
-        .zip(b[..len].chunks(CHUNK))
-        .map(sum)
-        .sum()
+    let (a, rest_a) = a[..len].split_at(len / LANES * LANES);
+    let (b, rest_b) = b[..len].split_at(len / LANES * LANES);
+    let sums = a.chunks(CHUNK).zip(b.chunks(CHUNK)).map(sum).sum();
+    if rest_a.is_empty() {
+        return sums;
+    }
+    sums + sum((&filled(rest_a), &filled(rest_b)))
 }
 
 #[cfg(test)]

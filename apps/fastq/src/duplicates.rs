@@ -5,17 +5,74 @@
 //! every array has its bit. This module keeps the set bits instead, for each array in a hash
 //! set that grows with the data, until a bit array takes no more memory than the hash set.
 
+use crate::count::LANES;
 use crate::record::Read4;
+use std::ops::Range;
 
-/// How many primes each array has.
+/// How many factors each array has. The factor of a position is that of its remainder.
 const PRIMES: usize = 1 << 9;
+/// How many bases are multiplied at once.
+const PART: usize = 8 * LANES;
+/// How many bits of a factor are in the first of its two parts. The values of `PART` bases
+/// times such parts add up to less than 2^31.
+const LOW: u32 = 13;
 
 /// Determines which bits a read sets.
+///
+/// fastp sums, for each array, factor times (value of the base + position). The sum of factor
+/// times position is the same for all bases, so sums of it are kept. Factors are split into two
+/// parts of 16 bits, so that a vector register multiplies many by the values of bases.
 pub struct Places {
-    /// The factors of the bases by their positions: for each position, one for each array.
-    factors: Vec<u32>,
-    arrays: usize,
+    arrays: Vec<Factors>,
     bits: u64,
+}
+
+/// The factors of an array by their positions.
+struct Factors {
+    /// Both have zeros at the end, so that a rest of bases can be filled up.
+    low: [i16; PRIMES + LANES],
+    high: [i16; PRIMES + LANES],
+    /// For each position, the sum of the factors before it, and the sum of these times their
+    /// positions.
+    before: [(u64, u64); PRIMES + 1],
+}
+
+impl Factors {
+    fn new(factors: impl Iterator<Item = u32>) -> Self {
+        let mut new = Self {
+            low: [0; PRIMES + LANES],
+            high: [0; PRIMES + LANES],
+            before: [(0, 0); PRIMES + 1],
+        };
+        for (at, factor) in factors.take(PRIMES).enumerate() {
+            new.low[at] = (factor & ((1 << LOW) - 1)) as i16;
+            new.high[at] = (factor >> LOW) as i16;
+            let (sum, by_position) = new.before[at];
+            let factor = u64::from(factor);
+            new.before[at + 1] = (sum + factor, by_position + factor * at as u64);
+        }
+        new
+    }
+
+    /// Returns the sum of the factors of these positions times the positions, `before` bases
+    /// after the first ones.
+    fn by_position(&self, before: u64, positions: Range<usize>) -> u64 {
+        let (begin, end) = (self.before[positions.start], self.before[positions.end]);
+        let sum = (end.0 - begin.0).wrapping_mul(before);
+        sum.wrapping_add(end.1 - begin.1)
+    }
+
+    /// Returns the sum of the factors from this position on times the values, which are a
+    /// multiple of `LANES`.
+    #[inline(always)]
+    fn by_value(&self, from: usize, values: &[u8]) -> u64 {
+        let sum = |factors: &[i16]| {
+            let pairs = factors[from..].iter().zip(values);
+            let products = pairs.map(|(&factor, &value)| i32::from(factor) * i32::from(value));
+            products.fold(0, i32::wrapping_add) as u64
+        };
+        sum(&self.low).wrapping_add(sum(&self.high) << LOW)
+    }
 }
 
 impl Places {
@@ -29,47 +86,36 @@ impl Places {
             5 => (3, 4),
             _ => (3, 8),
         };
+        let primes = primes(arrays * PRIMES);
+        let of = |array| primes[array..].iter().step_by(arrays).copied();
         Self {
-            factors: primes(arrays * PRIMES),
-            arrays,
+            arrays: (0..arrays).map(|array| Factors::new(of(array))).collect(),
             bits: 1 << (32 + shift),
         }
     }
 
     /// Appends the bits of a read or a pair to `out`, one for each array.
     pub fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, out: &mut Vec<u64>) {
-        match self.arrays {
-            2 => self.note_all::<2>(read1, read2, out),
-            4 => self.note_all::<4>(read1, read2, out),
-            _ => self.note_all::<8>(read1, read2, out),
-        }
-    }
-
-    fn note_all<const N: usize>(
-        &self,
-        read1: &Read4<'_>,
-        read2: Option<&Read4<'_>>,
-        out: &mut Vec<u64>,
-    ) {
-        let mut sums = [0u64; N];
-        self.add(0, read1.seq, &mut sums);
+        let sums = out.len();
+        out.resize(sums + self.arrays.len(), 0);
+        let sums = &mut out[sums..];
+        self.add(0, read1.seq, sums);
         if let Some(read2) = read2 {
-            self.add(read1.len(), read2.seq, &mut sums);
+            self.add(read1.len(), read2.seq, sums);
         }
-        out.extend(sums.map(|sum| sum & (self.bits - 1)));
+        sums.iter_mut().for_each(|sum| *sum &= self.bits - 1);
     }
 
     /// Adds the bases, of which the first is at `from`, to the sums.
-    fn add<const N: usize>(&self, mut from: usize, mut seq: &[u8], sums: &mut [u64; N]) {
-        let (factors, _) = self.factors.as_chunks::<N>();
+    fn add(&self, mut from: usize, mut seq: &[u8], sums: &mut [u64]) {
         while !seq.is_empty() {
-            let factors = &factors[from % PRIMES..];
-            let (now, later) = seq.split_at(seq.len().min(factors.len()));
-            for (at, (&base, factors)) in now.iter().zip(factors).enumerate() {
-                let value = VALUES[base as usize] + (from + at) as u32;
-                for (sum, &factor) in sums.iter_mut().zip(factors) {
-                    *sum = sum.wrapping_add(factor as u64 * value as u64);
-                }
+            let first = from % PRIMES;
+            let (now, later) = seq.split_at(seq.len().min(PRIMES - first).min(PART));
+            add_values(&self.arrays, first, now, sums);
+            for (sum, factors) in sums.iter_mut().zip(&self.arrays) {
+                let positions =
+                    factors.by_position((from - first) as u64, first..first + now.len());
+                *sum = sum.wrapping_add(positions);
             }
             from += now.len();
             seq = later;
@@ -77,14 +123,27 @@ impl Places {
     }
 }
 
-static VALUES: [u32; 256] = {
-    let mut values = [13; 256];
-    values[b'A' as usize] = 7;
-    values[b'T' as usize] = 222;
-    values[b'C' as usize] = 74;
-    values[b'G' as usize] = 31;
-    values
-};
+vectorized! {
+    /// Adds the factors from this position on, times the values of the bases, to the sums.
+    fn add_values(arrays: &[Factors], from: usize, seq: &[u8], sums: &mut [u64]) {
+        let mut values = [0; PART];
+        let values = &mut values[..seq.len().next_multiple_of(LANES)];
+        values[..seq.len()].copy_from_slice(seq);
+        values.iter_mut().for_each(|base| *base = value(*base));
+        values[seq.len()..].fill(0);
+        for (sum, factors) in sums.iter_mut().zip(arrays) {
+            *sum = sum.wrapping_add(factors.by_value(from, values));
+        }
+    }
+}
+
+/// Returns the value of a base, without a branch or a table, for vector registers.
+#[inline(always)]
+fn value(base: u8) -> u8 {
+    const OTHER: u8 = 13;
+    let of = |known: u8, value: u8| ((base == known) as u8).wrapping_neg() & (value ^ OTHER);
+    OTHER ^ of(b'A', 7) ^ of(b'T', 222) ^ of(b'C', 74) ^ of(b'G', 31)
+}
 
 /// Returns `count` primes, each more than ten thousand above the previous one.
 fn primes(count: usize) -> Vec<u32> {
@@ -125,7 +184,9 @@ pub struct Seen {
 impl Seen {
     pub fn new(places: &Places) -> Self {
         Self {
-            arrays: (0..places.arrays).map(|_| Bits::new(places.bits)).collect(),
+            arrays: (0..places.arrays.len())
+                .map(|_| Bits::new(places.bits))
+                .collect(),
             reads: 0,
             duplicates: 0,
         }
@@ -351,7 +412,7 @@ mod tests {
             for (at, &base) in bases.iter().enumerate() {
                 for (array, sum) in sums.iter_mut().enumerate() {
                     let prime = primes[(at * arrays + array) & (512 * arrays - 1)] as u64;
-                    *sum += prime * (VALUES[base as usize] as u64 + at as u64);
+                    *sum += prime * (value(base) as u64 + at as u64);
                 }
             }
             let (first, second) = bases.split_at(2500);

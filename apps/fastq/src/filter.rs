@@ -43,7 +43,7 @@ pub fn judge(options: &Options, read: Option<&Read4<'_>>) -> Verdict {
     let len = read.len();
     if options.quality_filter {
         let qualified = options.qualified;
-        let low = count::bytes(read.qual, |qual| (qual as i8) < qualified);
+        let (low, unknown) = low_and_unknown(read.qual, read.seq, qualified);
         if low as f64 > (options.unqualified_percent * len as i64) as f64 / 100.0 {
             return Verdict::Quality;
         }
@@ -53,7 +53,6 @@ pub fn judge(options: &Options, read: Option<&Read4<'_>>) -> Verdict {
                 return Verdict::Quality;
             }
         }
-        let unknown = count::bytes(read.seq, |base| base == b'N');
         if unknown as i64 > options.n_limit {
             return Verdict::TooManyN;
         }
@@ -69,6 +68,14 @@ pub fn judge(options: &Options, read: Option<&Read4<'_>>) -> Verdict {
     match options.complexity {
         Some(threshold) if !complex(read.seq, threshold) => Verdict::Complexity,
         _ => Verdict::Pass,
+    }
+}
+
+vectorized! {
+    /// Returns how many qualities are below a limit, and how many bases are unknown.
+    fn low_and_unknown(qual: &[u8], seq: &[u8], qualified: i8) -> (usize, usize) {
+        let low = count::bytes(qual, |qual| (qual as i8) < qualified);
+        (low, count::bytes(seq, |base| base == b'N'))
     }
 }
 

@@ -14,18 +14,21 @@ pub fn number(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let (digits, exponent) = scientific.split_once('e').expect("it has an exponent");
     let exponent: i32 = exponent.parse().expect("it is a number");
-    let strip = |text: &str| {
-        if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            text.to_owned()
-        }
-    };
-    if (-4..6).contains(&exponent) {
-        strip(&format!("{value:.*}", (5 - exponent) as usize))
-    } else {
+    // All texts have a point.
+    let strip = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    if !(-4..6).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{}e{sign}{:02}", strip(digits), exponent.abs())
+        return format!("{}e{sign}{:02}", strip(digits), exponent.abs());
+    }
+    // The digits are the right ones; only the point moves.
+    let (sign, digits) = digits.split_at(digits.starts_with('-') as usize);
+    let digits = digits.replace('.', "");
+    if exponent < 0 {
+        let zeros = "0".repeat(-exponent as usize - 1);
+        strip(&format!("{sign}0.{zeros}{digits}"))
+    } else {
+        let (whole, rest) = digits.split_at(exponent as usize + 1);
+        strip(&format!("{sign}{whole}.{rest}"))
     }
 }
 
@@ -302,7 +305,11 @@ mod tests {
             (0.000_123_456_7, "0.000123457"),
             (0.999_999_9, "1"),
             (-2.5, "-2.5"),
+            (-0.025, "-0.025"),
             (100.0, "100"),
+            (999_999.4, "999999"),
+            (999_999.6, "1e+06"),
+            (0.0001, "0.0001"),
         ] {
             assert_eq!(number(value), text);
         }

@@ -7,6 +7,8 @@
 
 #[macro_use]
 mod messages;
+#[macro_use]
+mod vector;
 
 mod adapter;
 mod arguments;
@@ -29,6 +31,7 @@ mod html;
 mod inflate;
 mod input;
 mod json;
+mod kmers;
 mod known;
 mod lists;
 mod names;
@@ -40,6 +43,7 @@ mod overrepresented;
 mod process;
 mod record;
 mod report;
+mod rows;
 mod run;
 mod source;
 mod spare;

@@ -14,6 +14,12 @@ pub fn of_one_pair(name1: &[u8], name2: &[u8]) -> bool {
     if id1 == id2 {
         return true;
     }
+    // Most often the last character differs.
+    if let (Some((a, head1)), Some((b, head2))) = (id1.split_last(), id2.split_last())
+        && head1 == head2
+    {
+        return matches!((a, b), (b'1', b'2' | b'3'));
+    }
     let mut differ = id1.iter().zip(id2).filter(|(a, b)| a != b);
     let first = differ.next();
     id1.len() == id2.len() && matches!(first, Some((b'1', b'2' | b'3'))) && differ.next().is_none()

@@ -1,6 +1,6 @@
 //! Finds where the reads of a pair overlap, corrects them there, and merges them.
 
-use crate::count;
+use crate::count::{self, LANES};
 use crate::record::Read4;
 
 /// An overlap: read 1 starts `offset` bases before the reverse complement of read 2.
@@ -28,35 +28,30 @@ impl Limits {
     }
 }
 
-const COMPLEMENTS: [u8; 256] = {
-    let mut table = [b'N'; 256];
-    table[b'A' as usize] = b'T';
-    table[b'T' as usize] = b'A';
-    table[b'C' as usize] = b'G';
-    table[b'G' as usize] = b'C';
-    table[b'a' as usize] = b'T';
-    table[b't' as usize] = b'A';
-    table[b'c' as usize] = b'G';
-    table[b'g' as usize] = b'C';
-    table
-};
-
-/// Returns the complement of a base, as a capital letter.
+/// Returns the complement of a base, as a capital letter. It has neither a branch nor a table,
+/// for vector registers.
+#[inline(always)]
 pub fn complement(base: u8) -> u8 {
-    COMPLEMENTS[base as usize]
+    let capital = base & !0x20;
+    let of = |known, value: u8| ((capital == known) as u8).wrapping_neg() & (value ^ b'N');
+    b'N' ^ of(b'A', b'T') ^ of(b'T', b'A') ^ of(b'C', b'G') ^ of(b'G', b'C')
 }
 
-/// Puts the reverse complement of `seq` into `out`.
-pub fn reverse_complement(seq: &[u8], out: &mut Vec<u8>) {
-    out.clear();
-    out.extend(seq.iter().rev().map(|&base| complement(base)));
+vectorized! {
+    /// Puts the reverse complement of `seq` into `out`.
+    pub fn reverse_complement(seq: &[u8], out: &mut Vec<u8>) {
+        out.resize(seq.len().next_multiple_of(LANES), 0);
+        out[..seq.len()].copy_from_slice(seq);
+        out.iter_mut().for_each(|base| *base = complement(*base));
+        out.truncate(seq.len());
+        out.reverse();
+    }
 }
 
 /// fastp stops at too many mismatches only among this many first bases; the rest of a
 /// longer overlap may differ in any way.
 const COMPARED: usize = 50;
-/// How many bases the first look at a place compares, and how many places it looks at: as
-/// many as fit into a vector register.
+/// How many bases the first look at a place compares.
 const LOOK: usize = 16;
 
 /// Finds the overlap of read 1 and the reverse complement of read 2.
@@ -74,34 +69,43 @@ pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
     })
 }
 
-/// Finds the first place in `a` at which `b` can start. Returns the place, the length of the
-/// overlap there, and how many bases differ.
-fn first(a: &[u8], b: &[u8], limits: Limits) -> Option<(i64, usize, usize)> {
-    let places = (a.len() as i64 - limits.required).clamp(0, a.len() as i64) as usize;
-    (0..places).step_by(LOOK).find_map(|from| {
-        let looks = look(&a[from..], b);
-        let mut near = (from..places).zip(looks);
-        near.find_map(|(at, differ)| {
-            if differ as i64 > limits.differences {
-                return None;
+vectorized! {
+    /// Finds the first place in `a` at which `b` can start. Returns the place, the length of the
+    /// overlap there, and how many bases differ.
+    fn first(a: &[u8], b: &[u8], limits: Limits) -> Option<(i64, usize, usize)> {
+        let places = (a.len() as i64 - limits.required).clamp(0, a.len() as i64) as usize;
+        let most = limits.differences.clamp(-1, LOOK as i64) as i8;
+        for from in (0..places).step_by(LANES) {
+            let looks = look(&a[from..], b);
+            // Most looks find no place.
+            if looks.iter().all(|&differ| differ > most) {
+                continue;
             }
-            let len = b.len().min(a.len() - at);
-            let differences = compare(&a[at..at + len], &b[..len], limits)?;
-            Some((at as i64, len, differences))
-        })
-    })
+            for (at, differ) in (from..places).zip(looks) {
+                let len = b.len().min(a.len() - at);
+                if differ <= most
+                    && let Some(differences) = compare(&a[at..at + len], &b[..len], limits)
+                {
+                    return Some((at as i64, len, differences));
+                }
+            }
+        }
+        None
+    }
 }
 
 /// Returns how many of the first bases of `b` differ at each of the first places of `a`. If
 /// either is too short, it returns 0 for each.
-#[inline]
-fn look(a: &[u8], b: &[u8]) -> [u8; LOOK] {
-    let mut differ = [0; LOOK];
-    if let (Some(a), Some(b)) = (a.first_chunk::<{ 2 * LOOK - 1 }>(), b.first_chunk::<LOOK>()) {
-        for (at, base) in b.iter().enumerate() {
-            for (differ, other) in differ.iter_mut().zip(&a[at..]) {
-                *differ += (other != base) as u8;
-            }
+#[inline(always)]
+fn look(a: &[u8], b: &[u8]) -> [i8; LANES] {
+    const NEEDED: usize = LANES + LOOK - 1;
+    let (Some(a), Some(b)) = (a.first_chunk::<NEEDED>(), b.first_chunk::<LOOK>()) else {
+        return [0; LANES];
+    };
+    let mut differ = [LOOK as i8; LANES];
+    for (at, base) in b.iter().enumerate() {
+        for (differ, other) in differ.iter_mut().zip(&a[at..]) {
+            *differ -= (other == base) as i8;
         }
     }
     differ
@@ -141,16 +145,17 @@ fn differences_with_gap(a: &[u8], b: &[u8], len: usize) -> Option<usize> {
     Some(same + last(a, b).min(last(b, a)))
 }
 
-/// Returns how many bases differ, unless there are too many.
-#[inline(never)]
-fn compare(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
-    let allowed = limits.allowed(a.len());
-    let head = a.len().min(COMPARED);
-    let differences = count::differences(&a[..head], &b[..head]);
-    if differences as i64 > allowed {
-        return None;
+vectorized! {
+    /// Returns how many bases differ, unless there are too many.
+    fn compare(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
+        let allowed = limits.allowed(a.len());
+        let head = a.len().min(COMPARED);
+        let differences = count::differences(&a[..head], &b[..head]);
+        if differences as i64 > allowed {
+            return None;
+        }
+        Some(differences + count::differences(&a[head..], &b[head..]))
     }
-    Some(differences + count::differences(&a[head..], &b[head..]))
 }
 
 /// The quality from which on a base is trusted, and that up to which it is not.

@@ -174,7 +174,8 @@ impl Worker {
     ) {
         if umi::listed(
             &options.index1,
-            umi::first_index(original.name),
+            umi::first_index,
+            original.name,
             options.index_threshold,
         ) {
             self.counts.before[0].add(original.seq, original.qual);
@@ -287,11 +288,13 @@ impl Worker {
         let threshold = options.index_threshold;
         if umi::listed(
             &options.index1,
-            umi::first_index(original[0].name),
+            umi::first_index,
+            original[0].name,
             threshold,
         ) || umi::listed(
             &options.index2,
-            umi::last_index(original[1].name),
+            umi::last_index,
+            original[1].name,
             threshold,
         ) {
             for (which, original) in original.iter().enumerate() {

@@ -137,6 +137,14 @@ impl Block {
     }
 }
 
+vectorized! {
+    /// Whether all can be qualities. It does not stop at the first one, so that vector registers
+    /// can be used.
+    fn are_qualities(characters: &[u8]) -> bool {
+        count::bytes(characters, |character| !is_quality(character)) == 0
+    }
+}
+
 /// Whether a quality can have this character.
 fn is_quality(character: u8) -> bool {
     (b'!'..=b'~').contains(&character)
@@ -146,9 +154,10 @@ fn is_quality(character: u8) -> bool {
 pub struct Blocks {
     name: String,
     input: Box<dyn Read + Send>,
-    /// Bytes that were read. The first `at` belong to records that were returned or are
-    /// being read.
+    /// The first `filled` bytes were read. The first `at` belong to records that were returned
+    /// or are being read.
     data: Vec<u8>,
+    filled: usize,
     at: usize,
     ended: bool,
     lines: u64,
@@ -194,6 +203,7 @@ impl Blocks {
             name: name.to_owned(),
             input,
             data: vec![],
+            filled: 0,
             at: 0,
             ended: false,
             lines: 0,
@@ -220,7 +230,6 @@ impl Blocks {
     fn take(&mut self, most: usize, bytes: usize) -> Result<Block, Failure> {
         let (mut rest, mut places) = SPARE.take();
         let before = self.lines;
-        rest.clear();
         places.clear();
         while places.len() < most && self.at < bytes {
             match self.record()? {
@@ -228,9 +237,11 @@ impl Blocks {
                 None => break,
             }
         }
-        rest.extend_from_slice(&self.data[self.at..]);
-        self.data.truncate(self.at);
-        self.at = 0;
+        // The memory of old blocks stays initialised.
+        let left = &self.data[self.at..self.filled];
+        rest.resize(rest.len().max(left.len()), 0);
+        rest[..left.len()].copy_from_slice(left);
+        (self.filled, self.at) = (left.len(), 0);
         let data = std::mem::replace(&mut self.data, rest);
         Ok(Block {
             data,
@@ -258,8 +269,11 @@ impl Blocks {
         let Some((seq, len)) = self.line()? else {
             return Err(self.wrong("the input ends before the bases"));
         };
-        let Some((strand, strand_len)) = self.line()? else {
-            return Err(self.wrong("the input ends before the line that starts with '+'"));
+        let (strand, strand_len) = match self.plus() {
+            Some(line) => line,
+            None => self
+                .line()?
+                .ok_or_else(|| self.wrong("the input ends before the line that starts with '+'"))?,
         };
         if strand_len == 0 || self.data[strand as usize] != b'+' {
             return Err(self.wrong(format!(
@@ -267,18 +281,10 @@ impl Blocks {
                 self.shown(strand, strand_len)
             )));
         }
-        // If a record has no bases, its empty last line may be missing.
-        let Some((qual, qual_len)) = self.line()?.or((len == 0).then_some((strand, 0))) else {
-            return Err(self.wrong("the input ends before the qualities"));
+        let qual = match self.qualities(len) {
+            Some(qual) => qual,
+            None => self.other_qualities(len, strand)?,
         };
-        if qual_len != len {
-            return Err(self.wrong(format!("{len} bases, but {qual_len} qualities")));
-        }
-        let quals = &self.data[qual as usize..][..len as usize];
-        // Counting does not stop at the first one, so that vector registers can do it.
-        if count::bytes(quals, |quality| !is_quality(quality)) > 0 {
-            return Err(self.no_quality(quals));
-        }
         Ok(Some(Place {
             name,
             name_len,
@@ -290,17 +296,61 @@ impl Blocks {
         }))
     }
 
+    /// Returns the next line if it is in memory and only a plus sign.
+    #[inline]
+    fn plus(&mut self) -> Option<(u32, u32)> {
+        let start = self.at;
+        if !self.data[start..self.filled].starts_with(b"+\n") {
+            return None;
+        }
+        self.at += 2;
+        self.lines += 1;
+        Some((start as u32, 1))
+    }
+
+    /// Returns the next line if it is in memory and has so many qualities. As these have no line
+    /// end, the line need not be searched for its own.
+    #[inline]
+    fn qualities(&mut self, len: u32) -> Option<u32> {
+        let start = self.at;
+        let line = self.data[start..self.filled].get(..=len as usize)?;
+        let (&end, quals) = line.split_last()?;
+        if end != b'\n' || !are_qualities(quals) {
+            return None;
+        }
+        self.at += line.len();
+        self.lines += 1;
+        Some(start as u32)
+    }
+
+    /// Reads qualities that are not in memory, or have another line end, or are wrong. If there
+    /// are no bases, the empty line, which may be missing, is anywhere.
+    #[cold]
+    fn other_qualities(&mut self, len: u32, anywhere: u32) -> Result<u32, Failure> {
+        let Some((qual, qual_len)) = self.line()?.or((len == 0).then_some((anywhere, 0))) else {
+            return Err(self.wrong("the input ends before the qualities"));
+        };
+        if qual_len != len {
+            return Err(self.wrong(format!("{len} bases, but {qual_len} qualities")));
+        }
+        let quals = &self.data[qual as usize..][..len as usize];
+        if !are_qualities(quals) {
+            return Err(self.no_quality(quals));
+        }
+        Ok(qual)
+    }
+
     /// Returns the next line without its end: where it starts and how long it is.
     #[inline]
     fn line(&mut self) -> Result<Option<(u32, u32)>, Failure> {
         let start = self.at;
         let mut from = start;
         let end = loop {
-            if let Some(found) = memchr::memchr(b'\n', &self.data[from..]) {
+            if let Some(found) = memchr::memchr(b'\n', &self.data[from..self.filled]) {
                 self.at = from + found + 1;
                 break from + found;
             }
-            from = self.data.len();
+            from = self.filled;
             if self.ended {
                 if from == start {
                     return Ok(None);
@@ -329,29 +379,30 @@ impl Blocks {
 
     #[cold]
     fn fill(&mut self) -> Result<(), Failure> {
-        let len = self.data.len();
+        let end = self.filled + CHUNK;
         if self.data.capacity() == 0 {
             self.data.reserve_exact(BLOCK / 8);
         }
-        if self.data.try_reserve(CHUNK).is_err() {
-            self.lines += 1;
-            return Err(self.wrong("not enough memory for the record"));
+        if let Some(more) = end.checked_sub(self.data.len()) {
+            if self.data.try_reserve(more).is_err() {
+                self.lines += 1;
+                return Err(self.wrong("not enough memory for the record"));
+            }
+            self.data.resize(end, 0);
         }
-        self.data.resize(len + CHUNK, 0);
         let got = loop {
-            match self.input.read(&mut self.data[len..]) {
+            match self.input.read(&mut self.data[self.filled..end]) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 got => break got,
             }
         };
         match got {
             Ok(got) => {
-                self.data.truncate(len + got);
+                self.filled += got;
                 self.ended = got == 0;
                 Ok(())
             }
             Err(error) => {
-                self.data.truncate(len);
                 let (record, line) = (self.records, self.lines + 1);
                 let name = &self.name;
                 Err(Failure::data(format!(

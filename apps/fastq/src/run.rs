@@ -183,11 +183,12 @@ pub fn finish(
     Ok(())
 }
 
-/// How many batches are in memory for each thread: one in work, and one that waits for the
-/// thread or to be written. There are as many again for all, so that one slow batch does
-/// not stop a single thread.
-const BATCHES_A_THREAD: usize = 2;
+/// How many batches are in memory for each thread: one in work, and others that wait for the
+/// thread or to be written. So a thread rarely waits for another.
+const BATCHES_A_THREAD: usize = 4;
 
+/// Runs the pipeline. As in fastp, the number of threads is that of those that process reads. One
+/// more reads and writes meanwhile.
 fn drive<'a, P: Send + 'a, C: Collect + Send>(
     options: &Options,
     stages: Stages<'a, P, Done, Failure>,
@@ -195,7 +196,8 @@ fn drive<'a, P: Send + 'a, C: Collect + Send>(
 ) -> Result<(), Error<Failure>> {
     stages
         .sink(|done| sink.take(done))
-        .workers(options.threads)
+        .workers(options.threads + 1)
+        .in_stages(options.threads)
         .capacity(BATCHES_A_THREAD * (options.threads + 1))
         .run()?;
     Ok(())

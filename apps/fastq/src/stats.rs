@@ -1,116 +1,55 @@
 //! Statistics of the bases and qualities of reads, for the reports.
 //!
-//! A base adds to five sums for its cycle (how many, how many of quality 20, 30 and 40, sum
-//! of qualities). They are fields of one 64-bit word, so that a base costs one addition; a
-//! cycle's eight words are one cache line. Before a field can overflow, the words are added
-//! to wide sums.
+//! [`Rows`] count bases that are A, C, G or T, many of them at once. Other letters are counted one
+//! by one, and so are the bases of long reads.
 
 use crate::bins;
-use crate::count;
+use crate::kmers::Kmers;
+use crate::rows::{BASES as KNOWN, Rows};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
-/// How many bits a field has that counts bases; the sum of qualities has eight more.
-const FIELD: u32 = 11;
-/// How many reads such a field can count.
-const PENDING: u32 = (1 << FIELD) - 1;
-const ONE: u64 = 1;
-const Q20: u64 = 1 << FIELD;
-const Q30: u64 = 1 << (2 * FIELD);
-const Q40: u64 = 1 << (3 * FIELD);
-const QUALITY: u32 = 4 * FIELD;
-/// Makes every quality byte, which is signed as in fastp, a number from 0 on.
-const BIAS: i64 = 128;
-
-/// The amount that a base of each quality adds to a word.
-static WORDS: [u64; 256] = {
-    let mut words = [0; 256];
-    let mut at = 0;
-    while at < 256 {
-        let quality = at as u8 as i8;
-        let mut word = ONE + (((quality as i64 + BIAS) as u64) << QUALITY);
-        if quality >= b'5' as i8 {
-            word += Q20;
-        }
-        if quality >= b'?' as i8 {
-            word += Q30;
-        }
-        if quality >= b'I' as i8 {
-            word += Q40;
-        }
-        words[at] = word;
-        at += 1;
-    }
-    words
-};
-
-/// A, T, C and G as 0 to 3.
-static CODES: [usize; 256] = {
-    let mut codes = [0; 256];
-    codes[b'T' as usize] = 1;
-    codes[b'C' as usize] = 2;
-    codes[b'G' as usize] = 3;
-    codes
-};
+/// What a quality character is above its quality.
+const ZERO: i64 = 33;
 
 /// Whether this is not A, T, C or G.
 fn is_unknown(base: u8) -> bool {
-    (base != b'A') & (base != b'T') & (base != b'C') & (base != b'G')
+    !KNOWN.contains(&base)
 }
-
-const KMER: u32 = 5;
-const KMERS: usize = 1 << (2 * KMER);
 
 /// The sums of one base at one cycle.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Cell {
     bases: u64,
-    q20: u64,
-    q30: u64,
-    q40: u64,
     quality: i64,
 }
 
 impl Cell {
     fn add(&mut self, other: &Self) {
         self.bases += other.bases;
-        self.q20 += other.q20;
-        self.q30 += other.q30;
-        self.q40 += other.q40;
         self.quality += other.quality;
+    }
+
+    fn count(&mut self, quality: u8) {
+        self.bases += 1;
+        self.quality += i64::from(quality) - ZERO;
     }
 }
 
 /// The statistics of some reads. They must be settled before they are written.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Stats {
     reads: u64,
     lengths: u64,
+    /// How many bases have at least quality 20, 30 and 40.
+    good: [u64; 3],
     #[serde(skip)]
-    pending: u32,
-    #[serde(skip)]
-    words: Vec<[u64; 8]>,
+    rows: Rows,
     cells: Vec<[Cell; 8]>,
-    kmers: Vec<u64>,
+    kmers: Kmers,
     /// The length of the longest read.
     longest: usize,
     /// How many reads end in each bin after the cycles that are counted one by one.
     ends: Vec<u64>,
-}
-
-impl Default for Stats {
-    fn default() -> Self {
-        Self {
-            reads: 0,
-            lengths: 0,
-            pending: 0,
-            words: vec![],
-            cells: vec![],
-            kmers: vec![0; KMERS],
-            longest: 0,
-            ends: vec![],
-        }
-    }
 }
 
 impl Stats {
@@ -121,59 +60,56 @@ impl Stats {
         self.lengths += len as u64;
         if self.longest < len {
             self.longest = len;
-            let bins = bins::of(len - 1) + 1;
-            self.words.resize(bins, [0; 8]);
-            self.cells.resize(bins, [Cell::default(); 8]);
+            self.cells.resize(bins::of(len - 1) + 1, Default::default());
         }
-        if len > bins::EXACT {
+        let (exact, exact_qual) = (&seq[..len.min(bins::EXACT)], &qual[..len.min(bins::EXACT)]);
+        if self.rows.width() < exact.len() {
+            self.add_rows();
+            self.rows.widen(exact.len());
+        }
+        let unknown = self.rows.push(exact, exact_qual);
+        if unknown > 0 {
+            self.add_unknown(exact, exact_qual);
+        }
+        if len > exact.len() {
             self.add_tail(seq, qual);
+        } else if unknown == 0 {
+            self.kmers.add(seq);
+        } else {
+            self.add_known(seq);
         }
-        self.add_kmers(seq);
-        let exact = &seq[..len.min(bins::EXACT)];
-        for ((&base, &quality), words) in exact.iter().zip(qual).zip(&mut self.words) {
-            words[(base & 7) as usize] += WORDS[quality as usize];
-        }
-        self.pending += 1;
-        if self.pending == PENDING {
-            self.settle();
+        if self.rows.is_full() {
+            self.add_rows();
         }
     }
 
-    /// Counts the sequences of five known bases.
-    fn add_kmers(&mut self, seq: &[u8]) {
-        if count::bytes(seq, is_unknown) == 0 {
-            return self.add_known(seq);
-        }
-        let parts = seq.split(|&base| is_unknown(base));
-        parts.for_each(|part| self.add_known(part));
-    }
-
-    /// Counts the sequences of five bases, of which all are known.
+    /// Counts the sequences of known bases between those that are not known.
+    #[cold]
     fn add_known(&mut self, seq: &[u8]) {
-        let Some((first, rest)) = seq.split_at_checked(KMER as usize - 1) else {
-            return;
-        };
-        let kmers = self.kmers.as_mut_slice();
-        let kmers: &mut [u64; KMERS] = kmers.try_into().expect("it has that length");
-        // The bases before the last five stay in it: to remove them would make the next base wait.
-        let next = |code: usize, base: &u8| (code << 2).wrapping_add(CODES[*base as usize]);
-        let mut code = first.iter().fold(0, next);
-        for base in rest {
-            code = next(code, base);
-            kmers[code & (KMERS - 1)] += 1;
+        let parts = seq.split(|&base| is_unknown(base));
+        parts.for_each(|part| self.kmers.add(part));
+    }
+
+    /// Counts the bases that [`Rows`] do not count.
+    #[cold]
+    fn add_unknown(&mut self, seq: &[u8], qual: &[u8]) {
+        for ((&base, &quality), cells) in seq.iter().zip(qual).zip(&mut self.cells) {
+            if is_unknown(base) {
+                cells[(base & 7) as usize].count(quality);
+            }
         }
     }
 
-    /// Counts the bases of a read that are counted in bins.
+    /// Counts the bases of a long read that are counted in bins, and its sequences.
     #[cold]
     fn add_tail(&mut self, seq: &[u8], qual: &[u8]) {
+        self.add_known(seq);
         for (bin, cycles) in bins::within(bins::EXACT..seq.len()) {
-            let bases = seq[cycles.clone()].chunks(PENDING as usize);
-            for (seq, qual) in bases.zip(qual[cycles].chunks(PENDING as usize)) {
-                for (&base, &quality) in seq.iter().zip(qual) {
-                    self.words[bin][(base & 7) as usize] += WORDS[quality as usize];
+            for (&base, &quality) in seq[cycles.clone()].iter().zip(&qual[cycles]) {
+                self.cells[bin][(base & 7) as usize].count(quality);
+                for (sum, least) in self.good.iter_mut().zip([20, 30, 40]) {
+                    *sum += (quality as i8 >= ZERO as i8 + least) as u64;
                 }
-                self.settle_bins(bin..bin + 1);
             }
         }
         let end = bins::of(seq.len() - 1) - bins::EXACT;
@@ -181,31 +117,28 @@ impl Stats {
         self.ends[end] += 1;
     }
 
-    /// Adds the words to the wide sums.
-    #[cold]
-    pub fn settle(&mut self) {
-        self.settle_bins(0..self.words.len());
-        self.pending = 0;
+    /// Counts the reads that wait.
+    fn add_rows(&mut self) {
+        let Self { rows, cells, .. } = self;
+        let good = rows.take(|letter, sums| {
+            let cells = cells
+                .iter_mut()
+                .map(|cells| &mut cells[(letter & 7) as usize]);
+            for (cell, (&bases, &quality)) in cells.zip(sums.counts.iter().zip(&sums.qualities)) {
+                cell.bases += u64::from(bases);
+                cell.quality += i64::from(quality) - ZERO * i64::from(bases);
+            }
+        });
+        for (sum, good) in self.good.iter_mut().zip(good) {
+            *sum += good;
+        }
     }
 
-    /// Adds the words of some bins to the wide sums.
-    fn settle_bins(&mut self, bins: Range<usize>) {
-        let words = self.words[bins.clone()].iter_mut();
-        for (words, cells) in words.zip(&mut self.cells[bins]) {
-            for (word, cell) in words.iter_mut().zip(cells) {
-                let word = std::mem::take(word);
-                let field = |which: u32| word >> (which * FIELD) & PENDING as u64;
-                let bases = field(0);
-                let quality = (word >> QUALITY) as i64 - (BIAS + 33) * bases as i64;
-                cell.add(&Cell {
-                    bases,
-                    q20: field(1),
-                    q30: field(2),
-                    q40: field(3),
-                    quality,
-                });
-            }
-        }
+    /// Counts everything that waits.
+    #[cold]
+    pub fn settle(&mut self) {
+        self.add_rows();
+        self.kmers.settle();
     }
 
     /// Adds the counts of `other`.
@@ -215,21 +148,16 @@ impl Stats {
         self.reads += other.reads;
         self.lengths += other.lengths;
         if self.cells.len() < other.cells.len() {
-            self.cells.resize(other.cells.len(), [Cell::default(); 8]);
-            self.words.resize(other.cells.len(), [0; 8]);
+            self.cells.resize(other.cells.len(), Default::default());
         }
-        for (mine, theirs) in self
-            .cells
-            .iter_mut()
-            .flatten()
-            .zip(other.cells.iter().flatten())
-        {
+        let cells = self.cells.iter_mut().flatten();
+        for (mine, theirs) in cells.zip(other.cells.iter().flatten()) {
             mine.add(theirs);
         }
         self.longest = self.longest.max(other.longest);
         self.ends.resize(self.ends.len().max(other.ends.len()), 0);
         let sums = [
-            (&mut self.kmers, &other.kmers),
+            (&mut self.good[..], &other.good[..]),
             (&mut self.ends, &other.ends),
         ];
         for (mine, theirs) in sums {
@@ -237,6 +165,7 @@ impl Stats {
                 *mine += theirs;
             }
         }
+        self.kmers.merge(&other.kmers);
     }
 
     /// Returns the figures for the reports.
@@ -316,9 +245,9 @@ impl Stats {
             reads: self.reads,
             mean_length: self.lengths.checked_div(self.reads).unwrap_or(0),
             bases: all.bases,
-            q20: all.q20,
-            q30: all.q30,
-            q40: all.q40,
+            q20: self.good[0],
+            q30: self.good[1],
+            q40: self.good[2],
             gc: by_base[(b'G' & 7) as usize] + by_base[(b'C' & 7) as usize],
             by_base: BASES.map(|(_, base)| by_base[(base & 7) as usize]),
             cycles: self.longest,
@@ -357,17 +286,14 @@ pub struct Summary {
     pub qualities: Vec<(&'static str, Vec<f64>)>,
     /// The share by cycle, for each base, N, and G and C together.
     pub contents: Vec<(&'static str, Vec<f64>)>,
-    kmers: Vec<u64>,
+    kmers: Kmers,
 }
 
 impl Summary {
     /// Returns every sequence of five bases and how often it occurred, in the order of
     /// fastp.
     pub fn kmers(&self) -> impl Iterator<Item = (String, u64)> + '_ {
-        self.kmers.iter().enumerate().map(|(code, &count)| {
-            let base = |at: u32| b"ATCG"[code >> (2 * (KMER - 1 - at)) & 3] as char;
-            ((0..KMER).map(base).collect(), count)
-        })
+        self.kmers.counts()
     }
 }
 

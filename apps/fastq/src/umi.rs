@@ -35,9 +35,19 @@ pub fn last_index(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether one of `barcodes` equals `index`, except for `threshold` differences. Only as
+/// Whether one of `barcodes` equals the index of a name, except for `threshold` differences. Only as
 /// many bases as both have are compared, so an empty index equals every barcode.
-pub fn listed(barcodes: &[Vec<u8>], index: &[u8], threshold: i64) -> bool {
+#[inline]
+pub fn listed<'a>(
+    barcodes: &[Vec<u8>],
+    index: impl FnOnce(&'a [u8]) -> &'a [u8],
+    name: &'a [u8],
+    threshold: i64,
+) -> bool {
+    if barcodes.is_empty() {
+        return false;
+    }
+    let index = index(name);
     barcodes.iter().any(|barcode| {
         let differences = barcode.iter().zip(index).filter(|(a, b)| a != b).count();
         differences as i64 <= threshold

@@ -25,6 +25,7 @@
 //!   room.
 //! * **`workers(n)` means `n` threads in all**, those that read and write included. No
 //!   worker is a reader or a writer: any free worker does what is most urgent.
+//!   [`in_stages`](Pipeline::in_stages) limits how many of them compute at the same time.
 //! * **A failure stops it in order.** Everything before the first item that failed is
 //!   written, nothing after it is (if items are written in order), and the error names that
 //!   item.

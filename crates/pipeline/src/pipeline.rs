@@ -31,6 +31,7 @@ pub struct Pipeline<'a, P, T, E, S = Source<'a, P, E>, K = Sink<'a, T, E>> {
     pub(crate) work: MakeWork<'a, P, T, E>,
     pub(crate) sinks: Vec<K>,
     workers: usize,
+    in_stages: Option<usize>,
     capacity: Option<usize>,
     ordered: bool,
     pub(crate) control: Control,
@@ -43,6 +44,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
             work,
             sinks,
             workers: blitz_io_core::processors(),
+            in_stages: None,
             capacity: None,
             ordered: true,
             control: Control::new(),
@@ -59,6 +61,24 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     pub fn workers(mut self, workers: usize) -> Self {
         assert!(workers > 0, "a pipeline has at least one worker");
         self.workers = workers;
+        self
+    }
+
+    /// Sets how many of the workers may be in the stages at the same time. The others only read
+    /// and write meanwhile. The default is all.
+    ///
+    /// So a program can have `n` threads that compute, and a few that keep sources and sinks
+    /// going: `workers(n + 2).in_stages(n)`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `workers` is 0.
+    pub fn in_stages(mut self, workers: usize) -> Self {
+        assert!(
+            workers > 0,
+            "a pipeline has at least one worker in its stages"
+        );
+        self.in_stages = Some(workers);
         self
     }
 
@@ -92,6 +112,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
             sources: self.sources.len(),
             sinks: self.sinks.len(),
             workers: self.workers,
+            in_stages: self.in_stages.unwrap_or(usize::MAX),
             capacity: self.capacity.unwrap_or(self.workers * TOKENS_PER_WORKER),
             ordered: self.ordered,
         }

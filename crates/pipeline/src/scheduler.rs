@@ -29,7 +29,7 @@
 //! |---|---|
 //! | write `n` with sink `k` | no worker uses sink `k`, and its next item, `n`, is done |
 //! | read part `s` of item `n` | no worker uses source `s`, and `n < base + capacity` |
-//! | process `n` | all its parts were read, and no worker has claimed it |
+//! | process `n` | all its parts were read, no worker has claimed it, and fewer than `in_stages` workers process an item |
 //! | leave | everything below `limit` was written, or the run was stopped |
 //!
 //! Only items below `limit` are touched. The end of the input and the first failure (in
@@ -44,7 +44,8 @@
 //!
 //! 1. The item has its token by definition. If a part of it was not read, reading that part
 //!    is possible.
-//! 2. If all parts were read and the item is not claimed, processing it is possible.
+//! 2. If all parts were read and the item is not claimed, processing it is possible: no worker
+//!    processes an item.
 //! 3. If it was claimed, it is done, as no worker is in a step. Each sink that has not
 //!    written it is free and has written all items before it. So writing it is possible.
 //!

@@ -54,6 +54,8 @@ pub struct Size {
     pub sources: usize,
     pub sinks: usize,
     pub workers: usize,
+    /// How many workers may process items at the same time.
+    pub in_stages: usize,
     pub capacity: usize,
     pub ordered: bool,
 }
@@ -319,6 +321,9 @@ impl State {
     /// more than one that writes a single item. So results wait, until there are two for
     /// each worker, as long as there is an item to process and another worker is processing
     /// one, which looks again when it has finished.
+    ///
+    /// If only some workers may be in the stages, these stay there as long as there are items: what
+    /// they use is in their caches, and the others read and write.
     // Inlined, so that a step goes through registers.
     #[inline(always)]
     fn possible(&self) -> Option<Step> {
@@ -327,11 +332,16 @@ impl State {
         }
         let item = self.claimed;
         let waiting = self.assembled().saturating_sub(item);
-        let can_process = waiting > 0 && item < self.limit;
+        // An item that failed stays in work, but no later one is processed anyway.
+        let in_work = item - self.processed;
+        let can_process = waiting > 0 && item < self.limit && in_work < self.size.in_stages as u64;
         let is_short = waiting < self.size.workers as u64;
         let done = self.processed.saturating_sub(self.base);
-        let can_wait = item > self.processed && done < 2 * self.size.workers as u64;
+        let can_wait = in_work > 0 && done < 2 * self.size.workers as u64;
 
+        if can_process && self.size.in_stages < self.size.workers {
+            return Some(Step::Process { item });
+        }
         if !(can_wait && can_process) {
             let write = (0..self.sinks.len()).find_map(|sink| self.can_write(sink));
             if write.is_some() {

@@ -30,7 +30,7 @@ use std::collections::HashMap;
 use std::fs;
 
 /// The first bytes of a state's file.
-const MAGIC: &[u8] = b"blitz-fastq state 1\n";
+const MAGIC: &[u8] = b"blitz-fastq state 2\n";
 
 /// The state of a shard.
 #[derive(Serialize, Deserialize)]

@@ -67,6 +67,34 @@ mod u64_range {
 }
 
 #[test]
+fn no_more_workers_than_allowed_are_in_the_stages() {
+    for in_stages in [1, 2] {
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut seen = Vec::new();
+        let enter = |n| {
+            most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            std::thread::yield_now();
+            n
+        };
+        let leave = |n| {
+            now.fetch_sub(1, Ordering::Relaxed);
+            n
+        };
+        iter::<_, Infallible>(0..500)
+            .map(enter)
+            .map(uneven_work)
+            .map(leave)
+            .for_each(|n| seen.push(n))
+            .workers(4)
+            .in_stages(in_stages)
+            .run()
+            .unwrap();
+        assert!(seen.into_iter().eq(0..500));
+        assert!((1..=in_stages).contains(&most.into_inner()));
+    }
+}
+
+#[test]
 fn no_more_than_the_capacity_is_in_flight() {
     for capacity in [1, 3, 16] {
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -21,6 +21,7 @@ struct Shape {
     one_processor: bool,
     /// A closure fails, panics, or cancels at this item.
     trouble: Option<(Trouble, u64)>,
+    in_stages: usize,
     seed: u64,
 }
 
@@ -65,6 +66,7 @@ impl Shape {
             ordered: random.below(4) != 0,
             one_processor: random.below(2) == 0,
             trouble: trouble.map(|trouble| (trouble, random.below(items + 1))),
+            in_stages: 1 + random.below(40) as usize,
             seed,
         }
     }
@@ -191,6 +193,7 @@ impl<P: Send> RunAs for blitz_io_pipeline::Pipeline<'_, P, u64, u64> {
         let pipeline = self
             .workers(shape.workers)
             .capacity(shape.capacity)
+            .in_stages(shape.in_stages)
             .control(control);
         let pipeline = if shape.ordered {
             pipeline

@@ -31,6 +31,8 @@ struct Shared {
     /// other's stores.
     slots: Vec<UnsafeCell<u64>>,
     source: UnsafeCell<u64>,
+    /// Used by the stage, if one worker may be in it.
+    stage: Option<UnsafeCell<()>>,
     sink: UnsafeCell<u64>,
 }
 
@@ -70,8 +72,17 @@ impl Steps for Worker<'_> {
         if self.0.trouble == Trouble::Cancel(item) {
             self.0.cancelled.store(true, Ordering::Relaxed);
         }
-        // SAFETY: the step belongs to this worker; loom checks it.
-        self.0.slot(item).with_mut(|slot| unsafe { *slot += 100 });
+        let add = || {
+            // SAFETY: the step belongs to this worker; loom checks it.
+            self.0.slot(item).with_mut(|slot| unsafe { *slot += 100 });
+        };
+        match &self.0.stage {
+            Some(alone) => alone.with_mut(|_| {
+                thread::yield_now();
+                add();
+            }),
+            None => add(),
+        }
         self.0.trouble != Trouble::Stage(item)
     }
 
@@ -96,11 +107,22 @@ impl Steps for Worker<'_> {
 
 /// A run with two workers.
 fn run(items: u64, capacity: usize, trouble: Trouble) -> impl Fn() + Send + Sync + 'static {
+    run_with(2, items, capacity, trouble)
+}
+
+/// A run with two workers, of which so many may be in the stage.
+fn run_with(
+    in_stages: usize,
+    items: u64,
+    capacity: usize,
+    trouble: Trouble,
+) -> impl Fn() + Send + Sync + 'static {
     move || {
         let size = Size {
             sources: 1,
             sinks: 1,
             workers: 2,
+            in_stages,
             capacity,
             ordered: true,
         };
@@ -112,6 +134,7 @@ fn run(items: u64, capacity: usize, trouble: Trouble) -> impl Fn() + Send + Sync
             trouble,
             slots: (0..capacity).map(|_| UnsafeCell::new(0)).collect(),
             source: UnsafeCell::new(0),
+            stage: (in_stages == 1).then(|| UnsafeCell::new(())),
             sink: UnsafeCell::new(0),
         });
         let other = {
@@ -139,6 +162,13 @@ fn a_run_ends_with_one_token() {
 #[test]
 fn a_run_ends_with_two_tokens() {
     model(run(3, 2, Trouble::None));
+}
+
+#[test]
+fn one_of_two_workers_is_in_the_stage() {
+    for trouble in [Trouble::None, Trouble::Stage(0), Trouble::Stage(1)] {
+        model(run_with(1, 2, 2, trouble));
+    }
 }
 
 #[test]

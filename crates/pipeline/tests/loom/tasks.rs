@@ -109,6 +109,7 @@ fn run(items: u64, ends: Ends, twice: bool) -> impl Fn() + Send + Sync + 'static
         let size = Size {
             sources: 1,
             sinks: 1,
+            in_stages: usize::MAX,
             workers: 2,
             capacity: 2,
             ordered: true,
