@@ -31,7 +31,8 @@ use crate::fork::Process;
 
 /// What this crate knows of a fiber that it started.
 pub(crate) struct Fiber {
-    number: u64,
+    /// 0 until the fiber asks for it. Only the fiber itself uses it.
+    number: AtomicU64,
     /// The fibers of the runtime that runs it.
     pub(crate) group: Arc<Group>,
     /// Its place in the list of the group, under whose lock this is used.
@@ -48,9 +49,8 @@ pub(crate) struct Fiber {
 
 impl Fiber {
     fn new(group: Arc<Group>) -> Self {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Self {
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            number: AtomicU64::new(0),
             group,
             index: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
@@ -58,6 +58,19 @@ impl Fiber {
             waker: OnceLock::new(),
             local: AtomicPtr::new(ptr::null_mut()),
             last_error: Mutex::new(None),
+        }
+    }
+
+    /// A number that no other fiber has.
+    fn number(&self) -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        match self.number.load(Ordering::Relaxed) {
+            0 => {
+                let number = NEXT.fetch_add(1, Ordering::Relaxed);
+                self.number.store(number, Ordering::Relaxed);
+                number
+            }
+            number => number,
         }
     }
 
@@ -157,7 +170,7 @@ pub(crate) fn is_cancelled() -> bool {
 
 /// The number of the fiber of this crate that calls.
 pub(crate) fn number() -> Option<u64> {
-    with_current(|fiber| fiber.map(|fiber| fiber.number))
+    with_current(|fiber| fiber.map(Fiber::number))
 }
 
 /// The fibers of one runtime.

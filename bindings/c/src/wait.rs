@@ -48,6 +48,7 @@ pub(crate) fn is_fiber() -> bool {
 }
 
 /// Waits for a future. In a fiber that is cancelled it ends with `BLITZ_ECANCELED`.
+#[inline(always)]
 pub(crate) fn on<F: Future>(future: F, limit: Limit) -> Outcome<F::Output> {
     if is_fiber() {
         fiber::with_current(|fiber| in_fiber(future, limit, fiber))
@@ -57,6 +58,7 @@ pub(crate) fn on<F: Future>(future: F, limit: Limit) -> Outcome<F::Output> {
 }
 
 /// Waits for a future, also in a fiber that is cancelled.
+#[inline(always)]
 pub(crate) fn on_masked<F: Future>(future: F, limit: Limit) -> Outcome<F::Output> {
     if is_fiber() {
         in_fiber(future, limit, None)
@@ -65,6 +67,9 @@ pub(crate) fn on_masked<F: Future>(future: F, limit: Limit) -> Outcome<F::Output
     }
 }
 
+// Inlined, with its callers, into the function that C calls. A fiber that goes on returns through frames
+// that the processor's stack of return addresses does not know, and each such return is mispredicted.
+#[inline(always)]
 fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<&Fiber>) -> Outcome<F::Output> {
     let mut future = pin!(future);
     let until_cancelled = poll_fn(|cx| {
@@ -83,6 +88,7 @@ fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<&Fiber>) -> Outcom
 }
 
 /// Blocks the thread until the future is ready.
+#[inline(never)]
 fn in_thread<F: Future>(future: F, limit: Limit) -> Outcome<F::Output> {
     // A wait inside a wait, in a callback, finds none and makes its own.
     // So does a wait of a thread that ends, such as the destructor of a static object.

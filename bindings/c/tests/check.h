@@ -4,6 +4,7 @@
 
 #include <blitz.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static inline uint64_t after_ms(uint64_t milliseconds) {
 // Which workers the current test has: threads, fibers, or one after the other.
 enum flavour { THREADS, FIBERS, MIXED };
 static enum flavour flavour;
-static unsigned started;
+static atomic_uint started;
 
 struct worker {
     bool is_fiber;

@@ -12,6 +12,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use crate::builder::{Builder, Settings};
 use crate::orphans::{self, Home};
 use crate::running::{Resume, Resumption, Running, Unwound};
+use crate::sanitizer::Sanitized;
 use crate::stack::Stack;
 
 /// A fiber that any executor can run.
@@ -101,7 +102,22 @@ impl Builder {
 /// a check of how much room there is.
 const BOX_ABOVE: usize = 1024;
 
-type Switch<T> = Coroutine<Resume, (), T, Stack>;
+/// A stack, and the way to it.
+struct Switch<T> {
+    coroutine: Coroutine<Resume, (), T, Stack>,
+    sanitized: Sanitized,
+}
+
+impl<T> Switch<T> {
+    #[inline(always)]
+    fn resume(&mut self, with: Resume) -> CoroutineResult<(), T> {
+        let Self {
+            coroutine,
+            sanitized,
+        } = self;
+        sanitized.run(|| coroutine.resume(with))
+    }
+}
 
 /// A fiber, with the type of its function.
 ///
@@ -155,9 +171,13 @@ where
         function: impl FnOnce() -> T + 'static,
     ) -> Switch<T> {
         let addresses = stack.addresses();
-        Coroutine::with_stack(stack, move |yielder, first| {
+        let coroutine = Coroutine::with_stack(stack, move |yielder, first| {
             Running::enter(yielder, first, name, addresses, function)
-        })
+        });
+        Switch {
+            coroutine,
+            sanitized: Sanitized::new(),
+        }
     }
 }
 
@@ -209,7 +229,7 @@ impl<F, T: 'static> Inner<F, T> {
         let State::Begun { switch, home } = std::mem::replace(&mut self.0, State::Ended) else {
             return;
         };
-        if switch.done() {
+        if switch.coroutine.done() {
             // It has panicked.
         } else if home.is_here() {
             unwind(switch);
@@ -222,11 +242,11 @@ impl<F, T: 'static> Inner<F, T> {
 
 /// Unwinds the stack of a fiber that is dropped, on its own thread.
 fn unwind<T>(mut switch: Switch<T>) {
-    if !switch.started() {
+    if !switch.coroutine.started() {
         return;
     }
     let unwound = catch_unwind(AssertUnwindSafe(|| switch.resume(None)));
-    debug_assert!(switch.done());
+    debug_assert!(switch.coroutine.done());
     match unwound {
         Ok(_) => {}
         Err(payload) if payload.is::<Unwound>() => {}

@@ -64,6 +64,7 @@ mod orphans;
 #[cfg(unix)]
 mod overflow;
 mod running;
+mod sanitizer;
 mod stack;
 mod task;
 

@@ -1,11 +1,12 @@
 //! Every receiver gets every element.
 
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use blitz_io::sync::broadcast;
 use blitz_io::sync::broadcast::error::{RecvError, TryRecvError};
 
-use super::end::{Case, Receives, Sends, deliver};
+use super::end::{Case, Receives, Sends, deliver, recv_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_ELAGGED, Outcome, record};
@@ -86,8 +87,10 @@ impl<T: Element> Receives for Receiver<T> {
         deliver(self.0.enter()?.try_recv().map_err(nothing), to)
     }
 
-    fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
-        wait::on(Self::recv(self, to), limit)?
+    extern "C" fn recv_until(&self, to: *mut c_void, size: usize, deadline_ns: u64) -> c_int {
+        recv_entry(to, size, deadline_ns, |to, limit| {
+            wait::on(Self::recv(self, to), limit)?
+        })
     }
 
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {

@@ -19,9 +19,15 @@ pub(crate) trait Sends: Send + Sync {
     fn try_send(&self, value: &[u8]) -> Outcome
     where
         Self: Sized;
-    /// Waits for room and sends, after `try_send` has returned `BLITZ_EFULL`.
-    fn send(&self, _value: &[u8], _: Limit) -> Outcome {
-        Err(BLITZ_EFULL)
+    /// `blitz_send_until` for this type of end, after `try_send` has returned `BLITZ_EFULL`. A fiber
+    /// waits in this function itself: see `wait.rs`.
+    extern "C" fn send_until(
+        &self,
+        _value: *const c_void,
+        _size: usize,
+        _deadline_ns: u64,
+    ) -> c_int {
+        BLITZ_EFULL
     }
     /// The same for a selection; `None` for kinds that are never full.
     fn sending<'a>(&'a self, _value: &'a [u8]) -> Option<Case<'a>> {
@@ -45,8 +51,9 @@ pub(crate) trait Receives: Send + Sync {
     fn try_recv(&self, to: &mut [u8]) -> Outcome
     where
         Self: Sized;
-    /// Waits for an element.
-    fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome;
+    /// `blitz_recv_until` for this type of end, after `try_recv` has returned `BLITZ_EEMPTY`. A fiber
+    /// waits in this function itself: see `wait.rs`.
+    extern "C" fn recv_until(&self, to: *mut c_void, size: usize, deadline_ns: u64) -> c_int;
     /// The same for a selection.
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a>;
     fn clone(&self, _size: usize) -> Outcome<NonNull<blitz_receiver>> {
@@ -59,6 +66,28 @@ pub(crate) trait Receives: Send + Sync {
         Err(BLITZ_EINVAL)
     }
     fn len(&self) -> usize;
+}
+
+/// Runs the body of `Sends::send_until`.
+#[inline(always)]
+pub(super) fn send_entry(
+    value: *const c_void,
+    size: usize,
+    deadline_ns: u64,
+    body: impl FnOnce(&[u8], Limit) -> Outcome,
+) -> c_int {
+    entry(|| body(element(value.cast(), size)?, Limit::at(deadline_ns)))
+}
+
+/// Runs the body of `Receives::recv_until`.
+#[inline(always)]
+pub(super) fn recv_entry(
+    to: *mut c_void,
+    size: usize,
+    deadline_ns: u64,
+    body: impl FnOnce(&mut [u8], Limit) -> Outcome,
+) -> c_int {
+    entry(|| body(element_mut(to.cast(), size)?, Limit::at(deadline_ns)))
 }
 
 /// Copies an element that has arrived.

@@ -174,11 +174,10 @@ pub extern "C" fn blitz_send_until(
 
 #[cold]
 fn send_slow(sender: *mut blitz_sender, value: *const c_void, deadline_ns: u64) -> c_int {
-    entry(|| {
-        let sender = arg(sender)?;
-        let value = bytes(value.cast(), sender.size)?;
-        sender.end().send(value, Limit::at(deadline_ns))
-    })
+    match arg(sender) {
+        Ok(sender) => (sender.end()).send_until(value, sender.size, deadline_ns),
+        Err(error) => error,
+    }
 }
 
 /// Sends if there is room. Does not wait.
@@ -219,11 +218,10 @@ pub extern "C" fn blitz_recv_until(
 
 #[cold]
 fn recv_slow(receiver: *mut blitz_receiver, value: *mut c_void, deadline_ns: u64) -> c_int {
-    entry(|| {
-        let receiver = arg(receiver)?;
-        let value = bytes_mut(value.cast(), receiver.size)?;
-        receiver.end().recv(value, Limit::at(deadline_ns))
-    })
+    match arg(receiver) {
+        Ok(receiver) => (receiver.end()).recv_until(value, receiver.size, deadline_ns),
+        Err(error) => error,
+    }
 }
 
 /// Receives an element if there is one. Does not wait.

@@ -1,11 +1,12 @@
 //! Many senders, many receivers.
 
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use blitz_io::sync::mpmc;
 use blitz_io::sync::mpmc::{TryRecvError, TrySendError};
 
-use super::end::{Case, Receives, Sends, deliver};
+use super::end::{Case, Receives, Sends, deliver, recv_entry, send_entry};
 use super::{BLITZ_UNBOUNDED, Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EFULL, Outcome};
@@ -41,13 +42,15 @@ impl<T: Element> Sends for Sender<T> {
             })
     }
 
-    fn send(&self, value: &[u8], limit: Limit) -> Outcome {
-        let sent = if matches!(limit, Limit::Never) && !is_fiber() {
-            self.0.send_blocking(T::read(value))
-        } else {
-            wait::on(self.0.send(T::read(value)), limit)?
-        };
-        sent.map_err(|_| BLITZ_ECLOSED)
+    extern "C" fn send_until(&self, value: *const c_void, size: usize, deadline_ns: u64) -> c_int {
+        send_entry(value, size, deadline_ns, |value, limit| {
+            let sent = if matches!(limit, Limit::Never) && !is_fiber() {
+                self.0.send_blocking(T::read(value))
+            } else {
+                wait::on(self.0.send(T::read(value)), limit)?
+            };
+            sent.map_err(|_| BLITZ_ECLOSED)
+        })
     }
 
     fn sending<'a>(&'a self, value: &'a [u8]) -> Option<Case<'a>> {
@@ -90,13 +93,15 @@ impl<T: Element> Receives for Receiver<T> {
         deliver(received, to)
     }
 
-    fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
-        let received = if matches!(limit, Limit::Never) && !is_fiber() {
-            self.0.recv_blocking()
-        } else {
-            wait::on(self.0.recv(), limit)?
-        };
-        deliver(received.map_err(|_| BLITZ_ECLOSED), to)
+    extern "C" fn recv_until(&self, to: *mut c_void, size: usize, deadline_ns: u64) -> c_int {
+        recv_entry(to, size, deadline_ns, |to, limit| {
+            let received = if matches!(limit, Limit::Never) && !is_fiber() {
+                self.0.recv_blocking()
+            } else {
+                wait::on(self.0.recv(), limit)?
+            };
+            deliver(received.map_err(|_| BLITZ_ECLOSED), to)
+        })
     }
 
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {

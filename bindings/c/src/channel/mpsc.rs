@@ -1,11 +1,12 @@
 //! Many senders, one receiver.
 
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use blitz_io::sync::mpsc;
 use blitz_io::sync::mpsc::error::{TryRecvError, TrySendError};
 
-use super::end::{Case, Receives, Sends, deliver};
+use super::end::{Case, Receives, Sends, deliver, recv_entry, send_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EFULL, Outcome};
@@ -47,14 +48,14 @@ impl<T: Element> Sends for Sender<T> {
             })
     }
 
-    fn send(&self, value: &[u8], limit: Limit) -> Outcome {
-        if matches!(limit, Limit::Never) && !is_fiber() {
-            return self
-                .0
-                .blocking_send(T::read(value))
-                .map_err(|_| BLITZ_ECLOSED);
-        }
-        wait::on(Self::send(self, value), limit)?
+    extern "C" fn send_until(&self, value: *const c_void, size: usize, deadline_ns: u64) -> c_int {
+        send_entry(value, size, deadline_ns, |value, limit| {
+            if matches!(limit, Limit::Never) && !is_fiber() {
+                let sent = self.0.blocking_send(T::read(value));
+                return sent.map_err(|_| BLITZ_ECLOSED);
+            }
+            wait::on(Self::send(self, value), limit)?
+        })
     }
 
     fn sending<'a>(&'a self, value: &'a [u8]) -> Option<Case<'a>> {
@@ -120,12 +121,19 @@ macro_rules! receiver {
                 )
             }
 
-            fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
-                if matches!(limit, Limit::Never) && !is_fiber() {
-                    let received = self.0.enter()?.blocking_recv();
-                    return deliver(received.ok_or(BLITZ_ECLOSED), to);
-                }
-                wait::on(Self::recv(self, to), limit)?
+            extern "C" fn recv_until(
+                &self,
+                to: *mut c_void,
+                size: usize,
+                deadline_ns: u64,
+            ) -> c_int {
+                recv_entry(to, size, deadline_ns, |to, limit| {
+                    if matches!(limit, Limit::Never) && !is_fiber() {
+                        let received = self.0.enter()?.blocking_recv();
+                        return deliver(received.ok_or(BLITZ_ECLOSED), to);
+                    }
+                    wait::on(Self::recv(self, to), limit)?
+                })
             }
 
             fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {

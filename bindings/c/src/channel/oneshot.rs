@@ -1,5 +1,6 @@
 //! A single element.
 
+use std::ffi::{c_int, c_void};
 use std::mem::{ManuallyDrop, offset_of};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use blitz_io::sync::oneshot::error::TryRecvError;
 use blitz_io::sync::oneshot::{Slot, SlotReceiver, SlotSender};
 use blitz_io_core::recycle;
 
-use super::end::{Case, Receives, Sends, deliver};
+use super::end::{Case, Receives, Sends, deliver, recv_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EINVAL, Outcome};
@@ -156,8 +157,10 @@ impl<T: Element> Receives for Receiver<T> {
         deliver(received, to)
     }
 
-    fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
-        wait::on(Self::recv(self, to), limit)?
+    extern "C" fn recv_until(&self, to: *mut c_void, size: usize, deadline_ns: u64) -> c_int {
+        recv_entry(to, size, deadline_ns, |to, limit| {
+            wait::on(Self::recv(self, to), limit)?
+        })
     }
 
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {

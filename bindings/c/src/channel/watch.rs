@@ -1,10 +1,11 @@
 //! The latest element.
 
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use blitz_io::sync::watch;
 
-use super::end::{Case, Receives, Sends};
+use super::end::{Case, Receives, Sends, recv_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, Outcome};
@@ -68,8 +69,10 @@ impl<T: Element> Receives for Receiver<T> {
         Ok(())
     }
 
-    fn recv(&self, to: &mut [u8], limit: Limit) -> Outcome {
-        wait::on(Self::recv(self, to), limit)?
+    extern "C" fn recv_until(&self, to: *mut c_void, size: usize, deadline_ns: u64) -> c_int {
+        recv_entry(to, size, deadline_ns, |to, limit| {
+            wait::on(Self::recv(self, to), limit)?
+        })
     }
 
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a> {

@@ -6,9 +6,9 @@
 
 #include <blitz/detail/deadline.hpp>
 #include <blitz/detail/operation.hpp>
+#include <blitz/detail/permits.hpp>
 #include <blitz/detail/waiting.hpp>
 #include <blitz/error.hpp>
-#include <cstddef>
 
 namespace blitz {
 
@@ -26,7 +26,7 @@ public:
 
     // Locks the mutex. Suspends the calling fiber, or blocks the calling thread, until it is free.
     void lock() {
-        if (exchange(BLITZ_MUTEX_FREE, 0, __ATOMIC_ACQUIRE)) return;
+        if (detail::exchange_permits(mutex_, BLITZ_MUTEX_FREE, 0, __ATOMIC_ACQUIRE)) return;
         detail::check(detail::waiting([this] { return blitz_mutex_lock(&mutex_); }));
     }
 
@@ -53,7 +53,8 @@ public:
 
     // Unlocks the mutex, which must be locked.
     void unlock() noexcept {
-        if (!exchange(0, BLITZ_MUTEX_FREE, __ATOMIC_RELEASE)) (void)blitz_mutex_unlock(&mutex_);
+        if (detail::exchange_permits(mutex_, 0, BLITZ_MUTEX_FREE, __ATOMIC_RELEASE)) return;
+        (void)blitz_mutex_unlock(&mutex_);
     }
 
     native_handle_type native_handle() noexcept { return &mutex_; }
@@ -66,14 +67,6 @@ public:
 #endif
 
 private:
-    // Locks or unlocks the mutex without a call, as `blitz_mutex` describes. False if that needs one.
-    bool exchange(std::size_t from, std::size_t to, int order) noexcept {
-        using word [[gnu::may_alias]] = std::size_t;
-        return __atomic_load_n(&mutex_.state, __ATOMIC_ACQUIRE) == BLITZ_STATE_READY &&
-               __atomic_compare_exchange_n(reinterpret_cast<word*>(mutex_.space), &from, to, false,
-                                           order, __ATOMIC_RELAXED);
-    }
-
     blitz_mutex mutex_ = BLITZ_MUTEX_INIT;
 };
 

@@ -6,8 +6,10 @@
 
 #include <blitz/detail/deadline.hpp>
 #include <blitz/detail/operation.hpp>
+#include <blitz/detail/permits.hpp>
 #include <blitz/detail/waiting.hpp>
 #include <blitz/error.hpp>
+#include <cstddef>
 
 namespace blitz {
 
@@ -26,6 +28,7 @@ public:
     // Locks for writing. Suspends the calling fiber, or blocks the calling thread, until nothing
     // else has the lock.
     void lock() {
+        if (detail::exchange_permits(lock_, BLITZ_RWLOCK_FREE, 0, __ATOMIC_ACQUIRE)) return;
         detail::check(detail::waiting([this] { return blitz_rwlock_write(&lock_); }));
     }
 
@@ -51,11 +54,15 @@ public:
     }
 
     // Ends a lock for writing.
-    void unlock() noexcept { (void)blitz_rwlock_unlock_write(&lock_); }
+    void unlock() noexcept {
+        if (detail::exchange_permits(lock_, 0, BLITZ_RWLOCK_FREE, __ATOMIC_RELEASE)) return;
+        (void)blitz_rwlock_unlock_write(&lock_);
+    }
 
     // Locks for reading. Suspends the calling fiber, or blocks the calling thread, until no writer
     // has the lock or came before.
     void lock_shared() {
+        if (take_permit()) return;
         detail::check(detail::waiting([this] { return blitz_rwlock_read(&lock_); }));
     }
 
@@ -83,7 +90,9 @@ public:
     }
 
     // Ends a lock for reading.
-    void unlock_shared() noexcept { (void)blitz_rwlock_unlock_read(&lock_); }
+    void unlock_shared() noexcept {
+        if (!return_permit()) (void)blitz_rwlock_unlock_read(&lock_);
+    }
 
     native_handle_type native_handle() noexcept { return &lock_; }
 
@@ -99,6 +108,35 @@ public:
 #endif
 
 private:
+    // Whether the permits are those of a lock for which nothing waits.
+    static bool none_waits(std::size_t permits) noexcept {
+        return permits % BLITZ_RWLOCK_READER == 0;
+    }
+
+    // Locks for reading without a call. False if that takes one.
+    bool take_permit() noexcept {
+        detail::permits* const word = detail::permits_of(lock_);
+        if (word == nullptr) return false;
+        std::size_t permits = __atomic_load_n(word, __ATOMIC_RELAXED);
+        while (permits != 0 && none_waits(permits))
+            if (__atomic_compare_exchange_n(word, &permits, permits - BLITZ_RWLOCK_READER, true,
+                                            __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                return true;
+        return false;
+    }
+
+    // Ends a lock for reading without a call. False if that takes one.
+    bool return_permit() noexcept {
+        detail::permits* const word = detail::permits_of(lock_);
+        if (word == nullptr) return false;
+        std::size_t permits = __atomic_load_n(word, __ATOMIC_RELAXED);
+        while (permits < BLITZ_RWLOCK_FREE && none_waits(permits))
+            if (__atomic_compare_exchange_n(word, &permits, permits + BLITZ_RWLOCK_READER, true,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+                return true;
+        return false;
+    }
+
     blitz_rwlock lock_ = BLITZ_RWLOCK_INIT;
 };
 
