@@ -284,8 +284,8 @@ impl ThreadPool {
         let pieces = self.pieces(0..slice.len(), len);
         let start = AtomicPtr::new(slice.as_mut_ptr());
         let run = |(): &mut (), piece, items: Range<usize>| {
-            // SAFETY: the items lie within the slice, and each piece is run once, so no two threads
-            // have the same items.
+            // SAFETY: the items lie within the slice, and may be sent. Each piece is run once, so no
+            // two threads have the same items.
             let chunk = unsafe {
                 std::slice::from_raw_parts_mut(start.load(Relaxed).add(items.start), items.len())
             };

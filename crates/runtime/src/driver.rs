@@ -170,6 +170,7 @@ impl Drivers {
 
 #[cfg(all(feature = "io", not(loom)))]
 impl Drivers {
+    /// The driver, if events may happen.
     #[inline]
     fn active(&self, driver: usize) -> Option<&blitz_io_driver::Driver> {
         let driver = self.drivers.get(driver)?;
