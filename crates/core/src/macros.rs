@@ -47,6 +47,43 @@ macro_rules! debug_is_name {
     )+};
 }
 
+/// Implements `Debug` for a structure that shows these fields. A last `..` says that there are more.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_fields {
+    (
+        impl $(<$value:ident $(: $bound:ident)?>)? $type:ident $(<$($parameter:tt),+>)?,
+        |$this:ident| { $($field:ident: $shown:expr,)+ .. }
+    ) => {
+        $crate::debug_fields! {
+            @[$($value $(: $bound)?)?] [$type $(<$($parameter),+>)?] $type,
+            $this, [$($field: $shown,)+], finish_non_exhaustive
+        }
+    };
+    (
+        impl $(<$value:ident $(: $bound:ident)?>)? $type:ident $(<$($parameter:tt),+>)?,
+        |$this:ident| { $($field:ident: $shown:expr),+ $(,)? }
+    ) => {
+        $crate::debug_fields! {
+            @[$($value $(: $bound)?)?] [$type $(<$($parameter),+>)?] $type,
+            $this, [$($field: $shown,)+], finish
+        }
+    };
+    (
+        @[$($value:ident $(: $bound:ident)?)?] [$type:ty] $name:ident,
+        $this:ident, [$($field:ident: $shown:expr,)+], $finish:ident
+    ) => {
+        impl $(<$value $(: std::fmt::$bound)?>)? std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $this = self;
+                f.debug_struct(stringify!($name))
+                    $(.field(stringify!($field), &$shown))+
+                    .$finish()
+            }
+        }
+    };
+}
+
 /// Implements `Debug`, or `Display` and `Error`, of errors, with one text for each case.
 #[doc(hidden)]
 #[macro_export]

@@ -1,8 +1,9 @@
 //! A closure that runs once in every worker.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+use blitz_io_core::debug_fields;
 
 use crate::in_worker::current;
 use crate::job::ArcJob;
@@ -78,13 +79,11 @@ impl<'a> BroadcastContext<'a> {
     }
 }
 
-impl fmt::Debug for BroadcastContext<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BroadcastContext")
-            .field("index", &self.index())
-            .field("num_threads", &self.num_threads())
-            .field("pool_id", &self.worker.registry().id())
-            .finish()
+debug_fields! {
+    impl BroadcastContext<'_>, |this| {
+        index: this.index(),
+        num_threads: this.num_threads(),
+        pool_id: this.worker.registry().id(),
     }
 }
 

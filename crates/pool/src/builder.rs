@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
-use blitz_io_core::{fences, processors};
+use blitz_io_core::{OnDrop, debug_fields, fences, processors};
 
 use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
@@ -80,7 +80,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         fences::light();
         let handlers = std::mem::take(&mut settings.handlers);
         let registry = Arc::new(Registry::new(threads, handlers));
-        let mut on_failure = EndOnFailure(Some(&registry));
+        // Ends the threads that were started if not all could be.
+        let on_failure = OnDrop(|| registry.release());
         for index in 0..threads {
             let thread = settings.thread(&registry, index, &cores);
             if index == 0 && settings.use_current_thread {
@@ -91,20 +92,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                     .map_err(ThreadPoolBuildError::io)?;
             }
         }
-        on_failure.0 = None;
-        drop(on_failure);
+        std::mem::forget(on_failure);
         Ok(registry)
-    }
-}
-
-/// Ends the threads that were started if not all of a pool's threads could be.
-struct EndOnFailure<'a>(Option<&'a Registry>);
-
-impl Drop for EndOnFailure<'_> {
-    fn drop(&mut self) {
-        if let Some(registry) = self.0 {
-            registry.release();
-        }
     }
 }
 
@@ -338,14 +327,12 @@ fn main_loop(thread: ThreadBuilder) {
     registry.workers[index].stopped.open();
 }
 
-impl fmt::Debug for ThreadBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadBuilder")
-            .field("pool", &self.registry.id())
-            .field("index", &self.index)
-            .field("name", &self.name)
-            .field("stack_size", &self.stack_size)
-            .finish()
+debug_fields! {
+    impl ThreadBuilder, |this| {
+        pool: this.registry.id(),
+        index: this.index,
+        name: this.name,
+        stack_size: this.stack_size,
     }
 }
 

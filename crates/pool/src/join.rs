@@ -12,6 +12,8 @@ use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 
+use blitz_io_core::OnDrop;
+
 use crate::context::FnContext;
 use crate::in_worker::in_worker;
 use crate::job::StackJob;
@@ -193,7 +195,7 @@ where
     A: FnOnce(&Worker, bool) -> RA,
     B: FnOnce(&Worker, bool) -> RB,
 {
-    let unwinding = RunOnUnwind { worker, b };
+    let unwinding = OnDrop(move || run_quietly(worker, b));
     // SAFETY: as the caller promises.
     let result = unsafe { take(a)(worker, injected) };
     std::mem::forget(unwinding);
@@ -237,11 +239,8 @@ where
             )
         };
     };
-    let unwinding = WaitOnUnwind {
-        worker,
-        job: &job,
-        position,
-    };
+    let forked = &*job;
+    let unwinding = OnDrop(move || finish(worker, forked, position));
     // SAFETY: as the caller promises.
     let result_a = unsafe { take(a)(worker, injected) };
     std::mem::forget(unwinding);
@@ -254,26 +253,6 @@ where
     }
 }
 
-/// Runs the second closure, which was not forked, if the first one panics.
-struct RunOnUnwind<'a, B, R>
-where
-    B: FnOnce(&Worker, bool) -> R,
-{
-    worker: &'a Worker,
-    b: &'a ManuallyDrop<B>,
-}
-
-impl<B, R> Drop for RunOnUnwind<'_, B, R>
-where
-    B: FnOnce(&Worker, bool) -> R,
-{
-    // Inlined, so that the guard's fields need not be in memory.
-    #[inline(always)]
-    fn drop(&mut self) {
-        run_quietly(self.worker, self.b);
-    }
-}
-
 /// Runs the second closure and drops its panic: the first closure's panic goes on.
 #[cold]
 #[inline(never)]
@@ -281,7 +260,7 @@ fn run_quietly<B, R>(worker: &Worker, b: &ManuallyDrop<B>)
 where
     B: FnOnce(&Worker, bool) -> R,
 {
-    // SAFETY: only the guard that `run_first` has made for this calls it, and only once.
+    // SAFETY: only the guard of `run_first` calls it, and only once.
     let b = unsafe { take(b) };
     drop(panic::catch_unwind(AssertUnwindSafe(|| b(worker, false))));
 }
@@ -309,30 +288,7 @@ where
     false
 }
 
-/// Makes sure that the second closure has run before its frame ends if the first one
-/// panics.
-struct WaitOnUnwind<'a, F, R>
-where
-    F: FnOnce(&Worker, bool) -> R + Send,
-    R: Send,
-{
-    worker: &'a Worker,
-    job: &'a StackJob<JoinLatch, F, R>,
-    position: usize,
-}
-
-impl<F, R> Drop for WaitOnUnwind<'_, F, R>
-where
-    F: FnOnce(&Worker, bool) -> R + Send,
-    R: Send,
-{
-    // Inlined, so that the guard's fields need not be in memory.
-    #[inline(always)]
-    fn drop(&mut self) {
-        finish(self.worker, self.job, self.position);
-    }
-}
-
+/// Makes sure that the second closure has run before its frame ends, after a panic of the first one.
 #[cold]
 #[inline(never)]
 fn finish<F, R>(worker: &Worker, job: &StackJob<JoinLatch, F, R>, position: usize)

@@ -12,8 +12,8 @@
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 use blitz_io_core::Lock;
 
@@ -33,6 +33,25 @@ trait Body: Sync {
     fn run(&self, state: &mut Self::State, piece: usize, items: Range<usize>) -> ControlFlow<()>;
     /// Consumes the state at the end.
     fn end(&self, state: Self::State);
+}
+
+/// The three functions, as closures.
+impl<S, B, R, E> Body for (B, R, E)
+where
+    B: Fn() -> S + Sync,
+    R: Fn(&mut S, usize, Range<usize>) -> ControlFlow<()> + Sync,
+    E: Fn(S) + Sync,
+{
+    type State = S;
+    fn begin(&self) -> S {
+        (self.0)()
+    }
+    fn run(&self, state: &mut S, piece: usize, items: Range<usize>) -> ControlFlow<()> {
+        (self.1)(state, piece, items)
+    }
+    fn end(&self, state: S) {
+        (self.2)(state);
+    }
 }
 
 /// A range cut into pieces.
@@ -173,94 +192,6 @@ fn halve<B: Body>(worker: &Worker, run: &Run<'_, B>, pieces: Range<usize>) {
     );
 }
 
-struct Each<I, F> {
-    init: I,
-    f: F,
-}
-
-impl<S, I: Fn() -> S + Sync, F: Fn(&mut S, usize) -> ControlFlow<()> + Sync> Body for Each<I, F> {
-    type State = S;
-    fn begin(&self) -> S {
-        (self.init)()
-    }
-    fn run(&self, state: &mut S, _: usize, mut items: Range<usize>) -> ControlFlow<()> {
-        items.try_for_each(|item| (self.f)(state, item))
-    }
-    fn end(&self, _: S) {}
-}
-
-struct Chunks<'a, T, F> {
-    start: *mut T,
-    slice: std::marker::PhantomData<&'a mut [T]>,
-    f: F,
-}
-
-// SAFETY: each piece is run once, so no two threads have the same items.
-unsafe impl<T: Send, F: Sync> Sync for Chunks<'_, T, F> {}
-
-impl<T: Send, F: Fn(usize, &mut [T]) + Sync> Body for Chunks<'_, T, F> {
-    type State = ();
-    fn begin(&self) {}
-    fn run(&self, (): &mut (), piece: usize, items: Range<usize>) -> ControlFlow<()> {
-        // SAFETY: the items lie within the slice, and belong to this piece only.
-        let chunk =
-            unsafe { std::slice::from_raw_parts_mut(self.start.add(items.start), items.len()) };
-        (self.f)(piece, chunk);
-        ControlFlow::Continue(())
-    }
-    fn end(&self, (): ()) {}
-}
-
-struct MapReduce<'a, R, M, F> {
-    map: M,
-    reduce: F,
-    total: &'a Lock<Option<R>>,
-}
-
-impl<R: Send, M: Fn(usize) -> R + Sync, F: Fn(R, R) -> R + Sync> Body for MapReduce<'_, R, M, F> {
-    type State = Option<R>;
-    fn begin(&self) -> Option<R> {
-        None
-    }
-    fn run(&self, state: &mut Option<R>, _: usize, items: Range<usize>) -> ControlFlow<()> {
-        for item in items {
-            let value = (self.map)(item);
-            *state = Some(match state.take() {
-                Some(before) => (self.reduce)(before, value),
-                None => value,
-            });
-        }
-        ControlFlow::Continue(())
-    }
-    fn end(&self, state: Option<R>) {
-        let mut total = self.total.lock();
-        let before = total.take();
-        *total = match (before, state) {
-            (Some(a), Some(b)) => Some((self.reduce)(a, b)),
-            (a, b) => a.or(b),
-        };
-    }
-}
-
-struct Ordered<'a, R, M, F> {
-    map: M,
-    reduce: F,
-    parts: &'a Slots<R>,
-}
-
-impl<R: Send, M: Fn(usize) -> R + Sync, F: Fn(R, R) -> R + Sync> Body for Ordered<'_, R, M, F> {
-    type State = ();
-    fn begin(&self) {}
-    fn run(&self, (): &mut (), piece: usize, items: Range<usize>) -> ControlFlow<()> {
-        if let Some(part) = items.map(&self.map).reduce(&self.reduce) {
-            // SAFETY: each piece is run once.
-            unsafe { self.parts.set(piece, part) };
-        }
-        ControlFlow::Continue(())
-    }
-    fn end(&self, (): ()) {}
-}
-
 /// The calling thread takes part even if it is outside.
 impl ThreadPool {
     fn pieces(&self, range: Range<usize>, grain: usize) -> Pieces {
@@ -304,11 +235,11 @@ impl ThreadPool {
         grain: usize,
         f: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> ControlFlow<()> {
-        let f = |(): &mut (), item| f(item);
+        let run = |(): &mut (), _, mut items: Range<usize>| items.try_for_each(&f);
         run_loop(
             &self.registry,
             self.pieces(range, grain),
-            &Each { init: || (), f },
+            &(|| (), run, |()| ()),
         )
     }
 
@@ -326,11 +257,15 @@ impl ThreadPool {
         init: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, usize) + Sync,
     ) {
-        let f = |state: &mut S, item| {
-            f(state, item);
+        let run = |state: &mut S, _, items: Range<usize>| {
+            items.for_each(|item| f(state, item));
             ControlFlow::Continue(())
         };
-        let _ = run_loop(&self.registry, self.pieces(range, grain), &Each { init, f });
+        let _ = run_loop(
+            &self.registry,
+            self.pieces(range, grain),
+            &(init, run, drop),
+        );
     }
 
     /// Calls `f` with every chunk of `len` items of a slice, on this pool's workers and in
@@ -346,12 +281,18 @@ impl ThreadPool {
         f: impl Fn(usize, &mut [T]) + Sync,
     ) {
         assert!(len != 0, "a chunk has at least one item");
-        let body = Chunks {
-            start: slice.as_mut_ptr(),
-            slice: std::marker::PhantomData,
-            f,
+        let pieces = self.pieces(0..slice.len(), len);
+        let start = AtomicPtr::new(slice.as_mut_ptr());
+        let run = |(): &mut (), piece, items: Range<usize>| {
+            // SAFETY: the items lie within the slice, and may be sent. Each piece is run once, so no
+            // two threads have the same items.
+            let chunk = unsafe {
+                std::slice::from_raw_parts_mut(start.load(Relaxed).add(items.start), items.len())
+            };
+            f(piece, chunk);
+            ControlFlow::Continue(())
         };
-        let _ = run_loop(&self.registry, self.pieces(0..slice.len(), len), &body);
+        let _ = run_loop(&self.registry, pieces, &(|| (), run, |()| ()));
     }
 
     /// Applies `map` to every number of `range` and combines the results with `reduce`, on
@@ -377,12 +318,23 @@ impl ThreadPool {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Option<R> {
         let mut total = Lock::new(None);
-        let body = MapReduce {
-            map,
-            reduce,
-            total: &total,
+        let both = |a, b| match (a, b) {
+            (Some(a), Some(b)) => Some(reduce(a, b)),
+            (a, b) => a.or(b),
         };
-        let _ = run_loop(&self.registry, self.pieces(range, grain), &body);
+        let run = |part: &mut Option<R>, _, items: Range<usize>| {
+            *part = both(part.take(), items.map(&map).reduce(&reduce));
+            ControlFlow::Continue(())
+        };
+        let end = |part| {
+            let mut total = total.lock();
+            *total = both(total.take(), part);
+        };
+        let _ = run_loop(
+            &self.registry,
+            self.pieces(range, grain),
+            &(|| None, run, end),
+        );
         total.get_mut().take()
     }
 
@@ -401,12 +353,14 @@ impl ThreadPool {
     ) -> Option<R> {
         let pieces = Pieces::new(range, if grain == 0 { 1024 } else { grain }, 1);
         let parts = Slots::new(pieces.count);
-        let body = Ordered {
-            map,
-            reduce: &reduce,
-            parts: &parts,
+        let run = |(): &mut (), piece, items: Range<usize>| {
+            if let Some(part) = items.map(&map).reduce(&reduce) {
+                // SAFETY: each piece is run once.
+                unsafe { parts.set(piece, part) };
+            }
+            ControlFlow::Continue(())
         };
-        let _ = run_loop(&self.registry, pieces, &body);
+        let _ = run_loop(&self.registry, pieces, &(|| (), run, |()| ()));
         parts.into_iter().reduce(reduce)
     }
 }

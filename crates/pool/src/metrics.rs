@@ -1,7 +1,8 @@
 //! `PoolMetrics`: the figures of a pool.
 
-use std::fmt;
 use std::sync::Arc;
+
+use blitz_io_core::debug_fields;
 
 use crate::global::started_global;
 use crate::registry::Registry;
@@ -45,13 +46,11 @@ impl PoolMetrics {
     }
 }
 
-impl fmt::Debug for PoolMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoolMetrics")
-            .field("num_threads", &self.num_threads())
-            .field("sleeping_threads", &self.sleeping_threads())
-            .field("queued_jobs", &self.queued_jobs())
-            .finish()
+debug_fields! {
+    impl PoolMetrics, |this| {
+        num_threads: this.num_threads(),
+        sleeping_threads: this.sleeping_threads(),
+        queued_jobs: this.queued_jobs(),
     }
 }
 

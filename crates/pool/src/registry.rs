@@ -6,6 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process;
 use std::sync::Arc;
 
+use blitz_io_core::OnDrop;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crossbeam_utils::CachePadded;
@@ -105,16 +106,12 @@ impl Registry {
     /// process.
     #[cold]
     fn handle_panic(&self, payload: Box<dyn Any + Send>) {
-        struct Abort;
-        impl Drop for Abort {
-            fn drop(&mut self) {
-                eprintln!(
-                    "blitz-io-pool: a detached job panicked, and there is no panic handler; aborting"
-                );
-                process::abort();
-            }
-        }
-        let abort = Abort;
+        let abort = OnDrop(|| {
+            eprintln!(
+                "blitz-io-pool: a detached job panicked, and there is no panic handler; aborting"
+            );
+            process::abort();
+        });
         if let Some(handler) = &self.handlers.panic {
             handler(payload);
             std::mem::forget(abort);

@@ -1,9 +1,10 @@
 //! Pools beside the global one.
 
-use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 use std::thread;
+
+use blitz_io_core::debug_fields;
 
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 use crate::builder::{ThreadBuilder, ThreadPoolBuilder, ThreadSpawn};
@@ -205,12 +206,10 @@ impl Drop for ThreadPool {
     }
 }
 
-impl fmt::Debug for ThreadPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPool")
-            .field("num_threads", &self.current_num_threads())
-            .field("id", &self.registry.id())
-            .finish()
+debug_fields! {
+    impl ThreadPool, |this| {
+        num_threads: this.current_num_threads(),
+        id: this.registry.id(),
     }
 }
 

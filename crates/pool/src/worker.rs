@@ -264,14 +264,7 @@ impl Worker {
         if self.deque().looks_empty() {
             return None;
         }
-        // SAFETY: a `Worker` is used by its own thread only, which owns the deque.
-        unsafe {
-            if self.breadth_first {
-                self.deque().pop_oldest()
-            } else {
-                self.deque().pop()
-            }
-        }
+        self.take_local(self.base().wrapping_sub(1))
     }
 
     /// Steals a fork that is worth it; with a `tag`, only a fork that descends from that job.

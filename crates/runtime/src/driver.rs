@@ -102,8 +102,11 @@ fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
     result
 }
 
+#[cfg(all(feature = "io", not(loom)))]
+pub(crate) use blitz_io_driver::Reports;
+
 /// The reports of a wait or a poll, besides the events that have woken tasks.
-#[cfg(not(loom))]
+#[cfg(all(not(feature = "io"), not(loom)))]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reports {
     /// It has taken a wake-up.
@@ -167,23 +170,30 @@ impl Drivers {
 
 #[cfg(all(feature = "io", not(loom)))]
 impl Drivers {
+    /// The driver, if events may happen.
+    #[inline]
+    fn active(&self, driver: usize) -> Option<&blitz_io_driver::Driver> {
+        let driver = self.drivers.get(driver)?;
+        driver.has_sources().then_some(driver)
+    }
+
     /// Waits until an event has woken a task, a wake-up, a timer, or `deadline`.
     pub(crate) fn wait(&self, driver: usize, deadline: Option<Instant>) -> Reports {
-        waking(|wakers| self.drivers[driver].wait(deadline, wakers)).into()
+        waking(|wakers| self.drivers[driver].wait(deadline, wakers))
     }
 
     /// Wakes the tasks whose events have happened.
     #[inline]
     pub(crate) fn poll(&self, driver: usize) -> Reports {
-        match self.drivers.get(driver) {
-            Some(driver) if driver.has_sources() => waking(|wakers| driver.poll(wakers)).into(),
-            _ => Reports::default(),
-        }
+        let active = self.active(driver);
+        active.map_or_else(Reports::default, |driver| {
+            waking(|wakers| driver.poll(wakers))
+        })
     }
 
     /// Whether events may happen.
     pub(crate) fn has_sources(&self, driver: usize) -> bool {
-        (self.drivers.get(driver)).is_some_and(|driver| driver.has_sources())
+        self.active(driver).is_some()
     }
 
     /// Ends the wait of one worker.
@@ -199,20 +209,8 @@ impl Drivers {
 
     /// The worker of this thread is not going to poll: submits its queued operations.
     pub(crate) fn flush(&self, driver: usize) {
-        if let Some(driver) = self.drivers.get(driver) {
-            if driver.has_sources() {
-                waking(|wakers| driver.flush(wakers));
-            }
-        }
-    }
-}
-
-#[cfg(all(feature = "io", not(loom)))]
-impl From<blitz_io_driver::Reports> for Reports {
-    fn from(reports: blitz_io_driver::Reports) -> Self {
-        Self {
-            woken: reports.woken,
-            expired: reports.expired,
+        if let Some(driver) = self.active(driver) {
+            waking(|wakers| driver.flush(wakers));
         }
     }
 }

@@ -20,14 +20,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-use blitz_io_core::{Parker, Spin, coop, deadline};
+use blitz_io_core::{OnDrop, Parker, Spin, coop, deadline};
 
 use crate::common::RuntimeRef;
 use crate::context::{self, Context, Current, Entered};
 use crate::errors::{NESTED, OUT_OF_ORDER};
 use crate::seed::Seeds;
 use crate::tokio_handle;
-use blitz_io_core::Random;
 
 /// Not to be sent to, nor shared with, another thread.
 type OfThisThread = PhantomData<*mut ()>;
@@ -142,22 +141,6 @@ pub(crate) fn with_entered<T>(runtime: &impl RuntimeRef, run: impl FnOnce() -> T
     run()
 }
 
-/// The thread drives tasks, or blocks for a future, until it is dropped.
-struct Driving {
-    random: Option<Random>,
-}
-
-impl Drop for Driving {
-    fn drop(&mut self) {
-        context::with(|context| {
-            context.entered.set(Entered::No);
-            if let Some(random) = self.random {
-                context.random.set(random);
-            }
-        });
-    }
-}
-
 /// Runs `run` with the thread marked as one that drives tasks, and with `runtime` as
 /// the current one.
 ///
@@ -185,14 +168,20 @@ pub(crate) fn drive<T>(
     run: impl FnOnce(&mut MayBlock) -> T,
 ) -> T {
     debug_assert!(!is_entered());
-    let _driving = context::with(|context| {
+    let random = context::with(|context| {
         context.entered.set(Entered::Yes {
             allow_block_in_place,
         });
         let seeded = seeds.next();
-        Driving {
-            random: seeded.map(|random| context.random.replace(random)),
-        }
+        seeded.map(|random| context.random.replace(random))
+    });
+    let _driving = OnDrop(|| {
+        context::with(|context| {
+            context.entered.set(Entered::No);
+            if let Some(random) = random {
+                context.random.set(random);
+            }
+        });
     });
     run(&mut MayBlock(PhantomData))
 }
@@ -223,43 +212,23 @@ pub(crate) fn try_enter_blocking_region() -> Option<MayBlock> {
 /// Runs `run` with the thread not marked as one that drives tasks: another thread drives
 /// them now.
 pub(crate) fn exit_runtime<R>(run: impl FnOnce() -> R) -> R {
-    struct Restore(Entered);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            let now = context::with(|context| context.entered.replace(self.0));
-            debug_assert!(now == Entered::No, "still blocking for a future");
-        }
-    }
-
     let was = context::with(|context| context.entered.replace(Entered::No));
     debug_assert!(was != Entered::No, "the thread drove nothing");
-    let _restore = Restore(was);
+    let _restore = OnDrop(|| {
+        let now = context::with(|context| context.entered.replace(was));
+        debug_assert!(now == Entered::No, "still blocking for a future");
+    });
     run()
 }
 
-/// Until it is dropped, `block_in_place` is not allowed: see
-/// [`disallow_block_in_place`].
-#[must_use]
-pub(crate) struct NoBlockInPlace {
-    changed: bool,
-    _here: OfThisThread,
-}
-
 /// Forbids `block_in_place` on this thread until the guard is dropped.
-pub(crate) fn disallow_block_in_place() -> NoBlockInPlace {
+pub(crate) fn disallow_block_in_place() -> OnDrop<impl FnMut()> {
     let changed = context::with(|context| set_allowed(context, true, false));
-    NoBlockInPlace {
-        changed,
-        _here: PhantomData,
-    }
-}
-
-impl Drop for NoBlockInPlace {
-    fn drop(&mut self) {
-        if self.changed {
+    OnDrop(move || {
+        if changed {
             context::with(|context| set_allowed(context, false, true));
         }
-    }
+    })
 }
 
 /// Changes whether `block_in_place` is allowed, if it is as it `was`.

@@ -1,9 +1,10 @@
 //! Functions of the user's that a runtime calls when something happens.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
+
+use blitz_io_core::debug_fields;
 
 use crate::stalls::StallCallback;
 use crate::task::raw::Id;
@@ -30,13 +31,7 @@ impl TaskMeta<'_> {
     }
 }
 
-impl fmt::Debug for TaskMeta<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskMeta")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(impl TaskMeta<'_>, |this| { id: this.id, .. });
 
 /// The hooks of one runtime. One that is not set costs a look.
 #[derive(Clone, Default)]

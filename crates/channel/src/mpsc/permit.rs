@@ -1,10 +1,9 @@
 //! `Sender::reserve` and the like, and the permits that they return: room that is kept.
 
-use std::fmt;
 use std::iter::FusedIterator;
 use std::mem;
 
-use blitz_io_core::coop;
+use blitz_io_core::{coop, debug_fields};
 
 use super::error::{SendError, TrySendError};
 use super::sender::Sender;
@@ -208,11 +207,7 @@ impl<T> Drop for Permit<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Permit<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("chan", self.tx).finish()
-    }
-}
+debug_fields!(impl<T> Permit<'_, T>, |this| { chan: this.tx });
 
 /// Room for several values, reserved by [`Sender::reserve_many`] or [`Sender::try_reserve_many`]:
 /// one [`Permit`] after the other. Dropping it returns the remaining room.
@@ -246,14 +241,7 @@ impl<T> Drop for PermitIterator<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for PermitIterator<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PermitIterator")
-            .field("chan", self.tx)
-            .field("capacity", &self.n)
-            .finish()
-    }
-}
+debug_fields!(impl<T> PermitIterator<'_, T>, |this| { chan: this.tx, capacity: this.n });
 
 /// Room for one value, and the sender, kept by [`Sender::reserve_owned`] or
 /// [`Sender::try_reserve_owned`]. Dropped without being used, it gives the room
@@ -320,10 +308,4 @@ impl<T> Drop for OwnedPermit<T> {
     }
 }
 
-impl<T> fmt::Debug for OwnedPermit<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedPermit")
-            .field("chan", &self.tx)
-            .finish()
-    }
-}
+debug_fields!(impl<T> OwnedPermit<T>, |this| { chan: this.tx });

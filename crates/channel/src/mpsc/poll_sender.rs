@@ -1,6 +1,5 @@
 //! `PollSender`: a bounded sender as a sink.
 
-use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
@@ -11,8 +10,8 @@ use futures_sink::Sink;
 use super::error::{SendError, TrySendError};
 use super::permit::OwnedPermit;
 use super::sender::Sender;
-use blitz_io_core::debug_is_name;
 use blitz_io_core::error_text;
+use blitz_io_core::{debug_fields, debug_is_name};
 
 /// A bounded [`Sender`] whose waiting for room can be polled, and which is a `Sink`.
 ///
@@ -191,13 +190,7 @@ impl<T: Send + 'static> Clone for PollSender<T> {
     }
 }
 
-impl<T> fmt::Debug for PollSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PollSender")
-            .field("sender", &self.sender)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(impl<T> PollSender<T>, |this| { sender: this.sender, .. });
 
 impl<T> Unpin for PollSender<T> {}
 

@@ -81,8 +81,8 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use blitz_io_core::WaitQueue;
 use blitz_io_core::inspect::Kind;
+use blitz_io_core::{WaitQueue, debug_fields};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::wait::{Event, Inspected, Target};
@@ -293,14 +293,12 @@ impl<T> Event for Closed<'_, T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Shared<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("value", &ShownLock(&self.value))
-            .field("version", &self.current())
-            .field("is_closed", &self.is_closed())
-            .field("ref_count_rx", &self.receivers.load(Ordering::Relaxed))
-            .finish()
+debug_fields! {
+    impl<T: Debug> Shared<T>, |this| {
+        value: ShownLock(&this.value),
+        version: this.current(),
+        is_closed: this.is_closed(),
+        ref_count_rx: this.receivers.load(Ordering::Relaxed),
     }
 }
 

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_core::coop::{self, Budget};
-use blitz_io_core::deadline;
 use blitz_io_core::inspect::About;
+use blitz_io_core::{OnDrop, deadline};
 
 use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;
@@ -305,7 +305,8 @@ fn work(runtime: &impl PoolRef, number: u64) {
     let _tokio = tokio_handle::enter(common);
     let pool = runtime.pool();
 
-    let missing = Missing(pool, runtime);
+    // If the hook panics, the thread does not serve the queue.
+    let missing = OnDrop(|| end_all(pool.queue.lost().jobs, runtime));
     hooks::call(common.hooks.on_thread_start.as_ref());
     std::mem::forget(missing);
 
@@ -322,15 +323,5 @@ fn work(runtime: &impl PoolRef, number: u64) {
     hooks::call(common.hooks.on_thread_stop.as_ref());
     if let Some(thread) = pool.threads.go(number) {
         let _ = thread.join();
-    }
-}
-
-/// Counts the thread out when it is dropped: a hook has panicked, and the thread will not
-/// serve the queue.
-struct Missing<'a, R: PoolRef>(&'a Spawner, &'a R);
-
-impl<R: PoolRef> Drop for Missing<'_, R> {
-    fn drop(&mut self) {
-        end_all(self.0.queue.lost().jobs, self.1);
     }
 }

@@ -4,10 +4,12 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+use blitz_io_core::OnDrop;
+
 use super::reference::{self, Base};
 use super::{current_thread, multi_thread};
 use crate::common::{Common, RuntimeRef};
-use crate::context::{self, Context, Current, Flavor};
+use crate::context::{self, Current, Flavor};
 use crate::errors::TryCurrentError;
 use crate::metrics::Counters;
 use crate::pool::{PoolRef, Spawner};
@@ -178,7 +180,8 @@ pub(crate) fn with_current<R>(with: impl FnOnce(&Handle) -> R) -> Result<R, TryC
         let Some(handle) = borrowed(context.current.get()) else {
             return Err(TryCurrentError::no_context());
         };
-        let _look = Look::begin(context);
+        context.looking.set(context.looking.get() + 1);
+        let _look = OnDrop(|| context.looking.set(context.looking.get() - 1));
         Ok(with(&handle))
     })
 }
@@ -204,22 +207,4 @@ fn borrowed(current: Current) -> Option<ManuallyDrop<Handle>> {
         }
     };
     Some(ManuallyDrop::new(handle))
-}
-
-/// A closure looks at the current runtime by reference.
-struct Look<'a>(&'a Context);
-
-impl<'a> Look<'a> {
-    #[inline]
-    fn begin(context: &'a Context) -> Self {
-        context.looking.set(context.looking.get() + 1);
-        Self(context)
-    }
-}
-
-impl Drop for Look<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.looking.set(self.0.looking.get() - 1);
-    }
 }

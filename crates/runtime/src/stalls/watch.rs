@@ -4,13 +4,14 @@
 //! that, because all workers may be stalled at once. It ends soon after the runtime.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_sync::thread::Mutex;
+
+use blitz_io_core::debug_fields;
 
 use super::polling::Polling;
 use crate::task::raw::Id;
@@ -64,15 +65,13 @@ impl StalledWorker<'_> {
     }
 }
 
-impl fmt::Debug for StalledWorker<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StalledWorker")
-            .field("worker", &self.worker)
-            .field("task_id", &self.task)
-            .field("task_name", &self.task_name())
-            .field("spawned_at", &self.spawned_at())
-            .field("elapsed", &self.elapsed)
-            .finish()
+debug_fields! {
+    impl StalledWorker<'_>, |this| {
+        worker: this.worker,
+        task_id: this.task,
+        task_name: this.task_name(),
+        spawned_at: this.spawned_at(),
+        elapsed: this.elapsed,
     }
 }
 

@@ -8,7 +8,7 @@
 //! The cell also counts the running closures that borrow the value: while there is one,
 //! no scope of the same key may begin.
 
-use blitz_io_core::error_text;
+use blitz_io_core::{OnDrop, error_text};
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
@@ -111,18 +111,6 @@ impl<T> Place<T> {
     }
 }
 
-/// Restores the value of the enclosing scope when it is dropped.
-struct Leave<T: 'static> {
-    key: &'static LocalKey<T>,
-    outer: *const T,
-}
-
-impl<T> Drop for Leave<T> {
-    fn drop(&mut self) {
-        self.key.place.with(|place| place.value.set(self.outer));
-    }
-}
-
 /// Panics because a scope began while a closure borrowed the value of the same key.
 #[cold]
 #[track_caller]
@@ -199,7 +187,7 @@ impl<T: 'static> LocalKey<T> {
             is_free.then(|| place.value.replace(value))
         };
         let outer = self.place.with(replace)?;
-        let _leave = Leave { key: self, outer };
+        let _leave = OnDrop(|| self.place.with(|place| place.value.set(outer)));
         Some(f())
     }
 

@@ -1,14 +1,13 @@
 //! `Sleep`: waits until a deadline.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 use blitz_io_core::resource::{Operation, Resource, Sort};
+use blitz_io_core::{coop, debug_fields};
 use pin_project_lite::pin_project;
 
 use super::{Instant, clock, current, safe_delay};
@@ -244,10 +243,4 @@ impl Future for Sleep {
     }
 }
 
-impl fmt::Debug for Sleep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sleep")
-            .field("deadline", &self.deadline)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(impl Sleep, |this| { deadline: this.deadline, .. });

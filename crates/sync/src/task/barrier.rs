@@ -17,17 +17,16 @@
 //! A barrier of one lets every task pass, and touches nothing.
 
 use std::cell::Cell;
-use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
-use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object, Wait, WaitKind};
 use blitz_io_core::resource::{Late, Operation, Sort};
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{Node, WaitQueue, named};
+use blitz_io_core::{const_unless_loom, debug_fields};
 
 /// A place where tasks wait for each other.
 ///
@@ -185,14 +184,7 @@ impl Barrier {
 
 named!(Barrier: object);
 
-impl fmt::Debug for Barrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier")
-            .field("n", &self.n)
-            .field("waiting", &self.waiters.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(impl Barrier, |this| { n: this.n, waiting: this.waiters.len(), .. });
 
 /// One task or thread that arrives.
 struct Arrival<'a> {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::permits::{MAX_PERMITS, Permits, Taken};
 use crate::semaphores::errors;
-use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind};
 use blitz_io_core::named;
 use blitz_io_core::resource::Sort;
+use blitz_io_core::{const_unless_loom, debug_fields};
 
 mod permit;
 
@@ -238,8 +238,7 @@ impl Semaphore {
     /// ```
     #[inline]
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.try_take(1)?;
-        Ok(self.permit(1))
+        self.try_acquire_many(1)
     }
 
     /// Takes `n` permits at once, if there are as many and no task or thread waits.
@@ -287,8 +286,7 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
     pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.take_blocking(1)?;
-        Ok(self.permit(1))
+        self.blocking_acquire_many(1)
     }
 
     /// Acquires as [`acquire_many`](Semaphore::acquire_many) does, for a thread, which is blocked
@@ -407,8 +405,7 @@ impl Semaphore {
     /// ```
     #[inline]
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.try_take(1)?;
-        Ok(self.owned_permit(1))
+        self.try_acquire_many_owned(1)
     }
 
     /// Tries as [`try_acquire_many`](Semaphore::try_acquire_many) does, with permits that keep the
@@ -457,8 +454,7 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.take_blocking(1)?;
-        Ok(self.owned_permit(1))
+        self.blocking_acquire_many_owned(1)
     }
 
     /// Acquires as [`acquire_many_owned`](Semaphore::acquire_many_owned) does, for a thread, which
@@ -581,13 +577,7 @@ fn assert_fits(n: usize) {
     );
 }
 
-impl fmt::Debug for Semaphore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Semaphore")
-            .field("ll_sem", &Count(self.available_permits()))
-            .finish()
-    }
-}
+debug_fields!(impl Semaphore, |this| { ll_sem: Count(this.available_permits()) });
 
 /// Formats the count as Tokio's semaphore does.
 struct Count(usize);

@@ -2,8 +2,8 @@
 //!
 //! A [`OnceCell`] whose value no call makes.
 
-use blitz_io_core::error_text;
-use std::fmt::{self, Debug};
+use blitz_io_core::{debug_fields, error_text};
+use std::fmt::Debug;
 
 use super::once_cell::{OnceCell, SetError};
 use crate::cell_traits::cell_traits;
@@ -171,13 +171,7 @@ impl<T> From<T> for SetOnce<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SetOnce")
-            .field("value", &self.get())
-            .finish()
-    }
-}
+debug_fields!(impl<T: Debug> SetOnce<T>, |this| { value: this.get() });
 
 cell_traits!(SetOnce);
 

@@ -96,15 +96,13 @@ impl Condvar {
     /// assert_eq!(queue.pop(), Some(1));
     /// ```
     #[track_caller]
-    pub fn wait_while<R, T, F>(&self, guard: &mut MutexGuard<'_, R, T>, mut condition: F)
+    pub fn wait_while<R, T, F>(&self, guard: &mut MutexGuard<'_, R, T>, condition: F)
     where
         R: RawMutex,
         T: ?Sized,
         F: FnMut(&mut T) -> bool,
     {
-        while condition(guard) {
-            self.wait(guard);
-        }
+        self.wait_while_inner(guard, condition, None);
     }
 
     /// Waits as [`wait`](Condvar::wait) does, but not beyond `deadline`. The mutex is

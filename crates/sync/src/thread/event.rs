@@ -6,12 +6,11 @@
 mod auto;
 mod manual;
 
-use blitz_io_core::const_unless_loom;
+use blitz_io_core::{const_unless_loom, debug_fields};
 use blitz_io_core::deadline;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 use blitz_io_core::named;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// A flag that threads can wait for: an *event* of Windows and .NET.
@@ -278,12 +277,9 @@ impl Event {
 
 named!(Event: object);
 
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reset = if self.is_auto { "automatic" } else { "manual" };
-        f.debug_struct("Event")
-            .field("reset", &format_args!("{reset}"))
-            .field("is_set", &self.is_set())
-            .finish()
+debug_fields! {
+    impl Event, |this| {
+        reset: format_args!("{}", if this.is_auto { "automatic" } else { "manual" }),
+        is_set: this.is_set(),
     }
 }

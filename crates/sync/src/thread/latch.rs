@@ -4,12 +4,11 @@
 //! and why the thread that was released may free the latch.
 
 use super::countdown::{self, Countdown};
-use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
 use blitz_io_core::error_text;
 use blitz_io_core::inspect::Kind;
 use blitz_io_core::named;
-use std::fmt;
+use blitz_io_core::{const_unless_loom, debug_fields};
 use std::time::{Duration, Instant};
 
 /// A count that goes down, once, and releases all threads that wait when it reaches zero.
@@ -289,13 +288,7 @@ impl Latch {
 
 named!(Latch: countdown.object);
 
-impl fmt::Debug for Latch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Latch")
-            .field("count", &self.count())
-            .finish()
-    }
-}
+debug_fields!(impl Latch, |this| { count: this.count() });
 
 /// A [`Latch`] was to count down below zero.
 ///

@@ -34,10 +34,9 @@ use super::reentrancy;
 use blitz_io_core::deadline;
 use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{const_unless_loom, default_is_new, named};
+use blitz_io_core::{const_unless_loom, debug_fields, default_is_new, named};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all};
-use std::fmt;
 use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
@@ -547,13 +546,7 @@ default_is_new!(Once);
 
 named!(Once: object);
 
-impl fmt::Debug for Once {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Once")
-            .field("state", &self.state())
-            .finish()
-    }
-}
+debug_fields!(impl Once, |this| { state: this.state() });
 
 // A panic leaves a poisoned `Once` behind, which tells the next caller.
 impl UnwindSafe for Once {}

@@ -10,6 +10,8 @@
 use std::cell::Cell;
 use std::ptr;
 
+use blitz_io_core::OnDrop;
+
 #[cfg(not(loom))]
 thread_local! {
     static INNERMOST: Cell<*const Entry> = const { Cell::new(ptr::null()) };
@@ -27,17 +29,6 @@ struct Entry {
     outer: *const Entry,
 }
 
-/// Takes the innermost entry off the list, also when its closure unwinds.
-struct Leave {
-    outer: *const Entry,
-}
-
-impl Drop for Leave {
-    fn drop(&mut self) {
-        INNERMOST.with(|innermost| innermost.set(self.outer));
-    }
-}
-
 /// Runs `f`, listed as the closure of `once`.
 pub(super) fn enter<O, R>(once: &O, f: impl FnOnce() -> R) -> R {
     let outer = INNERMOST.with(Cell::get);
@@ -46,7 +37,7 @@ pub(super) fn enter<O, R>(once: &O, f: impl FnOnce() -> R) -> R {
         outer,
     };
     INNERMOST.with(|innermost| innermost.set(&entry));
-    let _leave = Leave { outer };
+    let _leave = OnDrop(|| INNERMOST.with(|innermost| innermost.set(outer)));
     f()
 }
 
@@ -54,7 +45,7 @@ pub(super) fn enter<O, R>(once: &O, f: impl FnOnce() -> R) -> R {
 pub(super) fn is_inside<O>(once: &O) -> bool {
     let mut next = INNERMOST.with(Cell::get);
     // SAFETY: every entry on the list belongs to a call of `enter` that this thread has not left:
-    // `Leave` takes the entry off the list before its stack frame goes. So a pointer on the list
+    // its guard takes the entry off the list before its stack frame goes. So a pointer on the list
     // is null or points to a live entry, which does not change.
     while let Some(entry) = unsafe { next.as_ref() } {
         if ptr::addr_eq(entry.once, once) {

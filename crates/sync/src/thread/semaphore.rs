@@ -49,9 +49,8 @@
 //!
 //! Dijkstra's semaphore; names as in Tokio's `Semaphore`.
 
-use blitz_io_core::error_text;
+use blitz_io_core::{debug_fields, error_text};
 use std::cell::Cell;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -603,11 +602,9 @@ impl Semaphore {
 
 named!(Semaphore: object);
 
-impl fmt::Debug for Semaphore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Semaphore")
-            .field("permits", &self.available_permits())
-            .field("closed", &self.is_closed())
-            .finish()
+debug_fields! {
+    impl Semaphore, |this| {
+        permits: this.available_permits(),
+        closed: this.is_closed(),
     }
 }

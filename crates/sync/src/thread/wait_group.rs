@@ -6,10 +6,9 @@
 
 use super::countdown::Countdown;
 use blitz_io_core::deadline;
-use blitz_io_core::default_is_new;
 use blitz_io_core::inspect::Kind;
 use blitz_io_core::named;
-use std::fmt;
+use blitz_io_core::{debug_fields, default_is_new};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -182,10 +181,4 @@ default_is_new!(WaitGroup);
 
 named!(WaitGroup: members.object);
 
-impl fmt::Debug for WaitGroup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitGroup")
-            .field("count", &self.members.count())
-            .finish()
-    }
-}
+debug_fields!(impl WaitGroup, |this| { count: this.members.count() });

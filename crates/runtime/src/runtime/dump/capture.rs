@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll};
 
-use blitz_io_core::coop;
+use blitz_io_core::{OnDrop, coop};
 use pin_project_lite::pin_project;
 
 thread_local! {
@@ -78,22 +78,14 @@ impl<T> Root<T> {
     }
 }
 
-/// Restores the value of `ROOT`.
-struct Restore(*const c_void);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        ROOT.set(self.0);
-    }
-}
-
 impl<T: Future> Future for Root<T> {
     type Output = T::Output;
 
     // Its frame bounds the stack.
     #[inline(never)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
-        let _restore = Restore(ROOT.replace(Self::poll as *const c_void));
+        let outer = ROOT.replace(Self::poll as *const c_void);
+        let _restore = OnDrop(|| ROOT.set(outer));
         self.project().future.poll(context)
     }
 }

@@ -26,6 +26,7 @@ use blitz_io_sync::thread::Mutex;
 
 use super::idle::Place;
 use super::shared::Shared;
+use super::worker_core::Progress;
 
 /// How long it is from one look to the next, at first.
 const FIRST: Duration = Duration::from_millis(1);
@@ -56,8 +57,8 @@ pub(super) struct Monitor(Mutex<Seen>);
 
 /// The findings of the last look.
 struct Seen {
-    /// How many polls each worker had made, and when that was seen first.
-    polls: Box<[(u64, Instant)]>,
+    /// The polls of each worker.
+    progress: Box<[Progress]>,
     /// How many tasks had been taken from the inject queue.
     taken: usize,
     /// When to look next. `None` while there is no monitor.
@@ -84,7 +85,7 @@ pub(super) struct Found {
 impl Monitor {
     pub(super) fn new(workers: usize) -> Self {
         Self(Mutex::new(Seen {
-            polls: vec![(u64::MAX, Instant::now()); workers].into(),
+            progress: Progress::of_all(workers),
             taken: usize::MAX,
             next: None,
             pause: FIRST,
@@ -144,12 +145,8 @@ impl Monitor {
 
 impl Seen {
     fn remember(&mut self, shared: &Shared) {
-        let now = Instant::now();
-        for ((polls, since), core) in self.polls.iter_mut().zip(shared.cores.iter()) {
-            let seen = core.counters.polls.get();
-            if std::mem::replace(polls, seen) != seen {
-                *since = now;
-            }
+        for (progress, core) in self.progress.iter().zip(&shared.cores) {
+            progress.stands_for(core);
         }
         self.taken = shared.inject.taken();
     }
@@ -171,14 +168,15 @@ impl Seen {
             none_polls: true,
         };
         let mut is_quiet = !injected;
-        for (core, &(polls, since)) in shared.cores.iter().zip(&self.polls) {
-            if core.counters.polls.get() != polls {
+        for (core, progress) in shared.cores.iter().zip(&self.progress) {
+            let stands_for = progress.stands_for(core);
+            if stands_for.is_zero() {
                 found.none_polls = false;
                 self.polled = Some(Instant::now());
             } else if core.has_tasks() {
                 is_quiet = false;
                 found.claimed = true;
-                found.work |= since.elapsed() >= BLOCKED;
+                found.work |= stands_for >= BLOCKED;
             }
         }
         found.work |= found.claimed && found.none_polls;
@@ -187,7 +185,7 @@ impl Seen {
             |driver| !shared.drivers.has_sources(driver) || shared.idle.is_attended(driver);
         let is_attended = (0..shared.drivers.len()).all(attended);
         is_quiet &= is_attended;
-        self.remember(shared);
+        self.taken = shared.inject.taken();
         let all_asleep = shared.idle.count().awake() == 0;
         let dozes = is_quiet && !all_asleep && self.pause >= LAST && shared.idle.doze(place);
         let most = match (dozes, all_asleep) {

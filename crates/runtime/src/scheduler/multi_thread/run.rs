@@ -14,6 +14,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::OnDrop;
 use blitz_io_core::coop::{self, Budget};
 use blitz_io_core::inspect::About;
 use blitz_io_futex::atomic::Ordering;
@@ -69,7 +70,14 @@ fn run(shared: Arc<Shared>, index: usize) {
         // it; but this one drives tasks itself.
         return start_late(&shared, index);
     }
-    let _abort = AbortOnPanic;
+    // A worker that panics leaves tasks behind that no thread will run. Tasks' panics are
+    // caught; this is for hooks, and for mistakes of ours.
+    let _abort = OnDrop(|| {
+        if cfg!(debug_assertions) && std::thread::panicking() {
+            eprintln!("worker thread panicking; aborting process");
+            std::process::abort();
+        }
+    });
     if !shared.cores[index].try_acquire() {
         return;
     }
@@ -81,19 +89,6 @@ fn run(shared: Arc<Shared>, index: usize) {
         run_tasks(&worker);
         worker.serve_pinned(|| {});
     });
-}
-
-/// A worker that panics leaves tasks behind that no thread will run. Tasks' panics are
-/// caught; this is for hooks, and for mistakes of ours.
-struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        if cfg!(debug_assertions) && std::thread::panicking() {
-            eprintln!("worker thread panicking; aborting process");
-            std::process::abort();
-        }
-    }
 }
 
 /// Runs tasks until the runtime ends, or a task has given the core away.

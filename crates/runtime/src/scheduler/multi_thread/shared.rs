@@ -144,12 +144,14 @@ impl Shared {
     #[inline]
     pub(super) fn unpark_called(&self, calls: Calls) {
         if calls != Calls::default() {
-            self.unpark_all(calls);
+            self.unpark_all(calls, None);
         }
     }
 
+    /// Wakes those that were called, but for the worker that is up and calls.
     #[cold]
-    fn unpark_all(&self, calls: Calls) {
+    pub(super) fn unpark_all(&self, calls: Calls, caller: Option<usize>) {
+        let calls = caller.map_or(calls, |index| calls.without(index));
         if let Some(place) = calls.to_work {
             self.wake(place);
         }

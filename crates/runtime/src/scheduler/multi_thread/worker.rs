@@ -448,25 +448,15 @@ impl Worker {
         }
     }
 
-    /// Unparks those that were called.
-    #[inline]
-    pub(super) fn unpark_called(&self, calls: Calls) {
-        if calls != Calls::default() {
-            self.unpark_others(calls);
-        }
-    }
-
     /// Unparks those that were called. A worker whose park wakes a task may call itself: then
     /// this thread is up, and sees it when the park returns. But if this thread has given its
     /// core away, another one is the worker, and may be asleep.
-    #[cold]
-    fn unpark_others(&self, calls: Calls) {
-        let others = if self.has_core.get() {
-            calls.without(self.index)
-        } else {
-            calls
-        };
-        self.shared.unpark_called(others);
+    #[inline]
+    pub(super) fn unpark_called(&self, calls: Calls) {
+        if calls != Calls::default() {
+            let is_up = self.has_core.get().then_some(self.index);
+            self.shared.unpark_all(calls, is_up);
+        }
     }
 
     /// Wakes the tasks whose time has come.

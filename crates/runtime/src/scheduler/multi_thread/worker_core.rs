@@ -60,14 +60,17 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    fn new() -> Self {
-        Self {
+    /// One for each of the workers.
+    pub(super) fn of_all(workers: usize) -> Box<[Self]> {
+        let new = |_| Self {
             polls: Cell::new(u64::MAX),
             since: Cell::new(Instant::now()),
-        }
+        };
+        (0..workers).map(new).collect()
     }
 
-    /// For how long the worker of `core` has made no poll, as far as this one has seen.
+    /// For how long the worker of `core` has made no poll, as far as this one has seen. Zero if it
+    /// has made one since the last call.
     pub(super) fn stands_for(&self, core: &Core) -> Duration {
         let now = Instant::now();
         let polls = core.counters.polls.get();
@@ -96,9 +99,7 @@ impl Core {
                 busy: Cell::new(Stopwatch::start()),
                 searching: Cell::new(false),
                 reclaims: Cell::new(false),
-                progress: (0..config.worker_threads)
-                    .map(|_| Progress::new())
-                    .collect(),
+                progress: Progress::of_all(config.worker_threads),
                 parked_briefly: Cell::new(true),
             },
             lifo_slot: LifoSlot::new(),

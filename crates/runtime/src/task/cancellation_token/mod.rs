@@ -6,8 +6,7 @@ mod guard;
 mod tree;
 mod wait;
 
-use blitz_io_core::default_is_new;
-use std::fmt;
+use blitz_io_core::{debug_fields, default_is_new};
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -280,10 +279,4 @@ impl Hash for CancellationToken {
     }
 }
 
-impl fmt::Debug for CancellationToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancellationToken")
-            .field("is_cancelled", &self.is_cancelled())
-            .finish()
-    }
-}
+debug_fields!(impl CancellationToken, |this| { is_cancelled: this.is_cancelled() });

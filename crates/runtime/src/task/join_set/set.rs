@@ -1,13 +1,12 @@
 //! `JoinSet`.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, IS_ENABLED, Kind, NAMES, Object, Wait, WaitKind};
-use blitz_io_core::named;
+use blitz_io_core::{debug_fields, named};
 
 use super::slots::Slots;
 use crate::runtime::Handle;
@@ -516,11 +515,7 @@ impl<T> Drop for JoinSet<T> {
     }
 }
 
-impl<T> fmt::Debug for JoinSet<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinSet").field("len", &self.len()).finish()
-    }
-}
+debug_fields!(impl<T> JoinSet<T>, |this| { len: this.len() });
 
 impl<T> Default for JoinSet<T> {
     #[track_caller]

@@ -1,6 +1,5 @@
 //! The rights that others have in a task: to wait for it, and to cancel it.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -9,8 +8,8 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_core::coop;
-use blitz_io_core::inspect::{Kind, Wait, WaitKind};
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_core::{coop, debug_fields};
 
 use super::error::JoinError;
 use super::header::{self, Header, Id};
@@ -44,10 +43,10 @@ use super::state::{DropJoin, State};
 /// ```
 pub struct JoinHandle<T> {
     /// With a reference. The task's output is a `T`.
-    pub(super) task: NonNull<Header>,
-    pub(super) _output: PhantomData<T>,
+    task: NonNull<Header>,
+    _output: PhantomData<T>,
     /// `drop` ends it: to drop the field would be one more call for each handle.
-    pub(super) record: ManuallyDrop<Wait>,
+    record: ManuallyDrop<Wait>,
 }
 
 // SAFETY: the handle gives and drops the output, wherever it is.
@@ -60,6 +59,16 @@ impl<T> RefUnwindSafe for JoinHandle<T> {}
 impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
+    /// Takes over the handle's reference in the state of a new task.
+    #[inline]
+    pub(super) fn new(task: NonNull<Header>) -> Self {
+        Self {
+            task,
+            _output: PhantomData,
+            record: ManuallyDrop::new(Wait::new(Caller::UNKNOWN)),
+        }
+    }
+
     #[inline]
     fn header(&self) -> &Header {
         // SAFETY: the handle has a reference.
@@ -312,13 +321,7 @@ impl<T> Drop for JoinHandle<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle")
-            .field("id", &self.id())
-            .finish()
-    }
-}
+debug_fields!(impl<T: Debug> JoinHandle<T>, |this| { id: this.id() });
 
 /// The right to cancel a task, without that to wait for it. Dropping it cancels nothing.
 ///
@@ -432,10 +435,4 @@ impl Drop for AbortHandle {
     }
 }
 
-impl fmt::Debug for AbortHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AbortHandle")
-            .field("id", &self.id())
-            .finish()
-    }
-}
+debug_fields!(impl AbortHandle, |this| { id: this.id() });

@@ -37,11 +37,8 @@
 //! zero may rely on it, in whatever order it read the counts.
 
 use std::future::Future;
-use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
-use blitz_io_core::inspect::{Caller, Wait};
 use blitz_io_core::{BiasedLock, Lock, Watched};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
@@ -398,12 +395,7 @@ impl OwnedTasks {
         S: Schedule,
     {
         let task = harness::allocate(future, scheduler, id, list);
-        // The handle's reference is in the new task's state.
-        let join = JoinHandle {
-            task,
-            _output: PhantomData,
-            record: ManuallyDrop::new(Wait::new(Caller::UNKNOWN)),
-        };
+        let join = JoinHandle::new(task);
         // SAFETY: the task is new, and the caller is the owner if need be.
         (join, unsafe { self.add(list, task) })
     }
@@ -598,11 +590,6 @@ where
     S: Schedule,
 {
     let task = harness::allocate(future, scheduler, id, ListId::shared(0));
-    let join = JoinHandle {
-        task,
-        _output: PhantomData,
-        record: ManuallyDrop::new(Wait::new(Caller::UNKNOWN)),
-    };
     // SAFETY: a new task has a token.
-    (join, unsafe { Notified::from_raw(task) })
+    (JoinHandle::new(task), unsafe { Notified::from_raw(task) })
 }

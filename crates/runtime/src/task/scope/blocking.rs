@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 
-use blitz_io_core::debug_is_name;
 use blitz_io_core::inspect::{self, Caller, Kind, Object, Wait, WaitKind};
+use blitz_io_core::{OnDrop, debug_is_name};
 use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, block_in_place};
@@ -104,7 +104,8 @@ where
             _scope: PhantomData,
             _env: PhantomData,
         };
-        let never_unwinds = AbortOnDrop;
+        // The children must not outlive this function.
+        let never_unwinds = OnDrop(|| abort());
         let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         if result.is_err() {
             let tasks = scope.tasks.lock().take();
@@ -188,16 +189,6 @@ impl<'scope> BlockingScope<'scope, '_> {
             tasks.retain(|task| !task.is_finished());
         }
         tasks.push(task);
-    }
-}
-
-/// Aborts the process when it is dropped: the children must not outlive the function that
-/// waits for them.
-struct AbortOnDrop;
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        abort();
     }
 }
 

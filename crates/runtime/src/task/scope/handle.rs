@@ -1,6 +1,5 @@
 //! `ScopedJoinHandle`: the right to a child's result.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -8,6 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_channel::oneshot::Receiver;
+
+use blitz_io_core::debug_fields;
 
 use super::children::Child;
 use super::member::{Failure, Outcome};
@@ -115,10 +116,4 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopedJoinHandle")
-            .field("id", &self.id())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(impl<T> ScopedJoinHandle<'_, T>, |this| { id: this.id(), .. });

@@ -8,7 +8,7 @@
 #[cfg(not(loom))]
 mod spawn;
 
-use blitz_io_core::default_is_new;
+use blitz_io_core::{debug_fields, default_is_new};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -337,20 +337,16 @@ impl fmt::Debug for TaskTracker {
     }
 }
 
-impl<F: fmt::Debug> fmt::Debug for TrackedFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TrackedFuture")
-            .field("future", &self.future)
-            .field("task_tracker", self.token.task_tracker())
-            .finish()
+debug_fields! {
+    impl<F: Debug> TrackedFuture<F>, |this| {
+        future: this.future,
+        task_tracker: this.token.task_tracker(),
     }
 }
 
-impl fmt::Debug for TaskTrackerWaitFuture<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskTrackerWaitFuture")
-            .field("future", &self.future)
-            .field("task_tracker", &self.inner)
-            .finish()
+debug_fields! {
+    impl TaskTrackerWaitFuture<'_>, |this| {
+        future: this.future,
+        task_tracker: this.inner,
     }
 }

@@ -61,14 +61,13 @@
 mod notified;
 
 use std::cell::Cell;
-use std::fmt;
 use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use blitz_io_core::inspect::Object;
 use blitz_io_core::{List, WaitQueue, Wake, named};
-use blitz_io_core::{const_unless_loom, default_is_new};
+use blitz_io_core::{const_unless_loom, debug_fields, default_is_new};
 pub use notified::{Notified, OwnedNotified};
 
 /// No waiter is queued, and nothing is stored.
@@ -331,13 +330,11 @@ impl Notify {
 
 default_is_new!(Notify);
 
-impl fmt::Debug for Notify {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state.load(Ordering::Relaxed);
-        f.debug_struct("Notify")
-            .field("notified", &(state & BITS == NOTIFIED))
-            .field("waiters", &self.waiters.len())
-            .finish_non_exhaustive()
+debug_fields! {
+    impl Notify, |this| {
+        notified: this.state.load(Ordering::Relaxed) & BITS == NOTIFIED,
+        waiters: this.waiters.len(),
+        ..
     }
 }
 

@@ -38,7 +38,7 @@
 mod turn;
 
 use std::cell::UnsafeCell;
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
@@ -47,7 +47,7 @@ use std::ptr;
 use blitz_io_futex::atomic::{AtomicU8, Ordering};
 
 use blitz_io_core::{List, Node, WaitQueue};
-use blitz_io_core::{const_unless_loom, error_text};
+use blitz_io_core::{const_unless_loom, debug_fields, error_text};
 
 use crate::cell_traits::cell_traits;
 
@@ -492,13 +492,7 @@ impl<T> Drop for OnceCell<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnceCell")
-            .field("value", &self.get())
-            .finish()
-    }
-}
+debug_fields!(impl<T: Debug> OnceCell<T>, |this| { value: this.get() });
 
 cell_traits!(OnceCell);
 
