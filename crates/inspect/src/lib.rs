@@ -10,8 +10,9 @@
 //! A snapshot also has the time that was spent waiting for each object, how full the channels are, and
 //! the figures of the runtimes.
 //!
-//! `serve` answers the same from outside, to `blitz why` and `blitz top`. `ask_with_peers` follows waits
-//! for shared memory into other processes, and [`join`] makes one snapshot of theirs.
+//! `serve` answers the same from outside, on a Unix socket, to `blitz why` and `blitz top`.
+//! Its report has the stacks of threads that the records do not explain. `ask_with_peers` follows waits for
+//! shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
 mod chain;
 mod dot;
@@ -44,8 +45,25 @@ mod server;
 mod signal;
 #[cfg(feature = "records")]
 mod sleepers;
+#[cfg(unix)]
+mod socket;
+#[cfg(all(unix, feature = "records"))]
+mod stacks;
 #[cfg(feature = "records")]
 mod watchdog;
+
+#[cfg(all(
+    feature = "records",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod capture;
+#[cfg(all(
+    feature = "records",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod unwind;
 
 pub use blitz_io_core::inspect::Named;
 pub use chain::Chains;
@@ -55,13 +73,13 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, End, Fill, Job, Object, Peer, Process, ProcessState, Resource, Runtime, Snapshot,
-    Task, TaskState, Thread, Wait, Waiter, Worker,
+    Contention, End, Fill, Frame, Job, Object, Peer, Process, ProcessState, Resource, Runtime,
+    Snapshot, Stack, Task, TaskState, Thread, Wait, Waiter, Worker,
 };
 pub use tree::tree;
 
 #[cfg(unix)]
-pub use client::{Answer, ask, directory, list};
+pub use client::{Answer, ask, ask_without_stacks, list};
 #[cfg(feature = "records")]
 pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
 #[cfg(feature = "records")]
@@ -78,6 +96,8 @@ pub use runtimes::RegisteredRuntime;
 pub use server::{serve, serve_if_asked};
 #[cfg(all(unix, feature = "records"))]
 pub use signal::on_signal;
+#[cfg(unix)]
+pub use socket::directory;
 #[cfg(feature = "records")]
 pub use watchdog::Watchdog;
 
