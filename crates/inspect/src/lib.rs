@@ -10,7 +10,7 @@
 //! A snapshot also has the time that was spent waiting for each object, how full the channels are, and
 //! the figures of the runtimes.
 //!
-//! `serve` answers the same from outside, on a Unix socket, to `blitz why` and `blitz top`.
+//! `serve` answers the same from outside, on a Unix socket or a named pipe, to `blitz why` and `blitz top`.
 //! Its report has the stacks of threads that the records do not explain. `ask_with_peers` follows waits for
 //! shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
@@ -25,7 +25,7 @@ mod report;
 mod snapshot;
 mod tree;
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod client;
 #[cfg(feature = "records")]
 mod deadlock_panics;
@@ -33,13 +33,15 @@ mod deadlock_panics;
 mod ends;
 #[cfg(unix)]
 mod peers;
+#[cfg(windows)]
+mod pipe;
 #[cfg(any(unix, feature = "records"))]
 mod process;
 #[cfg(feature = "records")]
 mod reader;
 #[cfg(feature = "records")]
 mod runtimes;
-#[cfg(all(unix, feature = "records"))]
+#[cfg(all(any(unix, windows), feature = "records"))]
 mod server;
 #[cfg(all(unix, feature = "records"))]
 mod signal;
@@ -47,7 +49,7 @@ mod signal;
 mod sleepers;
 #[cfg(unix)]
 mod socket;
-#[cfg(all(unix, feature = "records"))]
+#[cfg(all(any(unix, windows), feature = "records"))]
 mod stacks;
 #[cfg(feature = "records")]
 mod watchdog;
@@ -78,7 +80,10 @@ pub use snapshot::{
 };
 pub use tree::tree;
 
-#[cfg(unix)]
+/// Asks a process as [`ask`] does: on this system, no processes share memory.
+#[cfg(windows)]
+pub use client::ask as ask_with_peers;
+#[cfg(any(unix, windows))]
 pub use client::{Answer, ask, ask_without_stacks, list};
 #[cfg(feature = "records")]
 pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
@@ -92,7 +97,7 @@ pub use reader::{deadlocks, snapshot};
 #[cfg(feature = "records")]
 #[doc(hidden)]
 pub use runtimes::RegisteredRuntime;
-#[cfg(all(unix, feature = "records"))]
+#[cfg(all(any(unix, windows), feature = "records"))]
 pub use server::{serve, serve_if_asked};
 #[cfg(all(unix, feature = "records"))]
 pub use signal::on_signal;
