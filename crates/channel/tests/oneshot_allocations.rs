@@ -4,6 +4,7 @@
 #![cfg(not(loom))]
 
 use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use blitz_io_channel::{oneshot, watch};
@@ -17,10 +18,14 @@ fn allocations(action: impl FnOnce()) -> usize {
     ALLOCATOR.in_this_thread(action)
 }
 
-/// The first wait of a thread, and that of an object, may allocate with the feature `inspect`.
-fn first_wait() {
+/// With the feature `inspect`, the first wait of a thread allocates, and all threads share the memory of
+/// records: so one test at a time counts.
+fn first_wait() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let (_tx, mut rx) = watch::channel(0);
     assert!(poll_once(pin!(rx.changed()), Waker::noop()).is_pending());
+    turn
 }
 
 fn send_and_receive<const SIZE: usize>() {
@@ -32,7 +37,7 @@ fn send_and_receive<const SIZE: usize>() {
 
 #[test]
 fn one_channel_after_the_other_uses_the_same_memory() {
-    first_wait();
+    let _turn = first_wait();
     assert_eq!(allocations(send_and_receive::<1>), 1);
     // A value of another size, but the block is large enough.
     assert_eq!(allocations(send_and_receive::<16>), 0);
@@ -50,6 +55,7 @@ fn one_channel_after_the_other_uses_the_same_memory() {
 
 #[test]
 fn as_many_channels_as_there_is_room_for_use_the_same_memory() {
+    let _turn = first_wait();
     let many = || {
         drop(
             (0..64)
@@ -63,7 +69,7 @@ fn as_many_channels_as_there_is_room_for_use_the_same_memory() {
 
 #[test]
 fn a_slot_uses_no_memory_but_its_own() {
-    first_wait();
+    let _turn = first_wait();
     let mut slot = oneshot::Slot::new();
     let used = allocations(|| {
         for i in 0..100 {
@@ -78,7 +84,7 @@ fn a_slot_uses_no_memory_but_its_own() {
 
 #[test]
 fn watching_takes_no_memory() {
-    first_wait();
+    let _turn = first_wait();
     let mut channel = None;
     assert_eq!(allocations(|| channel = Some(watch::channel(0))), 1);
     let (tx, mut rx) = channel.unwrap();

@@ -42,7 +42,9 @@ fn one_thread_at_a_time_has_the_value() {
         for _ in 0..2 {
             _ = ask(&request);
         }
-        handlers.map(|handler| handler.join().unwrap());
+        for handler in handlers {
+            handler.join().unwrap();
+        }
     });
 }
 
