@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_channel::mpmc::{Receiver, Select, Sender, bounded, unbounded};
+use blitz_io_core::inspect::IS_ENABLED;
 use blitz_io_testing::{Counting, poll_once};
 
 #[global_allocator]
@@ -59,7 +60,8 @@ fn waiting_allocates_nothing() {
         one.try_send(1).unwrap();
         assert_eq!(select.select().recv(&first), Ok(1));
     });
-    assert_eq!(count, 0, "select");
+    // A selection that sleeps has a list of its records.
+    assert!(count <= usize::from(IS_ENABLED), "select: {count}");
 
     let (sender, receiver) = bounded(0);
     let echo = thread::spawn(move || receiver.iter().sum::<u64>());

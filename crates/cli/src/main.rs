@@ -15,9 +15,7 @@ mod output;
 mod pipe;
 mod report;
 mod runs;
-#[cfg(unix)]
 mod top;
-#[cfg(unix)]
 mod why;
 
 use std::io::ErrorKind;
@@ -55,13 +53,10 @@ enum Command {
     /// Puts blitz-io in the place of Tokio, rayon-core and parking_lot in the tree of a program.
     Migrate(migrate::Arguments),
     /// Lists the processes that `why` and `top` can read.
-    #[cfg(unix)]
     Ps,
     /// Reports what a process waits for, which task or thread holds it, and what can never end.
-    #[cfg(unix)]
     Why(why::Arguments),
     /// Shows what a process does: its tasks, workers, longest waits, channels and contended locks.
-    #[cfg(unix)]
     Top(top::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
@@ -89,11 +84,8 @@ fn main() -> ExitCode {
         Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
-        #[cfg(unix)]
         Command::Ps => why::list_processes(),
-        #[cfg(unix)]
         Command::Why(arguments) => why::run(&arguments),
-        #[cfg(unix)]
         Command::Top(arguments) => top::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Manual(arguments) => manual::run(&arguments),

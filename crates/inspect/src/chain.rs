@@ -30,12 +30,12 @@ impl<'a> Chains<'a> {
 
     /// Returns the wait, and those that hold it up: the waiter of each can end the one before. The second
     /// value is the thread or task that can end the last one. It has no recorded wait, or the chain has
-    /// come back to it; it is `None` if it is not known. Of several waits or holders, the first is
+    /// come back to it; it is `None` if it is not known. A reader is held up by the writer in front of it. Of several waits or holders, the first is
     /// followed.
     #[must_use]
     pub fn from(&self, wait: &'a Wait) -> (Vec<&'a Wait>, Option<Waiter>) {
         let mut waits = vec![wait];
-        let mut next = self.0.enders(wait).waiters.first().copied();
+        let mut next = self.0.first_ender(wait);
         while let Some(waiter) = next {
             if waits.iter().any(|wait| wait.waiter == waiter) {
                 break;
@@ -44,7 +44,7 @@ impl<'a> Chains<'a> {
                 break;
             };
             waits.push(wait);
-            next = self.0.enders(wait).waiters.first().copied();
+            next = self.0.first_ender(wait);
         }
         (waits, next)
     }

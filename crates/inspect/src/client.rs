@@ -1,20 +1,24 @@
-//! Asks a process for its waits, through its socket in the user's runtime directory.
+//! Asks a process for its waits, through its socket or, on Windows, its named pipe.
 
-use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::findings::Finding;
+#[cfg(windows)]
+use crate::pipe as local;
 use crate::snapshot::Snapshot;
+#[cfg(unix)]
+use crate::socket as local;
 
 /// How long each side waits for the other one.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);
+
+/// What a client sends.
+pub(crate) const WITH_STACKS: u8 = b'?';
+/// The same. A version before has no stacks, and answers any byte.
+pub(crate) const WITHOUT_STACKS: u8 = b'-';
 
 /// The answer of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,67 +29,39 @@ pub struct Answer {
     pub findings: Vec<Finding>,
 }
 
-/// Returns the folder of the sockets, which only this user can enter, and creates it if need be.
+/// Returns the processes that answer, with their names, in ascending order.
 ///
 /// # Errors
 ///
-/// If it cannot be created, or belongs to another user, or others may enter it.
-pub fn directory() -> io::Result<PathBuf> {
-    // SAFETY: the call has no preconditions.
-    let user = unsafe { libc::geteuid() };
-    let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty()) {
-        Some(path) => PathBuf::from(path).join("blitz-io"),
-        None => std::env::temp_dir().join(format!("blitz-io-{user}")),
-    };
-    match fs::DirBuilder::new().mode(0o700).create(&path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let found = fs::symlink_metadata(&path)?;
-    if !found.is_dir() || found.uid() != user || found.mode() & 0o077 != 0 {
-        let message = format!("{} is not a folder of this user alone", path.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
-    }
-    Ok(path)
-}
-
-/// Returns the processes that have a socket and live, with their names, in ascending order.
-///
-/// # Errors
-///
-/// If the folder cannot be read.
+/// If the folder of the sockets, or the list of the named pipes, cannot be read.
 pub fn list() -> io::Result<Vec<(u32, String)>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory()?)? {
-        let socket = entry?.path();
-        let name = socket.file_stem().and_then(OsStr::to_str);
-        let Some((pid, name)) = name.and_then(|name| name.split_once('-')) else {
-            continue;
-        };
-        if let Ok(pid) = pid.parse::<u32>() {
-            if UnixStream::connect(&socket).is_ok() {
-                found.push((pid, name.to_owned()));
-            }
-        }
-    }
+    let mut found = local::list()?;
     found.sort_unstable();
     Ok(found)
-}
-
-/// The socket of a process.
-pub(crate) fn path(pid: u32, name: &str) -> io::Result<PathBuf> {
-    Ok(directory()?.join(format!("{pid}-{name}.sock")))
 }
 
 /// Asks a process, which [`list`] has named.
 ///
 /// # Errors
 ///
-/// If the process cannot be reached, belongs to another user, or does not answer in five seconds.
+/// If the process cannot be reached, belongs to another user, or does not answer in five seconds. On
+/// Windows, one that is stopped lets this call wait.
 pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
-    let mut stream = UnixStream::connect(path(pid, name)?)?;
-    stream.set_read_timeout(Some(LIMIT))?;
-    stream.write_all(b"?")?;
+    send(pid, name, WITH_STACKS)
+}
+
+/// Does the same for an answer without stacks, for which no thread gets a signal.
+///
+/// # Errors
+///
+/// As [`ask`].
+pub fn ask_without_stacks(pid: u32, name: &str) -> io::Result<Answer> {
+    send(pid, name, WITHOUT_STACKS)
+}
+
+fn send(pid: u32, name: &str, question: u8) -> io::Result<Answer> {
+    let mut stream = local::connect(pid, name)?;
+    stream.write_all(&[question])?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
     Ok(serde_json::from_str(&text)?)

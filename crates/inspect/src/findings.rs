@@ -45,6 +45,12 @@
 //! wake a thread, so in a program with handlers the finding is probable. It is left out if a certain
 //! finding is the reason.
 //!
+//! # Executors that do not poll
+//!
+//! A task that was woken, and has not been polled for a second, waits for its executor. This needs two
+//! snapshots that are a second apart: the task is scheduled in both, with the same number of polls. It is
+//! probable, as the system may have given the executor no processor.
+//!
 //! # Stopped processes
 //!
 //! A wait for shared memory that only stopped processes can end lasts until they get `SIGCONT`, which
@@ -54,10 +60,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_read, is_unknown};
+use crate::graph::{Graph, is_beside_readers, is_pipeline_worker, is_queued_job, is_unknown};
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
+use crate::snapshot::{Snapshot, Task, TaskState, Wait, Waiter};
 
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,7 +81,7 @@ pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
     /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
-    /// `stopped-peer`, `long-poll` or `long-wait`.
+    /// `stopped-peer`, `long-poll`, `not-polled` or `long-wait`.
     pub kind: String,
     /// One sentence.
     pub summary: String,
@@ -87,6 +93,15 @@ pub struct Finding {
 
 /// A poll that takes longer than this is a finding, in milliseconds.
 const LONG_POLL: u64 = 1_000;
+
+/// Whether a task has been in one poll for longer. A thread that drives a future of its own keeps no other
+/// task waiting.
+pub(crate) fn is_long_poll(task: &Task) -> bool {
+    !task.is_root && task.poll_ms.is_some_and(|time| time >= LONG_POLL)
+}
+
+/// A woken task that is not polled for this time is a finding, in milliseconds.
+pub(crate) const LONG_SCHEDULED: u64 = 1_000;
 
 /// Judges a snapshot. `earlier` is one of the same process, some milliseconds before.
 #[must_use]
@@ -102,6 +117,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     all_asleep(&earlier, &later, &mut found);
     stopped_peers(&earlier, &later, &mut found);
     long_polls(&later, &mut found);
+    not_polled(&earlier, &later, &mut found);
     long_waits(&earlier, &later, &mut found);
     found
 }
@@ -158,10 +174,8 @@ fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: b
     if enders.waiters.is_empty() || (certain && !enders.is_certain) {
         return false;
     }
-    let object = wait.object.as_ref();
-    let is_beside_readers = is_read(wait) && object.is_some_and(|o| o.holder.is_none());
     // A reader that waits beside readers waits behind a writer, which might give up.
-    if is_beside_readers && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
+    if is_beside_readers(wait) && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
         return false;
     }
     let mut waiters = enders.waiters.iter();
@@ -174,11 +188,7 @@ fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: b
 
 /// Whether writers wait for the same lock, and none of them may go on.
 fn writers_stay(graph: &Graph<'_>, read: &Wait, all: &BTreeSet<Waiter>) -> bool {
-    let object = read.object.as_ref().map_or(0, |object| object.id);
-    let waits = graph.waits_for(object).iter();
-    let mut writers = waits
-        .filter(|wait| wait.kind.ends_with("(write)"))
-        .peekable();
+    let mut writers = graph.writers(read).peekable();
     writers.peek().is_some() && writers.all(|wait| !wait.is_timed && all.contains(&wait.waiter))
 }
 
@@ -428,11 +438,8 @@ fn stopped_peers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding
 
 fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
     let snapshot = graph.snapshot;
-    // A thread that drives a future of its own keeps no other task waiting.
-    for task in snapshot.tasks.iter().filter(|task| !task.is_root) {
-        let Some(time) = task.poll_ms.filter(|&time| time >= LONG_POLL) else {
-            continue;
-        };
+    for task in snapshot.tasks.iter().filter(|task| is_long_poll(task)) {
+        let time = task.poll_ms.unwrap_or_default();
         let waiter = Waiter::Task(task.id);
         let waits = graph.waits(waiter).iter();
         let sleeps = waits.filter(|wait| wait.blocks_thread);
@@ -450,4 +457,47 @@ fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
             waits,
         });
     }
+}
+
+/// The tasks that were woken before the earlier snapshot, and have not been polled since.
+pub(crate) fn never_polled(earlier: &Snapshot, later: &Snapshot) -> Vec<Waiter> {
+    let scheduled = |snapshot: &Snapshot| {
+        let tasks = snapshot.tasks.iter();
+        let scheduled = tasks.filter(|task| task.state == TaskState::Scheduled);
+        scheduled
+            .map(|task| (task.id, task.polls))
+            .collect::<BTreeSet<_>>()
+    };
+    let (earlier, later) = (scheduled(earlier), scheduled(later));
+    let both = later.intersection(&earlier);
+    both.map(|&(id, _)| Waiter::Task(id)).collect()
+}
+
+fn not_polled(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    /// The summary names so many.
+    const NAMES: usize = 8;
+    let (earlier, later) = (earlier.snapshot, later.snapshot);
+    let time = later.at_ms.saturating_sub(earlier.at_ms);
+    if time < LONG_SCHEDULED {
+        return;
+    }
+    let waiters = never_polled(earlier, later);
+    if waiters.is_empty() {
+        return;
+    }
+    let named = waiters.iter().take(NAMES);
+    let mut names: Vec<String> = named.map(|&waiter| of_waiter(later, waiter)).collect();
+    if let more @ 1.. = waiters.len() - names.len() {
+        names.push(format!("{more} more"));
+    }
+    found.push(Finding {
+        certainty: Certainty::Probable,
+        kind: "not-polled".into(),
+        summary: format!(
+            "{} could go on, and have not been polled for {time} ms",
+            names.join(", ")
+        ),
+        waiters,
+        waits: Vec::new(),
+    });
 }

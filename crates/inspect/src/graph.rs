@@ -277,6 +277,22 @@ impl<'a> Graph<'a> {
         self.missing_wakers(waiter) == Some(possible.count())
     }
 
+    /// The writers that wait for the lock of a reader.
+    pub(crate) fn writers(&self, read: &Wait) -> impl Iterator<Item = &'a Wait> + '_ {
+        let object = read.object.as_ref().map_or(0, |object| object.id);
+        let waits = self.waits_for(object).iter().copied();
+        waits.filter(|wait| wait.kind.ends_with("(write)"))
+    }
+
+    /// The first thread or task that holds a wait up: for a reader that waits behind a writer, the writer.
+    pub(crate) fn first_ender(&self, wait: &Wait) -> Option<Waiter> {
+        let mut writers = self.writers(wait).filter(|_| is_beside_readers(wait));
+        match writers.find(|writer| writer.waiter != wait.waiter) {
+            Some(writer) => Some(writer.waiter),
+            None => self.enders(wait).waiters.first().copied(),
+        }
+    }
+
     /// The enders of the wait; none if they are not known.
     pub(crate) fn enders(&self, wait: &Wait) -> Enders {
         if wait.is_timed {
@@ -411,8 +427,16 @@ impl<'a> Graph<'a> {
     }
 
     fn enders_of_lock(&self, wait: &Wait, object: &Object) -> Enders {
-        if let Some(holder) = object.holder {
-            Enders::holder(holder, !object.is_movable)
+        if object.is_beside_readers && wait.kind == THREAD_READ {
+            // A reader waits for the writer in front of it, and that one for all of these.
+            let readers = object.holder.iter().chain(&object.readers);
+            Enders {
+                waiters: readers.copied().collect(),
+                is_certain: true,
+                needs_all: false,
+            }
+        } else if let Some(holder) = object.holder {
+            Enders::holder(holder, object.is_beside_readers || !object.is_movable)
         } else if object.unnamed != 0 || !object.readers.is_empty() {
             Self::enders_of_read_lock(object)
         } else if is_task_lock(wait) {
@@ -442,7 +466,8 @@ impl<'a> Graph<'a> {
             let mut waits = self.waits(*holder).iter();
             waits.any(|wait| wait.kind == UPGRADE && wait.object.as_ref() == Some(object))
         };
-        match object.holder.filter(|holder| !upgrades(holder)) {
+        let writer = object.holder.filter(|_| !object.is_beside_readers);
+        match writer.filter(|holder| !upgrades(holder)) {
             Some(holder) => Enders::holder(holder, !object.is_movable),
             None => Enders::default(),
         }
@@ -470,12 +495,23 @@ impl<'a> Graph<'a> {
 /// The kind of a queued job's wait.
 pub(crate) const QUEUED_JOB: &str = "thread for blocking work";
 
+/// The kind of the wait of a thread's reader, which an upgradable reader does not keep out.
+const THREAD_READ: &str = "thread::RwLock (read)";
+
 /// The kind of the wait of a lock's upgradable reader for the other readers.
 const UPGRADE: &str = "thread::RwLock (upgrade)";
 
 /// Whether a wait for a lock is one to share it, which a writer that waits keeps out.
 pub(crate) fn is_read(wait: &Wait) -> bool {
     wait.kind.ends_with("(read)") || wait.kind == "thread::RwLock (upgradable read)"
+}
+
+/// Whether a reader waits while other readers have the lock, so behind a writer.
+pub(crate) fn is_beside_readers(wait: &Wait) -> bool {
+    let admits = |object: &Object| {
+        object.holder.is_none() || object.is_beside_readers && wait.kind == THREAD_READ
+    };
+    is_read(wait) && wait.object.as_ref().is_some_and(admits)
 }
 
 /// Whether a job waits for a thread.

@@ -42,6 +42,7 @@ pub fn join(parts: impl IntoIterator<Item = (Process, Option<Snapshot>)>) -> Sna
         joined.jobs.append(&mut snapshot.jobs);
         joined.waits.append(&mut snapshot.waits);
         joined.ends.append(&mut snapshot.ends);
+        joined.stacks.append(&mut snapshot.stacks);
         // A thread of another process may wake one of these.
         joined.all_asleep = None;
     }
@@ -55,6 +56,9 @@ impl Renumber {
     fn all(&self, snapshot: &mut Snapshot) {
         for thread in &mut snapshot.threads {
             self.number(&mut thread.id);
+        }
+        for stack in &mut snapshot.stacks {
+            self.number(&mut stack.thread);
         }
         for task in &mut snapshot.tasks {
             self.number(&mut task.id);

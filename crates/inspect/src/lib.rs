@@ -10,8 +10,9 @@
 //! A snapshot also has the time that was spent waiting for each object, how full the channels are, and
 //! the figures of the runtimes.
 //!
-//! `serve` answers the same from outside, to `blitz why` and `blitz top`. `ask_with_peers` follows waits
-//! for shared memory into other processes, and [`join`] makes one snapshot of theirs.
+//! `serve` answers the same from outside, on a Unix socket or a named pipe, to `blitz why` and `blitz top`.
+//! Its report has the stacks of threads that the records do not explain. `ask_with_peers` follows waits for
+//! shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
 mod chain;
 mod dot;
@@ -24,7 +25,7 @@ mod report;
 mod snapshot;
 mod tree;
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod client;
 #[cfg(feature = "records")]
 mod deadlock_panics;
@@ -32,20 +33,39 @@ mod deadlock_panics;
 mod ends;
 #[cfg(unix)]
 mod peers;
+#[cfg(windows)]
+mod pipe;
 #[cfg(any(unix, feature = "records"))]
 mod process;
 #[cfg(feature = "records")]
 mod reader;
 #[cfg(feature = "records")]
 mod runtimes;
-#[cfg(all(unix, feature = "records"))]
+#[cfg(all(any(unix, windows), feature = "records"))]
 mod server;
 #[cfg(all(unix, feature = "records"))]
 mod signal;
 #[cfg(feature = "records")]
 mod sleepers;
+#[cfg(unix)]
+mod socket;
+#[cfg(all(any(unix, windows), feature = "records"))]
+mod stacks;
 #[cfg(feature = "records")]
 mod watchdog;
+
+#[cfg(all(
+    feature = "records",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod capture;
+#[cfg(all(
+    feature = "records",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod unwind;
 
 pub use blitz_io_core::inspect::Named;
 pub use chain::Chains;
@@ -55,13 +75,16 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, End, Fill, Job, Object, Peer, Process, ProcessState, Resource, Runtime, Snapshot,
-    Task, TaskState, Thread, Wait, Waiter, Worker,
+    Contention, End, Fill, Frame, Job, Object, Peer, Process, ProcessState, Resource, Runtime,
+    Snapshot, Stack, Task, TaskState, Thread, Wait, Waiter, Worker,
 };
 pub use tree::tree;
 
-#[cfg(unix)]
-pub use client::{Answer, ask, directory, list};
+/// Asks a process as [`ask`] does: on this system, no processes share memory.
+#[cfg(windows)]
+pub use client::ask as ask_with_peers;
+#[cfg(any(unix, windows))]
+pub use client::{Answer, ask, ask_without_stacks, list};
 #[cfg(feature = "records")]
 pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
 #[cfg(feature = "records")]
@@ -74,10 +97,12 @@ pub use reader::{deadlocks, snapshot};
 #[cfg(feature = "records")]
 #[doc(hidden)]
 pub use runtimes::RegisteredRuntime;
-#[cfg(all(unix, feature = "records"))]
+#[cfg(all(any(unix, windows), feature = "records"))]
 pub use server::{serve, serve_if_asked};
 #[cfg(all(unix, feature = "records"))]
 pub use signal::on_signal;
+#[cfg(unix)]
+pub use socket::directory;
 #[cfg(feature = "records")]
 pub use watchdog::Watchdog;
 

@@ -9,11 +9,14 @@ use std::collections::HashMap;
 use std::io;
 use std::thread;
 
-use crate::client::{Answer, ask, list};
+use crate::client::{Answer, ask, ask_without_stacks, list};
 use crate::findings::{Finding, findings};
 use crate::join::join;
 use crate::process;
 use crate::snapshot::{Process, ProcessState, Snapshot};
+
+/// [`ask`] or [`ask_without_stacks`].
+type Ask = fn(u32, &str) -> io::Result<Answer>;
 
 /// More processes than this are not asked.
 const PROCESSES: usize = 200;
@@ -48,15 +51,15 @@ pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
     let mut next = 1;
     while next < all.parts.len() {
         let end = all.parts.len();
-        all.ask(next);
+        all.ask(next, ask_without_stacks);
         for part in next..end {
             all.note_peers(part);
         }
         next = end;
     }
     let first = all.joined();
-    let second = all.ask_again()?;
-    let mut third = all.ask_again()?;
+    let second = all.ask_again(ask_without_stacks)?;
+    let mut third = all.ask_again(ask)?;
     // A process that has answered has just run.
     for process in third
         .processes
@@ -97,7 +100,7 @@ struct Part {
 
 impl Part {
     /// Asks the system, and the process itself if it has a socket of this name.
-    fn ask(&mut self, names: &HashMap<u32, String>) {
+    fn ask(&mut self, names: &HashMap<u32, String>, ask: Ask) {
         let pid = self.process.pid;
         let (process, started) = process::other(pid);
         self.snapshot = None;
@@ -142,18 +145,18 @@ impl Processes {
     }
 
     /// Asks the processes from this index on, at the same time.
-    fn ask(&mut self, first: usize) {
+    fn ask(&mut self, first: usize, ask: Ask) {
         let names = &self.names;
         thread::scope(|scope| {
             for part in &mut self.parts[first..] {
-                scope.spawn(|| part.ask(names));
+                scope.spawn(|| part.ask(names, ask));
             }
         });
     }
 
     /// Asks all of them, and returns their joined snapshot.
-    fn ask_again(&mut self) -> io::Result<Snapshot> {
-        self.ask(0);
+    fn ask_again(&mut self, ask: Ask) -> io::Result<Snapshot> {
+        self.ask(0, ask);
         if self.parts[0].snapshot.is_none() {
             return Err(io::Error::other("it answered once, and then no more"));
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use blitz_io_core::inspect as records;
 
 use crate::ends;
-use crate::findings::{Finding, findings};
+use crate::findings::{Finding, LONG_SCHEDULED, findings, never_polled};
 use crate::graph::QUEUED_JOB;
 use crate::process;
 use crate::runtimes::runtimes;
@@ -16,6 +16,8 @@ use crate::sleepers;
 use crate::snapshot::{
     Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, waiter,
 };
+#[cfg(any(unix, windows))]
+use crate::stacks;
 
 /// The time between the two snapshots that a judgement needs.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -58,6 +60,7 @@ pub(crate) fn waits() -> Snapshot {
         .map(|thread| Thread {
             id: thread.number,
             name: thread.name,
+            system: Some(thread.system).filter(|&system| system != 0),
         })
         .collect();
     let sleeps = records.iter().filter(|record| record.blocks_thread);
@@ -150,7 +153,7 @@ pub(crate) fn waits() -> Snapshot {
 }
 
 /// Judges the waits of this process. Blocks the thread for a tenth of a second, because a judgement
-/// compares two snapshots.
+/// compares two snapshots; for another second if a task was ready in both of them and not polled in between.
 ///
 /// # Examples
 ///
@@ -166,9 +169,22 @@ pub fn deadlocks() -> Vec<Finding> {
 pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
     let earlier = waits();
     thread::sleep(PAUSE);
-    let later = snapshot();
+    let mut later = snapshot();
+    if !never_polled(&earlier, &later).is_empty() {
+        thread::sleep(Duration::from_millis(LONG_SCHEDULED));
+        later = snapshot();
+    }
     let findings = findings(&earlier, &later);
     (later, findings)
+}
+
+/// The same for a report, which has stacks.
+#[cfg(any(unix, windows))]
+pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
+    let (mut snapshot, findings) = judged();
+    // Last: a thread that makes a copy of its stack runs.
+    stacks::add(&mut snapshot);
+    (snapshot, findings)
 }
 
 /// The wait of a queued job for a thread.
@@ -232,6 +248,7 @@ fn object(facts: records::Facts) -> Object {
         name: facts.name.map(str::to_owned),
         holder: facts.holder.map(waiter),
         is_movable: facts.is_movable,
+        is_beside_readers: facts.is_beside_readers,
         readers: facts.readers.into_iter().map(waiter).collect(),
         unnamed: facts.unnamed,
         sender: facts.sender.map(waiter),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::findings::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_time, of_waiter, within_process};
-use crate::snapshot::{End, Process, ProcessState, Snapshot, Wait, Waiter};
+use crate::snapshot::{End, Process, ProcessState, Snapshot, Stack, Wait, Waiter};
 
 const COLUMNS: usize = 60;
 
@@ -45,10 +45,29 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
     for wait in &snapshot.waits {
         describe(&mut text, snapshot, wait);
     }
+    for stack in &snapshot.stacks {
+        describe_stack(&mut text, snapshot, stack);
+    }
     for process in snapshot.processes.iter().skip(1) {
         describe_process(&mut text, process);
     }
     text
+}
+
+/// Writes the functions that a thread is in, the innermost one first.
+fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
+    let thread = of_waiter(snapshot, Waiter::Thread(stack.thread));
+    if stack.frames.is_empty() {
+        let line = format!("no stack of {thread}: it blocks the signal, or does not run");
+        return wrap(text, "", &line);
+    }
+    wrap(text, "", &format!("stack of {thread}:"));
+    for frame in &stack.frames {
+        wrap(text, "  ", &frame.function);
+        if !frame.location.is_empty() {
+            wrap(text, "    ", &format!("at {}", frame.location));
+        }
+    }
 }
 
 /// Describes a process with which the asked one shares memory.

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use crate::reader::judged;
+use crate::reader::judged_with_stacks;
 use crate::report::report;
 
 /// Prints the report to standard error each time the process gets `signal`, and replaces the signal's
@@ -39,7 +39,7 @@ pub fn on_signal(signal: impl Into<c_int>) -> io::Result<()> {
         .spawn(move || {
             // The sender is never dropped.
             while signals.read_exact(&mut [0]).is_ok() {
-                let (snapshot, findings) = judged();
+                let (snapshot, findings) = judged_with_stacks();
                 // Standard error may be closed.
                 _ = io::stderr().write_all(report(&snapshot, &findings).as_bytes());
             }

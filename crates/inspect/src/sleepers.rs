@@ -27,6 +27,7 @@ pub(crate) struct Sleeper {
     /// The system's number of the thread.
     system: u32,
     name: String,
+    /// The first word.
     address: u64,
     /// How often it has run.
     runs: u64,
@@ -54,6 +55,7 @@ impl Sleeper {
             snapshot.threads.push(Thread {
                 id: thread,
                 name: self.name.clone(),
+                system: Some(self.system),
             });
         }
         snapshot.waits.push(Wait {
@@ -93,11 +95,12 @@ fn runs_on(snapshot: &Snapshot, thread: u64) -> Option<Waiter> {
 mod system {
     use std::fs;
     use std::hash::{DefaultHasher, Hash, Hasher};
+    use std::os::unix::fs::FileExt;
     use std::path::Path;
 
     use super::{Sleeper, Sleepers};
     use crate::process::is_own;
-    use crate::signal;
+    use crate::{signal, stacks};
 
     pub(super) fn read() -> Sleepers {
         let mut all = Sleepers::default();
@@ -150,19 +153,21 @@ mod system {
     fn sleeper(thread: &Path, name: &str) -> Option<(Sleeper, bool)> {
         let before = runs(thread)?;
         let call = fs::read_to_string(thread.join("syscall")).ok()?;
+        let (words, is_timed) = futex(&call).or_else(|| futexes(&call))?;
+        // Otherwise its stack, which may have the list of words, was another one.
         if runs(thread)? != before {
             return None;
         }
-        let (address, operation, is_timed) = futex(&call)?;
-        let is_private = operation & libc::FUTEX_PRIVATE_FLAG as u64 != 0;
+        let mut all = words.iter();
+        let needs_us = all.all(|word| word.is_private || is_own_memory(word.address));
         let sleeper = Sleeper {
             system: thread.file_name()?.to_str()?.parse().ok()?,
             name: name.into(),
-            address,
+            address: words.first()?.address,
             runs: before,
             is_timed,
         };
-        Some((sleeper, is_private || is_own_memory(address)))
+        Some((sleeper, needs_us))
     }
 
     /// How often a processor has begun to run a thread.
@@ -171,21 +176,59 @@ mod system {
         text.split_ascii_whitespace().nth(2)?.parse().ok()
     }
 
-    /// The address, the operation, and whether there is a deadline, if the line of `/proc` says that a
-    /// thread sleeps in a futex.
-    fn futex(line: &str) -> Option<(u64, u64, bool)> {
+    /// A word on which a thread sleeps.
+    #[derive(Debug, PartialEq)]
+    struct Word {
+        address: u64,
+        is_private: bool,
+    }
+
+    /// The arguments of a system call, if the line of `/proc` says that a thread is in this one.
+    fn arguments(line: &str, call: libc::c_long) -> Option<[u64; 6]> {
         let mut words = line.split_ascii_whitespace();
-        if words.next()?.parse() != Ok(libc::SYS_futex) {
+        if words.next()?.parse() != Ok(call) {
             return None;
         }
-        let mut arguments = words.map(|word| {
-            let digits = word.strip_prefix("0x")?;
-            u64::from_str_radix(digits, 16).ok()
+        let mut found = [0; 6];
+        for (argument, word) in found.iter_mut().zip(words.by_ref().take(6)) {
+            *argument = u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()?;
+        }
+        // The stack pointer follows.
+        words.next().map(|_| found)
+    }
+
+    /// The word, and whether there is a deadline, if a thread sleeps in a futex.
+    fn futex(line: &str) -> Option<(Vec<Word>, bool)> {
+        let [address, operation, _, timeout, ..] = arguments(line, libc::SYS_futex)?;
+        let is_private = operation & libc::FUTEX_PRIVATE_FLAG as u64 != 0;
+        let word = Word {
+            address,
+            is_private,
+        };
+        Some((vec![word], timeout != 0))
+    }
+
+    /// The same for a thread that sleeps on several words. Their list is in its memory, which this reads
+    /// as a file: the thread may have ended.
+    fn futexes(line: &str) -> Option<(Vec<Word>, bool)> {
+        /// The system takes no more.
+        const MOST: u64 = 128;
+        /// A value, an address, flags, and four bytes that mean nothing.
+        const SIZE: usize = 24;
+        /// `FUTEX2_PRIVATE`.
+        const PRIVATE: u32 = 128;
+        let [list, count, _, timeout, ..] = arguments(line, libc::SYS_futex_waitv)?;
+        let mut bytes = vec![0; SIZE * count.min(MOST) as usize];
+        let memory = fs::File::open("/proc/self/mem").ok()?;
+        memory.read_exact_at(&mut bytes, list).ok()?;
+        let words = bytes.chunks_exact(SIZE).map(|entry| {
+            let (address, flags) = (entry[8..16].try_into(), entry[16..20].try_into());
+            Some(Word {
+                address: u64::from_ne_bytes(address.ok()?),
+                is_private: u32::from_ne_bytes(flags.ok()?) & PRIVATE != 0,
+            })
         });
-        let address = arguments.next()??;
-        let operation = arguments.next()??;
-        let timeout = arguments.nth(1)??;
-        Some((address, operation, timeout != 0))
+        Some((words.collect::<Option<_>>()?, timeout != 0))
     }
 
     /// Whether the program has handlers of signals, other than those of its own faults, which a sleeping
@@ -211,7 +254,7 @@ mod system {
         let faults = FAULTS
             .iter()
             .fold(0, |mask, signal| mask | 1 << (signal - 1));
-        caught & !(faults | OF_LIBRARY | signal::own()) != 0
+        caught & !(faults | OF_LIBRARY | signal::own() | stacks::signal()) != 0
     }
 
     /// Whether the memory at this address is not shared with other processes. A thread that joins another
@@ -235,22 +278,43 @@ mod system {
     mod tests {
         use super::*;
 
+        /// The line for a system call with these arguments, the others of which are 0.
+        fn line(call: libc::c_long, arguments: [u64; 4]) -> String {
+            let [a, b, c, d] = arguments;
+            format!("{call} {a:#x} {b:#x} {c:#x} {d:#x} 0x0 0x0 0x1 0x2\n")
+        }
+
         #[test]
         fn lines_of_the_system() {
             let call = libc::SYS_futex;
-            let line =
-                |timeout| format!("{call} 0x56 0x189 0x0 {timeout} 0x0 0xffffffff 0x1 0x2\n");
-            assert_eq!(futex(&line("0x0")), Some((0x56, 0x189, false)));
-            assert_eq!(futex(&line("0x7ffc")), Some((0x56, 0x189, true)));
-            for other in [
-                "running\n",
-                "",
-                "-1 0x1 0x2",
-                "1 0x56 0x189 0x0 0x0 0x0 0x0 0x1 0x2",
-            ] {
+            let word = |is_private| Word {
+                address: 0x56,
+                is_private,
+            };
+            let sleeps = |operation, timeout| futex(&line(call, [0x56, operation, 0, timeout]));
+            assert_eq!(sleeps(0x189, 0), Some((vec![word(true)], false)));
+            assert_eq!(sleeps(0x109, 0x7ffc), Some((vec![word(false)], true)));
+            let short = format!("{call} 0x56 0x189");
+            let other = line(1, [0x56, 0x189, 0, 0]);
+            for other in ["running\n", "", "-1 0x1 0x2", &short, &other] {
                 assert_eq!(futex(other), None, "{other}");
             }
-            assert_eq!(futex(&format!("{call} 0x56 0x189")), None);
+        }
+
+        #[test]
+        fn a_list_of_words() {
+            let list = [1_u64, 0x56, 130, 2, 0x78, 2];
+            let address = list.as_ptr().addr() as u64;
+            let sleeps = |address, count, timeout| {
+                futexes(&line(libc::SYS_futex_waitv, [address, count, 0, timeout]))
+            };
+            let words = [(0x56, true), (0x78, false)].map(|(address, is_private)| Word {
+                address,
+                is_private,
+            });
+            assert_eq!(sleeps(address, 2, 0), Some((words.into(), false)));
+            assert_eq!(sleeps(0, 2, 0), None, "no memory");
+            assert_eq!(futexes(&line(libc::SYS_futex, [address, 2, 0, 0])), None);
         }
 
         #[test]

@@ -53,6 +53,10 @@ pub struct Snapshot {
     /// The process has handlers of signals, beside those of the inspector and those for its own faults.
     #[serde(default)]
     pub handles_signals: bool,
+    /// The stacks of the threads that have been in one poll for more than a second or sleep in an
+    /// `unknown futex`. Of some systems only.
+    #[serde(default)]
+    pub stacks: Vec<Stack>,
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
     #[serde(default)]
     pub processes: Vec<Process>,
@@ -233,6 +237,27 @@ pub struct Thread {
     pub id: u64,
     /// Its name, or an empty string.
     pub name: String,
+    /// The system's number for it, if that is known and the thread has not ended.
+    #[serde(default)]
+    pub system: Option<u32>,
+}
+
+/// The functions that a thread is in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// The thread's number.
+    pub thread: u64,
+    /// The innermost function comes first. Empty if the thread did not answer.
+    pub frames: Vec<Frame>,
+}
+
+/// A function that a thread is in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Its name, or its address.
+    pub function: String,
+    /// The file and line, or an empty string.
+    pub location: String,
 }
 
 /// A task that has not ended.
@@ -333,6 +358,10 @@ pub struct Object {
     pub holder: Option<Waiter>,
     /// The holder's guard may have moved to another task since.
     pub is_movable: bool,
+    /// The holder is an upgradable reader, which keeps writers out, but not readers. `is_movable` is set,
+    /// too, for versions that do not know this.
+    #[serde(default)]
+    pub is_beside_readers: bool,
     /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
     /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.

@@ -26,7 +26,9 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the thread, which calls `report` once for each certain finding.
+    /// Starts the thread, which calls `report` once for each certain finding. With the feature `tracing`,
+    /// the finding is also an event of the level *error* with the target `blitz_io::inspect`, whose message
+    /// is the summary, and whose field `kind` is the kind.
     ///
     /// # Panics
     ///
@@ -38,6 +40,8 @@ impl Watchdog {
             for finding in findings(earlier, later) {
                 let is_certain = finding.certainty == Certainty::Certain;
                 if is_certain && !known.contains(&finding.waiters) {
+                    #[cfg(feature = "tracing")]
+                    tell(&finding);
                     report(&finding);
                     known.push(finding.waiters);
                 }
@@ -68,6 +72,12 @@ impl Watchdog {
             thread: Some(thread),
         }
     }
+}
+
+#[cfg(feature = "tracing")]
+fn tell(finding: &Finding) {
+    let kind = finding.kind.as_str();
+    tracing::error!(target: "blitz_io::inspect", kind, "{}", finding.summary);
 }
 
 impl Drop for Watchdog {

@@ -1,8 +1,8 @@
 //! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
-    Certainty, Contention, Finding, Job, Object, Resource, Snapshot, Task, TaskState, Wait, Waiter,
-    findings,
+    Certainty, Chains, Contention, Finding, Frame, Job, Object, Resource, Snapshot, Stack, Task,
+    TaskState, Wait, Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -317,6 +317,131 @@ fn one_stuck_reader_suffices_to_keep_a_writer_out() {
     let stuck = snapshot(vec![task(1, 1), task(2, 1)], waits);
     // Without the writer, or if it gives up, the reader goes on.
     prevents(&stuck, |snapshot| snapshot.waits[1].is_timed = true);
+}
+
+/// Thread 1 is the upgradable reader of lock 10 and waits for lock 11, whose owner, thread 2, waits for
+/// lock 10 in this way.
+fn beside_upgradable(kind: &str) -> Snapshot {
+    let table = Object {
+        is_movable: true,
+        is_beside_readers: true,
+        ..lock(10, Some(H(1)))
+    };
+    let waits = vec![
+        wait(1, H(1), "thread::Mutex", lock(11, Some(H(2)))),
+        wait(2, H(2), kind, table),
+    ];
+    snapshot(Vec::new(), waits)
+}
+
+#[test]
+fn an_upgradable_reader_keeps_writers_out_and_no_readers() {
+    for kind in ["thread::RwLock (write)", "thread::RwLock (upgradable read)"] {
+        let stuck = beside_upgradable(kind);
+        prevents(&stuck, |snapshot| {
+            snapshot.waits[1].object.as_mut().unwrap().is_beside_readers = false;
+        });
+    }
+    for kind in ["thread::RwLock (read)", "thread::RwLock (recursive read)"] {
+        let reads = beside_upgradable(kind);
+        assert_eq!(
+            findings(&reads, &reads),
+            [],
+            "{kind}: it is about to get the lock"
+        );
+    }
+    // A writer is before the reader.
+    let mut stuck = beside_upgradable("thread::RwLock (read)");
+    let mut writes = stuck.waits[1].clone();
+    (writes.id, writes.waiter) = (3, H(3));
+    writes.kind = "thread::RwLock (write)".into();
+    stuck.waits.push(writes);
+    prevents(&stuck, |snapshot| snapshot.waits[2].is_timed = true);
+}
+
+#[test]
+fn a_reader_is_held_up_by_the_writer_before_it() {
+    let table = Object {
+        readers: vec![H(1)],
+        ..lock(10, None)
+    };
+    let mut writes = wait(2, H(2), "thread::RwLock (write)", table.clone());
+    writes.is_timed = true;
+    let waits = vec![wait(1, H(1), "thread::RwLock (read)", table), writes];
+    let mut twice = snapshot(Vec::new(), waits);
+    let kinds = |snapshot: &Snapshot| {
+        let chains = Chains::new(snapshot);
+        let (chain, last) = chains.from(&snapshot.waits[0]);
+        (chain.iter().map(|wait| wait.id).collect::<Vec<_>>(), last)
+    };
+    assert_eq!(
+        kinds(&twice),
+        (vec![1, 2], None),
+        "the writer has a deadline"
+    );
+    twice.waits[1].is_timed = false;
+    assert_eq!(kinds(&twice), (vec![1, 2], Some(H(1))));
+    twice.waits.pop();
+    assert_eq!(kinds(&twice), (vec![1], Some(H(1))));
+}
+
+/// Two woken tasks, the first of which has been polled three times; a second before and now.
+fn not_polled() -> [Snapshot; 2] {
+    let woken = |id| Task {
+        state: TaskState::Scheduled,
+        ..task(id, 0)
+    };
+    [0, 1_000].map(|at_ms| Snapshot {
+        at_ms,
+        ..snapshot(vec![woken(1), woken(2), task(3, 1)], Vec::new())
+    })
+}
+
+#[test]
+fn a_woken_task_that_is_not_polled_is_probable() {
+    let finds = |change: fn(&mut [Snapshot; 2])| {
+        let mut both = not_polled();
+        change(&mut both);
+        findings(&both[0], &both[1])
+    };
+    let [finding] = &*finds(|_| ()) else {
+        panic!("there is one");
+    };
+    assert_eq!(finding.certainty, Certainty::Probable);
+    assert_eq!(
+        (&*finding.kind, &*finding.waiters),
+        ("not-polled", &[T(1), T(2)][..])
+    );
+    assert!(
+        finding
+            .summary
+            .starts_with("task 1 \"t1\", task 2 \"t2\" could go on")
+    );
+    let one = finds(|both| both[1].tasks[0].polls += 1);
+    assert_eq!(one[0].waiters, [T(2)], "it was polled");
+    let one = finds(|both| both[0].tasks[0].state = TaskState::Idle);
+    assert_eq!(one[0].waiters, [T(2)], "it was woken in between");
+    assert!(finds(|both| both[1].at_ms = 999).is_empty());
+}
+
+#[test]
+fn a_report_has_the_stacks() {
+    let frame = Frame {
+        function: "server::sessions::update".into(),
+        location: "src/sessions.rs:17".into(),
+    };
+    let stack = |thread, frames| Stack { thread, frames };
+    let snapshot = Snapshot {
+        stacks: vec![stack(1, vec![frame]), stack(2, Vec::new())],
+        ..Snapshot::default()
+    };
+    let text = report(&snapshot, &[]);
+    for part in [
+        "stack of thread 1:\n  server::sessions::update\n    at src/sessions.rs:17\n",
+        "no stack of thread 2: it blocks the signal, or",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]

@@ -89,6 +89,11 @@ where
     unsafe fn execute(header: *const Header) {
         let worker = Worker::running();
         let this = header.cast::<Self>();
+        // SAFETY: the frame lives until the latch is set.
+        let object = unsafe { L::job(&raw const (*this).latch) };
+        if let Some(object) = object {
+            object.acquired();
+        }
         worker.run_stolen(header as usize, || {
             // SAFETY: the thread that has the job's `JobRef` is the only one to touch these
             // fields until the latch is set, and the frame lives until then. A job runs
@@ -102,6 +107,9 @@ where
                 *(*this).result.get() = result;
             }
         });
+        if let Some(object) = object {
+            object.released();
+        }
         // SAFETY: the frame lives until the latch is set.
         unsafe { L::set(&raw const (*this).latch) }
     }

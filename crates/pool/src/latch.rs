@@ -19,11 +19,16 @@
 //! swap returns the announcement, and the setter wakes the thread, or the swap comes first, and the
 //! announcement fails.
 //!
+//! With the feature `inspect`, the latches of single jobs have an object, which the thread that runs the
+//! job holds. It releases the object before it sets the latch: so a waiter that was woken and has not run yet
+//! waits for no holder any more, and a latch that is set is not used.
+//!
 //! The waiter sees the writes of a job, because the setter releases them. For a count, each end
 //! releases the writes before it, and the last one acquires them.
 
 use std::sync::Arc;
 
+use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 
@@ -31,6 +36,16 @@ use crate::sleep::{Sleep, Sleeper};
 
 /// The latch of a job, which the job sets when it has run.
 pub trait Latch {
+    /// The object that the thread holds while it runs the job, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive until it is set, and the result is not used afterwards.
+    #[inline(always)]
+    unsafe fn job<'a>(_this: *const Self) -> Option<&'a Object> {
+        None
+    }
+
     /// # Safety
     ///
     /// `this` is alive until it is set.
@@ -41,6 +56,11 @@ pub trait Latch {
 pub trait Probe {
     /// Returns whether it is set. If so, the work of the setter is visible.
     fn is_set(&self) -> bool;
+}
+
+/// Records that this thread may sleep for a job, which the thread holds that runs it.
+fn waits_for(job: &Object) -> Blocking {
+    Blocking::new(Kind::ForkJoin, job, Caller::UNKNOWN, false)
 }
 
 /// For a join: the job runs in the pool of the worker that waits.
@@ -88,6 +108,7 @@ pub struct CrossLatch {
     set: AtomicBool,
     owner: usize,
     sleep: Arc<Sleep>,
+    job: Object,
 }
 
 impl CrossLatch {
@@ -96,11 +117,22 @@ impl CrossLatch {
             set: AtomicBool::new(false),
             owner,
             sleep: sleep.clone(),
+            job: Object::new(),
         }
+    }
+
+    /// Records that this worker may sleep for the job.
+    pub(crate) fn waits(&self) -> Blocking {
+        waits_for(&self.job)
     }
 }
 
 impl Latch for CrossLatch {
+    unsafe fn job<'a>(this: *const Self) -> Option<&'a Object> {
+        // SAFETY: `this` is alive as long as the result is used.
+        Some(unsafe { &(*this).job })
+    }
+
     unsafe fn set(this: *const Self) {
         // SAFETY: `this` is alive until the store.
         unsafe {
@@ -123,22 +155,33 @@ const SET: u32 = 2;
 
 /// For threads that are in no pool, or that must not run anything while they wait.
 #[derive(Debug)]
-pub struct ThreadLatch(AtomicU32);
+pub struct ThreadLatch {
+    state: AtomicU32,
+    job: Object,
+}
 
 impl ThreadLatch {
     pub fn new() -> Self {
-        Self(AtomicU32::new(PENDING))
+        Self {
+            state: AtomicU32::new(PENDING),
+            job: Object::new(),
+        }
     }
 
     pub fn wait(&self) {
+        if self.is_set_else_announce() {
+            return;
+        }
+        let _waits = waits_for(&self.job);
         while !self.is_set_else_announce() {
-            blitz_io_futex::wait(&self.0, SLEEPING);
+            let _record = inspect::sleeping(&self.state);
+            blitz_io_futex::wait(&self.state, SLEEPING);
         }
     }
 
     /// Returns whether the latch is set. If not, announces that the caller will sleep.
     fn is_set_else_announce(&self) -> bool {
-        let announced = self.0.compare_exchange(PENDING, SLEEPING, Relaxed, Acquire);
+        let announced = (self.state).compare_exchange(PENDING, SLEEPING, Relaxed, Acquire);
         announced == Err(SET)
     }
 
@@ -150,10 +193,15 @@ impl ThreadLatch {
 }
 
 impl Latch for ThreadLatch {
+    unsafe fn job<'a>(this: *const Self) -> Option<&'a Object> {
+        // SAFETY: `this` is alive as long as the result is used.
+        Some(unsafe { &(*this).job })
+    }
+
     unsafe fn set(this: *const Self) {
         // SAFETY: `this` is alive until the swap; the wake-up reads nothing.
         unsafe {
-            let word = &raw const (*this).0;
+            let word = &raw const (*this).state;
             if (*word).swap(SET, AcqRel) == SLEEPING {
                 blitz_io_futex::wake_all(word);
             }

@@ -36,6 +36,7 @@ use crossbeam_utils::CachePadded;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
+use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::this_processor;
 
 const CLOSED: u64 = 1 << 31;
@@ -60,6 +61,8 @@ pub struct LoopSlot {
     caller: AtomicU32,
     /// Points to the caller's `&Work`.
     work: AtomicPtr<&'static Work<'static>>,
+    /// For reports: held by each worker that has entered, as a reader.
+    part: Object,
     /// How much of each share is taken. Only for the thread that has the slot.
     cursors: Box<[CachePadded<AtomicUsize>]>,
 }
@@ -75,6 +78,7 @@ impl LoopSlot {
             busy: AtomicBool::new(false),
             caller: AtomicU32::new(ANYWHERE),
             work: AtomicPtr::new(ptr::null_mut()),
+            part: Object::new(),
             cursors: (0..participants)
                 .map(|_| CachePadded::new(AtomicUsize::new(0)))
                 .collect(),
@@ -136,7 +140,9 @@ impl LoopSlot {
         }
         // SAFETY: see the head of this file: the caller waits until this worker has left.
         let work = unsafe { *work };
+        self.part.acquired_shared();
         work(participant);
+        self.part.released_shared();
         let before = self.left.fetch_add(1, AcqRel);
         if before & SLEEPS != 0 {
             blitz_io_futex::wake_one(&*self.left);
@@ -191,6 +197,7 @@ impl LoopSlot {
 
     #[cold]
     fn sleep_until_left(&self, entered: u32) {
+        let _waits = Blocking::new(Kind::ForkJoin, &self.part, Caller::UNKNOWN, false);
         let mut left = self.left.load(Acquire);
         while left & !SLEEPS != entered {
             if left & SLEEPS == 0 {
@@ -205,6 +212,7 @@ impl LoopSlot {
                     }
                 }
             }
+            let _record = inspect::sleeping(&*self.left);
             blitz_io_futex::wait(&self.left, left);
             left = self.left.load(Acquire);
         }

@@ -206,7 +206,7 @@ impl Sleep {
         limit: Option<Duration>,
         has_work: impl FnOnce() -> bool,
     ) {
-        let _waits = self.waits_for(me, what);
+        let _waits = self.waits_for(me, what, limit);
         let (own, word) = (&self.workers[me].word, what.word());
         own.store(word, Relaxed);
         match what {
@@ -223,10 +223,16 @@ impl Sleep {
         own.swap(AWAKE, Acquire);
     }
 
-    /// Records that worker `me` may sleep for a job that another worker runs.
-    fn waits_for(&self, me: usize, what: SleepFor) -> Option<Blocking> {
-        let SleepFor::ForksOf(target) = what else {
-            return None;
+    /// Records that worker `me` may sleep for a job that another worker runs, or for jobs that several
+    /// workers run. A worker that sleeps for its own work until a moment has no job.
+    fn waits_for(&self, me: usize, what: SleepFor, limit: Option<Duration>) -> Option<Blocking> {
+        let target = match (what, limit) {
+            (SleepFor::ForksOf(target), _) => target,
+            (SleepFor::Own, None) => {
+                let blocking = Blocking::without_object(Kind::ForkJoin, Caller::UNKNOWN, false);
+                return Some(blocking);
+            }
+            _ => return None,
         };
         let job = &self.workers[me].job;
         job.acquired_by_holder_of(&self.workers[target].thread);

@@ -20,7 +20,7 @@ use blitz_io_core::{processors, this_processor};
 
 use crate::deque::Deque;
 use crate::job_ref::JobRef;
-use crate::latch::Probe;
+use crate::latch::{CrossLatch, Probe};
 use crate::policy::{Ages, ENOUGH_FORKS, FineSite, Grain, LATE, Patience, helpers};
 use crate::registry::{Registry, Shared};
 use crate::sleep::{SleepFor, Sleeper};
@@ -401,7 +401,7 @@ impl Worker {
     }
 
     /// Waits until `latch` is set, running any jobs of this pool.
-    pub(crate) fn serve_until<P: Probe>(&self, latch: &P) {
+    pub(crate) fn serve_until(&self, latch: &CrossLatch) {
         self.patience().begin();
         let mut slept = false;
         while !latch.is_set() {
@@ -412,6 +412,7 @@ impl Worker {
                 self.execute(job);
             } else if !self.spin() {
                 slept = true;
+                let _waits = latch.waits();
                 self.sleep(SleepFor::Anything, None, || {
                     latch.is_set() || self.has_jobs()
                 });

@@ -148,15 +148,20 @@ pub fn counter_stays() {
 pub fn two_std_mutexes() {
     let (accounts, audit) = (Mutex::new(()), Mutex::new(()));
     let both = Barrier::new(2);
-    let lock = |first: &Mutex<()>, second: &Mutex<()>| {
-        let _first = first.lock();
-        both.wait();
-        drop(second.lock());
-    };
     thread::scope(|scope| {
-        start(scope, "transfer", || lock(&accounts, &audit));
-        start(scope, "report", || lock(&audit, &accounts));
+        start(scope, "transfer", || lock_both(&accounts, &both, &audit));
+        start(scope, "report", || lock_both(&audit, &both, &accounts));
     });
+}
+
+fn lock_both(first: &Mutex<()>, both: &Barrier, second: &Mutex<()>) {
+    let _first = first.lock();
+    both.wait();
+    drop(second.lock());
+}
+
+fn update(wanted: &Mutex<()>) {
+    drop(wanted.lock());
 }
 
 /// A task waits for a mutex of the standard library that the future of `block_on` keeps.
@@ -165,6 +170,6 @@ pub async fn std_mutex_in_a_task() {
     let wanted = lock.clone();
     #[allow(clippy::await_holding_lock, reason = "the program is to hang")]
     let _guard = lock.lock();
-    let task = crate::spawn("blocks", async move { drop(wanted.lock()) });
+    let task = crate::spawn("blocks", async move { update(&wanted) });
     _ = task.await;
 }

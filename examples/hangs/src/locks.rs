@@ -307,6 +307,22 @@ pub fn thread_upgrade_beside_reader() {
     });
 }
 
+/// A thread that may become the writer of a table wants the log, whose owner writes to the table.
+pub fn thread_write_beside_upgradable() {
+    let (table, log) = (thread::RwLock::new(0), thread::Mutex::new(()));
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _log = log.lock();
+            both.wait();
+            *table.write() += 1;
+        });
+        let _upgradable = table.upgradable_read();
+        both.wait();
+        drop(log.lock());
+    });
+}
+
 /// A thread reads what it writes, in the way that is right within a read lock.
 pub fn thread_read_in_write() {
     let table = thread::RwLock::new(0);

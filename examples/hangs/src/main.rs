@@ -41,6 +41,10 @@ const PROGRAMS: &[(&str, fn())] = &[
         "thread_upgrade_beside_reader",
         locks::thread_upgrade_beside_reader,
     ),
+    (
+        "thread_write_beside_upgradable",
+        locks::thread_write_beside_upgradable,
+    ),
     ("thread_read_in_write", locks::thread_read_in_write),
     ("thread_and_task", locks::thread_and_task),
     ("join_each_other", || run(tasks::join_each_other())),
@@ -82,6 +86,9 @@ const PROGRAMS: &[(&str, fn())] = &[
         tasks::jobs_wait_for_queued_jobs,
     ),
     ("fork_join_holds_lock", tasks::fork_join_holds_lock),
+    ("install_wants_lock", tasks::install_wants_lock),
+    ("loop_wants_lock", tasks::loop_wants_lock),
+    ("executor_stops", tasks::executor_stops),
     ("pipeline_holds_lock", tasks::pipeline_holds_lock),
     ("pipeline_tasks_hold_lock", || {
         run(tasks::pipeline_tasks_hold_lock())

@@ -78,7 +78,11 @@ pub async fn blocked_worker() {
         }
     });
     _ = is_locked.await;
-    _ = spawn("blocks", async move { drop(lock.lock()) }).await;
+    _ = spawn("blocks", async move { read_state(&lock) }).await;
+}
+
+fn read_state(lock: &thread::Mutex<()>) {
+    drop(lock.lock());
 }
 
 /// Each closure for blocking work waits for another one, which has no thread as they keep all.
@@ -106,12 +110,13 @@ pub fn jobs_wait_for_queued_jobs() {
 ///
 /// After <https://github.com/oxidecomputer/omicron/issues/9619>.
 pub async fn busy_first_poll() {
-    _ = task::spawn(async {
-        while std::hint::black_box(true) {
-            std::hint::spin_loop();
-        }
-    })
-    .await;
+    _ = task::spawn(async { spin() }).await;
+}
+
+fn spin() {
+    while std::hint::black_box(true) {
+        std::hint::spin_loop();
+    }
 }
 
 /// A task awaits its set of tasks, and has what they need.
@@ -172,8 +177,56 @@ pub fn fork_join_holds_lock() {
         };
         pool::join(wait, wants);
     };
+    two_threads().install(holds);
+}
+
+/// A thread holds a lock and waits for a closure in a pool, which wants that lock.
+///
+/// After <https://github.com/rayon-rs/rayon/issues/592>.
+pub fn install_wants_lock() {
+    let lock = thread::Mutex::new(());
+    let _guard = lock.lock();
+    two_threads().install(|| drop(lock.lock()));
+}
+
+/// A thread holds a lock and takes part in a loop, an item of which wants that lock in another thread.
+pub fn loop_wants_lock() {
+    let lock = thread::Mutex::new(());
+    let caller = std::thread::current().id();
+    let is_taken = AtomicBool::new(false);
+    let _guard = lock.lock();
+    two_threads().for_each(0..2, 1, |_| {
+        if std::thread::current().id() != caller {
+            is_taken.store(true, Ordering::Relaxed);
+            drop(lock.lock());
+        }
+        while !is_taken.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+    });
+}
+
+fn two_threads() -> pool::ThreadPool {
     let threads = pool::ThreadPoolBuilder::new().num_threads(2).build();
-    threads.expect("the system has threads").install(holds);
+    threads.expect("the system has threads")
+}
+
+/// A thread drives its runtime for as long as it needs something itself. A task that is woken later is not
+/// polled.
+///
+/// After <https://github.com/tokio-rs/tokio/issues/8212>.
+pub fn executor_stops() {
+    let runtime = Builder::new_current_thread().build();
+    let runtime = runtime.expect("the system has threads");
+    let (give, take) = oneshot::channel();
+    runtime.block_on(async {
+        _ = spawn("late", take);
+        task::yield_now().await;
+    });
+    _ = give.send(());
+    loop {
+        std::thread::park();
+    }
 }
 
 /// A barrier for three, of which one never comes.

@@ -1,8 +1,17 @@
-//! `#[blitz_io::test(deadlock = "panic")]`: a test that can never end panics.
+//! `#[blitz_io::test(deadlock = "panic")]`: a test that can never end panics. And a watchdog tells
+//! `tracing` its findings.
 
-use blitz_io::inspect::Named;
+use std::fmt;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use blitz_io::inspect::{Named, Watchdog};
+use blitz_io::runtime::Builder;
 use blitz_io::sync::Mutex;
 use blitz_io::task;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
 
 #[blitz_io::test(deadlock = "panic")]
 #[should_panic(expected = "self-wait")]
@@ -35,4 +44,71 @@ async fn a_test_that_ends_is_left_alone() -> Result<(), task::JoinError> {
     task.await?;
     assert_eq!(*lock.lock().await, 2);
     Ok(())
+}
+
+/// Sends each event of the inspector: its fields.
+struct Events(Sender<Vec<(&'static str, String)>>);
+
+impl Subscriber for Events {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "blitz_io::inspect" && *metadata.level() == Level::ERROR
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields(Vec::new());
+        event.record(&mut fields);
+        _ = self.0.send(fields.0);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+struct Fields(Vec<(&'static str, String)>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.push((field.name(), format!("{value:?}")));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.push((field.name(), value.into()));
+    }
+}
+
+#[test]
+fn a_finding_is_an_event() {
+    let (sender, events) = channel();
+    let subscriber = Events(sender);
+    tracing::subscriber::set_global_default(subscriber).expect("no other test sets one");
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .build()
+        .unwrap();
+    runtime.spawn(async {
+        let lock = Mutex::new(()).named("told");
+        let _guard = lock.lock().await;
+        let _again = lock.lock().await;
+    });
+    let _watchdog = Watchdog::new(Duration::from_millis(20), |_| ());
+    let is_it = |event: &Vec<(&str, String)>| {
+        let has = |name, part| {
+            event
+                .iter()
+                .any(|(n, value)| *n == name && value.contains(part))
+        };
+        has("kind", "self-wait") && has("message", "Mutex \"told\", which only it can end")
+    };
+    // Other tests of this program have findings, too.
+    assert!(events.iter().any(|event| is_it(&event)));
+    runtime.shutdown_background();
 }

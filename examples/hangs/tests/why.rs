@@ -6,6 +6,8 @@ mod program;
 use std::io::{BufRead, BufReader};
 use std::process::Command;
 
+#[cfg(target_os = "linux")]
+use blitz_io_inspect::Frame;
 use blitz_io_inspect::{Answer, Certainty, Finding, Waiter, ask};
 use program::Program;
 
@@ -326,10 +328,10 @@ fn flag_read_too_early() {
     all_asleep("flag_read_too_early", &[("worker", 1)]);
 }
 
-/// A sleep on several words is another call of the system, which counts as awake.
+/// A thread sleeps on several words.
 #[test]
 fn end_in_another_word() {
-    wait_for_futexes("end_in_another_word", &[("writer", 1)]);
+    all_asleep("end_in_another_word", &[("writer", 1)]);
 }
 
 #[test]
@@ -365,6 +367,23 @@ fn two_std_mutexes() {
     let finding = &answer.findings[0];
     assert_eq!(finding.certainty, Certainty::Certain, "{finding:#?}");
     assert_eq!(finding.waiters.len(), 3, "{finding:#?}");
+    for name in ["report", "transfer"] {
+        let mut threads = answer.snapshot.threads.iter();
+        let thread = threads.find(|thread| thread.name == name).unwrap();
+        has_stack(&answer, thread.id, "lock_both", "futexes.rs");
+    }
+}
+
+/// The stack of the thread has a function whose name ends so, in this file.
+#[cfg(target_os = "linux")]
+fn has_stack(answer: &Answer, thread: u64, function: &str, file: &str) {
+    let mut stacks = answer.snapshot.stacks.iter();
+    let stack = stacks.find(|stack| stack.thread == thread);
+    let stack = stack.expect("it is captured");
+    let is_it = |frame: &Frame| {
+        frame.function.ends_with(function) && frame.location.contains(&format!("src/{file}:"))
+    };
+    assert!(stack.frames.iter().any(is_it), "{stack:#?}");
 }
 
 /// The other worker is idle, and the thread that awaits the task has a record.
@@ -378,6 +397,7 @@ fn std_mutex_in_a_task() {
     let finding = &answer.findings[0];
     assert_eq!(finding.waits.len(), 1, "{finding:#?}");
     assert_eq!(finding.waits[0].kind, "unknown futex");
+    has_stack(&answer, finding.waits[0].thread, "update", "futexes.rs");
 }
 
 #[test]
@@ -523,6 +543,16 @@ fn thread_upgrade_beside_reader() {
 }
 
 #[test]
+fn thread_write_beside_upgradable() {
+    let program = "thread_write_beside_upgradable";
+    let (_, finding) = finds(program, Certainty::Certain, "deadlock", 2);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["thread::Mutex", "thread::RwLock (write)"]);
+    at(&finding, "locks.rs");
+}
+
+#[test]
 fn thread_read_in_write() {
     let (_, finding) = finds("thread_read_in_write", Certainty::Certain, "self-wait", 1);
     assert_eq!(finding.waits[0].kind, "thread::RwLock (recursive read)");
@@ -582,6 +612,8 @@ fn blocked_worker() {
     let (answer, finding) = finds("blocked_worker", Certainty::Probable, "long-poll", 1);
     assert_eq!(names(&answer, &finding).0, ["blocks"]);
     assert_eq!(finding.waits.len(), 1, "the lock: {finding:#?}");
+    #[cfg(target_os = "linux")]
+    has_stack(&answer, finding.waits[0].thread, "read_state", "tasks.rs");
 }
 
 #[test]
@@ -614,6 +646,8 @@ fn busy_first_poll() {
         .and_then(|id| answer.snapshot.task(id));
     let task = task.expect("it is polled");
     assert!(task.location.contains("tasks.rs"), "{task:#?}");
+    #[cfg(target_os = "linux")]
+    has_stack(&answer, task.thread, "spin", "tasks.rs");
 }
 
 #[test]
@@ -635,6 +669,22 @@ fn fork_join_holds_lock() {
     let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, ["fork-join", "thread::Mutex"]);
+}
+
+#[test]
+fn pool_wants_lock() {
+    for program in ["install_wants_lock", "loop_wants_lock"] {
+        let (_, finding) = finds(program, Certainty::Certain, "deadlock", 2);
+        let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+        kinds.sort_unstable();
+        assert_eq!(kinds, ["fork-join", "thread::Mutex"], "{program}");
+    }
+}
+
+#[test]
+fn executor_stops() {
+    let (answer, finding) = finds("executor_stops", Certainty::Probable, "not-polled", 1);
+    assert_eq!(names(&answer, &finding).0, ["late"]);
 }
 
 #[test]

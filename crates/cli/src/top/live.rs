@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_inspect::{Answer, ask};
+use blitz_io_inspect::{Answer, ask_without_stacks};
 use ratatui::DefaultTerminal;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -49,7 +49,7 @@ pub fn run(pid: u32, name: &str, every: Duration) -> Result<Exit, Exit> {
 /// Asks the process again and again.
 fn question(pid: u32, name: &str, every: Duration, news: &Sender<News>, page: &Receiver<()>) {
     loop {
-        let said = match ask(pid, name) {
+        let said = match ask_without_stacks(pid, name) {
             Ok(answer) => News::Answer(Box::new(answer)),
             Err(error) if is_end(&error) => News::Ended,
             Err(error) => News::Silent(error),

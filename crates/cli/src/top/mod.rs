@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_inspect::ask;
+use blitz_io_inspect::ask_without_stacks;
 
 use crate::exit::Exit;
 use crate::output;
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
 }
 
 fn once(pid: u32, name: &str, json: bool) -> Result<Exit, Exit> {
-    let look = || ask(pid, name).map_err(|error| failed(pid, &error));
+    let look = || ask_without_stacks(pid, name).map_err(|error| failed(pid, &error));
     let earlier = look()?;
     thread::sleep(A_MOMENT);
     let view = View::new(Some(&earlier), &look()?, name);

@@ -246,6 +246,7 @@ fn waits(snapshot: &Snapshot) -> Vec<WaitView> {
 fn chain_of(snapshot: &Snapshot, (waits, last): &(Vec<&Wait>, Option<Waiter>)) -> Vec<String> {
     let mut lines: Vec<String> = waits.iter().map(|wait| sentence(snapshot, wait)).collect();
     lines.push(match *last {
+        None if waits.last().is_some_and(|wait| wait.is_timed) => "it has a deadline".to_owned(),
         None => "what ends this wait is not known".to_owned(),
         Some(waiter) => {
             let is_in = waits.iter().any(|wait| wait.waiter == waiter);

@@ -2,10 +2,11 @@
 //! `examples/hangs` tests what real programs answer.
 
 use std::fs::{self, Permissions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Stdio;
 use std::thread;
 
 use blitz_io_inspect::{Answer, Object, Snapshot, Task, TaskState, Wait, Waiter, findings};
@@ -114,6 +115,20 @@ fn a_certain_finding_is_exit_status_3() {
     let ran = run(3, home.path(), &["why", "--json"]);
     let answer: Answer = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(answer.snapshot, stuck().snapshot);
+}
+
+#[test]
+fn watching_reports_again() {
+    let home = process(&stuck());
+    let mut command = blitz(&["why", "--watch"]);
+    command.env("XDG_RUNTIME_DIR", home.path());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let lines = lines.map_while(Result::ok);
+    let certain = lines.filter(|line| line.starts_with("certain: self-wait"));
+    assert_eq!(certain.take(2).count(), 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub const NAMES: usize = 8;
 
 /// In `holder`: the guard may have moved to another task since.
 const MOVABLE: u64 = 1 << 63;
+/// In `holder`, with `MOVABLE`: the holder keeps writers out, but not readers.
+const BESIDE_READERS: u64 = 1 << 61;
 /// In `holder`, with the address in a waker: a release has handed the object to the future that kept this
 /// waker, and that has not been polled since.
 const HANDED: u64 = 1 << 62;
@@ -99,6 +101,8 @@ pub struct Facts {
     pub holder: Option<Waiter>,
     /// The guard may have moved away from the holder.
     pub is_movable: bool,
+    /// The holder keeps writers out, but not readers.
+    pub is_beside_readers: bool,
     /// Identifies the waker of the future that a release has handed the object to; 0 if there is none.
     handed: u64,
     /// The readers that are known; of a `JoinSet`, its tasks.
@@ -221,7 +225,9 @@ impl Object {
     /// The current task or thread has the object, and keeps only some of the waiters out.
     #[inline]
     pub fn acquired_beside_readers(&self) {
-        self.acquired_movable();
+        let (block, waiter) = self.block_and_waiter();
+        let holder = waiter.word() | MOVABLE | BESIDE_READERS;
+        block.holder.store(holder, Ordering::Relaxed);
     }
 
     /// The object is about to be released.
@@ -541,8 +547,10 @@ impl Block {
             id: self.id(),
             // SAFETY: names are never freed.
             name: unsafe { name.as_ref() }.copied(),
-            holder: Waiter::from_word(holder & !MOVABLE).filter(|_| holder & HANDED == 0),
+            holder: Waiter::from_word(holder & !(MOVABLE | BESIDE_READERS))
+                .filter(|_| holder & HANDED == 0),
             is_movable: holder & (MOVABLE | HANDED) == MOVABLE,
+            is_beside_readers: holder & (BESIDE_READERS | HANDED) == BESIDE_READERS,
             handed: if holder & HANDED == 0 { 0 } else { holder },
             readers: self.readers.iter().filter_map(waiter).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),

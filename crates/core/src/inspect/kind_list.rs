@@ -104,7 +104,8 @@ impl<T> KindList<T> {
     /// Unlinks all values, calls `with` for each, which makes it as new, and adds them to the free
     /// nodes, whose lock the caller has.
     pub fn retire(&self, free: &mut Vec<&'static KindNode<T>>, mut with: impl FnMut(usize, &T)) {
-        let retired: Vec<_> = self.nodes().collect();
+        // A node's successor is known before the node is unlinked.
+        let retired = self.nodes();
         self.0.store(ptr::null_mut(), Ordering::Relaxed);
         for node in retired {
             with(node.kind.load(Ordering::Relaxed), &node.value);

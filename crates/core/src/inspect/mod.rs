@@ -42,6 +42,8 @@ mod poll_slot;
 mod polled;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod registry;
+#[cfg(any(feature = "inspect", loom))]
+mod request;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod root;
 #[cfg(any(feature = "inspect", loom))]
@@ -75,6 +77,7 @@ pub use {
     descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
     registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
+    request::Request,
     root::Root,
     threads::ThreadRecord,
     totals::{Contention, WAIT_BUCKETS},
@@ -91,5 +94,7 @@ pub use disabled::{
 pub use kind_list::{KindList, KindNode};
 #[cfg(loom)]
 pub use poll_slot::{Poll, PollSlot};
+#[cfg(loom)]
+pub use request::Request;
 #[cfg(loom)]
 pub use slot::{Reader, Reading, Slot};

@@ -11,8 +11,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::clock;
 use super::poll_slot::{Poll, PollSlot};
+use super::{Waiter, clock};
 use crate::{PerProcess, ThreadId};
 
 /// See the head of this file.
@@ -86,6 +86,8 @@ fn first_time() -> &'static Polled {
         new
     });
     drop(free);
+    // A reader finds the name of a thread that has polled, also if it has not waited.
+    _ = Waiter::current();
     let thread = ThreadId::current().get().get() as u64;
     polled.set_thread(thread);
     HERE.set(Some(polled));

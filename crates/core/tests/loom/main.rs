@@ -8,6 +8,7 @@ mod biased_lock;
 mod fences;
 mod inspect_kind_list;
 mod inspect_poll;
+mod inspect_request;
 mod inspect_slot;
 mod mutex;
 mod parker;

@@ -328,7 +328,7 @@ impl Builder {
     }
 
     /// Opens the process's socket for `blitz why` when the runtime is built, as `BLITZ_INSPECT=1` in
-    /// the environment does. Only on Unix. If the socket cannot be opened, [`build`](Self::build)
+    /// the environment does; on Windows, a named pipe. If it cannot be opened, [`build`](Self::build)
     /// fails.
     ///
     /// ```

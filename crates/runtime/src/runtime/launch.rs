@@ -44,7 +44,7 @@ impl Builder {
             Kind::CurrentThread => 1,
             Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
         };
-        #[cfg(all(unix, feature = "inspect", not(loom)))]
+        #[cfg(all(any(unix, windows), feature = "inspect", not(loom)))]
         if self.inspect {
             blitz_io_inspect::serve()?;
         } else {

@@ -2,6 +2,7 @@
 //! go. Both are promises: a change breaks users.
 #![cfg(not(loom))]
 
+use blitz_io_core::inspect::IS_ENABLED;
 use blitz_io_sync::thread::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, Condvar, FairMutex, FairMutexGuard,
     MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard, RawMutex,
@@ -46,10 +47,16 @@ fn guards_are_small() {
     assert_eq!(size_of::<Option<RwLockReadGuard<'_, u8>>>(), word);
 }
 
+/// But with the feature `inspect` a lock gives back the memory for the facts about it.
 #[test]
 fn locks_of_plain_values_need_no_drop() {
-    assert!(!needs_drop::<Mutex<u64>>() && !needs_drop::<RwLock<u64>>());
-    assert!(!needs_drop::<ReentrantMutex<u64>>() && !needs_drop::<Condvar>());
+    let needed = [
+        needs_drop::<Mutex<u64>>(),
+        needs_drop::<RwLock<u64>>(),
+        needs_drop::<ReentrantMutex<u64>>(),
+        needs_drop::<Condvar>(),
+    ];
+    assert_eq!(needed, [IS_ENABLED; 4]);
     assert!(needs_drop::<Mutex<String>>() && needs_drop::<RwLock<String>>());
 }
 

@@ -1,0 +1,92 @@
+//! `Request`: a thread asks another one to fill a value, and waits for as long as it likes.
+//!
+//! # States
+//!
+//! * `IDLE`: there is no request.
+//! * A number: the thread with this number is asked.
+//! * `FILLING`: a thread fills the value.
+//! * `FILLED`: the value is complete.
+//!
+//! # Moves
+//!
+//! There is one asking thread at a time.
+//!
+//! 1. The asking thread stores a number, a release, unless it finds `FILLING`.
+//! 2. A thread goes from its own number to `FILLING`, an acquire, and writes the value. If it finds
+//!    anything else, it does nothing.
+//! 3. It stores `FILLED`, a release.
+//! 4. The asking thread goes from the number back to `IDLE`. If it finds `FILLED`, an acquire, it reads the
+//!    value. If it finds `FILLING`, it gives up, and the state stays.
+//!
+//! # One thread at a time uses the value
+//!
+//! A thread writes it between 2 and 3. By 2, one thread at most does so for each request, also if it is told
+//! of the request twice, or too late. Only that thread leaves `FILLING`, and by 1 no request begins before.
+//! The asking thread reads it in 4, so after 3, and before its next request. Each change of hands is a
+//! release that the other side acquires: 3 by 4, and 1 by 2.
+//!
+//! Moves 2 and 3 take no lock and do not wait, so a handler of a signal may make them.
+
+use blitz_io_futex::atomic::{AtomicU64, Ordering};
+
+use crate::macros::const_unless_loom;
+use crate::watched::Watched;
+
+const IDLE: u64 = 0;
+const FILLING: u64 = u64::MAX;
+const FILLED: u64 = u64::MAX - 1;
+
+/// See the head of this file.
+pub struct Request<T> {
+    state: AtomicU64,
+    value: Watched<T>,
+}
+
+// SAFETY: by the proof above, one thread at a time uses the value.
+unsafe impl<T: Send> Sync for Request<T> {}
+
+impl<T> Request<T> {
+    const_unless_loom! {
+        /// Creates a value for which there is no request.
+        #[must_use]
+        pub const fn new(value: T) -> Self {
+            Self { state: AtomicU64::new(IDLE), value: Watched::new(value) }
+        }
+    }
+
+    /// Asks the thread with this number, which is not 0. Returns false if a thread still answers an earlier
+    /// request. One thread at a time calls this, until it has called [`end`](Self::end).
+    pub fn ask(&self, thread: u64) -> bool {
+        // A child of a fork may find the number that a thread of its parent has asked.
+        let is_free = self.state.load(Ordering::Relaxed) != FILLING;
+        if is_free {
+            self.state.store(thread, Ordering::Release);
+        }
+        is_free
+    }
+
+    /// Fills the value if the thread with this number, the current one, is asked.
+    pub fn fill(&self, thread: u64, with: impl FnOnce(&mut T)) {
+        let state = &self.state;
+        let is_asked =
+            state.compare_exchange(thread, FILLING, Ordering::Acquire, Ordering::Relaxed);
+        if is_asked.is_ok() {
+            // SAFETY: move 2 of the head of this file.
+            self.value.with_mut(|value| with(unsafe { &mut *value }));
+            state.store(FILLED, Ordering::Release);
+        }
+    }
+
+    /// Whether the request is answered.
+    pub fn is_filled(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == FILLED
+    }
+
+    /// Ends the request, and reads the value if it was filled.
+    pub fn end<R>(&self, thread: u64, read: impl FnOnce(&T) -> R) -> Option<R> {
+        let state = &self.state;
+        let ended = state.compare_exchange(thread, IDLE, Ordering::Relaxed, Ordering::Acquire);
+        // SAFETY: move 4 of the head of this file.
+        (ended == Err(FILLED)).then(|| self.value.with(|value| read(unsafe { &*value })))
+    }
+}

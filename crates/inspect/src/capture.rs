@@ -1,0 +1,240 @@
+//! Copies the registers and the stack of another thread of this process.
+//!
+//! The thread makes the copy itself, in the handler of a signal that is sent to it alone.
+//!
+//! # The signal
+//!
+//! It is a real-time signal whose action is the default one: the last such number. If the program takes
+//! the same number later, its handler stays, and there are no copies any more. The signal is not sent to a
+//! thread that blocks it, or has not handled one yet. It restarts system calls, apart from those that the
+//! system never restarts: such a call returns `EINTR`.
+//!
+//! # What the handler does
+//!
+//! Only what a handler may do: it reads its argument, makes system calls, fills `COPIED`, and restores
+//! `errno`. It takes no lock, allocates nothing, and follows no pointer of the stack:
+//! `process_vm_readv` copies the memory at the stack pointer page by page, and stops where none is mapped.
+//! It runs on the thread's alternate stack, if there is one, which may have room for a few kilobytes only: so
+//! all that is large is in `COPIED`.
+//!
+//! # How the copy comes to the asking thread
+//!
+//! By a [`Request`], which says why one thread at a time uses the buffer. The asking thread looks once a
+//! millisecond whether it is filled, so no wake-up can be lost.
+
+use std::ffi::{c_int, c_void};
+use std::fs;
+use std::mem;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_io_core::inspect::Request;
+
+use crate::unwind::{REGISTERS, Registers};
+
+const PAGE: usize = 4096;
+/// So much of a stack is copied at most.
+const PAGES: usize = 64;
+
+static COPIED: Request<Copied> = Request::new(Copied {
+    registers: Registers {
+        pc: 0,
+        values: [0; REGISTERS],
+    },
+    parts: [const {
+        libc::iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: 0,
+        }
+    }; PAGES + 1],
+    length: 0,
+    stack: [0; PAGES * PAGE],
+});
+/// The signal, or 0.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+struct Copied {
+    registers: Registers,
+    /// The parts of the stack.
+    parts: [libc::iovec; PAGES + 1],
+    /// How much of `stack` is a copy.
+    length: usize,
+    stack: [u8; PAGES * PAGE],
+}
+
+// SAFETY: the pointers of the parts mean nothing outside of the handler.
+unsafe impl Send for Copied {}
+
+/// Returns the registers of a thread and the memory at its stack pointer. `None` if it does not answer
+/// until the deadline, or blocks the signal, or there is no signal. One thread at a time calls this.
+pub(crate) fn capture(thread: u32, deadline: Instant) -> Option<(Registers, Vec<u8>)> {
+    let signal = signal()?;
+    let masks = masks(thread)?;
+    let bit = 1 << (signal - 1);
+    if masks.blocked & bit != 0 || masks.pending & bit != 0 {
+        return None;
+    }
+    if !COPIED.ask(thread.into()) {
+        return None;
+    }
+    // SAFETY: the call takes numbers only. The signal's action is our handler.
+    let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal) } == 0;
+    while sent && !COPIED.is_filled() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
+    COPIED.end(thread.into(), |copied| {
+        (copied.registers, copied.stack[..copied.length].to_vec())
+    })
+}
+
+/// The signal, as a mask of the system; 0 if there is none yet.
+pub(crate) fn mask() -> u64 {
+    match SIGNAL.load(Ordering::Relaxed) {
+        0 => 0,
+        signal => 1 << (signal - 1),
+    }
+}
+
+/// Returns the signal whose action is the handler, and installs it if need be.
+fn signal() -> Option<c_int> {
+    match SIGNAL.load(Ordering::Relaxed) {
+        0 => install(),
+        signal => (action(signal)? == handler()).then_some(signal),
+    }
+}
+
+fn install() -> Option<c_int> {
+    let mut free = (libc::SIGRTMIN()..=libc::SIGRTMAX()).rev();
+    let signal = free.find(|&signal| action(signal) == Some(libc::SIG_DFL))?;
+    // SAFETY: all zeros is a valid action.
+    let mut new: libc::sigaction = unsafe { mem::zeroed() };
+    new.sa_sigaction = handler();
+    new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    // SAFETY: the pointers are to an action and its mask. The handler does only what a handler may do.
+    let result = unsafe {
+        libc::sigfillset(&raw mut new.sa_mask);
+        libc::sigaction(signal, &raw const new, std::ptr::null_mut())
+    };
+    if result != 0 {
+        return None;
+    }
+    SIGNAL.store(signal, Ordering::Relaxed);
+    Some(signal)
+}
+
+/// What a signal does.
+fn action(signal: c_int) -> Option<usize> {
+    // SAFETY: all zeros is a valid action.
+    let mut current: libc::sigaction = unsafe { mem::zeroed() };
+    // SAFETY: the pointer is to an action that the call may write.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
+    (result == 0).then_some(current.sa_sigaction)
+}
+
+fn handler() -> usize {
+    let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = copy;
+    handler as usize
+}
+
+/// The signals of a thread, as masks of the system.
+struct Masks {
+    blocked: u64,
+    pending: u64,
+}
+
+fn masks(thread: u32) -> Option<Masks> {
+    let status = fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;
+    let mask = |name| {
+        let mut lines = status.lines();
+        let digits = lines.find_map(|line| line.strip_prefix(name))?;
+        u64::from_str_radix(digits.trim(), 16).ok()
+    };
+    Some(Masks {
+        blocked: mask("SigBlk:")?,
+        pending: mask("SigPnd:")?,
+    })
+}
+
+/// The handler. See the head of this file.
+unsafe extern "C" fn copy(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system has put the thread's state there. The other calls have no preconditions.
+    let (context, errno, thread) = unsafe {
+        let context = &*context.cast::<libc::ucontext_t>();
+        (
+            context,
+            *libc::__errno_location(),
+            libc::syscall(libc::SYS_gettid),
+        )
+    };
+    COPIED.fill(thread as u64, |copied| {
+        copied.registers = registers(context);
+        copy_stack(copied, copied.registers.stack_pointer());
+    });
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// Copies memory from this address on. Its parts end where pages do: the system copies a part, or nothing
+/// of it.
+fn copy_stack(copied: &mut Copied, address: u64) {
+    let mut next = address as usize;
+    let end = next.saturating_add(copied.stack.len());
+    for part in &mut copied.parts {
+        part.iov_len = (PAGE - next % PAGE).min(end - next);
+        part.iov_base = next as *mut c_void;
+        next += part.iov_len;
+    }
+    let local = libc::iovec {
+        iov_base: copied.stack.as_mut_ptr().cast(),
+        iov_len: copied.stack.len(),
+    };
+    let (count, parts) = (copied.parts.len() as libc::c_ulong, copied.parts.as_ptr());
+    // SAFETY: the buffer has this many bytes. The system checks the other addresses.
+    let length =
+        unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, parts, count, 0) };
+    copied.length = usize::try_from(length).unwrap_or(0);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(context: &libc::ucontext_t) -> Registers {
+    const ORDER: [c_int; 16] = [
+        libc::REG_RAX,
+        libc::REG_RDX,
+        libc::REG_RCX,
+        libc::REG_RBX,
+        libc::REG_RSI,
+        libc::REG_RDI,
+        libc::REG_RBP,
+        libc::REG_RSP,
+        libc::REG_R8,
+        libc::REG_R9,
+        libc::REG_R10,
+        libc::REG_R11,
+        libc::REG_R12,
+        libc::REG_R13,
+        libc::REG_R14,
+        libc::REG_R15,
+    ];
+    let of_context = &context.uc_mcontext.gregs;
+    let mut values = [0; REGISTERS];
+    for (value, index) in values.iter_mut().zip(ORDER) {
+        *value = of_context[index as usize] as u64;
+    }
+    Registers {
+        pc: of_context[libc::REG_RIP as usize] as u64,
+        values,
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers(context: &libc::ucontext_t) -> Registers {
+    let of_context = &context.uc_mcontext;
+    let mut values = [0; REGISTERS];
+    values[..31].copy_from_slice(&of_context.regs);
+    values[31] = of_context.sp;
+    Registers {
+        pc: of_context.pc,
+        values,
+    }
+}
