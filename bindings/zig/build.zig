@@ -29,6 +29,11 @@ pub fn build(b: *std.Build) void {
         test_step.dependOn(&b.addRunArtifact(io_tests).step);
     }
 
+    const replace = b.addExecutable(.{ .name = "replace", .root_module = program(b, module, "tests", "replace") });
+    const replaced = b.addRunArtifact(replace);
+    replaced.expectStdOutEqual("replaced\n");
+    test_step.dependOn(&replaced.step);
+
     addMisuse(b, module, test_step);
     addRefused(b, module, test_step);
 

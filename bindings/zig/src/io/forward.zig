@@ -7,15 +7,9 @@ const std = @import("std");
 const Io = std.Io;
 const c = @import("../c.zig");
 const cancel = @import("cancel.zig");
+const entries = @import("entry.zig");
 const Instance = @import("instance.zig").Instance;
-
-fn Entry(comptime name: []const u8) type {
-    return @typeInfo(@FieldType(Io.VTable, name)).pointer.child;
-}
-
-fn Result(comptime name: []const u8) type {
-    return @typeInfo(Entry(name)).@"fn".return_type.?;
-}
+const Result = entries.Result;
 
 /// Whether an entry is a cancelation point.
 fn isCancelable(comptime name: []const u8) bool {
@@ -32,20 +26,29 @@ fn isCancelable(comptime name: []const u8) bool {
 /// Does an entry of the standard implementation, in a thread that may block.
 pub fn call(comptime name: []const u8, instance: *Instance, arguments: anytype) Result(name) {
     if (comptime isCancelable(name)) try cancel.check();
-    if (!c.blitz_is_fiber()) return direct(name, instance, arguments);
+    const Standard = struct {
+        fn f(to: *Instance, with: @TypeOf(arguments)) Result(name) {
+            return direct(name, to, with);
+        }
+    };
+    return inPool(instance, Result(name), Standard.f, .{ instance, arguments });
+}
+
+/// Calls a function that may block: in a thread of the blocking pool if the caller is a fiber.
+pub fn inPool(instance: *Instance, comptime R: type, comptime function: anytype, arguments: anytype) R {
+    if (!c.blitz_is_fiber()) return @call(.auto, function, arguments);
     const Call = struct {
-        instance: *Instance,
         arguments: @TypeOf(arguments),
-        result: Result(name),
+        result: R,
 
         fn run(argument: ?*anyopaque) callconv(.c) ?*anyopaque {
             const self: *@This() = @ptrCast(@alignCast(argument));
-            self.result = direct(name, self.instance, self.arguments);
+            self.result = @call(.auto, function, self.arguments);
             return null;
         }
     };
-    var made: Call = .{ .instance = instance, .arguments = arguments, .result = undefined };
-    if (!instance.runBlocking(Call.run, &made)) return direct(name, instance, arguments);
+    var made: Call = .{ .arguments = arguments, .result = undefined };
+    if (!instance.runBlocking(Call.run, &made)) return @call(.auto, function, arguments);
     return made.result;
 }
 
@@ -56,57 +59,14 @@ pub fn direct(comptime name: []const u8, instance: *Instance, arguments: anytype
     return @call(.auto, @field(standard.vtable, name), .{userdata} ++ arguments);
 }
 
-const How = enum { pool, here };
-
-/// The entry that forwards to the standard implementation: to the blocking pool, or in the calling
-/// thread, for system calls that never wait.
-pub fn entry(comptime name: []const u8, comptime how: How) @FieldType(Io.VTable, name) {
-    const P = @typeInfo(Entry(name)).@"fn".param_types;
-    const R = Result(name);
-    const does = struct {
-        fn it(userdata: ?*anyopaque, arguments: anytype) R {
-            return switch (how) {
-                .pool => call(name, .of(userdata), arguments),
-                .here => here(name, .of(userdata), arguments),
-            };
-        }
-    }.it;
-    return switch (P.len) {
-        1 => struct {
-            fn f(u: ?*anyopaque) R {
-                return does(u, .{});
-            }
-        }.f,
-        2 => struct {
-            fn f(u: ?*anyopaque, a: P[1].?) R {
-                return does(u, .{a});
-            }
-        }.f,
-        3 => struct {
-            fn f(u: ?*anyopaque, a: P[1].?, b: P[2].?) R {
-                return does(u, .{ a, b });
-            }
-        }.f,
-        4 => struct {
-            fn f(u: ?*anyopaque, a: P[1].?, b: P[2].?, d: P[3].?) R {
-                return does(u, .{ a, b, d });
-            }
-        }.f,
-        5 => struct {
-            fn f(u: ?*anyopaque, a: P[1].?, b: P[2].?, d: P[3].?, e: P[4].?) R {
-                return does(u, .{ a, b, d, e });
-            }
-        }.f,
-        6 => struct {
-            fn f(u: ?*anyopaque, a: P[1].?, b: P[2].?, d: P[3].?, e: P[4].?, g: P[5].?) R {
-                return does(u, .{ a, b, d, e, g });
-            }
-        }.f,
-        else => @compileError("an entry with more arguments: " ++ name),
-    };
+/// The entry that forwards to the standard implementation, in the blocking pool.
+pub fn pool(comptime name: []const u8, userdata: ?*anyopaque, arguments: anytype) Result(name) {
+    return call(name, .of(userdata), arguments);
 }
 
-fn here(comptime name: []const u8, instance: *Instance, arguments: anytype) Result(name) {
+/// The entry that forwards to the standard implementation, in the calling thread: for system calls that
+/// never wait.
+pub fn here(comptime name: []const u8, userdata: ?*anyopaque, arguments: anytype) Result(name) {
     if (comptime isCancelable(name)) try cancel.check();
-    return direct(name, instance, arguments);
+    return direct(name, .of(userdata), arguments);
 }

@@ -3,6 +3,7 @@
 const std = @import("std");
 const Io = std.Io;
 const cancel = @import("cancel.zig");
+const entry = @import("entry.zig");
 const forward = @import("forward.zig");
 
 const batch = @import("batch.zig");
@@ -10,8 +11,10 @@ const child = @import("child.zig");
 const future = @import("future.zig");
 const futex = @import("futex.zig");
 const group = @import("group.zig");
+const interface = @import("interface.zig");
 const lookup = @import("lookup.zig");
 const operation = @import("operation.zig");
+const owner = @import("owner.zig");
 const socket = @import("socket.zig");
 const stderr = @import("stderr.zig");
 const time = @import("time.zig");
@@ -37,6 +40,7 @@ const own = .{
     .batchAwaitAsync = batch.awaitAsync,
     .batchAwaitConcurrent = batch.awaitConcurrent,
     .batchCancel = batch.cancel,
+    .dirSetFileOwner = owner.set,
     .lockStderr = stderr.lock,
     .tryLockStderr = stderr.tryLock,
     .unlockStderr = stderr.unlock,
@@ -45,6 +49,7 @@ const own = .{
     .netAccept = socket.accept,
     .netClose = socket.close,
     .netConnectIp = socket.connectIp,
+    .netInterfaceName = interface.name,
     .netLookup = lookup.lookup,
 };
 
@@ -58,23 +63,22 @@ const never_wait = [_][]const u8{
 
 /// Entries whose system calls may wait, for a disk or another process: the blocking pool does them.
 const may_wait = [_][]const u8{
-    "dirCreateDir",              "dirCreateDirPath",       "dirCreateDirPathOpen",   "dirOpenDir",
-    "dirStat",                   "dirStatFile",            "dirAccess",              "dirCreateFile",
-    "dirCreateFileAtomic",       "dirOpenFile",            "dirClose",               "dirRead",
-    "dirRealPath",               "dirRealPathFile",        "dirDeleteFile",          "dirDeleteDir",
-    "dirRename",                 "dirRenamePreserve",      "dirSymLink",             "dirReadLink",
-    "dirSetOwner",               "dirSetFileOwner",        "dirSetPermissions",      "dirSetFilePermissions",
-    "dirSetTimestamps",          "dirHardLink",            "fileStat",               "fileLength",
-    "fileClose",                 "fileWritePositional",    "fileWriteFileStreaming", "fileWriteFilePositional",
-    "fileReadPositional",        "fileSeekBy",             "fileSeekTo",             "fileSync",
-    "fileEnableAnsiEscapeCodes", "fileSetLength",          "fileSetOwner",           "fileSetPermissions",
-    "fileSetTimestamps",         "fileLock",               "fileTryLock",            "fileUnlock",
-    "fileDowngradeLock",         "fileRealPath",           "fileHardLink",           "fileMemoryMapCreate",
-    "fileMemoryMapDestroy",      "fileMemoryMapSetLength", "fileMemoryMapRead",      "fileMemoryMapWrite",
-    "processExecutableOpen",     "processExecutablePath",  "processCurrentPath",     "processSetCurrentDir",
-    "processSetCurrentPath",     "processReplace",         "processSpawn",           "childKill",
-    "randomSecure",              "netListenUnix",          "netConnectUnix",         "netInterfaceNameResolve",
-    "netInterfaceName",
+    "dirCreateDir",           "dirCreateDirPath",       "dirCreateDirPathOpen",    "dirOpenDir",
+    "dirStat",                "dirStatFile",            "dirAccess",               "dirCreateFile",
+    "dirCreateFileAtomic",    "dirOpenFile",            "dirClose",                "dirRead",
+    "dirRealPath",            "dirRealPathFile",        "dirDeleteFile",           "dirDeleteDir",
+    "dirRename",              "dirRenamePreserve",      "dirSymLink",              "dirReadLink",
+    "dirSetOwner",            "dirSetPermissions",      "dirSetFilePermissions",   "dirSetTimestamps",
+    "dirHardLink",            "fileStat",               "fileLength",              "fileClose",
+    "fileWritePositional",    "fileWriteFileStreaming", "fileWriteFilePositional", "fileReadPositional",
+    "fileSeekBy",             "fileSeekTo",             "fileSync",                "fileEnableAnsiEscapeCodes",
+    "fileSetLength",          "fileSetOwner",           "fileSetPermissions",      "fileSetTimestamps",
+    "fileLock",               "fileTryLock",            "fileUnlock",              "fileDowngradeLock",
+    "fileRealPath",           "fileHardLink",           "fileMemoryMapCreate",     "fileMemoryMapDestroy",
+    "fileMemoryMapSetLength", "fileMemoryMapRead",      "fileMemoryMapWrite",      "processExecutableOpen",
+    "processExecutablePath",  "processCurrentPath",     "processSetCurrentDir",    "processSetCurrentPath",
+    "processReplace",         "processSpawn",           "childKill",               "randomSecure",
+    "netListenUnix",          "netConnectUnix",         "netInterfaceNameResolve",
 };
 
 /// Our implementation of `std.Io`. Each entry stands in one of the three lists above: an entry of another
@@ -86,7 +90,7 @@ pub const vtable: Io.VTable = make: {
     for (own_names ++ never_wait ++ may_wait) |name| {
         if (!@hasField(Io.VTable, name)) @compileError("std.Io has no entry " ++ name);
     }
-    for (@typeInfo(Io.VTable).@"struct".field_names) |name| {
+    for (entry.names) |name| {
         const is_own: usize = @intFromBool(@hasField(@TypeOf(own), name));
         const is_here: usize = @intFromBool(isIn(&never_wait, name));
         const is_in_pool: usize = @intFromBool(isIn(&may_wait, name));
@@ -94,7 +98,7 @@ pub const vtable: Io.VTable = make: {
         @field(made, name) = if (is_own == 1)
             @field(own, name)
         else
-            forward.entry(name, if (is_here == 1) .here else .pool);
+            entry.of(name, if (is_here == 1) forward.here else forward.pool);
     }
     break :make made;
 };
@@ -129,9 +133,13 @@ fn checkCancel(userdata: ?*anyopaque) Io.Cancelable!void {
 
 test "no entry is one that fails or panics in the standard library" {
     // `Io.failing` has an entry of this kind for each operation that it lacks.
-    inline for (@typeInfo(Io.VTable).@"struct".field_names) |name| {
+    inline for (entry.names) |name| {
         const ours: *const anyopaque = @ptrCast(@field(vtable, name));
         const failing: *const anyopaque = @ptrCast(@field(Io.failing.vtable, name));
         try std.testing.expect(ours != failing);
     }
+}
+
+test {
+    _ = @import("every_entry.zig");
 }
