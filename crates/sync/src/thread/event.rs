@@ -6,10 +6,10 @@
 mod auto;
 mod manual;
 
-use blitz_io_core::{const_unless_loom, debug_fields};
 use blitz_io_core::deadline;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 use blitz_io_core::named;
+use blitz_io_core::{const_unless_loom, debug_fields};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
