@@ -170,7 +170,7 @@ pub const Row = struct {
         return row;
     }
 
-    /// A difference that the table does not show, in nanoseconds. It is a third of a cycle or less.
+    /// A difference that the table does not show, in nanoseconds: less than half a cycle.
     const resolution = 0.1;
 
     /// Compares with the fastest peer. The row is a tie if the interval of the ratio contains 1. Two processes
