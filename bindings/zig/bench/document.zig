@@ -170,7 +170,12 @@ pub const Row = struct {
         return row;
     }
 
-    /// Compares with the fastest peer. The row is a tie if the interval of the ratio contains 1.
+    /// A difference that the table does not show, in nanoseconds: less than half a cycle.
+    const resolution = 0.1;
+
+    /// Compares with the fastest peer. The row is a tie if the interval of the ratio contains 1. Two processes
+    /// may lay a loop out differently, which costs parts of a cycle: against Tokio, a difference below the
+    /// resolution of the table is a tie too.
     fn judge(row: *Row, arena: Allocator) Allocator.Error!void {
         var best: ?[]const u8 = null;
         for (row.peers.map.keys(), row.peers.map.values()) |name, figures| {
@@ -184,7 +189,8 @@ pub const Row = struct {
         row.best_peer = name;
         row.ratio = peer.ns_per_op / row.ours.ns_per_op;
         row.ratio_ci95 = .{ interval.low, interval.high };
-        row.winner = switch (interval.verdict()) {
+        const is_same = samples == .unpaired and @abs(peer.ns_per_op - row.ours.ns_per_op) < resolution;
+        row.winner = if (is_same) "tie" else switch (interval.verdict()) {
             .above => "blitz-io",
             .below => name,
             .tie => "tie",
