@@ -99,13 +99,12 @@ vectorized! {
 #[inline(always)]
 fn look(a: &[u8], b: &[u8]) -> [i8; LANES] {
     const NEEDED: usize = LANES + LOOK - 1;
-    let (Some(a), Some(b)) = (a.first_chunk::<NEEDED>(), b.first_chunk::<LOOK>()) else {
-        return [0; LANES];
-    };
-    let mut differ = [LOOK as i8; LANES];
-    for (at, base) in b.iter().enumerate() {
-        for (differ, other) in differ.iter_mut().zip(&a[at..]) {
-            *differ -= (other == base) as i8;
+    let mut differ = [0; LANES];
+    if let (Some(a), Some(b)) = (a.first_chunk::<NEEDED>(), b.first_chunk::<LOOK>()) {
+        for (at, base) in b.iter().enumerate() {
+            for (differ, other) in differ.iter_mut().zip(&a[at..]) {
+                *differ += (other != base) as i8;
+            }
         }
     }
     differ
