@@ -8,6 +8,8 @@ use crate::names::{of_target, of_time, of_waiter, within_process};
 use crate::snapshot::{End, Process, ProcessState, Snapshot, Stack, Wait, Waiter};
 
 const COLUMNS: usize = 60;
+/// The functions of a stack that are shown.
+const FRAMES: usize = 16;
 
 /// Writes the report: the findings, then all waits.
 ///
@@ -62,11 +64,26 @@ fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
         return wrap(text, "", &line);
     }
     wrap(text, "", &format!("stack of {thread}:"));
-    for frame in &stack.frames {
-        wrap(text, "  ", &frame.function);
+    for frame in stack.frames.iter().take(FRAMES) {
+        wrap(text, "  ", without_arguments(&frame.function));
         if !frame.location.is_empty() {
             wrap(text, "    ", &format!("at {}", frame.location));
         }
+    }
+    if let more @ 1.. = stack.frames.len().saturating_sub(FRAMES) {
+        wrap(
+            text,
+            "  ",
+            &format!("and {more} callers, which are in the JSON"),
+        );
+    }
+}
+
+/// A function's name without the types at its end, which may take many lines.
+fn without_arguments(function: &str) -> &str {
+    match function.find('<') {
+        Some(at @ 1..) if function.ends_with('>') => &function[..at],
+        _ => function,
     }
 }
 

@@ -427,18 +427,18 @@ fn a_woken_task_that_is_not_polled_is_probable() {
 #[test]
 fn a_report_has_the_stacks() {
     let frame = Frame {
-        function: "server::sessions::update".into(),
+        function: "server::sessions::update<(), server::Session>".into(),
         location: "src/sessions.rs:17".into(),
     };
     let stack = |thread, frames| Stack { thread, frames };
     let snapshot = Snapshot {
-        stacks: vec![stack(1, vec![frame]), stack(2, Vec::new())],
+        stacks: vec![stack(1, vec![frame; 18]), stack(2, Vec::new())],
         ..Snapshot::default()
     };
     let text = report(&snapshot, &[]);
     for part in [
         "stack of thread 1:\n  server::sessions::update\n    at src/sessions.rs:17\n",
-        "no stack of thread 2: it blocks the signal, or",
+        "17\n  and 2 callers, which are in the JSON\nno stack of thread 2: it blocks the signal, or",
     ] {
         assert!(text.contains(part), "{text}");
     }

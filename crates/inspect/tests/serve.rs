@@ -26,5 +26,9 @@ fn a_process_answers_all_that_ask() {
 fn a_process_is_listed() {
     serve().unwrap();
     let own = (std::process::id(), own_name());
-    assert!(list().unwrap().contains(&own), "{own:?}");
+    match list() {
+        Ok(found) => assert!(found.contains(&own), "{own:?}"),
+        // Wine 8 has no list of pipes: "bad device type".
+        Err(error) => assert!(cfg!(windows) && error.raw_os_error() == Some(66), "{error}"),
+    }
 }

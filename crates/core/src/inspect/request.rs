@@ -11,7 +11,7 @@
 //!
 //! There is one asking thread at a time.
 //!
-//! 1. The asking thread stores a number, a release, unless it finds `FILLING`.
+//! 1. The asking thread loads the state, an acquire. Unless that is `FILLING`, it stores a number, a release.
 //! 2. A thread goes from its own number to `FILLING`, an acquire, and writes the value. If it finds
 //!    anything else, it does nothing.
 //! 3. It stores `FILLED`, a release.
@@ -23,7 +23,7 @@
 //! A thread writes it between 2 and 3. By 2, one thread at most does so for each request, also if it is told
 //! of the request twice, or too late. Only that thread leaves `FILLING`, and by 1 no request begins before.
 //! The asking thread reads it in 4, so after 3, and before its next request. Each change of hands is a
-//! release that the other side acquires: 3 by 4, and 1 by 2.
+//! release that the other side acquires: 3 by 4, or by 1 if the asking thread had given up, and 1 by 2.
 //!
 //! Moves 2 and 3 take no lock and do not wait, so a handler of a signal may make them.
 
@@ -58,7 +58,7 @@ impl<T> Request<T> {
     /// request. One thread at a time calls this, until it has called [`end`](Self::end).
     pub fn ask(&self, thread: u64) -> bool {
         // A child of a fork may find the number that a thread of its parent has asked.
-        let is_free = self.state.load(Ordering::Relaxed) != FILLING;
+        let is_free = self.state.load(Ordering::Acquire) != FILLING;
         if is_free {
             self.state.store(thread, Ordering::Release);
         }

@@ -39,12 +39,12 @@ fn one_thread_at_a_time_has_the_value() {
     model_in_order(3, || {
         let request = shared();
         let handlers = [1, 2].map(|number| handler(&request, number));
-        for _ in 0..2 {
-            _ = ask(&request);
-        }
+        _ = ask(&request);
+        request.ask(THREAD);
         for handler in handlers {
             handler.join().unwrap();
         }
+        _ = request.end(THREAD, |&(one, two)| assert_eq!(one, two));
     });
 }
 
