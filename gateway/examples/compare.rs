@@ -64,8 +64,11 @@ fn main() {
     }
 }
 
+/// Measures messages of a length, and that many for the throughput.
+type Measure = fn(usize, u64) -> Figures;
+
 /// What is compared.
-const WAYS: [(&str, fn(usize, u64) -> Figures); 5] = [
+const WAYS: [(&str, Measure); 5] = [
     ("zenoh", |len, count| zenoh_alone(len, count, false)),
     ("express", |len, count| zenoh_alone(len, count, true)),
     ("hand", by_hand),
