@@ -4,7 +4,8 @@
 //! Throughput: from the first send until the last receipt; every message is counted. All block
 //! rather than drop. Latency: one message at a time, one way, by one clock.
 //!
-//! Arguments are lengths of messages; without any, all of them are measured.
+//! Arguments are lengths of messages, and `zenoh`, `express`, `hand`, `gateways` or `ipc`. Without any
+//! length, or any name, all of them are measured: one alone can be counted with `perf stat`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -39,24 +40,41 @@ fn main() {
     if arguments.next_if_eq(GATEWAY).is_some() {
         return runtime.block_on(gateway(&arguments.collect::<String>()));
     }
-    let wanted: Vec<usize> = arguments
-        .map(|length| length.parse().expect("arguments are lengths"))
+    let (names, lengths): (Vec<String>, Vec<String>) =
+        arguments.partition(|word| WAYS.iter().any(|(name, _)| name == word));
+    let lengths: Vec<usize> = lengths
+        .iter()
+        .map(|length| length.parse().expect("an argument is a length or a name"))
         .collect();
     for (len, count) in THROUGHPUT {
-        if !wanted.is_empty() && !wanted.contains(&len) {
+        if !lengths.is_empty() && !lengths.contains(&len) {
             continue;
         }
         let mut rounds = [const { Vec::new() }; 5];
         for _ in 0..ROUNDS {
-            rounds[0].push(zenoh_alone(len, count, false));
-            rounds[1].push(zenoh_alone(len, count, true));
-            rounds[2].push(by_hand(len, count));
-            rounds[3].push(gateways(len, count));
-            rounds[4].push(one_hop(len, count));
+            for ((name, measure), rounds) in WAYS.iter().zip(&mut rounds) {
+                if names.is_empty() || names.iter().any(|wanted| wanted == name) {
+                    rounds.push(measure(len, count));
+                }
+            }
         }
-        report(len, &rounds);
+        if rounds.iter().all(|rounds| !rounds.is_empty()) {
+            report(len, &rounds);
+        }
     }
 }
+
+/// Measures messages of a length, and that many for the throughput.
+type Measure = fn(usize, u64) -> Figures;
+
+/// What is compared.
+const WAYS: [(&str, Measure); 5] = [
+    ("zenoh", |len, count| zenoh_alone(len, count, false)),
+    ("express", |len, count| zenoh_alone(len, count, true)),
+    ("hand", by_hand),
+    ("gateways", gateways),
+    ("ipc", one_hop),
+];
 
 /// Prints the medians and what the gateway is held to.
 fn report(len: usize, rounds: &[Vec<Figures>; 5]) {

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io::ipc::{Loan, SendError, Sender};
+use blitz_io::ipc::{Loan, Sender};
 use blitz_io::select;
 use blitz_io::time::{self, Interval};
 use zenoh::Wait;
+use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Publisher;
 
 use crate::config::{Import, Kind};
@@ -46,7 +47,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         name,
         host,
         rule,
-        inbox,
+        inbox: _,
     } = source;
     let mut builder = shared.builder(name);
     if let Some(capacity) = rule.capacity {
@@ -60,115 +61,169 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         .map_err(|error| format!("cannot open the record: {error}"))?;
     let known = record.recover(&sender).await;
     let publisher = shared.acknowledgements(name, host).await?;
-    let mut row = Row::default();
-    shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
     let mut importer = Importer {
         origin: origin(host),
+        max_len: sender.max_len(),
         link: Link {
+            shared,
+            source,
             publisher,
             tick: ticks(TICK),
             tracker: Tracker::new(known),
             resend: false,
+            sent: Ack::default(),
+            unacknowledged: 0,
+            since: Instant::now(),
             silence,
+            bytes: 0,
+            refused: 0,
+            shown: Instant::now(),
         },
         record,
         recorded: Recorded::default(),
         is_route: name.kind == Kind::Route,
         segment: sender.segment_id(),
-        partial: Partial::default(),
-        bytes: 0,
-        refused: 0,
+        memory: Vec::new(),
     };
-    let mut unacknowledged = 0;
-    let mut since = Instant::now();
-    let mut shown = Instant::now();
-    loop {
-        while let Some(frame) = inbox.pop() {
-            let frame = frame.to_bytes();
-            importer.link.silence.broken();
-            if unacknowledged == 0 {
-                since = Instant::now();
-            }
-            unacknowledged += frame.len();
-            importer.frame(&mut sender, &frame).await?;
-            if unacknowledged >= ACK_EVERY {
-                unacknowledged = 0;
-                importer.link.acknowledge();
-            }
-        }
-        let left = ACK_AFTER.saturating_sub(since.elapsed());
-        if unacknowledged > 0
-            && !importer.link.resend
-            && !left.is_zero()
-            && time::timeout(left, inbox.arrived()).await.is_ok()
-        {
-            continue;
-        }
-        importer.link.acknowledge();
-        unacknowledged = 0;
-        if is_due(&mut shown, TICK) {
-            let counts = importer.link.tracker.counts();
-            let (waiting, dropped) = inbox.state();
-            row = Row {
-                messages: counts.received,
-                bytes: importer.bytes,
-                gaps: counts.missing,
-                repeats: counts.repeats,
-                refused: importer.refused + dropped,
-                lag: waiting as u64,
-                error: String::new(),
-            };
-            shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
-        }
-        select! {
-            biased;
-            () = inbox.arrived() => {}
-            _ = importer.link.tick.tick() => {
-                importer.link.silence.lasts(TICK);
-                if importer.link.silence.reaches(shared.limits.lost_after()) {
-                    return Ok(());
-                }
-            }
-        }
+    importer.link.show();
+    let mut left_over = None;
+    while let Some(frame) = importer.link.next_of(left_over.take()).await {
+        left_over = importer.frame(&mut sender, &frame.to_bytes()).await?;
     }
+    Ok(())
 }
 
-/// The way back to the exporter.
+/// The frames from the exporter, and the way back to it.
 struct Link<'a> {
+    shared: &'a Shared,
+    source: &'a Source,
     publisher: Publisher<'a>,
     tick: Interval,
     tracker: Tracker,
     resend: bool,
+    /// The last acknowledgement.
+    sent: Ack,
+    /// The bytes of the frames since the last acknowledgement.
+    unacknowledged: usize,
+    /// When the first of these frames came.
+    since: Instant,
     silence: &'a mut Silence,
+    bytes: u64,
+    refused: u64,
+    shown: Instant,
 }
 
 impl Link<'_> {
-    fn acknowledge(&mut self) {
+    /// Returns the frame that was left over, if there is one, or the next. Returns `None` if the host
+    /// is lost.
+    async fn next_of(&mut self, left_over: Option<ZBytes>) -> Option<ZBytes> {
+        match left_over {
+            None => self.next().await,
+            frame => frame,
+        }
+    }
+
+    /// Waits for the next frame, and acknowledges those before it. Returns `None` if the host is lost.
+    async fn next(&mut self) -> Option<ZBytes> {
+        if self.unacknowledged >= ACK_EVERY {
+            self.acknowledge_news();
+        }
+        loop {
+            if let Some(frame) = self.source.inbox.pop() {
+                self.silence.broken();
+                if self.unacknowledged == 0 {
+                    self.since = Instant::now();
+                }
+                self.unacknowledged += frame.len();
+                return Some(frame);
+            }
+            let left = ACK_AFTER.saturating_sub(self.since.elapsed());
+            if self.unacknowledged > 0
+                && !self.resend
+                && !left.is_zero()
+                && time::timeout(left, self.source.inbox.arrived())
+                    .await
+                    .is_ok()
+            {
+                continue;
+            }
+            self.acknowledge_news();
+            if is_due(&mut self.shown, TICK) {
+                self.show();
+            }
+            select! {
+                biased;
+                () = self.source.inbox.arrived() => {}
+                _ = self.tick.tick() => {
+                    self.acknowledge();
+                    self.silence.lasts(TICK);
+                    if self.silence.reaches(self.shared.limits.lost_after()) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows the counters in the status.
+    fn show(&self) {
+        let counts = self.tracker.counts();
+        let (waiting, dropped) = self.source.inbox.state();
+        let row = Row {
+            messages: counts.received,
+            bytes: self.bytes,
+            gaps: counts.missing,
+            repeats: counts.repeats,
+            refused: self.refused + dropped,
+            lag: waiting as u64,
+            error: String::new(),
+        };
+        let (name, host) = (&self.source.name, &self.source.host);
+        self.shared
+            .row(Direction::Import, name, host, |shown| *shown = row);
+    }
+
+    /// Returns what the exporter needs to know.
+    fn state(&self) -> Ack {
         let (run, expected) = self.tracker.expected();
         let counts = self.tracker.counts();
-        let ack = Ack {
+        Ack {
             epoch: self.tracker.known().map_or(0, |known| known.epoch),
             run: run.unwrap_or(0),
             expected,
             received: counts.received,
             missing: counts.missing,
-            resend: std::mem::take(&mut self.resend),
+            resend: self.resend,
+        }
+    }
+
+    /// Acknowledges what the exporter was not told yet. A piece in the middle of a message is no news.
+    fn acknowledge_news(&mut self) {
+        let state = self.state();
+        if state.resend || state != self.sent {
+            self.acknowledge();
+        }
+    }
+
+    fn acknowledge(&mut self) {
+        self.unacknowledged = 0;
+        let ack = self.state();
+        self.resend = false;
+        self.sent = Ack {
+            resend: false,
+            ..ack
         };
         // The next one says the same and more.
         _ = self.publisher.put(Writer::ack(&ack)).wait();
     }
 
     /// Claims a place of the ring, and shows the exporter signs of life until there is one.
-    async fn claim<'s>(
-        &mut self,
-        sender: &'s mut Sender,
-        len: usize,
-    ) -> Result<Loan<'s>, SendError> {
+    async fn claim<'s>(&mut self, sender: &'s mut Sender, len: usize) -> Result<Loan<'s>, String> {
         let mut claim = std::pin::pin!(sender.loan_async(len));
         loop {
             select! {
                 biased;
-                loan = &mut claim => return loan,
+                loan = &mut claim => return loan.map_err(|error| error.to_string()),
                 _ = self.tick.tick() => {
                     // Nothing looks into the inbox while this waits.
                     self.silence.broken();
@@ -176,26 +231,6 @@ impl Link<'_> {
                 }
             }
         }
-    }
-}
-
-/// A message of which pieces have arrived.
-#[derive(Default)]
-struct Partial {
-    run: u64,
-    ordinal: u64,
-    total: u64,
-    /// Keeps its memory for the next message: new memory costs a page fault for each page.
-    bytes: Vec<u8>,
-}
-
-impl Partial {
-    /// Begins a message of `total` bytes, which is at most `max_len` of the segment.
-    fn begin(&mut self, head: &Head, total: u64) {
-        (self.run, self.ordinal, self.total) = (head.run, head.ordinal, total);
-        self.bytes.clear();
-        // Touched only as pieces arrive.
-        self.bytes.reserve_exact(total as usize);
     }
 }
 
@@ -210,35 +245,53 @@ struct Recorded {
 
 struct Importer<'a> {
     origin: u64,
+    max_len: usize,
     link: Link<'a>,
     record: Record,
     recorded: Recorded,
     /// Whether this is the only sender of the segment.
     is_route: bool,
     segment: u64,
-    partial: Partial,
-    bytes: u64,
-    refused: u64,
+    /// For the pieces of a message to a channel. It is kept for the next message: new memory costs a
+    /// page fault for each page.
+    memory: Vec<u8>,
+}
+
+/// A message of the exporter.
+#[derive(Clone, Copy)]
+struct Place {
+    epoch: u64,
+    /// The ordinal of the first of the messages lost before it.
+    ordinal: u64,
+    /// How many were lost before it.
+    lost: u32,
+    position: u64,
 }
 
 impl Importer<'_> {
-    async fn frame(&mut self, sender: &mut Sender, frame: &[u8]) -> Result<(), String> {
-        let (head, content) = match parse(frame) {
-            Ok(Frame::Batch(head, items)) => (head, Content::Batch(items)),
-            Ok(Frame::Piece(head, piece)) => (head, Content::Piece(piece)),
-            _ => {
-                self.refused += 1;
-                return Ok(());
-            }
+    /// Returns the content of a frame, if it is one that this importer can use.
+    fn accept<'f>(&mut self, frame: &'f [u8]) -> Option<(Head, Content<'f>)> {
+        let parsed = match parse(frame) {
+            Ok(Frame::Batch(head, items)) => Some((head, Content::Batch(items))),
+            Ok(Frame::Piece(head, piece)) => Some((head, Content::Piece(piece))),
+            _ => None,
         };
-        if head.origin != self.origin || content.is_too_long(sender.max_len()) {
-            self.refused += 1;
-            return Ok(());
-        }
+        let accepted = parsed.filter(|(head, content)| {
+            head.origin == self.origin && !content.is_too_long(self.max_len)
+        });
+        self.link.refused += u64::from(accepted.is_none());
+        accepted
+    }
+
+    /// Uses a frame. Returns another one if it was taken from the inbox and comes next.
+    async fn frame(&mut self, sender: &mut Sender, frame: &[u8]) -> Result<Option<ZBytes>, String> {
+        let Some((head, content)) = self.accept(frame) else {
+            return Ok(None);
+        };
         let new = self.link.tracker.known().is_none();
         let Ok(gap) = self.link.tracker.frame(&head) else {
-            self.refused += 1;
-            return Ok(());
+            self.link.refused += 1;
+            return Ok(None);
         };
         if gap > 0 {
             self.report(sender, gap, head.epoch, head.base_position)
@@ -257,7 +310,7 @@ impl Importer<'_> {
             self.store(&entry)?;
         }
         match content {
-            Content::Batch(items) => self.batch(sender, &head, items).await,
+            Content::Batch(items) => self.batch(sender, &head, items).await.map(|()| None),
             Content::Piece(piece) => self.piece(sender, &head, &piece).await,
         }
     }
@@ -266,27 +319,29 @@ impl Importer<'_> {
         &mut self,
         sender: &mut Sender,
         head: &Head,
-        items: Items<'_>,
+        mut items: Items<'_>,
     ) -> Result<(), String> {
         let (mut ordinal, mut position) = (head.ordinal, head.position);
         if ordinal > self.link.tracker.expected().1 {
             self.link.resend = true;
         }
-        let mut items = items;
         self.recorded.left = 0;
         while let Some(item) = items.next() {
             position += u64::from(item.skip) + u64::from(item.lost);
-            if !self
-                .item(
-                    sender,
-                    head.epoch,
-                    (ordinal, item.lost, position),
-                    item.bytes,
-                    items,
-                )
-                .await?
-            {
-                break;
+            let place = Place {
+                epoch: head.epoch,
+                ordinal,
+                lost: item.lost,
+                position,
+            };
+            match self.judge(sender, place).await? {
+                Verdict::Next { .. } => {
+                    let mut loan = self.link.claim(sender, item.bytes.len()).await?;
+                    loan.copy_from_slice(item.bytes);
+                    self.deliver(loan, place, items)?;
+                }
+                Verdict::Repeat => {}
+                Verdict::Early => break,
             }
             ordinal += u64::from(item.lost) + 1;
             position += 1;
@@ -294,77 +349,127 @@ impl Importer<'_> {
         Ok(())
     }
 
+    /// Begins with the first piece of a message, and goes on until the message is delivered or
+    /// another frame comes in between, which is returned.
     async fn piece(
         &mut self,
         sender: &mut Sender,
         head: &Head,
         piece: &Piece<'_>,
-    ) -> Result<(), String> {
-        let position = head.position + u64::from(piece.skip) + u64::from(piece.lost);
-        let place = (head.ordinal, piece.lost, position);
-        let verdict = self.link.tracker.item(head.ordinal, piece.lost, position);
-        let known = (head.run, head.ordinal, piece.total)
-            == (self.partial.run, self.partial.ordinal, self.partial.total);
-        let there = self.partial.bytes.len() as u64;
-        if known && piece.offset < there {
-            // The exporter sends the whole message again, and this piece is there. What is there
-            // stays, so each repeat brings the message forward, however small the inbox is.
-            return Ok(());
-        }
-        if piece.offset == 0 {
-            self.partial.begin(head, piece.total);
-        } else if !known || piece.offset != there {
+    ) -> Result<Option<ZBytes>, String> {
+        let place = Place {
+            epoch: head.epoch,
+            ordinal: head.ordinal,
+            lost: piece.lost,
+            position: head.position + u64::from(piece.skip) + u64::from(piece.lost),
+        };
+        if piece.offset > 0 {
             // Of a repeat, or one is missing.
-            self.link.resend |= verdict != Verdict::Repeat;
-            return Ok(());
+            let (ordinal, lost) = (place.ordinal, place.lost);
+            self.link.resend |=
+                self.link.tracker.item(ordinal, lost, place.position) != Verdict::Repeat;
+            return Ok(None);
         }
-        if verdict == Verdict::Early {
-            self.link.resend = true;
-            return Ok(());
+        if !matches!(self.judge(sender, place).await?, Verdict::Next { .. }) {
+            return Ok(None);
         }
-        self.partial.bytes.extend_from_slice(piece.bytes);
-        if self.partial.bytes.len() as u64 == piece.total {
-            let mut bytes = std::mem::take(&mut self.partial.bytes);
-            self.recorded.left = 0;
-            self.item(sender, head.epoch, place, &bytes, Items::default())
-                .await?;
-            bytes.clear();
-            self.partial.bytes = bytes;
+        self.recorded.left = 0;
+        let len = piece.total as usize;
+        if self.is_route {
+            // No other sender waits for this place to be filled.
+            let mut loan = self.link.claim(sender, len).await?;
+            let mut there = 0;
+            let put = |bytes: &[u8]| {
+                loan[there..there + bytes.len()].copy_from_slice(bytes);
+                there += bytes.len();
+            };
+            if let Collected::Interrupted(frame) = self.collect(head, piece, put).await {
+                return Ok(frame);
+            }
+            self.deliver(loan, place, Items::default())?;
+            return Ok(None);
         }
-        Ok(())
+        let mut memory = std::mem::take(&mut self.memory);
+        memory.clear();
+        // Touched only as pieces arrive.
+        memory.reserve_exact(len);
+        let put = |bytes: &[u8]| memory.extend_from_slice(bytes);
+        let collected = self.collect(head, piece, put).await;
+        if let Collected::Interrupted(frame) = collected {
+            self.memory = memory;
+            return Ok(frame);
+        }
+        let mut loan = self.link.claim(sender, len).await?;
+        loan.copy_from_slice(&memory);
+        self.memory = memory;
+        self.deliver(loan, place, Items::default())?;
+        Ok(None)
     }
 
-    /// Delivers a message, if it is the next. Returns `false` if it is early. `behind` are the items
-    /// behind it in its frame.
-    async fn item(
+    /// Calls `put` with the bytes of one piece of a message after the other. If the exporter sends the
+    /// message again, what is there stays, so each repeat brings the message forward, however small the
+    /// inbox is.
+    async fn collect(
         &mut self,
-        sender: &mut Sender,
-        epoch: u64,
-        (ordinal, lost, position): (u64, u32, u64),
-        bytes: &[u8],
-        behind: Items<'_>,
-    ) -> Result<bool, String> {
-        let gap = match self.link.tracker.item(ordinal, lost, position) {
-            Verdict::Next { gap } => gap,
-            Verdict::Repeat => {
-                self.link.tracker.repeated(ordinal, lost);
-                return Ok(true);
+        head: &Head,
+        first: &Piece<'_>,
+        mut put: impl FnMut(&[u8]),
+    ) -> Collected {
+        put(first.bytes);
+        let mut there = first.bytes.len() as u64;
+        while there < first.total {
+            let Some(frame) = self.link.next().await else {
+                return Collected::Interrupted(None);
+            };
+            let bytes = frame.to_bytes();
+            let Some((next, content)) = self.accept(&bytes) else {
+                continue;
+            };
+            if (next.epoch, next.run) != (head.epoch, head.run) || next.base > head.ordinal {
+                drop(bytes);
+                return Collected::Interrupted(Some(frame));
             }
-            Verdict::Early => {
-                self.link.resend = true;
-                return Ok(false);
+            match content {
+                Content::Piece(piece)
+                    if (next.ordinal, piece.total) == (head.ordinal, first.total) =>
+                {
+                    if piece.offset == there {
+                        put(piece.bytes);
+                        there += piece.bytes.len() as u64;
+                    }
+                    self.link.resend |= piece.offset > there;
+                }
+                // Whatever is in it, it has come before or is early.
+                _ => self.link.resend |= next.ordinal > head.ordinal,
             }
-        };
-        if gap > 0 {
-            self.report(sender, gap, epoch, position).await?;
-            self.link.tracker.gap_reported(gap, position);
         }
-        let mut loan = self
-            .link
-            .claim(sender, bytes.len())
-            .await
-            .map_err(|error| error.to_string())?;
-        let ring = loan.position();
+        Collected::Whole
+    }
+
+    /// Judges a message. If it is the next, this reports those that are missing before it.
+    async fn judge(&mut self, sender: &mut Sender, place: Place) -> Result<Verdict, String> {
+        let Place {
+            epoch,
+            ordinal,
+            lost,
+            position,
+        } = place;
+        let verdict = self.link.tracker.item(ordinal, lost, position);
+        match verdict {
+            Verdict::Next { gap: 0 } => {}
+            Verdict::Next { gap } => {
+                self.report(sender, gap, epoch, position).await?;
+                self.link.tracker.gap_reported(gap, position);
+            }
+            Verdict::Repeat => self.link.tracker.repeated(ordinal, lost),
+            Verdict::Early => self.link.resend = true,
+        }
+        Ok(verdict)
+    }
+
+    /// Publishes the next message, which was written. `behind` are the items behind it in its frame.
+    fn deliver(&mut self, loan: Loan<'_>, place: Place, behind: Items<'_>) -> Result<(), String> {
+        let (ring, position) = (loan.position(), place.position);
         if self.recorded.left > 0 && self.recorded.ring == ring {
             self.recorded.left -= 1;
         } else {
@@ -376,7 +481,7 @@ impl Importer<'_> {
             };
             let entry = Entry {
                 segment: self.segment,
-                epoch,
+                epoch: place.epoch,
                 before: known.map_or(position, |known| known.position),
                 after: position + 1,
                 ring,
@@ -386,11 +491,12 @@ impl Importer<'_> {
             self.recorded.left = following;
         }
         self.recorded.ring = ring + 1;
-        loan.copy_from_slice(bytes);
+        self.link.bytes += loan.len() as u64;
         loan.send_imported().map_err(|error| error.to_string())?;
-        self.bytes += bytes.len() as u64;
-        self.link.tracker.delivered(ordinal, lost, position);
-        Ok(true)
+        self.link
+            .tracker
+            .delivered(place.ordinal, place.lost, position);
+        Ok(())
     }
 
     /// Tells the local receivers that messages are missing, before the one at `position`.
@@ -401,11 +507,7 @@ impl Importer<'_> {
         epoch: u64,
         position: u64,
     ) -> Result<(), String> {
-        let loan = self
-            .link
-            .claim(sender, 0)
-            .await
-            .map_err(|error| error.to_string())?;
+        let loan = self.link.claim(sender, 0).await?;
         let before = self
             .link
             .tracker
@@ -429,6 +531,14 @@ impl Importer<'_> {
             .store(entry)
             .map_err(|error| format!("cannot write the record: {error}"))
     }
+}
+
+/// What has become of a message in pieces.
+enum Collected {
+    /// All pieces are there.
+    Whole,
+    /// It is given up, for this frame or because the host is lost.
+    Interrupted(Option<ZBytes>),
 }
 
 enum Content<'a> {

@@ -5,8 +5,8 @@
 //! keeps what was written when the process dies.
 //!
 //! **Delivering a message, step by step.** (1) Claim a place of the local ring: its position is
-//! known now. (2) Write the record: that position, and the remote position before and after this
-//! message. (3) Write and publish the message.
+//! known now. Write the message there, which no receiver sees yet. (2) Write the record: that
+//! position, and the remote position before and after this message. (3) Publish the message.
 //!
 //! A gateway that was killed before (2) has left the record of the message before. After (2), the
 //! ring tells whether (3) has happened: if so the record's `after` holds, else `before`. A place
