@@ -21,7 +21,7 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::thread::ThreadId;
 
-use blitz_io_core::Random;
+use blitz_io_core::{Random, inspect};
 
 #[cfg(not(loom))]
 thread_local! {
@@ -182,6 +182,7 @@ pub(crate) struct WorkerGuard {
 
 impl Drop for WorkerGuard {
     fn drop(&mut self) {
+        inspect::forget_time();
         with(|context| {
             context.worker_of.set(self.worker_of);
             context.worker.set(self.worker);

@@ -93,7 +93,8 @@ impl<T> Rx<T> {
     #[inline(always)]
     fn publish(&mut self) {
         self.record.end();
-        self.chan.object.used_by_receiver();
+        // SAFETY: `new` has set the fill.
+        unsafe { self.chan.object.used_by_receiver() };
         let (chan, head) = (&*self.chan, self.cursor.head);
         chan.front.0.head.store(head, Ordering::Release);
         if fences::publish(&chan.front.0.taken, head as u8, &chan.mode) != QUIET {

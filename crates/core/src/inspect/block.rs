@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
 use super::kind_list::KindList;
+use super::polled;
 use super::registry::READER;
 use super::slot::{Reading, Slot};
 use super::totals::{self, Totals};
@@ -350,17 +351,34 @@ impl Object {
     }
 
     /// The current task or thread has sent.
+    ///
+    /// # Safety
+    ///
+    /// [`set_fill`](Self::set_fill) was called before.
     #[inline]
-    pub fn used_by_sender(&self) {
-        let (block, waiter) = self.block_and_waiter();
-        note_user(&block.sender, waiter);
+    pub unsafe fn used_by_sender(&self) {
+        // SAFETY: as the caller promises.
+        note_user(&unsafe { self.known_block() }.sender);
     }
 
     /// The current task or thread has received.
+    ///
+    /// # Safety
+    ///
+    /// [`set_fill`](Self::set_fill) was called before.
     #[inline]
-    pub fn used_by_receiver(&self) {
-        let (block, waiter) = self.block_and_waiter();
-        note_user(&block.receiver, waiter);
+    pub unsafe fn used_by_receiver(&self) {
+        // SAFETY: as the caller promises.
+        note_user(&unsafe { self.known_block() }.receiver);
+    }
+
+    /// # Safety
+    ///
+    /// The object has a block.
+    #[inline]
+    unsafe fn known_block(&self) -> &'static Block {
+        // SAFETY: as the caller promises. Blocks are never freed.
+        unsafe { &*self.block.load(Ordering::Acquire) }
     }
 
     /// Gives the object a name for reports. The name is kept until the process ends.
@@ -402,10 +420,16 @@ impl Object {
 
 /// Writes only a change: the ends of a channel are often in two threads, and share the cache line.
 #[inline]
-fn note_user(place: &AtomicU64, waiter: Waiter) {
-    if place.load(Ordering::Relaxed) != waiter.word() {
-        place.store(waiter.word(), Ordering::Relaxed);
+fn note_user(place: &AtomicU64) {
+    // The word of a thread that has never asked for its own is not stored, and so differs.
+    if place.load(Ordering::Relaxed) != polled::current() {
+        note_new_user(place);
     }
+}
+
+#[inline(never)]
+fn note_new_user(place: &AtomicU64) {
+    place.store(Waiter::current().word(), Ordering::Relaxed);
 }
 
 impl Default for Object {

@@ -1,8 +1,12 @@
-//! The time at which a poll began, without a clock: reading one takes longer than many a poll.
+//! The time at which a poll or a wait began, mostly without a clock: reading one takes longer than many
+//! a poll.
 //!
-//! A thread writes the time into `RECENT` four times a second. It is started when the records of
-//! this process are first read, or a socket or handler is installed that may read them.
+//! - A thread writes the time into `RECENT` four times a second. It is started when the records of
+//!   this process are first read, or a socket or handler is installed that may read them.
+//! - A worker of a runtime writes the time into its own `CACHED` when it wakes, and every few dozen
+//!   polls.
 
+use std::cell::Cell;
 use std::sync::Once;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use std::sync::OnceLock;
@@ -16,14 +20,20 @@ use crate::PerProcess;
 
 /// The time between two updates.
 const STEP: Duration = Duration::from_millis(250);
-/// If the last update is older than this, in milliseconds, the thread does not run.
-const LOST: u64 = 1_000;
+/// If the last update is older than this, the thread does not run.
+const LOST: Duration = Duration::from_secs(1);
 
+/// Nanoseconds.
 static RECENT: AtomicU64 = AtomicU64::new(0);
 static STARTED: PerProcess<Once> = PerProcess::new(Once::new);
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 static START: OnceLock<Instant> = OnceLock::new();
+
+thread_local! {
+    /// Nanoseconds; 0 if this thread is no worker.
+    static CACHED: Cell<u64> = const { Cell::new(0) };
+}
 
 /// Returns the milliseconds of the monotonic clock, which may be a few too low.
 #[must_use]
@@ -31,8 +41,35 @@ pub fn now() -> u64 {
     coarse() / 1_000_000
 }
 
-/// Returns the nanoseconds of the monotonic clock, which may be a few milliseconds too low.
+/// This thread is a worker, and looks at the clock. It calls this again every few dozen polls.
 #[inline]
+pub fn cache_time() {
+    CACHED.set(coarse());
+}
+
+/// This thread is no worker any more.
+#[inline]
+pub fn forget_time() {
+    CACHED.set(0);
+}
+
+/// Returns the nanoseconds of the monotonic clock when this worker looked at it last, or a quarter of
+/// a second ago at most if `RECENT` is kept. In other threads, the same as [`coarse`].
+#[inline]
+pub(super) fn cached() -> u64 {
+    cached_here().unwrap_or_else(coarse)
+}
+
+/// The same if this thread is a worker.
+#[inline]
+pub(super) fn cached_here() -> Option<u64> {
+    let cached = CACHED.get();
+    (cached != 0).then(|| cached.max(recent()))
+}
+
+/// Returns the nanoseconds of the monotonic clock, which may be a few milliseconds too low.
+#[cold]
+#[inline(never)]
 pub(super) fn coarse() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -68,7 +105,7 @@ fn nanos_of(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns the milliseconds of the monotonic clock, up to a quarter of a second too low; 0 if the
+/// Returns the nanoseconds of the monotonic clock, up to a quarter of a second too low; 0 if the
 /// thread has not been started.
 #[inline]
 pub(super) fn recent() -> u64 {
@@ -78,14 +115,14 @@ pub(super) fn recent() -> u64 {
 /// Whether the times that polls have noted are right.
 pub(super) fn is_kept() -> bool {
     let recent = recent();
-    recent != 0 && now().saturating_sub(recent) < LOST
+    recent != 0 && u128::from(coarse().saturating_sub(recent)) < LOST.as_nanos()
 }
 
 /// Starts the thread of this process, if it has not been started. Without it, no poll is known to
 /// be long.
 pub fn keep_time() {
     STARTED.call_once(|| {
-        RECENT.store(now(), Ordering::Relaxed);
+        RECENT.store(coarse(), Ordering::Relaxed);
         let thread = thread::Builder::new().name("blitz-clock".into());
         // A system without a thread left has other troubles than long polls.
         _ = thread.spawn(run);
@@ -95,6 +132,6 @@ pub fn keep_time() {
 fn run() {
     loop {
         thread::sleep(STEP);
-        RECENT.store(now(), Ordering::Relaxed);
+        RECENT.store(coarse(), Ordering::Relaxed);
     }
 }

@@ -8,6 +8,14 @@ use super::{Filled, Kind};
 /// See `block.rs`.
 pub const NAMES: usize = 0;
 
+/// Does nothing.
+#[inline(always)]
+pub fn cache_time() {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn forget_time() {}
+
 /// See `block.rs`.
 #[derive(Debug, Default)]
 pub struct Object;
@@ -77,12 +85,20 @@ impl Object {
     pub fn set_members(&self, _tasks: Option<[u64; NAMES]>) {}
 
     /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
     #[inline(always)]
-    pub fn used_by_sender(&self) {}
+    pub unsafe fn used_by_sender(&self) {}
 
     /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
     #[inline(always)]
-    pub fn used_by_receiver(&self) {}
+    pub unsafe fn used_by_receiver(&self) {}
 
     /// Does nothing.
     #[inline(always)]

@@ -72,10 +72,11 @@ pub use named::Named;
 pub use {
     about::{About, AboutRef},
     block::{Block, Facts, NAMES, Object, ObjectRecord},
-    clock::{keep_time, now},
-    current::{Entered, Waiter},
+    clock::{cache_time, forget_time, keep_time, now},
+    current::Waiter,
     descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
+    polled::Entered,
     registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
     request::Request,
     root::Root,
@@ -87,7 +88,8 @@ pub use {
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
-    About, Blocking, Caller, Descriptor, NAMES, Object, Sleeping, Wait, WaitKind, sleeping,
+    About, Blocking, Caller, Descriptor, NAMES, Object, Sleeping, Wait, WaitKind, cache_time,
+    forget_time, sleeping,
 };
 
 #[cfg(loom)]

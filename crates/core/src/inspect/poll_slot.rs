@@ -2,61 +2,72 @@
 //!
 //! # Protocol
 //!
-//! This is a seqlock with one writer, the thread that owns the slot:
+//! `current` is the word of a task while the thread polls it, else the word of the thread. Only the
+//! thread that owns the slot writes. Each store is a release:
 //!
-//! 1. The writer makes `sequence` odd, a release, then fences (release), and writes the other words.
-//! 2. It stores the next even number, a release.
-//! 3. If nothing is polled any more, it writes only `task`: 0, a release.
+//! 1. Before the first poll of a task it stores the task's `location`, and then the task in `first`.
+//! 2. Before each poll it stores `since`, and then the task in `current`.
+//! 3. After the poll it stores the word of the thread in `current`.
+//! 4. If the slot gets another owner, that stores `thread`, and then the same word in `current`.
 //!
-//! A reader:
+//! A reader loads `current`, then `thread`, `since` and `first`, and then `location`. Then it loads all
+//! but the location once more, in the same order. Each load is an acquire. If a word has changed, the
+//! reader gives up. The location counts if `first` is the task.
 //!
-//! 1. It loads `sequence`, an acquire, and gives up if the number is odd.
-//! 2. It loads the other words, fences (acquire), and loads `sequence` again, an acquire. If the
-//!    number is another, it gives up.
+//! A poll within a poll has another slot (`polled.rs`).
 //!
 //! # A copy is whole
 //!
-//! 1. By the acquire, a reader that finds the number `n` sees no word older than the change that
-//!    ended with `n`.
-//! 2. If the reader sees a word of a later change, the two fences make it see the odd number of that
-//!    change, or a later number, in its second load. Numbers do not return, so it gives up. (The task
-//!    alone would not do: a thread can poll the same task before and after another one.)
-//! 3. A task of 0 means that nothing is polled, whatever the other words are.
+//! 1. By its first load, the reader sees no word older than the poll that it has found.
+//! 2. If it sees the thread of a later owner, or the location or time of a later poll, it sees in its
+//!    second load of `current` the end of the poll that it has found, or a later word.
+//! 3. So if it finds the same task again, that is a later poll of this task. By that load, its second
+//!    loads of the other words see none older than that poll. Times do not decrease, and threads do not
+//!    return. So words that are the same before and after are right for that poll.
+//! 4. A task has one first poll. If the reader sees the location of a later first poll, then by 3 its
+//!    second load of `first` sees the task of that poll, or a later one.
 //!
 //! # No task is missed
 //!
-//! A task gets its record before its first poll ends. A reader that finds that the poll has ended has
-//! read an odd number, a later number or a task of 0. Those are release stores after the record was
-//! made, which the reader acquires. So it sees the record, if it reads the records afterwards.
+//! A task gets its record before its first poll ends. A reader that does not find the poll has read a
+//! word that was stored after the poll's end. So it sees the record, if it reads the
+//! records afterwards.
 
 use std::panic::Location;
 use std::ptr;
 
-use blitz_io_futex::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use blitz_io_futex::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use crate::macros::const_unless_loom;
 
+/// In the word of a task; not in that of a thread.
+pub(super) const TASK: u64 = 1;
+/// `current` of a slot that no thread owns: a task that does not exist.
+pub(super) const NOT_OWNED: u64 = TASK;
+
 /// See the head of this file.
 pub struct PollSlot {
-    sequence: AtomicUsize,
+    current: AtomicU64,
+    /// The word of the thread.
     thread: AtomicU64,
-    /// The word of the task, or 0.
-    task: AtomicU64,
-    location: AtomicPtr<Location<'static>>,
-    /// Milliseconds of the monotonic clock, or 0 for an unknown time.
+    /// Nanoseconds of the monotonic clock, or 0 for an unknown time.
     since: AtomicU64,
+    /// The word of the task that was polled here for the first time last, or 0.
+    first: AtomicU64,
+    /// Where that task was spawned.
+    location: AtomicPtr<Location<'static>>,
 }
 
 /// What a thread polls.
 #[derive(Clone, Copy)]
 pub struct Poll {
-    /// The word of the task, or 0.
+    /// The word of the task.
     pub task: u64,
-    /// The number of the thread.
+    /// The word of the thread.
     pub thread: u64,
-    /// Where the task was spawned, unless it has a record.
+    /// Where the task was spawned, if this is its first poll; or null.
     pub location: *const Location<'static>,
-    /// Milliseconds of the monotonic clock, or 0 for an unknown time.
+    /// Nanoseconds of the monotonic clock, or 0 for an unknown time.
     pub since: u64,
 }
 
@@ -66,80 +77,72 @@ impl PollSlot {
         #[must_use]
         pub const fn new() -> Self {
             Self {
-                sequence: AtomicUsize::new(0),
+                current: AtomicU64::new(NOT_OWNED),
                 thread: AtomicU64::new(0),
-                task: AtomicU64::new(0),
-                location: AtomicPtr::new(ptr::null_mut()),
                 since: AtomicU64::new(0),
+                first: AtomicU64::new(0),
+                location: AtomicPtr::new(ptr::null_mut()),
             }
         }
     }
 
-    /// Returns the number of the thread, for that thread.
+    /// Returns the word of the task that is polled, or else of the thread, for that thread.
+    #[inline]
+    pub fn current(&self) -> u64 {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// Returns the word of the thread, for that thread.
     #[inline]
     pub fn thread(&self) -> u64 {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// Gives the slot to a thread, which calls this, and the next two functions.
-    pub fn set_thread(&self, number: u64) {
-        self.change(|| self.thread.store(number, Ordering::Relaxed));
+    /// Gives the slot to a thread, which calls this, and the next three functions.
+    pub fn set_thread(&self, thread: u64) {
+        self.thread.store(thread, Ordering::Release);
+        self.current.store(thread, Ordering::Release);
     }
 
-    /// The thread polls a task from now on, whose word is not 0. Returns what it polled before.
+    /// The thread polls a task from now on for the first time.
     #[inline]
-    pub fn begin(&self, task: u64, location: *const Location<'static>, since: u64) -> Option<Poll> {
-        let is_within = self.task.load(Ordering::Relaxed) != 0;
-        let before = is_within.then(|| self.words());
-        self.set(task, location, since);
-        before
+    pub fn begin_first(&self, task: u64, location: *const Location<'static>, since: u64) {
+        self.location.store(location.cast_mut(), Ordering::Release);
+        self.first.store(task, Ordering::Release);
+        self.begin(task, since);
     }
 
-    /// The thread polls again what it polled before.
+    /// The thread polls a task from now on.
     #[inline]
-    pub fn restore(&self, before: Option<&Poll>) {
-        match before {
-            None => self.task.store(0, Ordering::Release),
-            Some(before) => self.set(before.task, before.location, before.since),
-        }
+    pub fn begin(&self, task: u64, since: u64) {
+        self.since.store(since, Ordering::Release);
+        self.current.store(task, Ordering::Release);
     }
 
+    /// The thread polls the task no more.
     #[inline]
-    fn set(&self, task: u64, location: *const Location<'static>, since: u64) {
-        self.change(|| {
-            self.task.store(task, Ordering::Relaxed);
-            self.location.store(location.cast_mut(), Ordering::Relaxed);
-            self.since.store(since, Ordering::Relaxed);
-        });
+    pub fn end(&self) {
+        self.current.store(self.thread(), Ordering::Release);
     }
 
-    #[inline]
-    fn change(&self, write: impl FnOnce()) {
-        let number = self.sequence.load(Ordering::Relaxed);
-        self.sequence
-            .store(number.wrapping_add(1), Ordering::Release);
-        fence(Ordering::Release);
-        write();
-        self.sequence
-            .store(number.wrapping_add(2), Ordering::Release);
-    }
-
-    #[inline]
-    fn words(&self) -> Poll {
-        Poll {
-            task: self.task.load(Ordering::Relaxed),
-            thread: self.thread.load(Ordering::Relaxed),
-            location: self.location.load(Ordering::Relaxed),
-            since: self.since.load(Ordering::Relaxed),
-        }
+    /// The words that a reader compares.
+    fn words(&self) -> [u64; 3] {
+        [&self.thread, &self.since, &self.first].map(|word| word.load(Ordering::Acquire))
     }
 
     /// Copies what the thread polls. `None` if it polls nothing, or changes the words just now.
     pub fn read(&self) -> Option<Poll> {
-        let number = self.sequence.load(Ordering::Acquire);
-        let poll = self.words();
-        fence(Ordering::Acquire);
-        let is_whole = number % 2 == 0 && self.sequence.load(Ordering::Acquire) == number;
-        (is_whole && poll.task != 0).then_some(poll)
+        let task = self.current.load(Ordering::Acquire);
+        let words = self.words();
+        let location = self.location.load(Ordering::Acquire);
+        let is_whole = self.current.load(Ordering::Acquire) == task && self.words() == words;
+        let is_task = task & TASK != 0 && task != NOT_OWNED;
+        let [thread, since, first] = words;
+        (is_whole && is_task).then_some(Poll {
+            task,
+            thread,
+            location: if first == task { location } else { ptr::null() },
+            since,
+        })
     }
 }

@@ -1,23 +1,30 @@
-//! `Polled`: which task a thread polls, and since when. It is known before the task has a record.
+//! `Polled`: what a thread is, and which task it polls, and since when. This is known before the task
+//! has a record.
 //!
-//! Each thread has one `Polled`, which is never freed and returns to `FREE` when the thread ends.
-//! The list only grows. A new element is written before the release store that makes it the first
-//! one, and the change of the first one is under the lock of `FREE`.
+//! Each thread that has asked for it has one `Polled`, which is never freed and returns to `FREE` when
+//! the thread ends. The list only grows. A new element is written before the release store that makes
+//! it the first one, and the change of the first one is under the lock of `FREE`.
+//!
+//! While a thread polls a task within the poll of another one, it uses the `Polled` that is `within`
+//! that of the outer poll.
 
 use std::cell::Cell;
-use std::ops::Deref;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::poll_slot::{Poll, PollSlot};
-use super::{Waiter, clock};
-use crate::{PerProcess, ThreadId};
+use super::poll_slot::{NOT_OWNED, Poll, PollSlot, TASK};
+use super::{Waiter, clock, threads};
+use crate::PerProcess;
 
 /// See the head of this file.
 pub(super) struct Polled {
     slot: PollSlot,
+    /// For a poll within a poll; null before the first one.
+    within: AtomicPtr<Polled>,
+    /// The one that this is within.
+    outer: Option<&'static Polled>,
     next: *const Polled,
 }
 
@@ -26,20 +33,14 @@ unsafe impl Sync for Polled {}
 // SAFETY: the same.
 unsafe impl Send for Polled {}
 
-impl Deref for Polled {
-    type Target = PollSlot;
-
-    #[inline]
-    fn deref(&self) -> &PollSlot {
-        &self.slot
-    }
-}
-
 static ALL: AtomicPtr<Polled> = AtomicPtr::new(ptr::null_mut());
 static FREE: PerProcess<Mutex<Vec<&'static Polled>>> = PerProcess::new(Mutex::default);
+/// That of all threads that have none.
+static NONE: Polled = Polled::new();
 
 thread_local! {
-    static HERE: Cell<Option<&'static Polled>> = const { Cell::new(None) };
+    /// A value that is never freed.
+    static HERE: Cell<*const Polled> = const { Cell::new(&raw const NONE) };
     static OWNED: Owned = const { Owned };
 }
 
@@ -48,7 +49,9 @@ struct Owned;
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if let Some(polled) = HERE.take() {
+        let polled = here();
+        HERE.set(&raw const NONE);
+        if polled.is_owned() {
             FREE.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(polled);
@@ -56,54 +59,170 @@ impl Drop for Owned {
     }
 }
 
+#[inline]
+fn here() -> &'static Polled {
+    // SAFETY: it is never freed.
+    unsafe { &*HERE.get() }
+}
+
+/// The word of the task that this thread polls, or else of this thread; that of a task which does not
+/// exist if this thread has never asked for its own.
+#[inline]
+pub(super) fn current() -> u64 {
+    here().slot.current()
+}
+
+/// The same, and the word of the thread, if it has asked before.
+#[inline]
+pub(super) fn known() -> Option<(u64, u64)> {
+    let slot = &here().slot;
+    let current = slot.current();
+    (current != NOT_OWNED).then(|| (current, slot.thread()))
+}
+
+/// The same for a thread that has never asked.
+#[cold]
+#[inline(never)]
+pub(super) fn first_time() -> u64 {
+    let thread = Waiter::thread();
+    // A thread that is about to end would keep it.
+    if OWNED.try_with(|_| ()).is_ok() {
+        HERE.set(Polled::take());
+        threads::name_thread(thread.number());
+    }
+    thread.word()
+}
+
 impl Polled {
-    /// Returns that of this thread.
-    #[inline]
-    pub(super) fn here() -> &'static Self {
-        match HERE.get() {
-            Some(polled) => polled,
-            None => first_time(),
+    const fn new() -> Self {
+        Self {
+            slot: PollSlot::new(),
+            within: AtomicPtr::new(ptr::null_mut()),
+            outer: None,
+            next: ptr::null(),
         }
     }
 
-    /// The thread polls a task from now on, whose word is not 0. Returns what it polled before.
+    fn take() -> &'static Self {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let polled = free.pop().unwrap_or_else(|| {
+            let new: &'static Self = Box::leak(Box::new(Self {
+                // The list is changed under the lock of `FREE`.
+                next: ALL.load(Ordering::Relaxed),
+                ..Self::new()
+            }));
+            ALL.store(ptr::from_ref(new).cast_mut(), Ordering::Release);
+            new
+        });
+        drop(free);
+        polled.slot.set_thread(Waiter::thread().word());
+        polled
+    }
+
     #[inline]
-    pub(super) fn begin(&self, task: u64, location: *const Location<'static>) -> Option<Poll> {
-        self.slot.begin(task, location, clock::recent())
+    fn is_owned(&self) -> bool {
+        self.slot.current() != NOT_OWNED
+    }
+
+    fn within(&self) -> Option<&'static Self> {
+        // SAFETY: null, or that of a value that is never freed.
+        unsafe { self.within.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// That for a poll within a poll of this thread, which owns `self`.
+    fn inner(&'static self) -> &'static Self {
+        let inner = self.within().unwrap_or_else(|| {
+            let new: &'static Self = Box::leak(Box::new(Self {
+                outer: Some(self),
+                ..Self::new()
+            }));
+            let place = ptr::from_ref(new).cast_mut();
+            self.within.store(place, Ordering::Release);
+            new
+        });
+        inner.slot.set_thread(Waiter::thread().word());
+        inner
+    }
+
+    /// Returns that of this thread for a poll that begins.
+    #[inline]
+    fn for_poll() -> &'static Self {
+        let here = here();
+        if here.slot.current() & TASK == 0 {
+            return here;
+        }
+        here.for_inner_poll()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn for_inner_poll(&'static self) -> &'static Self {
+        let polled = if self.is_owned() {
+            self.inner()
+        } else {
+            first_time();
+            let here = here();
+            // A thread that is about to end keeps it.
+            if here.is_owned() { here } else { Self::take() }
+        };
+        HERE.set(polled);
+        polled
     }
 }
 
-#[cold]
-fn first_time() -> &'static Polled {
-    let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    let polled = free.pop().unwrap_or_else(|| {
-        let new: &'static Polled = Box::leak(Box::new(Polled {
-            slot: PollSlot::new(),
-            // The list is changed under the lock of `FREE`.
-            next: ALL.load(Ordering::Relaxed),
-        }));
-        ALL.store(ptr::from_ref(new).cast_mut(), Ordering::Release);
-        new
-    });
-    drop(free);
-    // A reader finds the name of a thread that has polled, also if it has not waited.
-    _ = Waiter::current();
-    let thread = ThreadId::current().get().get() as u64;
-    polled.set_thread(thread);
-    HERE.set(Some(polled));
-    // A thread that is about to end keeps it.
-    _ = OWNED.try_with(|_| ());
-    polled
+/// This thread polls a task until this is dropped.
+pub struct Entered(&'static Polled);
+
+impl Entered {
+    /// Begins the first poll of a task without a record.
+    #[inline]
+    pub(super) fn first(task: Waiter, location: *const Location<'static>) -> Self {
+        let polled = Polled::for_poll();
+        let since = clock::recent();
+        polled.slot.begin_first(task.word(), location, since);
+        Self(polled)
+    }
+
+    /// Begins a poll of a task.
+    #[inline]
+    pub(super) fn new(task: Waiter) -> Self {
+        let polled = Polled::for_poll();
+        polled.slot.begin(task.word(), clock::recent());
+        Self(polled)
+    }
+
+    /// Returns the word of the thread.
+    #[inline]
+    pub(super) fn thread(&self) -> u64 {
+        self.0.slot.thread()
+    }
 }
 
-/// Copies what the threads poll.
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.slot.end();
+        if let Some(outer) = self.0.outer {
+            HERE.set(outer);
+        }
+    }
+}
+
+/// Copies what the threads poll. The time of a poll within which the thread polls another task is not
+/// known.
 pub(super) fn read() -> Vec<Poll> {
-    let mut found = Vec::new();
+    let mut found: Vec<Poll> = Vec::new();
     let mut next: *const Polled = ALL.load(Ordering::Acquire);
     // SAFETY: the elements are never freed.
-    while let Some(polled) = unsafe { next.as_ref() } {
-        found.extend(polled.read());
-        next = polled.next;
+    while let Some(first) = unsafe { next.as_ref() } {
+        next = first.next;
+        let begin = found.len();
+        let mut polled = Some(first);
+        while let Some(poll) = polled.and_then(|polled| polled.slot.read()) {
+            found[begin..].iter_mut().for_each(|outer| outer.since = 0);
+            found.push(poll);
+            polled = polled.and_then(Polled::within);
+        }
     }
     found
 }
@@ -114,21 +233,29 @@ mod tests {
 
     #[test]
     fn a_thread_says_what_it_polls_and_what_it_polled_before() {
-        let here = Polled::here();
         let location = ptr::from_ref(Location::caller());
-        let number = here.thread();
+        let thread = Waiter::current();
         let tasks = || {
-            let mine = read().into_iter().filter(|poll| poll.thread == number);
+            let mine = read()
+                .into_iter()
+                .filter(|poll| poll.thread == thread.word());
             mine.map(|poll| (poll.task, poll.location))
                 .collect::<Vec<_>>()
         };
-        let (outer, inner) = (1, 3);
-        let before = here.begin(outer, location);
-        let within = here.begin(inner, ptr::null());
-        assert_eq!(tasks(), [(inner, ptr::null::<Location<'static>>())]);
-        here.restore(within.as_ref());
-        assert_eq!(tasks(), [(outer, location)]);
-        here.restore(before.as_ref());
-        assert!(tasks().is_empty());
+        let (outer, inner) = (Waiter::task(1), Waiter::task(2));
+        for _ in 0..2 {
+            let around = Entered::first(outer, location);
+            assert_eq!(Waiter::current(), outer);
+            let within = Entered::new(inner);
+            assert_eq!(Waiter::current(), inner);
+            let (first, second) = ((outer.word(), location), (inner.word(), ptr::null()));
+            assert_eq!(tasks(), [first, second]);
+            drop(within);
+            assert_eq!(Waiter::current(), outer);
+            assert_eq!(tasks(), [first]);
+            drop(around);
+            assert_eq!(Waiter::current(), thread);
+            assert!(tasks().is_empty());
+        }
     }
 }

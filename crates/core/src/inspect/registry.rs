@@ -36,12 +36,12 @@ pub(super) struct Place {
     pub(super) slot: Slot<Value>,
     /// For a task. As the slot's value, but written only for tasks.
     task: Watched<Option<TaskFacts>>,
-    /// For a task: the thread that polls it, or polled it last.
+    /// For a task: the word of the thread that polls it, or polled it last.
     pub(super) thread: AtomicU64,
     /// How many polls of tasks have begun that had this place.
     pub(super) polls: AtomicU64,
     /// For a task: its header, or null before its first poll. Valid while the record is set. Of a free
-    /// place: the next one.
+    /// place: the next one. Otherwise without a meaning.
     pub(super) header: AtomicPtr<()>,
 }
 
@@ -270,12 +270,16 @@ fn push_chain(chain: Chain) {
 /// Takes a free place.
 #[inline]
 pub(super) fn take() -> &'static Place {
-    let Some(place) = FIRST.get() else {
-        return take_shared();
-    };
+    take_kept().unwrap_or_else(take_shared)
+}
+
+/// Takes a free place of this thread.
+#[inline]
+pub(super) fn take_kept() -> Option<&'static Place> {
+    let place = FIRST.get()?;
     FIRST.set(place.next());
     COUNT.set(COUNT.get() - 1);
-    place
+    Some(place)
 }
 
 /// Takes a place of a shared chain, and keeps the others of the chain.
@@ -462,9 +466,18 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
     None
 }
 
-/// When a poll began, or 0.
+/// When a poll began, in milliseconds, or 0.
 fn since(poll: &Poll) -> u64 {
-    if clock::is_kept() { poll.since } else { 0 }
+    if clock::is_kept() {
+        poll.since / 1_000_000
+    } else {
+        0
+    }
+}
+
+/// The number of the thread with this word, or 0.
+fn thread_number(word: u64) -> u64 {
+    Waiter::from_word(word).map_or(0, Waiter::number)
 }
 
 /// The record of a task that is polled and has none.
@@ -475,7 +488,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         waker: 0,
         kind: Kind::Task,
         waiter,
-        thread: Waiter::from_thread(poll.thread),
+        thread: Waiter::from_word(poll.thread)?,
         object: None,
         number: 0,
         word: 0,
@@ -496,7 +509,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
             polls: 0,
             name: String::new(),
             poll_since: since(poll),
-            thread: poll.thread,
+            thread: thread_number(poll.thread),
         }),
     })
 }
@@ -538,7 +551,9 @@ fn record(
                 None => String::from_utf8_lossy(&task.name[..length]).into_owned(),
             },
             poll_since: poll.as_ref().map_or(0, since),
-            thread: poll.map_or(place.thread.load(Ordering::Relaxed), |poll| poll.thread),
+            thread: thread_number(
+                poll.map_or_else(|| place.thread.load(Ordering::Relaxed), |poll| poll.thread),
+            ),
         }
     });
     Record {

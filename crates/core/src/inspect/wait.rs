@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
 use super::block::Object;
-use super::clock::{coarse, nanos};
-use super::current::{Entered, enter};
+use super::clock::{cached, cached_here, coarse, nanos};
 use super::descriptor::Descriptor;
 use super::errand;
+use super::polled::Entered;
 use super::registry::{self, Place, READER, Target, TaskFacts, Value};
 use super::word_wait::WordWait;
 use super::{Kind, Waiter};
@@ -131,40 +131,59 @@ impl Wait {
     #[inline]
     pub fn begin(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, object, waker);
+            self.begin_new(kind, Target::of(object), waker.data().addr());
         }
-    }
-
-    #[inline(never)]
-    fn begin_new(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
-        let caller = self.leave();
-        let id = next_id();
-        let is_measured = weight(id) != 0;
-        self.set(Value {
-            id,
-            target: Target::of(object),
-            address: waker.data().addr(),
-            is_measured,
-            since: if is_measured { nanos() } else { coarse() },
-            ..Value::of(kind.0, caller)
-        });
     }
 
     /// The same for an object that is only a number: a task, or none.
     #[inline]
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new_with(kind, number, waker);
+            self.begin_new(kind, Target::Number(number), waker.data().addr());
         }
     }
 
+    /// On a worker it calls no other function, nor a clock.
     #[inline(never)]
-    fn begin_new_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
+    fn begin_new(&mut self, kind: WaitKind, target: Target, address: usize) {
+        let start = if self.is_recorded() {
+            None
+        } else {
+            Start::ready(&target)
+        };
+        let Some(start) = start else {
+            return self.begin_new_slowly(kind, target, address);
+        };
+        let location = self.location();
+        let value = Value {
+            id: start.id,
+            kind: kind.0,
+            is_timed: kind.0 == Kind::Sleep,
+            blocks_thread: false,
+            is_measured: false,
+            waiter: start.waiter,
+            thread: start.thread,
+            target,
+            address,
+            // SAFETY: null, or from a `&'static`.
+            location: unsafe { location.as_ref() },
+            since: start.since,
+        };
+        self.set_at(start.place, value);
+    }
+
+    #[inline(never)]
+    fn begin_new_slowly(&mut self, kind: WaitKind, target: Target, address: usize) {
         let caller = self.leave();
+        let id = next_id();
+        let is_measured = target.is_measured(id);
         self.set(Value {
-            target: Target::Number(number),
-            address: waker.data().addr(),
-            ..Value::begun(kind.0, caller)
+            id,
+            target,
+            address,
+            is_measured,
+            since: if is_measured { nanos() } else { cached() },
+            ..Value::of(kind.0, caller)
         });
     }
 
@@ -203,7 +222,7 @@ impl Wait {
             target: Target::of(object),
             is_timed,
             blocks_thread: true,
-            ..Value::begun(kind.0, caller)
+            ..Value::begun(kind.0, caller, coarse())
         });
     }
 
@@ -214,7 +233,7 @@ impl Wait {
         self.set(Value {
             target: Target::Number(root),
             blocks_thread: true,
-            ..Value::begun(Kind::BlockOn, caller)
+            ..Value::begun(Kind::BlockOn, caller, coarse())
         });
     }
 
@@ -223,12 +242,13 @@ impl Wait {
         let caller = self.leave();
         let value = Value {
             waiter: Waiter::task(id),
-            ..Value::begun(Kind::Task, caller)
+            ..Value::begun(Kind::Task, caller, cached())
         };
-        self.set_with(value, |place| {
-            // SAFETY: the place has no record, and is ours.
-            unsafe { place.set_task(task) };
-        });
+        let place = registry::take();
+        place.header.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the place has no record, and is ours.
+        unsafe { place.set_task(task) };
+        self.set_at(place, value);
     }
 
     /// The task's header is known from its first poll on.
@@ -242,13 +262,15 @@ impl Wait {
     /// is dropped.
     #[inline]
     pub fn enter(&self, id: u64) -> Entered {
-        let entered = enter(Waiter::task(id), self.location());
-        if let Some(place) = self.place() {
-            place.thread.store(entered.thread(), Ordering::Relaxed);
-            // One thread at a time polls the task.
-            let polls = place.polls.load(Ordering::Relaxed) + 1;
-            place.polls.store(polls, Ordering::Release);
-        }
+        let task = Waiter::task(id);
+        let Some(place) = self.place() else {
+            return Entered::first(task, self.location());
+        };
+        let entered = Entered::new(task);
+        place.thread.store(entered.thread(), Ordering::Relaxed);
+        // One thread at a time polls the task.
+        let polls = place.polls.load(Ordering::Relaxed) + 1;
+        place.polls.store(polls, Ordering::Release);
         entered
     }
 
@@ -278,14 +300,11 @@ impl Wait {
     // Inlined, so that the caller makes the value in its place and copies it once at most.
     #[inline]
     fn set(&mut self, value: Value) {
-        self.set_with(value, |_| ());
+        self.set_at(registry::take(), value);
     }
 
     #[inline]
-    fn set_with(&mut self, value: Value, prepare: impl FnOnce(&Place)) {
-        let place = registry::take();
-        prepare(place);
-        place.header.store(ptr::null_mut(), Ordering::Relaxed);
+    fn set_at(&mut self, place: &'static Place, value: Value) {
         // SAFETY: a taken place has no record, and is ours.
         unsafe { place.slot.set(value) };
         // SAFETY: a place has more than one byte.
@@ -325,7 +344,41 @@ impl Drop for Wait {
     }
 }
 
+/// What a wait needs from its thread.
+struct Start {
+    id: u64,
+    waiter: Waiter,
+    thread: Waiter,
+    since: u64,
+    place: &'static Place,
+}
+
+impl Start {
+    /// `None` if the thread lacks some of it, or the wait is measured.
+    #[inline]
+    fn ready(target: &Target) -> Option<Self> {
+        let (waiter, thread) = Waiter::both_if_known()?;
+        let id = known_id().filter(|&id| !target.is_measured(id))?;
+        let since = cached_here()?;
+        let place = registry::take_kept()?;
+        LAST_ID.set(id.wrapping_add(1));
+        Some(Self {
+            id,
+            waiter,
+            thread,
+            since,
+            place,
+        })
+    }
+}
+
 impl Target {
+    /// Whether the wait with this number for it is measured.
+    #[inline]
+    fn is_measured(&self, id: u64) -> bool {
+        matches!(self, Self::Object(..)) && weight(id) != 0
+    }
+
     #[inline]
     fn of(object: &Object) -> Self {
         Self::of_block(object.block())
@@ -338,12 +391,12 @@ impl Target {
 }
 
 impl Value {
-    /// A wait that begins now, which is not measured.
+    /// A wait that has begun at that time, and is not measured.
     #[inline]
-    fn begun(kind: Kind, caller: Caller) -> Self {
+    fn begun(kind: Kind, caller: Caller, since: u64) -> Self {
         Self {
             id: next_id(),
-            since: coarse(),
+            since,
             ..Self::of(kind, caller)
         }
     }
@@ -369,18 +422,25 @@ impl Value {
     /// The wait ends. That of a thread, which may sleep several times, ends with its `Blocking`.
     #[inline]
     fn ends(&self) {
-        let (Target::Object(block, generation), false) = (self.target, self.blocks_thread) else {
+        let is_object = matches!(self.target, Target::Object(..));
+        if is_object && !self.blocks_thread && (self.is_measured || self.is_long()) {
+            self.count();
+        }
+    }
+
+    #[inline]
+    fn is_long(&self) -> bool {
+        cached().saturating_sub(self.since) >= LONG
+    }
+
+    #[inline(never)]
+    fn count(&self) {
+        let Target::Object(block, generation) = self.target else {
             return;
         };
-        let now = if self.is_measured { nanos() } else { coarse() };
+        let now = if self.is_measured { nanos() } else { cached() };
         let nanos = now.saturating_sub(self.since);
-        let weight = if nanos >= LONG {
-            1
-        } else if self.is_measured {
-            weight(self.id)
-        } else {
-            return;
-        };
+        let weight = if nanos >= LONG { 1 } else { weight(self.id) };
         // The object may have been dropped while a leaked future waited for it.
         if block.generation() == generation {
             block.waited(self.kind, nanos, weight, self.location);
@@ -396,14 +456,15 @@ thread_local! {
 /// Returns a number that tells this wait from others.
 #[inline]
 pub(super) fn next_id() -> u64 {
-    LAST_ID.with(|last| {
-        let id = match last.get() {
-            0 => Waiter::thread().number() << 40,
-            id => id,
-        };
-        last.set(id.wrapping_add(1));
-        id
-    })
+    let id = known_id().unwrap_or_else(|| Waiter::thread().number() << 40);
+    LAST_ID.set(id.wrapping_add(1));
+    id
+}
+
+/// The next number, unless it is the first one of this thread.
+#[inline]
+fn known_id() -> Option<u64> {
+    Some(LAST_ID.get()).filter(|&id| id != 0)
 }
 
 /// A task's wait that took this many nanoseconds is counted in any case. It is more than one step of
@@ -538,7 +599,7 @@ fn idle(word: usize) -> (u64, Wait) {
     let value = Value {
         address: word,
         blocks_thread: true,
-        ..Value::begun(Kind::Idle, Caller::UNKNOWN)
+        ..Value::begun(Kind::Idle, Caller::UNKNOWN, coarse())
     };
     wait.set(value);
     (value.id, wait)

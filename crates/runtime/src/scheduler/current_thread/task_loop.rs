@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 
-use blitz_io_core::{Spin, coop};
+use blitz_io_core::{Spin, coop, inspect};
 use blitz_io_futex::atomic::Ordering;
 
 use super::shared::Shared;
@@ -213,6 +213,7 @@ impl Core {
             return Ok(output);
         }
         let busy = Cell::new(Stopwatch::start());
+        inspect::cache_time();
         loop {
             let is_time = self.run_some(shared)?;
             // Not after each poll, which it would make a tenth slower.
@@ -228,6 +229,7 @@ impl Core {
                 self.count_work(shared, &busy);
                 self.sleep(shared);
                 busy.set(Stopwatch::start());
+                inspect::cache_time();
             }
             if self.take_main_woken(shared) {
                 if let Poll::Ready(output) = poll() {
@@ -330,6 +332,7 @@ impl Core {
     /// Wakes those whose events have happened, and those whose time has come.
     #[inline]
     fn poll_driver(&self, shared: &Shared) {
+        inspect::cache_time();
         shared.driver.poll();
         self.turn_timers(shared);
     }

@@ -8,6 +8,8 @@
 use std::ptr;
 use std::sync::Arc;
 
+use blitz_io_core::inspect;
+
 use super::run;
 use super::shared::Shared;
 use super::worker::Worker;
@@ -95,6 +97,7 @@ fn give_core_away(worker: &Worker) {
     worker.count_busy();
     worker.has_core.set(false);
     worker.pending.set(true);
+    inspect::forget_time();
     // Timers that start here from now on are another worker's.
     crate::timers::detach();
     core.release();
@@ -112,6 +115,7 @@ impl Drop for HandedOver {
         if worker.core().try_acquire() {
             worker.has_core.set(true);
             worker.core().local.busy.set(Stopwatch::start());
+            inspect::cache_time();
             if let Some(wheels) = &worker.shared.base.common.time {
                 wheels.attach_again(worker.index);
             }

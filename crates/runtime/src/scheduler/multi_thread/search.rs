@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::Spin;
+use blitz_io_core::{Spin, inspect};
 
 use super::idle::{Calls, Place, Sleeper};
 use super::worker::Worker;
@@ -42,6 +42,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     worker.count_busy();
     sleep(worker);
     worker.core().local.busy.set(Stopwatch::start());
+    inspect::cache_time();
     None
 }
 

@@ -25,6 +25,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use blitz_io_core::coop::{self, Budget};
+use blitz_io_core::inspect;
 
 use super::idle::Calls;
 use super::queue::CAPACITY;
@@ -192,6 +193,7 @@ impl Worker {
 
     /// Performs periodic maintenance.
     fn maintain(&self, core: &Core) {
+        inspect::cache_time();
         self.shared.poll_driver(self.shared.driver_of(self.index));
         self.turn_timers();
         self.free_tasks();
