@@ -1,6 +1,6 @@
 //! `Waiter`: the thread or task that runs at the moment.
 
-use super::poll_slot::TASK;
+use super::poll_slot::{NOT_OWNED, TASK};
 use super::polled;
 use crate::ThreadId;
 
@@ -25,7 +25,8 @@ impl Waiter {
     /// The same, if this thread has asked for it before.
     #[inline]
     pub(super) fn if_known() -> Option<Self> {
-        Self::both_if_known().map(|(current, _)| current)
+        let current = polled::current();
+        (current != NOT_OWNED).then_some(Self(current))
     }
 
     /// Returns the current task or thread, and this thread, if it has asked before.

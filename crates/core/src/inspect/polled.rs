@@ -41,6 +41,8 @@ static NONE: Polled = Polled::new();
 thread_local! {
     /// A value that is never freed.
     static HERE: Cell<*const Polled> = const { Cell::new(&raw const NONE) };
+    /// The current word of `HERE`, for locks and channels, which need nothing else of it.
+    static CURRENT: Cell<u64> = const { Cell::new(NOT_OWNED) };
     static OWNED: Owned = const { Owned };
 }
 
@@ -51,6 +53,7 @@ impl Drop for Owned {
     fn drop(&mut self) {
         let polled = here();
         HERE.set(&raw const NONE);
+        CURRENT.set(NOT_OWNED);
         if polled.is_owned() {
             FREE.lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -69,15 +72,14 @@ fn here() -> &'static Polled {
 /// exist if this thread has never asked for its own.
 #[inline]
 pub(super) fn current() -> u64 {
-    here().slot.current()
+    CURRENT.get()
 }
 
 /// The same, and the word of the thread, if it has asked before.
 #[inline]
 pub(super) fn known() -> Option<(u64, u64)> {
-    let slot = &here().slot;
-    let current = slot.current();
-    (current != NOT_OWNED).then(|| (current, slot.thread()))
+    let current = current();
+    (current != NOT_OWNED).then(|| (current, here().slot.thread()))
 }
 
 /// The same for a thread that has never asked.
@@ -88,6 +90,7 @@ pub(super) fn first_time() -> u64 {
     // A thread that is about to end would keep it.
     if OWNED.try_with(|_| ()).is_ok() {
         HERE.set(Polled::take());
+        CURRENT.set(thread.word());
         threads::name_thread(thread.number());
     }
     thread.word()
@@ -180,6 +183,7 @@ impl Entered {
         let polled = Polled::for_poll();
         let since = clock::recent();
         polled.slot.begin_first(task.word(), location, since);
+        CURRENT.set(task.word());
         Self(polled)
     }
 
@@ -188,6 +192,7 @@ impl Entered {
     pub(super) fn new(task: Waiter) -> Self {
         let polled = Polled::for_poll();
         polled.slot.begin(task.word(), clock::recent());
+        CURRENT.set(task.word());
         Self(polled)
     }
 
@@ -205,6 +210,7 @@ impl Drop for Entered {
         if let Some(outer) = self.0.outer {
             HERE.set(outer);
         }
+        CURRENT.set(here().slot.current());
     }
 }
 
