@@ -188,7 +188,7 @@ pub fn finish(
 const BATCHES_A_THREAD: usize = 4;
 
 /// Runs the pipeline. As in fastp, the number of threads is that of those that process reads. One
-/// more reads and writes meanwhile.
+/// more reads and writes.
 fn drive<'a, P: Send + 'a, C: Collect + Send>(
     options: &Options,
     stages: Stages<'a, P, Done, Failure>,

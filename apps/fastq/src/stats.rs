@@ -8,7 +8,7 @@ use crate::kmers::Kmers;
 use crate::rows::{BASES as KNOWN, Rows};
 use serde::{Deserialize, Serialize};
 
-/// What a quality character is above its quality.
+/// The difference between a quality character and its quality.
 const ZERO: i64 = 33;
 
 /// Whether this is not A, T, C or G.

@@ -40,7 +40,7 @@ mod interface {
         pub(super) fn __tsan_switch_to_fiber(fiber: *mut c_void, flags: c_uint);
     }
 
-    /// What the thread did before the switch comes before what it does after it.
+    /// The work of the thread before the switch comes before its work after it.
     pub(super) const ORDERED: c_uint = 0;
 }
 

@@ -9,7 +9,7 @@
 //! thread that blocks it, or has not handled one yet. It restarts system calls, apart from those that the
 //! system never restarts: such a call returns `EINTR`.
 //!
-//! # What the handler does
+//! # The handler
 //!
 //! Only what a handler may do: it reads its argument, makes system calls, fills `COPIED`, and restores
 //! `errno`. It takes no lock, allocates nothing, and follows no pointer of the stack:
@@ -123,7 +123,7 @@ fn install() -> Option<c_int> {
     Some(signal)
 }
 
-/// What a signal does.
+/// Returns the action of a signal.
 fn action(signal: c_int) -> Option<usize> {
     // SAFETY: all zeros is a valid action.
     let mut current: libc::sigaction = unsafe { mem::zeroed() };
@@ -171,7 +171,7 @@ unsafe extern "C" fn copy(_: c_int, _: *mut libc::siginfo_t, context: *mut c_voi
         copied.registers = registers(context);
         copy_stack(copied, copied.registers.stack_pointer());
     });
-    // SAFETY: as above.
+    // SAFETY: the call returns the address of the variable of this thread.
     unsafe { *libc::__errno_location() = errno };
 }
 

@@ -65,7 +65,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     }
 
     /// Sets how many of the workers may be in the stages at the same time. The others only read
-    /// and write meanwhile. The default is all.
+    /// and write. The default is all.
     ///
     /// So a program can have `n` threads that compute, and a few that keep sources and sinks
     /// going: `workers(n + 2).in_stages(n)`.

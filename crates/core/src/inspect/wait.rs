@@ -344,7 +344,7 @@ impl Drop for Wait {
     }
 }
 
-/// What a wait needs from its thread.
+/// The things that a wait needs from its thread.
 struct Start {
     id: u64,
     waiter: Waiter,
