@@ -107,11 +107,11 @@ fn send(socket: &UnixStream, parts: &[Vec<RawFd>], len: usize) -> io::Result<()>
     header.msg_iovlen = 1;
     header.msg_control = control.as_mut_ptr().cast();
     let space = |part: &Vec<RawFd>| mem::size_of_val(part.as_slice()) as u32;
-    // SAFETY: the function only computes.
-    let lens = parts
-        .iter()
-        .map(|part| unsafe { libc::CMSG_SPACE(space(part)) as usize });
-    header.msg_controllen = lens.sum();
+    let len_of = |part| {
+        // SAFETY: the function only computes.
+        unsafe { libc::CMSG_SPACE(space(part)) as usize }
+    };
+    header.msg_controllen = parts.iter().map(len_of).sum();
     // SAFETY: the buffer has room for the parts, as `msg_controllen` says.
     unsafe {
         let mut place = libc::CMSG_FIRSTHDR(&raw const header);

@@ -27,7 +27,11 @@ impl Program {
 /// Waits for a finding, whose certainty, kind and number of waiters must be these.
 fn finds(program: &str, certainty: Certainty, kind: &str, waiters: usize) -> (Answer, Finding) {
     let mut program = Program::start(program);
-    let answer = program.until(|answer| answer.findings.iter().any(|f| f.kind == kind));
+    let answer = program.until(|answer| {
+        let is_found = answer.findings.iter().any(|f| f.kind == kind);
+        // A thread without a processor has no stack in the first answers.
+        is_found && (answer.snapshot.stacks.iter()).all(|stack| !stack.frames.is_empty())
+    });
     let finding = answer
         .findings
         .iter()
