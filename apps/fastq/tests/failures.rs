@@ -260,7 +260,7 @@ fn a_pipe_that_nobody_reads() {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "it hangs");
+        assert!(start.elapsed() < Duration::from_secs(900), "it hangs");
         std::thread::sleep(Duration::from_millis(10));
     };
     assert_eq!(status.code(), Some(1));

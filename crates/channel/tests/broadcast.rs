@@ -95,7 +95,7 @@ fn a_time_out_comes_in_time() {
 fn a_value_ends_a_timed_wait() {
     let (tx, mut rx) = channel(4);
     let thread = thread::spawn(move || {
-        let timeout = Duration::from_secs(60);
+        let timeout = Duration::from_secs(900);
         [
             rx.blocking_recv_timeout(timeout),
             rx.blocking_recv_timeout(timeout),

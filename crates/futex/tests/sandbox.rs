@@ -55,7 +55,7 @@ fn wait_any_goes_on_when_a_sandbox_forbids_it_after_its_first_use() {
 
     thread::scope(|scope| {
         scope.spawn(|| {
-            let deadline = Instant::now() + Duration::from_secs(60);
+            let deadline = Instant::now() + Duration::from_secs(900);
             while b.load(Ordering::Acquire) == 2 {
                 assert_ne!(wait_any(&words, deadline), Ok(WaitAny::TimedOut));
             }

@@ -76,7 +76,7 @@ fn an_accept_without_descriptors_is_an_error() {
         let metrics = blitz_io::runtime::Handle::current().metrics();
         let events = metrics.io_driver_ready_count();
         let begin = Instant::now();
-        timeout(Duration::from_secs(60), sleep(Duration::from_millis(50)))
+        timeout(Duration::from_secs(900), sleep(Duration::from_millis(50)))
             .await
             .unwrap();
         assert!(begin.elapsed() >= Duration::from_millis(50));
@@ -151,12 +151,12 @@ fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
         // Only now is the last descriptor of the socket closed.
         drop(fork);
         client
-            .set_read_timeout(Some(Duration::from_secs(60)))
+            .set_read_timeout(Some(Duration::from_secs(900)))
             .unwrap();
         let error = client.read(&mut [0]).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     };
-    runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
+    runtime.block_on(async { timeout(Duration::from_secs(900), test).await.unwrap() });
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_descriptor_that_was_closed_behind_our_back_is_an_error_and_others_go_on() {
         drop(client);
         exchange(&mut far, &mut near).await;
     };
-    runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
+    runtime.block_on(async { timeout(Duration::from_secs(900), test).await.unwrap() });
 }
 
 /// Typical operations on sockets, dropped after each number of polls: nothing stays open,
@@ -262,6 +262,6 @@ fn futures_that_are_dropped_at_every_await_leave_nothing_open() {
         let runtime = builder.enable_all().build().unwrap();
         // If there are workers, the drivers are theirs.
         let test = dropped_at_every_await();
-        runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
+        runtime.block_on(async { timeout(Duration::from_secs(900), test).await.unwrap() });
     }
 }

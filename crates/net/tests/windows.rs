@@ -15,7 +15,7 @@ use blitz_io::runtime::Builder;
 use blitz_io::time::{sleep, timeout};
 
 const ERROR_PIPE_BUSY: i32 = 231;
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Runs the test on both kinds of runtime.
 fn run<F: Future<Output = ()>>(test: impl Fn(&'static str) -> F) {

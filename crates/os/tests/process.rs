@@ -52,7 +52,7 @@ async fn until_gone(pid: u32) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(Duration::from_secs(60), gone)
+    timeout(Duration::from_secs(900), gone)
         .await
         .expect("it is a zombie");
 }
@@ -102,7 +102,7 @@ fn after_the_runtimes_end_the_next_child_sees_to_it() {
                 assert!(shell("exit 0").status().await.unwrap().success());
             }
         };
-        timeout(Duration::from_secs(60), cleaned)
+        timeout(Duration::from_secs(900), cleaned)
             .await
             .expect("it is a zombie");
     });

@@ -16,7 +16,7 @@ use blitz_io::process::{Child, Command};
 use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::time::timeout;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// The environment variable that gives this same program its role as the child of a test:
 /// see `child`.

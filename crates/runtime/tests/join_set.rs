@@ -31,7 +31,7 @@ fn in_time<R: Send + 'static>(run: impl FnOnce() -> R + Send + 'static) -> R {
         result
     });
     if let Err(std::sync::mpsc::RecvTimeoutError::Timeout) =
-        is_done.recv_timeout(Duration::from_secs(60))
+        is_done.recv_timeout(Duration::from_secs(900))
     {
         panic!("it hangs");
     }

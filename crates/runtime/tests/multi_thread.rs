@@ -12,7 +12,7 @@ use blitz_io_runtime::{task, time};
 use blitz_io_sync::task::Notify;
 
 /// Long enough for anything that is not stuck.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(900);
 
 fn runtime(workers: usize) -> Runtime {
     Builder::new_multi_thread()

@@ -20,7 +20,7 @@ impl Client {
     fn join(server: &Server, name: &str) -> Self {
         let stream = TcpStream::connect(server.address).unwrap();
         stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
+            .set_read_timeout(Some(Duration::from_secs(900)))
             .unwrap();
         let read = BufReader::new(stream.try_clone().unwrap());
         let mut client = Self {

@@ -66,7 +66,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// How long a test waits for an event that must happen.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(900);
 
 fn ran(output: Output) -> Ran {
     Ran {

@@ -160,7 +160,7 @@ pub fn run(program: &str, folder: &Path, arguments: &str) -> Ran {
 }
 
 /// Longer than any run takes, even on a loaded machine.
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(900);
 
 /// Runs to the end. Panics if it takes too long.
 pub fn output_in_time(mut command: Command, what: &str) -> Output {

@@ -17,7 +17,7 @@ use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
 
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(900);
 
 /// The capacities that differ in kind. `None`: no limit.
 const CAPACITIES: [Option<usize>; 5] = [Some(0), Some(1), Some(2), Some(1000), None];

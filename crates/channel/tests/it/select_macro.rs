@@ -8,7 +8,7 @@ use blitz_io_channel::mpmc::{
     RecvError, TryRecvError, after, at, bounded, never, select, select_biased, tick, unbounded,
 };
 
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(900);
 const SHORT: Duration = Duration::from_millis(10);
 
 #[test]

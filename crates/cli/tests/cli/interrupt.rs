@@ -31,7 +31,7 @@ fn interrupt(child: &Child) {
 /// Waits until the child handles SIGINT; before that the signal would end it.
 fn wait_until_it_listens(child: &Child) {
     let path = format!("/proc/{}/status", child.id());
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(900);
     loop {
         let status = std::fs::read_to_string(&path).unwrap();
         let caught = status.lines().find_map(|l| l.strip_prefix("SigCgt:"));

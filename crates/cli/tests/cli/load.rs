@@ -40,9 +40,9 @@ fn long_run(hogs: usize) -> (Child, Vec<u32>) {
 
 /// Waits for a condition that may take long on a busy machine.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(900);
     while !holds() {
-        assert!(Instant::now() < deadline, "{what}: not within two minutes");
+        assert!(Instant::now() < deadline, "{what}: not within 15 minutes");
         sleep(Duration::from_millis(10));
     }
 }

@@ -14,7 +14,7 @@ use blitz_io_ipc::Builder;
 use tempfile::TempDir;
 
 /// Longer than any step here takes; a wait that is longer is a hang.
-pub const LONG: Duration = Duration::from_secs(60);
+pub const LONG: Duration = Duration::from_secs(900);
 
 /// A directory in shared memory that must be empty at the end.
 pub struct Place(TempDir);

@@ -8,7 +8,7 @@ use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::time::timeout;
 
 /// A wait in a test that lasts longer than this has failed.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(900);
 
 pub fn multi(workers: usize) -> Runtime {
     let mut builder = Builder::new_multi_thread();

@@ -9,7 +9,7 @@ use blitz_io::runtime::Builder;
 use blitz_io_testing::{MovingTask, move_at_every_await};
 
 const BLOCK: usize = 512;
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Reads and writes through the buffer of the file, and past it.
 async fn file(path: std::path::PathBuf) {

@@ -209,8 +209,7 @@ fn a_waiting_worker_helps_its_thief() {
             },
             || {
                 started.wait();
-                let deadline = std::time::Instant::now() + Duration::from_secs(20);
-                while mine.load(Ordering::Relaxed) == 0 && std::time::Instant::now() < deadline {
+                while mine.load(Ordering::Relaxed) == 0 {
                     join(
                         || thread::sleep(Duration::from_millis(1)),
                         || {
@@ -223,5 +222,4 @@ fn a_waiting_worker_helps_its_thief() {
             },
         );
     });
-    assert!(mine.into_inner() > 0);
 }

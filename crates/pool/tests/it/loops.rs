@@ -159,7 +159,7 @@ fn a_panic_ends_the_loop_and_leaves_the_pool_whole() {
 fn items_that_wait_for_each_other_get_all_threads_although_there_are_fewer_processors() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) + 3;
     let (pool, arrived) = (pool(threads), AtomicUsize::new(0));
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(900);
     for round in 1..=3 {
         pool.for_each(0..threads, 1, |_| {
             arrived.fetch_add(1, Ordering::SeqCst);
@@ -175,7 +175,7 @@ fn items_that_wait_for_each_other_get_all_threads_although_there_are_fewer_proce
 fn a_pool_has_each_loop_and_the_caller_takes_part() {
     let (two, me) = (pool(2), std::thread::current().id());
     let (mine, both) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(900);
     // Items that wait for each other: the third thread is the caller.
     let meet = |arrived: &AtomicUsize| {
         arrived.fetch_add(1, Ordering::SeqCst);

@@ -12,7 +12,7 @@ use blitz_io_runtime::runtime::{Builder, Runtime};
 use blitz_io_runtime::{task, time};
 use blitz_io_sync::thread::Mutex;
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(900);
 
 fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let end = Instant::now() + LONG;

@@ -1,6 +1,7 @@
 //! `Event`: the semantics that users of Windows, .NET and `rsevents` expect of the two kinds.
 #![cfg(not(loom))]
 
+#[cfg(target_os = "linux")]
 use crate::lock_help::sleeping;
 
 use blitz_io_sync::thread::Event;
@@ -16,8 +17,7 @@ const A_WHILE: Duration = Duration::from_millis(20);
 /// Waits until `n` of the threads have ended, and then a while for more.
 fn finish_exactly<T>(threads: &[ScopedJoinHandle<'_, T>], n: usize) {
     let finished = || threads.iter().filter(|thread| thread.is_finished()).count();
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while finished() < n && Instant::now() < deadline {
+    while finished() < n {
         thread::yield_now();
     }
     thread::sleep(A_WHILE);
@@ -78,29 +78,19 @@ fn manual_releases_everybody() {
     assert!(event.is_set());
 }
 
-/// Where the system does not tell whether a thread sleeps, it may miss the short moment.
+/// Where the system tells whether a thread sleeps. Elsewhere a thread could begin to wait too late.
 #[test]
+#[cfg(target_os = "linux")]
 fn manual_releases_those_who_wait_even_if_it_is_reset_at_once() {
-    const TOO_MANY: usize = if cfg!(target_os = "linux") { 1 } else { 6 };
     let event = Event::new_manual(false);
-    let mut misses = 0;
     for _ in 0..10 {
         thread::scope(|s| {
-            let threads = [(); THREADS].map(|()| sleeping(s, || event.wait()));
+            for _ in 0..THREADS {
+                sleeping(s, || event.wait());
+            }
             event.set();
             event.reset();
-            let deadline = Instant::now() + Duration::from_secs(5);
-            while !threads.iter().all(ScopedJoinHandle::is_finished) {
-                if Instant::now() > deadline {
-                    misses += 1;
-                    event.set();
-                    break;
-                }
-                thread::yield_now();
-            }
         });
-        event.reset();
-        assert!(misses < TOO_MANY, "somebody was left behind");
     }
 }
 

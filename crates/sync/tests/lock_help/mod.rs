@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub const A_WHILE: Duration = Duration::from_millis(20);
 
 /// Nothing that works takes this long, on any machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Whether the thread is still blocked after a while.
 pub fn is_stuck<T>(thread: &ScopedJoinHandle<'_, T>) -> bool {

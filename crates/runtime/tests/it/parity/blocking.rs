@@ -12,7 +12,7 @@ use task::JoinHandle;
 
 type Log = Vec<String>;
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(900);
 
 include!("both.rs");
 
