@@ -186,7 +186,8 @@ impl Runtime for Bare {
     }
 }
 
-/// Declares tests that run under each [`Runtime`]. The argument is the runtime.
+/// Declares tests that run under each [`Runtime`]. The argument is the runtime. With `--cfg ours_alone`
+/// (see [`the_same`](crate::the_same)), smol is not among them.
 ///
 /// ```
 /// blitz_io_testing::everywhere! {
@@ -219,6 +220,7 @@ macro_rules! everywhere {
 
                 $(#[$attribute])*
                 #[test]
+                #[cfg(not(ours_alone))]
                 fn smol() {
                     $crate::Runtime::block_on($crate::Smol, scenario($crate::Smol));
                 }

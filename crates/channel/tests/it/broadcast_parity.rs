@@ -1,5 +1,6 @@
 //! The same tests with Tokio's broadcast channel and with ours.
 
+#[cfg(not(ours_alone))]
 mod tokio_broadcast {
     use tokio::sync::broadcast;
 

@@ -1,6 +1,7 @@
 //! The same scenarios with Tokio's channel and with ours.
 #![cfg(not(loom))]
 
+#[cfg(not(ours_alone))]
 mod tokio_has_it {
     use tokio::sync::mpsc;
 
