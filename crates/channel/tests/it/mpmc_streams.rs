@@ -102,9 +102,9 @@ fn without_a_buffer_a_stream_meets_a_selection() {
                 let mut select = Select::new();
                 select.send(&sender);
                 if is_ready {
-                    select.ready_timeout(ms(30_000)).unwrap();
+                    select.ready_timeout(ms(900_000)).unwrap();
                 }
-                let operation = select.select_timeout(ms(30_000)).unwrap();
+                let operation = select.select_timeout(ms(900_000)).unwrap();
                 operation.send(&sender, n).unwrap();
             }
         });

@@ -17,7 +17,7 @@ fn poll<F: Future>(future: Pin<&mut F>) -> bool {
 
 /// A future that fails if it takes far too long.
 async fn soon<R: Runtime, F: Future<Output: Send> + Send>(rt: R, future: F) -> F::Output {
-    rt.timeout(ms(20_000), future)
+    rt.timeout(ms(900_000), future)
         .await
         .expect("a lost wake-up")
 }
