@@ -45,8 +45,8 @@ macro_rules! traits_of {
 /// Defines tests that compare the observations of each scenario in the modules `of_tokio`
 /// and `ours`.
 ///
-/// With `--cfg ours_alone` they only run ours. The sanitizers and the steps for other systems use
-/// that: they are not there to test Tokio, whose half takes as long to compile.
+/// With `--cfg ours_alone` they only run ours. The steps for sanitizers and other systems set that:
+/// they do not test Tokio, whose half takes as long to compile.
 #[macro_export]
 macro_rules! the_same {
     ($($scenario:ident)*) => { $(
