@@ -344,7 +344,8 @@ pub unsafe fn set_local(local: *const ()) {
 ///
 /// fiber::block_on(fiber::run(fiber::yield_now));
 /// ```
-#[inline]
+// As `block_on`: the return from a call would be predicted wrongly.
+#[inline(always)]
 #[track_caller]
 pub fn yield_now() {
     if is_fiber() {

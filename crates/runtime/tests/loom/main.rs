@@ -18,6 +18,7 @@ macro_rules! models {
 }
 
 mod cancellation_token;
+mod deferred;
 mod idle;
 mod inbox;
 mod inject;
