@@ -17,7 +17,7 @@
 //! impossible when its node was linked, and a step that has made it possible since would have
 //! claimed the word.
 //!
-//! The claim does not do the operation. It gives a right (see `state.rs`), which
+//! The claim does not do the operation. It gives a right (see `state/mod.rs`), which
 //! [`SelectedOperation`] carries: a value is set aside, or room is promised. It is
 //! used by [`send`](SelectedOperation::send) or [`recv`](SelectedOperation::recv).
 //!
