@@ -8,14 +8,15 @@
 //! from Tokio has `mpsc` with a capacity of 1, which has rows of its own. The titles say
 //! which of our channels takes part.
 
+use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::sync::mpsc as std_mpsc;
 
-use super::Arrived;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
-use crate::threads::start_all;
 use blitz_io_channel::{mpmc, mpsc};
 use tokio::sync::mpsc as tokio_mpsc;
+
+use super::Arrived;
+use crate::scenarios::prelude::*;
 
 /// The number of messages that have room; `None` is any number.
 pub(super) type Capacity = Option<usize>;
@@ -146,8 +147,58 @@ struct Shape {
 const MPSC: &str = "mpsc";
 const MPMC: &str = "mpmc";
 
-/// One contender's body.
-type Body = fn(&Context, Shape) -> Measured;
+const ONE: RangeInclusive<usize> = 1..=1;
+const SEVERAL: RangeInclusive<usize> = 2..=usize::MAX;
+const ANY_NUMBER: RangeInclusive<usize> = 1..=usize::MAX;
+
+const UNBOUNDED: RangeInclusive<Capacity> = None..=None;
+const BOUNDED: RangeInclusive<Capacity> = Some(0)..=Some(usize::MAX);
+const WITH_ROOM: RangeInclusive<Capacity> = Some(1)..=Some(usize::MAX);
+const ANY: RangeInclusive<Capacity> = None..=Some(usize::MAX);
+
+/// A contender, its body, and the numbers of receivers and capacities that its channel has.
+type Peer = (
+    &'static str,
+    BodyOf<Shape>,
+    RangeInclusive<usize>,
+    RangeInclusive<Capacity>,
+);
+
+const PEERS: [Peer; 13] = [
+    ("std", through::<StdUnbounded>, ONE, UNBOUNDED),
+    ("std", through::<StdBounded>, ONE, BOUNDED),
+    ("tokio", through::<TokioUnbounded>, ONE, UNBOUNDED),
+    ("tokio", through::<TokioBounded>, ONE, WITH_ROOM),
+    ("crossfire", through::<CrossfireUnbounded>, ONE, UNBOUNDED),
+    ("crossfire", through::<CrossfireBounded>, ONE, WITH_ROOM),
+    (
+        "crossfire",
+        through::<CrossfireSharedUnbounded>,
+        SEVERAL,
+        UNBOUNDED,
+    ),
+    (
+        "crossfire",
+        through::<CrossfireSharedBounded>,
+        SEVERAL,
+        WITH_ROOM,
+    ),
+    ("crossbeam", through::<Crossbeam>, ANY_NUMBER, ANY),
+    ("kanal", through::<Kanal>, ANY_NUMBER, ANY),
+    ("flume", through::<Flume>, ANY_NUMBER, ANY),
+    (
+        "async-channel",
+        through::<AsyncChannel>,
+        ANY_NUMBER,
+        UNBOUNDED,
+    ),
+    (
+        "async-channel",
+        through::<AsyncChannel>,
+        ANY_NUMBER,
+        WITH_ROOM,
+    ),
+];
 
 impl Shape {
     /// Creates a shape with our channel that fits it best.
@@ -164,37 +215,7 @@ impl Shape {
         }
     }
 
-    /// Returns the contenders: all that have a channel of this shape.
-    fn peers(self) -> Vec<(&'static str, Body)> {
-        let mut peers: Vec<(&'static str, Body)> = vec![(OURS, self.body_of_ours())];
-        match (self.consumers, self.capacity) {
-            (1, None) => peers.extend([
-                ("std", through::<StdUnbounded> as Body),
-                ("tokio", through::<TokioUnbounded>),
-                ("crossfire", through::<CrossfireUnbounded>),
-            ]),
-            (1, Some(1..)) => peers.extend([
-                ("std", through::<StdBounded> as Body),
-                ("tokio", through::<TokioBounded>),
-                ("crossfire", through::<CrossfireBounded>),
-            ]),
-            (1, Some(0)) => peers.push(("std", through::<StdBounded>)),
-            (_, None) => peers.push(("crossfire", through::<CrossfireSharedUnbounded>)),
-            (_, Some(1..)) => peers.push(("crossfire", through::<CrossfireSharedBounded>)),
-            (_, Some(0)) => {}
-        }
-        peers.extend([
-            ("crossbeam", through::<Crossbeam> as Body),
-            ("kanal", through::<Kanal>),
-            ("flume", through::<Flume>),
-        ]);
-        if self.capacity != Some(0) {
-            peers.push(("async-channel", through::<AsyncChannel>));
-        }
-        peers
-    }
-
-    fn body_of_ours(self) -> Body {
+    fn body_of_ours(self) -> BodyOf<Shape> {
         match (self.ours, self.capacity) {
             (MPMC, _) => through::<OursShared>,
             (_, None) => through::<OursUnbounded>,
@@ -223,10 +244,13 @@ impl Shape {
         }
         let id = format!("channel_{producers}_{consumers}_{id}");
         let title = format!("Channel {producers} → {consumers}, {capacity} (ours: {ours})");
-        let bodies = self.peers().into_iter();
+        let peers = PEERS.into_iter().filter(|(.., receivers, capacities)| {
+            receivers.contains(&consumers) && capacities.contains(&self.capacity)
+        });
         Scenario::new(4, id, title, self.ops())
             .threads(producers + consumers)
-            .with_all(bodies.map(|(name, body)| (name, move |cx: &Context| body(cx, self))))
+            .with_each(self, [(OURS, self.body_of_ours())])
+            .with_each(self, peers.map(|(name, body, ..)| (name, body)))
     }
 }
 
@@ -287,7 +311,6 @@ fn through<C: Channel>(cx: &Context, shape: Shape) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
 
     /// A channel that silently loses every hundredth message.
     struct Leaky;

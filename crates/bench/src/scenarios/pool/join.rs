@@ -1,10 +1,7 @@
 //! Fork-join at every level: a recursion, and the sum of a tree.
 
-use std::hint::black_box;
-
 use super::contenders::{chilis, ours, rayons};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 
 fn fib(n: u32) -> u64 {
     if n < 2 {

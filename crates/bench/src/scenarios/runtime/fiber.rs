@@ -5,9 +5,8 @@ use blitz_io_channel::mpsc;
 use blitz_io_fiber as fiber;
 
 use super::{Body, on_task, ping_pong, quiesce, spawn, sum_below, yields};
-use crate::runtimes::{Blitz, Runtime, Tokio};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::{Mark, Span};
+use crate::runtimes::{Blitz, Job, Runtime, Tokio};
+use crate::scenarios::prelude::*;
 
 const TASKS: &str = "blitz-io tasks";
 const WORKERS: usize = 1;
@@ -37,20 +36,16 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 /// The scenario for one worker, with the bodies of our fibers, our tasks, Tokio and may.
 fn one((id, title, ops): (&str, &str, u64), [ours, tasks, tokio, may]: [Body; 4]) -> Scenario {
     let bodies = [(OURS, ours), (TASKS, tasks), ("tokio", tokio), ("may", may)];
-    let body = |(name, body): (_, Body)| (name, move |cx: &Context| body(cx, WORKERS));
-    Scenario::new(5, id, title, ops)
-        .threads(WORKERS)
-        .with_all(bodies.map(body))
+    let scenario = Scenario::new(5, id, title, ops).threads(WORKERS);
+    scenario.with_each(WORKERS, bodies)
 }
 
 /// A library of fibers.
 trait Fibers {
     /// Runs `work` as a fiber on one worker.
-    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T;
+    fn run<T: Send + 'static>(work: impl Job<T>) -> T;
     /// Spawns a fiber, and returns the function with which another fiber joins it.
-    fn spawn<T: Send + 'static>(
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> impl FnOnce() -> Option<T>;
+    fn spawn<T: Send + 'static>(work: impl Job<T>) -> impl FnOnce() -> Option<T>;
     fn yield_now();
     /// Creates a channel, and returns the functions that send and receive.
     fn channel() -> (
@@ -63,14 +58,12 @@ trait Fibers {
 struct Ours;
 
 impl Fibers for Ours {
-    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    fn run<T: Send + 'static>(work: impl Job<T>) -> T {
         let on_fiber = async { fiber::spawn(work).await.expect("the fiber does not panic") };
         on_task(Blitz::with_workers(WORKERS), on_fiber).1
     }
 
-    fn spawn<T: Send + 'static>(
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> impl FnOnce() -> Option<T> {
+    fn spawn<T: Send + 'static>(work: impl Job<T>) -> impl FnOnce() -> Option<T> {
         let fiber = fiber::spawn(work);
         || fiber::block_on(fiber).ok()
     }
@@ -93,15 +86,13 @@ impl Fibers for Ours {
 struct May;
 
 impl Fibers for May {
-    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    fn run<T: Send + 'static>(work: impl Job<T>) -> T {
         may::config().set_workers(WORKERS);
         quiesce();
         May::spawn(work)().expect("the coroutine does not panic")
     }
 
-    fn spawn<T: Send + 'static>(
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> impl FnOnce() -> Option<T> {
+    fn spawn<T: Send + 'static>(work: impl Job<T>) -> impl FnOnce() -> Option<T> {
         // SAFETY: the work uses no thread-local variable, and little stack.
         let coroutine = unsafe { may::coroutine::spawn(work) };
         || coroutine.join().ok()
@@ -122,7 +113,7 @@ impl Fibers for May {
 }
 
 /// Runs `work` as a fiber on one worker, and measures it from inside.
-fn on_fiber<F: Fibers, T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Span, T) {
+fn on_fiber<F: Fibers, T: Send + 'static>(work: impl Job<T>) -> (Span, T) {
     F::run(|| {
         let start = Mark::now();
         let value = work();
