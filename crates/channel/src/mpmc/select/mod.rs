@@ -495,10 +495,10 @@ impl<'a> Select<'a> {
 
 /// With no case to wait for.
 fn sleep(limit: Limit) {
-    if let Limit::Until(Some(deadline), _) = limit {
-        thread::sleep(deadline.saturating_duration_since(Instant::now()));
-    } else if let Limit::Until(None, _) = limit {
-        thread::park();
+    if let Limit::Until(deadline, _) = limit {
+        // Not `thread::park`: an `unpark` of the program's would end it.
+        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        thread::sleep(time.unwrap_or(Duration::MAX));
     }
 }
 
