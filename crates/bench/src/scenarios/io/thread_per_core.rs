@@ -142,6 +142,8 @@ local!(
     |future| drop(monoio::spawn(future))
 );
 
+type Both = [(&'static str, BodyOf<usize>); 2];
+
 /// Adds the two runtimes to the rows that they can run.
 pub(super) fn take_part(scenarios: Vec<Scenario>) -> Vec<Scenario> {
     macro_rules! both {
@@ -149,7 +151,7 @@ pub(super) fn take_part(scenarios: Vec<Scenario>) -> Vec<Scenario> {
             [("compio", $body::<Compio $(, $number)*>), ("monoio", $body::<Monoio $(, $number)*>)]
         };
     }
-    let rows: [(&str, [(&str, BodyOf<usize>); 2]); 7] = [
+    let rows: [(&str, Both); 7] = [
         ("echo_1", both!(tcp, 1, 1, 128)),
         ("echo_64", both!(tcp, 64, 1, 128)),
         ("echo_1024", both!(tcp, 1024, 1, 128)),

@@ -190,15 +190,9 @@ mod memory {
         Scenario::new(5, "fiber_memory", "Resident memory of an idle fiber", OPS)
             .threads(WORKERS)
             .decided_by(Compares::BytesPerOp)
-            .with(OURS, |cx| {
-                idle(cx, Blitz::with_workers(WORKERS), begin_fiber)
-            })
-            .with(TASKS, |cx| {
-                idle(cx, Blitz::with_workers(WORKERS), begin::<Blitz>)
-            })
-            .with("tokio", |cx| {
-                idle(cx, Tokio::with_workers(WORKERS), begin::<Tokio>)
-            })
+            .with(OURS, |cx| idle(cx, begin_fiber))
+            .with(TASKS, |cx| idle(cx, begin::<Blitz>))
+            .with("tokio", |cx| idle(cx, begin::<Tokio>))
     }
 
     /// How many wait, in all iterations so far.
@@ -227,7 +221,8 @@ mod memory {
         })
     }
 
-    fn idle<R: Runtime>(cx: &Context, runtime: R, begin: fn(R) -> End) -> Measured {
+    fn idle<R: Runtime>(cx: &Context, begin: fn(R) -> End) -> Measured {
+        let runtime = R::with_workers(WORKERS);
         let (ops, before) = (cx.ops, WAITING.load(Relaxed));
         let mut tasks = Vec::with_capacity(ops as usize);
         let resident = resident()?;
