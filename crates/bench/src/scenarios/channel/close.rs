@@ -9,7 +9,7 @@ use std::thread::sleep;
 
 use super::Arrived;
 use super::threads::{
-    AsyncChannel, Channel, Crossbeam, CrossfireBounded, Flume, Kanal, OursBounded, OursShared,
+    AsyncChannel, Channel, Crossbeam, CrossfireMpscArray, Flume, Kanal, OursBounded, OursShared,
     StdBounded, TokioBounded,
 };
 use crate::scenarios::prelude::*;
@@ -24,7 +24,7 @@ const MOST: u64 = 200;
 const PEERS: [(&str, Body); 7] = [
     ("std", noticed::<StdBounded>),
     ("tokio", noticed::<TokioBounded>),
-    ("crossfire", noticed::<CrossfireBounded>),
+    ("crossfire", noticed::<CrossfireMpscArray>),
     ("crossbeam", noticed::<Crossbeam>),
     ("kanal", noticed::<Kanal>),
     ("flume", noticed::<Flume>),

@@ -87,19 +87,19 @@ channels! {
     Flume { flume::Sender<u64>, flume::Receiver<u64>,
         |capacity, receivers| several(by(capacity, flume::bounded, flume::unbounded), receivers),
         send, recv }
-    CrossfireBounded { crossfire::MTx<crossfire::mpsc::Array<u64>>,
+    CrossfireMpscArray { crossfire::MTx<crossfire::mpsc::Array<u64>>,
         crossfire::Rx<crossfire::mpsc::Array<u64>>,
         |capacity, _| one(tuned(|| crossfire::mpsc::bounded_blocking(room(capacity)))),
         send, recv }
-    CrossfireUnbounded { crossfire::MTx<crossfire::mpsc::List<u64>>,
+    CrossfireMpscList { crossfire::MTx<crossfire::mpsc::List<u64>>,
         crossfire::Rx<crossfire::mpsc::List<u64>>,
         |_, _| one(tuned(crossfire::mpsc::unbounded_blocking)), send, recv }
-    CrossfireSharedBounded { crossfire::MTx<crossfire::mpmc::Array<u64>>,
+    CrossfireMpmcArray { crossfire::MTx<crossfire::mpmc::Array<u64>>,
         crossfire::MRx<crossfire::mpmc::Array<u64>>,
         |capacity, receivers| several(
             tuned(|| crossfire::mpmc::bounded_blocking(room(capacity))), receivers),
         send, recv }
-    CrossfireSharedUnbounded { crossfire::MTx<crossfire::mpmc::List<u64>>,
+    CrossfireMpmcList { crossfire::MTx<crossfire::mpmc::List<u64>>,
         crossfire::MRx<crossfire::mpmc::List<u64>>,
         |_, receivers| several(tuned(crossfire::mpmc::unbounded_blocking), receivers),
         send, recv }
@@ -147,57 +147,34 @@ struct Shape {
 const MPSC: &str = "mpsc";
 const MPMC: &str = "mpmc";
 
-const ONE: RangeInclusive<usize> = 1..=1;
-const SEVERAL: RangeInclusive<usize> = 2..=usize::MAX;
-const ANY_NUMBER: RangeInclusive<usize> = 1..=usize::MAX;
+type Receivers = RangeInclusive<usize>;
+const ONE: Receivers = 1..=1;
+const MANY: Receivers = 2..=usize::MAX;
+const ANY: Receivers = 1..=usize::MAX;
 
-const UNBOUNDED: RangeInclusive<Capacity> = None..=None;
-const BOUNDED: RangeInclusive<Capacity> = Some(0)..=Some(usize::MAX);
-const WITH_ROOM: RangeInclusive<Capacity> = Some(1)..=Some(usize::MAX);
-const ANY: RangeInclusive<Capacity> = None..=Some(usize::MAX);
+type Capacities = RangeInclusive<Capacity>;
+const UNBOUNDED: Capacities = None..=None;
+const BOUNDED: Capacities = Some(0)..=Some(usize::MAX);
+const WITH_ROOM: Capacities = Some(1)..=Some(usize::MAX);
+const ALL: Capacities = None..=Some(usize::MAX);
 
-/// A contender, its body, and the numbers of receivers and capacities that its channel has.
-type Peer = (
-    &'static str,
-    BodyOf<Shape>,
-    RangeInclusive<usize>,
-    RangeInclusive<Capacity>,
-);
+/// A contender, its body, and the numbers of receivers and the capacities that its channel has.
+type Peer = (&'static str, BodyOf<Shape>, Receivers, Capacities);
 
 const PEERS: [Peer; 13] = [
     ("std", through::<StdUnbounded>, ONE, UNBOUNDED),
     ("std", through::<StdBounded>, ONE, BOUNDED),
     ("tokio", through::<TokioUnbounded>, ONE, UNBOUNDED),
     ("tokio", through::<TokioBounded>, ONE, WITH_ROOM),
-    ("crossfire", through::<CrossfireUnbounded>, ONE, UNBOUNDED),
-    ("crossfire", through::<CrossfireBounded>, ONE, WITH_ROOM),
-    (
-        "crossfire",
-        through::<CrossfireSharedUnbounded>,
-        SEVERAL,
-        UNBOUNDED,
-    ),
-    (
-        "crossfire",
-        through::<CrossfireSharedBounded>,
-        SEVERAL,
-        WITH_ROOM,
-    ),
-    ("crossbeam", through::<Crossbeam>, ANY_NUMBER, ANY),
-    ("kanal", through::<Kanal>, ANY_NUMBER, ANY),
-    ("flume", through::<Flume>, ANY_NUMBER, ANY),
-    (
-        "async-channel",
-        through::<AsyncChannel>,
-        ANY_NUMBER,
-        UNBOUNDED,
-    ),
-    (
-        "async-channel",
-        through::<AsyncChannel>,
-        ANY_NUMBER,
-        WITH_ROOM,
-    ),
+    ("crossfire", through::<CrossfireMpscList>, ONE, UNBOUNDED),
+    ("crossfire", through::<CrossfireMpscArray>, ONE, WITH_ROOM),
+    ("crossfire", through::<CrossfireMpmcList>, MANY, UNBOUNDED),
+    ("crossfire", through::<CrossfireMpmcArray>, MANY, WITH_ROOM),
+    ("crossbeam", through::<Crossbeam>, ANY, ALL),
+    ("kanal", through::<Kanal>, ANY, ALL),
+    ("flume", through::<Flume>, ANY, ALL),
+    ("async-channel", through::<AsyncChannel>, ANY, UNBOUNDED),
+    ("async-channel", through::<AsyncChannel>, ANY, WITH_ROOM),
 ];
 
 impl Shape {
