@@ -88,6 +88,9 @@ impl Compares {
 /// The body of a scenario for one contender.
 pub type Body = Box<dyn Fn(&Context) -> Measured + Send + Sync>;
 
+/// The body of several scenarios for one contender; the argument says in which they differ.
+pub type BodyOf<A> = fn(&Context, A) -> Measured;
+
 /// A participant of a scenario.
 pub struct Contender {
     /// [`OURS`], or the peer's crate name.
@@ -244,6 +247,16 @@ impl Scenario {
         B: Fn(&Context) -> Measured + Send + Sync + 'static,
     {
         (table.into_iter()).fold(self, |scenario, (name, body)| scenario.with(name, body))
+    }
+
+    /// Adds the contenders of a table, whose bodies take one more argument.
+    pub fn with_each<A: Copy + Send + Sync + 'static>(
+        self,
+        argument: A,
+        table: impl IntoIterator<Item = (&'static str, BodyOf<A>)>,
+    ) -> Scenario {
+        let of = |(name, body): (_, BodyOf<A>)| (name, move |cx: &Context| body(cx, argument));
+        self.with_all(table.into_iter().map(of))
     }
 
     /// Returns the names of all contenders but ours.

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use crate::runtimes::{Runtime, Tokio};
+use crate::runtimes::{Runtime, Spawn, Tokio};
 use crate::threads::{Mark, Span, together};
 
 /// Runs `tasks` tasks that start together on Tokio with `workers` threads.
@@ -46,11 +46,11 @@ use crate::threads::{Mark, Span, together};
 /// let (_span, values) = blitz_io_bench::tasks::start_all(2, 3, |i| async move { i * 10 });
 /// assert_eq!(values, [0, 10, 20]);
 /// ```
-pub fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
-where
-    T: Send + 'static,
-    B: Future<Output = T> + Send + 'static,
-{
+pub fn start_all<B: Spawn>(
+    workers: usize,
+    tasks: usize,
+    member: impl Fn(usize) -> B,
+) -> (Span, Vec<B::Output>) {
     SharedRuntime::start_all(workers, tasks, member)
 }
 
@@ -63,11 +63,11 @@ pub(crate) trait Host {
 
     /// Runs `tasks` tasks that start together on `workers` threads, as
     /// [`start_all()`] does.
-    fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
-    where
-        T: Send + 'static,
-        B: Future<Output = T> + Send + 'static,
-    {
+    fn start_all<B: Spawn>(
+        workers: usize,
+        tasks: usize,
+        member: impl Fn(usize) -> B,
+    ) -> (Span, Vec<B::Output>) {
         let runtime = Self::Runtime::with_workers(workers);
         start_on(runtime, Self::awaited(workers), tasks, member)
     }
@@ -96,17 +96,12 @@ impl<R: Runtime> Host for OwnRuntime<R> {
 }
 
 /// Runs the tasks; the first `awaited` of them start together.
-fn start_on<R, T, B>(
+fn start_on<R: Runtime, B: Spawn>(
     runtime: R,
     awaited: usize,
     tasks: usize,
     member: impl Fn(usize) -> B,
-) -> (Span, Vec<T>)
-where
-    R: Runtime,
-    T: Send + 'static,
-    B: Future<Output = T> + Send + 'static,
-{
+) -> (Span, Vec<B::Output>) {
     // Two groups on one runtime would each hold the workers that the other waits for.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

@@ -79,6 +79,17 @@ impl Section {
         }
     }
 
+    /// Returns the operations of an iteration, which are `short` for short sections.
+    ///
+    /// Both sections run for about a tenth of a second. In less time each thread would finish
+    /// within its first time slice, one after the other.
+    pub fn ops(self, short: u64) -> u64 {
+        match self {
+            Section::Short => short,
+            Section::Microsecond => 100_000,
+        }
+    }
+
     /// Runs the part of the section beside the increment.
     #[inline]
     pub fn run(self, microsecond: Work) {

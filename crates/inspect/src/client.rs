@@ -1,24 +1,16 @@
 //! Asks a process for its waits, through its socket or, on Windows, its named pipe.
 
 use std::io::{self, Read, Write};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::findings::Finding;
 #[cfg(windows)]
 use crate::pipe as local;
+use crate::protocol::{WITH_STACKS, WITHOUT_STACKS};
 use crate::snapshot::Snapshot;
 #[cfg(unix)]
 use crate::socket as local;
-
-/// How long each side waits for the other one.
-pub(crate) const LIMIT: Duration = Duration::from_secs(5);
-
-/// The bytes that a client sends.
-pub(crate) const WITH_STACKS: u8 = b'?';
-/// The same. A version before has no stacks, and answers any byte.
-pub(crate) const WITHOUT_STACKS: u8 = b'-';
 
 /// The answer of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -37,6 +37,8 @@ mod peers;
 mod pipe;
 #[cfg(any(unix, feature = "records"))]
 mod process;
+#[cfg(any(unix, windows))]
+mod protocol;
 #[cfg(feature = "records")]
 mod reader;
 #[cfg(feature = "records")]

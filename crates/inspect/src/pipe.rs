@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use windows_sys::Win32::Foundation::ERROR_PIPE_BUSY;
 use windows_sys::Win32::Storage::FileSystem::SECURITY_IDENTIFICATION;
 
-use crate::client::LIMIT;
+use crate::protocol::LIMIT;
 
 /// The folder of all pipes.
 const FOLDER: &str = r"\\.\pipe\";

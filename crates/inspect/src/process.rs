@@ -1,5 +1,8 @@
 //! Facts about a process from the system: its command line, its state, when it ran.
 
+#[cfg(all(unix, feature = "records"))]
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::snapshot::Process;
 #[cfg(feature = "records")]
 use crate::snapshot::ProcessState;
@@ -12,6 +15,24 @@ const OWN_THREADS: [&str; 3] = ["blitz-inspect", "blitz-clock", "blitz-watchdog"
 #[cfg(all(feature = "records", any(target_os = "linux", target_os = "android")))]
 pub(crate) fn is_own(name: &str) -> bool {
     OWN_THREADS.contains(&name)
+}
+
+/// The signals that the inspector handles, as a mask of the system.
+#[cfg(all(unix, feature = "records"))]
+static OWN_SIGNALS: AtomicU64 = AtomicU64::new(0);
+
+/// The inspector handles this signal from now on.
+#[cfg(all(unix, feature = "records"))]
+pub(crate) fn own_signal(signal: std::ffi::c_int) {
+    if let Some(bit) = 1_u64.checked_shl((signal - 1).unsigned_abs()) {
+        OWN_SIGNALS.fetch_or(bit, Ordering::Relaxed);
+    }
+}
+
+/// Returns the signals that the inspector handles, as a mask of the system.
+#[cfg(all(feature = "records", any(target_os = "linux", target_os = "android")))]
+pub(crate) fn own_signals() -> u64 {
+    OWN_SIGNALS.load(Ordering::Relaxed)
 }
 
 /// Describes this process, whose waits are in the snapshot.

@@ -5,9 +5,10 @@ use std::io::{self, Read, Write};
 use std::sync::Once;
 use std::thread;
 
-use crate::client::{Answer, WITHOUT_STACKS};
+use crate::client::Answer;
 #[cfg(windows)]
 use crate::pipe::Listener;
+use crate::protocol::WITHOUT_STACKS;
 use crate::reader::{judged, judged_with_stacks};
 #[cfg(unix)]
 use crate::socket::Listener;

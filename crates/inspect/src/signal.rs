@@ -4,9 +4,9 @@ use std::ffi::c_int;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use crate::process;
 use crate::reader::judged_with_stacks;
 use crate::report::report;
 
@@ -53,16 +53,6 @@ pub fn on_signal(signal: impl Into<c_int>) -> io::Result<()> {
     // SAFETY: the action calls nothing that a signal handler may not call; the registry restores
     // `errno`.
     unsafe { signal_hook_registry::register(signal, action) }?;
-    if let Some(bit) = 1_u64.checked_shl((signal - 1).unsigned_abs()) {
-        OWN.fetch_or(bit, Ordering::Relaxed);
-    }
+    process::own_signal(signal);
     Ok(())
-}
-
-/// The signals of all calls of [`on_signal`], as a mask of the system.
-static OWN: AtomicU64 = AtomicU64::new(0);
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn own() -> u64 {
-    OWN.load(Ordering::Relaxed)
 }

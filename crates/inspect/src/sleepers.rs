@@ -99,8 +99,8 @@ mod system {
     use std::path::Path;
 
     use super::{Sleeper, Sleepers};
-    use crate::process::is_own;
-    use crate::{signal, stacks};
+    use crate::process::{is_own, own_signals};
+    use crate::stacks;
 
     pub(super) fn read() -> Sleepers {
         let mut all = Sleepers::default();
@@ -254,7 +254,7 @@ mod system {
         let faults = FAULTS
             .iter()
             .fold(0, |mask, signal| mask | 1 << (signal - 1));
-        caught & !(faults | OF_LIBRARY | signal::own() | stacks::signal()) != 0
+        caught & !(faults | OF_LIBRARY | own_signals() | stacks::signal()) != 0
     }
 
     /// Whether the memory at this address is not shared with other processes. A thread that joins another

@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::{fs::PermissionsExt, net::UnixListener};
 use std::path::PathBuf;
 
-use crate::client::LIMIT;
+use crate::protocol::LIMIT;
 
 /// Returns the folder of the sockets, which only this user can enter, and creates it if need be.
 ///

@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 use std::time::Duration;
 
 use super::tokio_names::TokioTask;
-use super::{Cache, Channels, Joins, Oneshots, Runtime, Tokio};
+use super::{Channels, Job, Joins, Later, Oneshots, Runtime, Spawn, Tokio};
 
 /// Tokio, except that its sleeps end at once, its sets forget every hundredth task,
 /// and a message arrives with a smaller number than was sent.
@@ -18,29 +18,16 @@ impl Runtime for Liar {
     fn start(workers: usize) -> Liar {
         Liar(Tokio::with_workers(workers))
     }
-    fn cache() -> &'static Cache<Liar> {
-        static CACHE: Cache<Liar> = Cache::new();
-        &CACHE
-    }
     fn block_on<F: Future>(self, future: F) -> F::Output {
         self.0.block_on(future)
     }
-    fn spawn_from_outside<F>(self, future: F) -> TokioTask<F::Output>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
+    fn spawn_from_outside<F: Spawn>(self, future: F) -> TokioTask<F::Output> {
         self.0.spawn_from_outside(future)
     }
-    fn spawn<F>(self, future: F) -> TokioTask<F::Output>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
+    fn spawn<F: Spawn>(self, future: F) -> TokioTask<F::Output> {
         self.0.spawn(future)
     }
-    fn spawn_detached<F>(self, future: F)
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
+    fn spawn_detached<F: Spawn>(self, future: F) {
         self.0.spawn_detached(future);
     }
     /// Never cancels anything that has not ended.
@@ -54,12 +41,10 @@ impl Runtime for Liar {
     fn sleep(_duration: Duration) -> Ready<()> {
         ready(())
     }
-    fn unconstrained<F: Future + Send>(future: F) -> impl Future<Output = F::Output> + Send {
+    fn unconstrained<F: Future + Send>(future: F) -> impl Later<F::Output> {
         future
     }
-    fn spawn_blocking<T: Send + 'static>(
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> impl Future<Output = T> + Send {
+    fn spawn_blocking<T: Send + 'static>(job: impl Job<T>) -> impl Later<T> {
         ready(job())
     }
 }
@@ -70,10 +55,7 @@ impl Joins for Liar {
     fn new_set<T: Send + 'static>() -> Self::Set<T> {
         (0, Tokio::new_set())
     }
-    fn spawn_on<F>((spawned, set): &mut Self::Set<F::Output>, future: F)
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
+    fn spawn_on<F: Spawn>((spawned, set): &mut Self::Set<F::Output>, future: F) {
         *spawned += 1;
         if *spawned % 100 != 0 {
             Tokio::spawn_on(set, future);

@@ -13,7 +13,7 @@ use async_executor::{Executor, StaticExecutor, Task};
 use async_io::Timer;
 use futures_lite::future;
 
-use super::{Cache, Channels, Runtime};
+use super::{Channels, Job, Later, Runtime, Spawn};
 
 /// smol.
 #[derive(Clone, Copy, Debug)]
@@ -47,36 +47,22 @@ impl Runtime for Smol {
         Smol(executor)
     }
 
-    fn cache() -> &'static Cache<Smol> {
-        static CACHE: Cache<Smol> = Cache::new();
-        &CACHE
-    }
-
     fn block_on<F: Future>(self, future: F) -> F::Output {
         future::block_on(future)
     }
 
     #[inline]
-    fn spawn_from_outside<F>(self, future: F) -> Task<F::Output>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
+    fn spawn_from_outside<F: Spawn>(self, future: F) -> Task<F::Output> {
         self.0.spawn(future)
     }
 
     #[inline]
-    fn spawn<F>(self, future: F) -> Task<F::Output>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
+    fn spawn<F: Spawn>(self, future: F) -> Task<F::Output> {
         self.0.spawn(future)
     }
 
     #[inline]
-    fn spawn_detached<F>(self, future: F)
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
+    fn spawn_detached<F: Spawn>(self, future: F) {
         self.0.spawn(future).detach();
     }
 
@@ -97,14 +83,12 @@ impl Runtime for Smol {
 
     /// There is no limit.
     #[inline]
-    fn unconstrained<F: Future + Send>(future: F) -> impl Future<Output = F::Output> + Send {
+    fn unconstrained<F: Future + Send>(future: F) -> impl Later<F::Output> {
         future
     }
 
     #[inline]
-    fn spawn_blocking<T: Send + 'static>(
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> impl Future<Output = T> + Send {
+    fn spawn_blocking<T: Send + 'static>(job: impl Job<T>) -> impl Later<T> {
         blocking::unblock(job)
     }
 }

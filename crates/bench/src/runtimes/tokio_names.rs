@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::{Cache, Channels, Joins, Oneshots, Runtime};
+use super::{Channels, Job, Joins, Later, Oneshots, Runtime, Spawn};
 
 /// Implements the traits, with the contents of the modules `runtime`, `task`, `time`,
 /// `mpsc` and `oneshot` at the place of use. The runtime is built as `#[main]` builds it.
@@ -43,36 +43,22 @@ macro_rules! under_tokios_names {
                 $runtime(Box::leak(Box::new(runtime)))
             }
 
-            fn cache() -> &'static Cache<$runtime> {
-                static CACHE: Cache<$runtime> = Cache::new();
-                &CACHE
-            }
-
             fn block_on<F: Future>(self, future: F) -> F::Output {
                 self.0.block_on(future)
             }
 
             #[inline]
-            fn spawn_from_outside<F>(self, future: F) -> $task<F::Output>
-            where
-                F: Future<Output: Send> + Send + 'static,
-            {
+            fn spawn_from_outside<F: Spawn>(self, future: F) -> $task<F::Output> {
                 $task(self.0.spawn(future))
             }
 
             #[inline]
-            fn spawn<F>(self, future: F) -> $task<F::Output>
-            where
-                F: Future<Output: Send> + Send + 'static,
-            {
+            fn spawn<F: Spawn>(self, future: F) -> $task<F::Output> {
                 $task(task::spawn(future))
             }
 
             #[inline]
-            fn spawn_detached<F>(self, future: F)
-            where
-                F: Future<Output: Send> + Send + 'static,
-            {
+            fn spawn_detached<F: Spawn>(self, future: F) {
                 drop(task::spawn(future));
             }
 
@@ -93,16 +79,12 @@ macro_rules! under_tokios_names {
             }
 
             #[inline]
-            fn unconstrained<F: Future + Send>(
-                future: F,
-            ) -> impl Future<Output = F::Output> + Send {
+            fn unconstrained<F: Future + Send>(future: F) -> impl Later<F::Output> {
                 task::coop::unconstrained(future)
             }
 
             #[inline]
-            fn spawn_blocking<T: Send + 'static>(
-                job: impl FnOnce() -> T + Send + 'static,
-            ) -> impl Future<Output = T> + Send {
+            fn spawn_blocking<T: Send + 'static>(job: impl Job<T>) -> impl Later<T> {
                 $task(task::spawn_blocking(job))
             }
         }
@@ -168,10 +150,7 @@ macro_rules! join_set_under_tokios_name {
             }
 
             #[inline]
-            fn spawn_on<F>(set: &mut task::JoinSet<F::Output>, future: F)
-            where
-                F: Future<Output: Send> + Send + 'static,
-            {
+            fn spawn_on<F: Spawn>(set: &mut task::JoinSet<F::Output>, future: F) {
                 set.spawn(future);
             }
 

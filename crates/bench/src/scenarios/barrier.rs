@@ -5,47 +5,29 @@
 //! be, because the thread that checks has not arrived. More means that a thread is a round
 //! ahead.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use crossbeam_utils::CachePadded;
+use blitz_io_sync::thread::Barrier;
 use futures_executor::block_on;
 
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::start_all;
+use crate::scenarios::prelude::*;
 
-/// A barrier for a fixed number of threads.
-trait Rounds: Sync {
-    fn new(threads: usize) -> Self;
-    /// Waits for all threads; returns whether this thread leads the round.
-    fn wait(&self) -> bool;
-}
-
-/// One contender's body, for a given number of threads.
-type Body = fn(&Context, usize) -> Measured;
-
-/// Makes the contenders: a name, a type, and how a thread waits.
-macro_rules! peers {
-    ($($name:expr, $barrier:ty, |$this:ident| $wait:expr;)+) => {
-        $(impl Rounds for $barrier {
-            fn new(threads: usize) -> Self {
-                Self::new(threads)
-            }
-            fn wait(&self) -> bool {
-                let $this = self;
-                $wait.is_leader()
-            }
-        })+
-
-        const PEERS: [(&str, Body); [$($name),+].len()] = [$(($name, rounds::<$barrier>)),+];
-    };
-}
-
-peers! {
-    OURS, blitz_io_sync::thread::Barrier, |barrier| barrier.wait();
-    "std", std::sync::Barrier, |barrier| barrier.wait();
-    "tokio", tokio::sync::Barrier, |barrier| block_on(barrier.wait());
-    "async-lock", async_lock::Barrier, |barrier| barrier.wait_blocking();
-}
+/// The contenders: a name, a barrier for a number of threads, and how one of them waits. Waiting
+/// returns whether the thread leads the round.
+const PEERS: [(&str, BodyOf<usize>); 4] = [
+    (OURS, |cx, n| {
+        rounds(cx, n, Barrier::new(n), |b| b.wait().is_leader())
+    }),
+    ("std", |cx, n| {
+        rounds(cx, n, std::sync::Barrier::new(n), |b| b.wait().is_leader())
+    }),
+    ("tokio", |cx, n| {
+        let barrier = tokio::sync::Barrier::new(n);
+        rounds(cx, n, barrier, |b| block_on(b.wait()).is_leader())
+    }),
+    ("async-lock", |cx, n| {
+        let barrier = async_lock::Barrier::new(n);
+        rounds(cx, n, barrier, |b| b.wait_blocking().is_leader())
+    }),
+];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     // A round takes longer with more threads.
@@ -53,13 +35,18 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = |(threads, ops)| {
         let id = format!("barrier_{threads}");
         let scenario = Scenario::new(4, id, "Barrier round", ops).threads(threads);
-        scenario.with_all(PEERS.map(|(name, body)| (name, move |cx: &Context| body(cx, threads))))
+        scenario.with_each(threads, PEERS)
     };
     sizes.map(scenario).into()
 }
 
-fn rounds<B: Rounds>(cx: &Context, threads: usize) -> Measured {
-    let barrier = CachePadded::new(B::new(threads));
+fn rounds<B: Sync>(
+    cx: &Context,
+    threads: usize,
+    barrier: B,
+    wait: impl Fn(&B) -> bool + Sync,
+) -> Measured {
+    let barrier = CachePadded::new(barrier);
     let arrivals = CachePadded::new(AtomicU64::new(0));
     let everybody = threads as u64;
     let (span, seen) = start_all(threads, |_| {
@@ -67,7 +54,7 @@ fn rounds<B: Rounds>(cx: &Context, threads: usize) -> Measured {
             let (mut led, mut good_rounds) = (0u64, 0u64);
             for round in 0..cx.ops {
                 arrivals.fetch_add(1, Relaxed);
-                led += u64::from(barrier.wait());
+                led += u64::from(wait(&barrier));
                 let arrived = arrivals.load(Relaxed);
                 let all_here = (round + 1) * everybody;
                 good_rounds += u64::from((all_here..all_here + everybody).contains(&arrived));

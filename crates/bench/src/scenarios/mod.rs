@@ -35,9 +35,29 @@ mod rwlock;
 mod semaphore;
 mod task;
 
-use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
-use crate::settings::ASYNC_OPS;
-use crate::threads::{Span, solo};
+use prelude::*;
+
+/// The names that nearly every scenario uses.
+mod prelude {
+    pub(super) use std::hint::black_box;
+    pub(super) use std::sync::Arc;
+    pub(super) use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
+    pub(super) use std::time::{Duration, Instant};
+
+    pub(super) use crossbeam_utils::CachePadded;
+
+    #[cfg(test)]
+    pub(super) use super::tests::{assert_caught, context};
+    pub(super) use super::{Body, repeat, repeat_on};
+    pub(super) use crate::alloc::Memory;
+    pub(super) use crate::latency::Waits;
+    pub(super) use crate::poll::poll_now;
+    pub(super) use crate::scenario::{
+        BodyOf, Compares, Context, Failure, Measured, OURS, Sample, Scenario, verify,
+    };
+    pub(super) use crate::settings::{ASYNC_OPS, CHANNEL_OPS, SYNC_OPS};
+    pub(super) use crate::threads::{Mark, Span, solo, start_all};
+}
 
 /// A family, or a part of one.
 type Family = fn() -> Vec<Scenario>;
@@ -96,6 +116,46 @@ fn repeat(cx: &Context, what: &str, mut operation: impl FnMut(u64) -> bool) -> M
     Ok(Sample::new(span, cx.ops))
 }
 
+/// Runs `operation` `share` times on each of the threads, which start together, with the number of
+/// the thread and the turn. Verifies that it succeeds each time.
+#[inline]
+fn repeat_on(
+    threads: usize,
+    share: u64,
+    what: &str,
+    operation: impl Fn(usize, u64) -> bool + Sync,
+) -> Measured {
+    let operation = &operation;
+    let (span, succeeded) = start_all(threads, |thread| {
+        move || {
+            let mut succeeded = 0u64;
+            for turn in 0..share {
+                succeeded += u64::from(operation(thread, turn));
+            }
+            succeeded
+        }
+    });
+    let total = share * threads as u64;
+    verify(what, total, succeeded.iter().sum())?;
+    Ok(Sample::new(span, total))
+}
+
+/// Creates a scenario for each number of workers, which the bodies are given.
+fn for_each(
+    tier: u8,
+    workers: &[usize],
+    (id, title, ops): (&str, &str, u64),
+    bodies: &[(&'static str, BodyOf<usize>)],
+) -> Vec<Scenario> {
+    let with = |&workers: &usize| {
+        let scenario = Scenario::new(tier, format!("{id}_{workers}"), title, ops);
+        scenario
+            .threads(workers)
+            .with_each(workers, bodies.iter().copied())
+    };
+    workers.iter().map(with).collect()
+}
+
 /// Returns the sample of a scenario about memory. Fails if nothing was counted.
 fn of_memory(span: Span, ops: u64) -> Measured {
     if span.memory.bytes == 0 {
@@ -121,10 +181,7 @@ fn contended_by_tasks<const N: usize>(
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::Duration;
-
-    use super::repeat;
-    use crate::scenario::{Context, Measured};
+    use super::*;
     use crate::work::Work;
 
     /// Creates a context with enough operations for a body to show what it does.

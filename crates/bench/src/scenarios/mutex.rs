@@ -7,17 +7,10 @@
 //! longest wait and how evenly the threads had their turns.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::yield_now;
-use std::time::{Duration, Instant};
 
-use crossbeam_utils::CachePadded;
-
-use super::{Body, repeat};
-use crate::latency::{Turns, Waits};
-use crate::scenario::{Compares, Context, Measured, OURS, Sample, Scenario, verify};
-use crate::settings::SYNC_OPS;
-use crate::threads::start_all;
+use crate::latency::Turns;
+use crate::scenarios::prelude::*;
 use crate::work::Section;
 
 /// A mutex around a counter.
@@ -28,7 +21,7 @@ trait Lock: Sync {
 }
 
 /// One contender's body for a number of threads and a section.
-type Contended = fn(&Context, usize, Section) -> Measured;
+type Contended = BodyOf<(usize, Section)>;
 
 /// Makes the contenders: a name, a type, and how its lock is taken.
 macro_rules! peers {
@@ -38,8 +31,7 @@ macro_rules! peers {
                 Self::new(0)
             }
             #[inline]
-            fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
-                let $this = self;
+            fn with<R>(&$this, section: impl FnOnce(&mut u64) -> R) -> R {
                 section(&mut $guard)
             }
         })+
@@ -53,9 +45,9 @@ macro_rules! peers {
 }
 
 peers! {
-    OURS, blitz_io_sync::thread::Mutex<u64>, |lock| lock.lock();
-    "std", std::sync::Mutex<u64>, |lock| lock.lock().expect("no section panics");
-    "parking_lot", parking_lot::Mutex<u64>, |lock| lock.lock();
+    OURS, blitz_io_sync::thread::Mutex<u64>, |self| self.lock();
+    "std", std::sync::Mutex<u64>, |self| self.lock().expect("no section panics");
+    "parking_lot", parking_lot::Mutex<u64>, |self| self.lock();
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -63,12 +55,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = vec![uncontended.with_all(UNCONTENDED)];
     for section in Section::ALL {
         for threads in [2, 4, 8, 64] {
-            let what = ("contended", "contended");
-            scenarios.push(scenario(threads, section, what, CONTENDED));
+            scenarios.push(scenario(threads, section, ["contended"; 2], CONTENDED));
         }
     }
     for section in Section::ALL {
-        let waits = scenario(8, section, ("latency", "wait for lock"), LATENCY);
+        let waits = scenario(8, section, ["latency", "wait for lock"], LATENCY);
         scenarios.push(waits.decided_by(Compares::P99_9Ns));
     }
     let title = "Mutex hand-over from a busy thread to the first sleeper";
@@ -82,23 +73,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 fn scenario(
     threads: usize,
     section: Section,
-    (id, title): (&str, &str),
+    [id, title]: [&str; 2],
     table: Table<Contended>,
 ) -> Scenario {
     let id = format!("mutex_{id}_{threads}_{}", section.id());
     let title = format!("Mutex {title}, {}", section.title());
-    let scenario = Scenario::new(4, id, title, ops(section)).threads(threads);
-    scenario
-        .with_all(table.map(|(name, body)| (name, move |cx: &Context| body(cx, threads, section))))
-}
-
-/// Both sections run for about a tenth of a second. In less time each thread would
-/// finish within its first time slice, one after the other.
-fn ops(section: Section) -> u64 {
-    match section {
-        Section::Short => 10_000_000,
-        Section::Microsecond => 100_000,
-    }
+    let scenario = Scenario::new(4, id, title, section.ops(10_000_000)).threads(threads);
+    scenario.with_each((threads, section), table)
 }
 
 fn uncontended<L: Lock>(cx: &Context) -> Measured {
@@ -111,29 +92,21 @@ fn uncontended<L: Lock>(cx: &Context) -> Measured {
     Ok(sample)
 }
 
-fn contended<L: Lock>(cx: &Context, threads: usize, section: Section) -> Measured {
+fn contended<L: Lock>(cx: &Context, (threads, section): (usize, Section)) -> Measured {
     let lock = CachePadded::new(L::new());
-    let share = cx.share(threads);
-    let (span, done) = start_all(threads, |_| {
-        || {
-            let mut done = 0u64;
-            for _ in 0..share {
-                lock.with(|counter| {
-                    *counter += 1;
-                    section.run(cx.microsecond);
-                });
-                done += 1;
-            }
-            done
-        }
-    });
-    let total = done.iter().sum();
-    verify("the threads' contributions", share * threads as u64, total)?;
-    verify("the counter under the lock", total, lock.with(|n| *n))?;
-    Ok(Sample::new(span, total))
+    let what = "the threads' contributions";
+    let sample = repeat_on(threads, cx.share(threads), what, |_, _| {
+        lock.with(|counter| {
+            *counter += 1;
+            section.run(cx.microsecond);
+        });
+        true
+    })?;
+    verify("the counter under the lock", sample.ops, lock.with(|n| *n))?;
+    Ok(sample)
 }
 
-fn latency<L: Lock>(cx: &Context, threads: usize, section: Section) -> Measured {
+fn latency<L: Lock>(cx: &Context, (threads, section): (usize, Section)) -> Measured {
     let lock = CachePadded::new(L::new());
     let share = cx.share(threads);
     let counts: Vec<_> = (0..threads)

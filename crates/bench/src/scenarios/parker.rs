@@ -1,15 +1,9 @@
 //! Parkers: with the token already present, and back and forth between two threads.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::{self, Thread};
 
-use crossbeam_utils::CachePadded;
-
-use super::{Body, repeat};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::settings::SYNC_OPS;
-use crate::threads::start_all;
+use crate::scenarios::prelude::*;
 
 /// A way to park a thread. The thread creates it itself.
 trait Park {
@@ -33,13 +27,11 @@ macro_rules! peers {
             fn new() -> Self {
                 $new
             }
-            fn handle(&self) -> Self::Handle {
-                let $this = self;
+            fn handle(&$this) -> Self::Handle {
                 $get
             }
             #[inline]
-            fn park(&self) {
-                let $this = self;
+            fn park(&$this) {
                 $park;
             }
             #[inline]
@@ -56,10 +48,10 @@ macro_rules! peers {
 
 peers! {
     OURS, blitz_io_sync::thread::Parker, blitz_io_sync::thread::Unparker,
-        Self::new(), |parker| parker.unparker().clone(), parker.park();
-    "std", CurrentThread, Thread, CurrentThread, |_parker| thread::current(), thread::park();
+        Self::new(), |self| self.unparker().clone(), self.park();
+    "std", CurrentThread, Thread, CurrentThread, |self| thread::current(), thread::park();
     "crossbeam", crossbeam_utils::sync::Parker, crossbeam_utils::sync::Unparker,
-        Self::new(), |parker| parker.unparker().clone(), parker.park();
+        Self::new(), |self| self.unparker().clone(), self.park();
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {

@@ -13,8 +13,7 @@ use std::thread;
 use pariter::IteratorExt as _;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 use crate::work::Work;
 
 /// Threads that process batches.

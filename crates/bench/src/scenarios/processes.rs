@@ -3,14 +3,12 @@
 use std::io;
 use std::mem;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicU32;
 
 use blitz_io_futex::Scope;
 
 use crate::cpu;
-use crate::latency::Waits;
-use crate::scenario::Failure;
+use crate::scenarios::prelude::*;
 
 /// More processes than any scenario has.
 const MOST: usize = 32;
@@ -189,7 +187,7 @@ impl Processes {
         self.wait_until_all(|board| &board.done)?;
         let cpu = cpu::since(before, cpu::of_process());
         while let Some(child) = self.children.pop() {
-            check(wait_for(child)?)?;
+            check(child, 0)?;
         }
         let reports = &self.board().reports[..self.count];
         let ends = reports.iter().map(|one| one.ended.load(Ordering::Relaxed));
@@ -230,59 +228,30 @@ impl Processes {
 
     /// Fails if a process has failed. `drop` waits for it.
     fn check_all(&self) -> Result<(), Failure> {
-        for &child in &self.children {
-            // SAFETY: all zeroes is a valid `siginfo_t`.
-            let mut found: libc::siginfo_t = unsafe { mem::zeroed() };
-            let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            // SAFETY: the call is for our own child, and gets a place for the result.
-            let result =
-                unsafe { libc::waitid(libc::P_PID, child as libc::id_t, &mut found, options) };
-            if result != 0 {
-                return Err(failed("waitid"));
-            }
-            // SAFETY: `waitid` has filled it in, or left the zeroes.
-            let status = unsafe { found.si_status() };
-            match found.si_code {
-                libc::CLD_EXITED if status != 0 => return Err(ended_with(status)),
-                libc::CLD_KILLED | libc::CLD_DUMPED => return Err(killed_by(status)),
-                _ => {}
-            }
-        }
-        Ok(())
+        let mut children = self.children.iter();
+        children.try_for_each(|&child| check(child, libc::WNOHANG | libc::WNOWAIT))
     }
 }
 
-/// Returns the status of a child that ends.
-fn wait_for(child: libc::pid_t) -> Result<libc::c_int, Failure> {
-    let mut status = 0;
-    loop {
-        // SAFETY: the call is for our own child, and gets a place for the result.
-        if unsafe { libc::waitpid(child, &mut status, 0) } >= 0 {
-            return Ok(status);
-        }
+/// Waits for a child as `options` say. Fails if it has failed.
+fn check(child: libc::pid_t, options: libc::c_int) -> Result<(), Failure> {
+    // SAFETY: all zeroes is a valid `siginfo_t`.
+    let mut found: libc::siginfo_t = unsafe { mem::zeroed() };
+    let (id, options) = (child as libc::id_t, libc::WEXITED | options);
+    // SAFETY: the call is for our own child, and gets a place for the result.
+    while unsafe { libc::waitid(libc::P_PID, id, &mut found, options) } != 0 {
         if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return Err(failed("waitpid"));
+            return Err(failed("waitid"));
         }
     }
-}
-
-fn check(status: libc::c_int) -> Result<(), Failure> {
-    match (libc::WIFSIGNALED(status), libc::WEXITSTATUS(status)) {
-        (true, _) => Err(killed_by(libc::WTERMSIG(status))),
-        (false, 0) => Ok(()),
-        (false, status) => Err(ended_with(status)),
-    }
-}
-
-fn ended_with(status: libc::c_int) -> Failure {
-    Failure(format!("a process ended with status {status}"))
-}
-
-fn killed_by(signal: libc::c_int) -> Failure {
-    Failure(match signal {
-        libc::SIGALRM => format!("did not end within {LONGEST} s"),
-        _ => format!("a process was killed by signal {signal}"),
-    })
+    // SAFETY: `waitid` has filled it in, or left the zeroes.
+    let status = unsafe { found.si_status() };
+    Err(Failure(match found.si_code {
+        libc::CLD_EXITED if status != 0 => format!("a process ended with status {status}"),
+        libc::CLD_KILLED if status == libc::SIGALRM => format!("did not end within {LONGEST} s"),
+        libc::CLD_KILLED | libc::CLD_DUMPED => format!("a process was killed by signal {status}"),
+        _ => return Ok(()),
+    }))
 }
 
 impl Drop for Processes {

@@ -3,14 +3,7 @@
 //! A writer changes two fields one after the other. A reader that sees them differ was
 //! admitted beside a writer.
 
-use std::hint::black_box;
-
-use crossbeam_utils::CachePadded;
-
-use super::{Body, repeat};
-use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
-use crate::settings::SYNC_OPS;
-use crate::threads::start_all;
+use crate::scenarios::prelude::*;
 use crate::work::Section;
 
 /// Two counters that are equal whenever no writer is inside.
@@ -52,30 +45,15 @@ trait Lock: Sync {
     fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R;
 }
 
-/// Which operations are writes.
-#[derive(Clone, Copy)]
-struct Mix {
-    id: &'static str,
-    title: &'static str,
-    /// Every `period`-th operation of a thread is a write.
-    period: u64,
-}
-
-const MIXES: [Mix; 2] = [
-    Mix {
-        id: "reads",
-        title: "4 reads : 1 write",
-        period: 5,
-    },
-    Mix {
-        id: "mixed",
-        title: "1 read : 1 write",
-        period: 2,
-    },
+/// Which operations are writes: a part of the id, a part of the title, and the period. Every
+/// `period`-th operation of a thread is a write.
+const MIXES: [(&str, &str, u64); 2] = [
+    ("reads", "4 reads : 1 write", 5),
+    ("mixed", "1 read : 1 write", 2),
 ];
 
-/// One contender's body for a number of threads, a mix and a section.
-type Contended = fn(&Context, usize, Mix, Section) -> Measured;
+/// One contender's body for a number of threads, a period and a section.
+type Contended = BodyOf<(usize, u64, Section)>;
 
 /// Makes the contenders: a name, a type, and how its guards are taken.
 macro_rules! peers {
@@ -85,13 +63,11 @@ macro_rules! peers {
                 Self::new(Twins::default())
             }
             #[inline]
-            fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
-                let $this = self;
+            fn read<R>(&$this, section: impl FnOnce(&Twins) -> R) -> R {
                 section(&$read)
             }
             #[inline]
-            fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
-                let $this = self;
+            fn write<R>(&$this, section: impl FnOnce(&mut Twins) -> R) -> R {
                 section(&mut $write)
             }
         })+
@@ -104,10 +80,10 @@ macro_rules! peers {
 }
 
 peers! {
-    OURS, blitz_io_sync::thread::RwLock<Twins>, |lock| lock.read(), lock.write();
-    "std", std::sync::RwLock<Twins>, |lock| lock.read().expect("no section panics"),
-        lock.write().expect("no section panics");
-    "parking_lot", parking_lot::RwLock<Twins>, |lock| lock.read(), lock.write();
+    OURS, blitz_io_sync::thread::RwLock<Twins>, |self| self.read(), self.write();
+    "std", std::sync::RwLock<Twins>, |self| self.read().expect("no section panics"),
+        self.write().expect("no section panics");
+    "parking_lot", parking_lot::RwLock<Twins>, |self| self.read(), self.write();
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -115,27 +91,17 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let reads = row("rwlock_read_uncontended", "RwLock read/unlock");
     let writes = row("rwlock_write_uncontended", "RwLock write/unlock");
     let mut scenarios = vec![reads.with_all(READS), writes.with_all(WRITES)];
-    for mix in MIXES {
+    for (id, title, period) in MIXES {
         for section in Section::ALL {
             for threads in [2, 4, 8] {
-                scenarios.push(contended_scenario(threads, mix, section));
+                let id = format!("rwlock_{id}_{threads}_{}", section.id());
+                let title = format!("RwLock {title}, {}", section.title());
+                let row = Scenario::new(4, id, title, section.ops(2_000_000)).threads(threads);
+                scenarios.push(row.with_each((threads, period, section), CONTENDED));
             }
         }
     }
     scenarios
-}
-
-fn contended_scenario(threads: usize, mix: Mix, section: Section) -> Scenario {
-    let ops = match section {
-        Section::Short => 2_000_000,
-        Section::Microsecond => 100_000,
-    };
-    let id = format!("rwlock_{}_{threads}_{}", mix.id, section.id());
-    let title = format!("RwLock {}, {}", mix.title, section.title());
-    let scenario = Scenario::new(4, id, title, ops).threads(threads);
-    scenario.with_all(
-        CONTENDED.map(|(name, body)| (name, move |cx: &Context| body(cx, threads, mix, section))),
-    )
 }
 
 fn reads<L: Lock>(cx: &Context) -> Measured {
@@ -155,30 +121,20 @@ fn writes<L: Lock>(cx: &Context) -> Measured {
     Ok(sample)
 }
 
-fn contended<L: Lock>(cx: &Context, threads: usize, mix: Mix, section: Section) -> Measured {
+fn contended<L: Lock>(cx: &Context, (threads, period, section): (usize, u64, Section)) -> Measured {
     let lock = CachePadded::new(L::new());
     // Whole periods only, so that the number of writes is known in advance.
-    let share = (cx.share(threads) / mix.period).max(1) * mix.period;
-    let (span, good) = start_all(threads, |member| {
-        let lock = &lock;
-        move || {
-            let mut good = 0u64;
-            for turn in 0..share {
-                // Threads start at different positions of the period.
-                if (turn + member as u64).is_multiple_of(mix.period) {
-                    lock.write(|twins| twins.write(|| section.run(cx.microsecond)));
-                    good += 1;
-                } else {
-                    let intact = lock.read(|twins| twins.read(|| section.run(cx.microsecond)));
-                    good += u64::from(intact);
-                }
-            }
-            good
+    let share = (cx.share(threads) / period).max(1) * period;
+    let what = "writes, and reads that found the twins equal";
+    let sample = repeat_on(threads, share, what, |thread, turn| {
+        // Threads start at different positions of the period.
+        if (turn + thread as u64).is_multiple_of(period) {
+            lock.write(|twins| twins.write(|| section.run(cx.microsecond)));
+            true
+        } else {
+            lock.read(|twins| twins.read(|| section.run(cx.microsecond)))
         }
-    });
-    let total = share * threads as u64;
-    let good = good.iter().sum();
-    verify("writes, and reads that found the twins equal", total, good)?;
-    lock.read(|twins| *twins).verify(total / mix.period)?;
-    Ok(Sample::new(span, total))
+    })?;
+    lock.read(|twins| *twins).verify(sample.ops / period)?;
+    Ok(sample)
 }

@@ -6,15 +6,9 @@
 //! form; a thread drives it with `block_on`, here with that of futures-executor, which was
 //! the fastest of those that were tried (futures-lite, pollster, Tokio's own).
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use crossbeam_utils::CachePadded;
 use futures_executor::block_on;
 
-use super::{Body, repeat};
-use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
-use crate::settings::SYNC_OPS;
-use crate::threads::start_all;
+use crate::scenarios::prelude::*;
 
 /// A semaphore whose permits are held for the length of a section.
 trait Permits: Sync {
@@ -33,14 +27,12 @@ macro_rules! permits {
                 Self::new(permits)
             }
             #[inline]
-            fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-                let $this = self;
+            fn try_with<R>(&$this, section: impl FnOnce() -> R) -> Option<R> {
                 let _permit = $try_acquire?;
                 Some(section())
             }
             #[inline]
-            fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-                let $this = self;
+            fn with<R>(&$this, section: impl FnOnce() -> R) -> R {
                 let _permit = $acquire;
                 section()
             }
@@ -49,11 +41,11 @@ macro_rules! permits {
 }
 
 permits! {
-    blitz_io_sync::thread::Semaphore, |semaphore| semaphore.try_acquire().ok(),
-        semaphore.acquire().expect("it stays open");
-    async_lock::Semaphore, |semaphore| semaphore.try_acquire(), semaphore.acquire_blocking();
-    tokio::sync::Semaphore, |semaphore| semaphore.try_acquire().ok(),
-        block_on(semaphore.acquire()).expect("it stays open");
+    blitz_io_sync::thread::Semaphore, |self| self.try_acquire().ok(),
+        self.acquire().expect("it stays open");
+    async_lock::Semaphore, |self| self.try_acquire(), self.acquire_blocking();
+    tokio::sync::Semaphore, |self| self.try_acquire().ok(),
+        block_on(self.acquire()).expect("it stays open");
 }
 
 /// Makes a semaphore of a mutex and a condition variable: where they are, how the mutex is locked,
@@ -201,19 +193,10 @@ fn alone<P: Permits>(cx: &Context, operation: impl Fn(&P) -> bool) -> Measured {
 fn contended<P: Permits>(cx: &Context) -> Measured {
     let semaphore = CachePadded::new(P::new(PERMITS));
     let inside = CachePadded::new(Inside::default());
-    let share = cx.share(THREADS);
-    let (span, with_room) = start_all(THREADS, |_| {
-        || {
-            let mut with_room = 0u64;
-            for _ in 0..share {
-                with_room += u64::from(semaphore.with(|| inside.visit(PERMITS as u64)));
-            }
-            with_room
-        }
-    });
-    let total = share * THREADS as u64;
-    inside.verify(total)?;
-    let with_room = with_room.iter().sum();
-    verify("sections with at most two inside", total, with_room)?;
-    Ok(Sample::new(span, total))
+    let what = "sections with at most two inside";
+    let sample = repeat_on(THREADS, cx.share(THREADS), what, |_, _| {
+        semaphore.with(|| inside.visit(PERMITS as u64))
+    })?;
+    inside.verify(sample.ops)?;
+    Ok(sample)
 }

@@ -1,7 +1,7 @@
 //! A channel: its state, the lock around it, and the atomics that are read without it.
 //!
 //! The lock is our mutex's core: one compare-and-swap to take it and a plain store to release it.
-//! A step under it is a few dozen instructions (`state.rs`), and never the user's code: values
+//! A step under it is a few dozen instructions (`state/mod.rs`), and never the user's code: values
 //! are dropped and waiters are woken afterwards. A step that wakes no waiter costs this one
 //! compare-and-swap.
 //!
@@ -410,7 +410,7 @@ impl<T> Channel<T> {
     }
 }
 
-/// The steps of selections: see `state.rs`.
+/// The steps of selections: see `state/mod.rs`.
 impl<T> Channel<T> {
     /// Uses the right to receive. `None` if the value does not come.
     pub(super) fn finish_recv(&self) -> Option<T> {

@@ -157,7 +157,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Receives as a stream: see `state.rs`.
+    /// Receives as a stream: see `state/mod.rs`.
     #[cfg(feature = "stream")]
     pub(super) fn poll_stream(&self, waiter: &Waiter<T>, waker: &Waker) -> Poll<Option<T>> {
         self.begin_recv(waiter, waker, Queue::Streams)

@@ -12,14 +12,16 @@ use std::task::Waker;
 
 use super::kind_list::KindList;
 use super::polled;
-use super::registry::READER;
-use super::slot::{Reading, Slot};
+use super::slot::{Reader, Reading, Slot};
 use super::totals::{self, Totals};
 use super::{Contention, Fill, Filled, Kind, Waiter};
 use crate::{PerProcess, debug_is_name};
 
 /// How many readers, or members of a set, a block names.
 pub const NAMES: usize = 8;
+
+/// See `slot.rs`.
+pub(super) static READER: Reader = Reader::new();
 
 /// In `holder`: the guard may have moved to another task since.
 const MOVABLE: u64 = 1 << 63;

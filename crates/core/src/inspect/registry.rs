@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::about::{AboutRef, Copied};
-use super::block::{self, Block, Facts, ObjectRecord};
+use super::block::{self, Block, Facts, ObjectRecord, READER};
 use super::descriptor::{Source, Sources};
 use super::poll_slot::Poll;
 use super::polled;
-use super::slot::{Reader, Slot};
+use super::slot::Slot;
 use super::threads::{self, ThreadRecord};
 use super::{Contention, Kind, Waiter, clock, totals};
 use crate::{PerProcess, Watched};
@@ -55,8 +55,6 @@ struct Chunk {
 
 static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(ptr::null_mut());
 static FREE: PerProcess<Mutex<Vec<Chain>>> = PerProcess::new(Mutex::default);
-/// See `slot.rs`.
-pub(super) static READER: Reader = Reader::new();
 /// Serialises readers.
 static TURN: PerProcess<Mutex<()>> = PerProcess::new(Mutex::default);
 

@@ -2,8 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Waiter;
-use crate::PerProcess;
+use crate::{PerProcess, ThreadId};
 
 static THREADS: PerProcess<Mutex<Vec<ThreadRecord>>> = PerProcess::new(Mutex::default);
 
@@ -38,7 +37,7 @@ fn threads() -> MutexGuard<'static, Vec<ThreadRecord>> {
 /// Keeps the name of the current thread for reports.
 pub(super) fn name_thread(number: u64) {
     thread_local! {
-        static HERE: Here = Here(Waiter::thread().number());
+        static HERE: Here = Here(ThreadId::current().get().get() as u64);
     }
     let thread = std::thread::current();
     let name = thread.name().unwrap_or_default().to_owned();

@@ -6,12 +6,12 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
-use super::block::Object;
+use super::block::{Object, READER};
 use super::clock::{cached, cached_here, coarse, nanos};
 use super::descriptor::Descriptor;
 use super::errand;
 use super::polled::Entered;
-use super::registry::{self, Place, READER, Target, TaskFacts, Value};
+use super::registry::{self, Place, Target, TaskFacts, Value};
 use super::word_wait::WordWait;
 use super::{Kind, Waiter};
 use crate::debug_is_name;

@@ -1,12 +1,9 @@
 //! One sender and four receivers; every message reaches all receivers.
 
 use std::array::from_fn;
-use std::hint::black_box;
 
 use super::Arrived;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::settings::CHANNEL_OPS;
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 
 const RECEIVERS: usize = 4;
 /// The capacity of a channel, which holds at most one message here.
@@ -79,7 +76,6 @@ fn one_to_four<S, R>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
     use std::cell::Cell;
 
     /// The last receiver gets nothing.

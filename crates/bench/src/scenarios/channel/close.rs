@@ -5,19 +5,14 @@
 //! from just before the drop until the receiver's call has returned.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use super::Arrived;
 use super::threads::{
-    AsyncChannel, Channel, Crossbeam, CrossfireBounded, Flume, Kanal, OursBounded, OursShared,
+    AsyncChannel, Channel, Crossbeam, CrossfireMpscArray, Flume, Kanal, OursBounded, OursShared,
     StdBounded, TokioBounded,
 };
-use crate::latency::Waits;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::scenarios::Body;
-use crate::threads::{Span, start_all};
+use crate::scenarios::prelude::*;
 
 /// Enough time for any contender's receiver to stop spinning and to sleep.
 const ASLEEP_AFTER: Duration = Duration::from_micros(300);
@@ -29,7 +24,7 @@ const MOST: u64 = 200;
 const PEERS: [(&str, Body); 7] = [
     ("std", noticed::<StdBounded>),
     ("tokio", noticed::<TokioBounded>),
-    ("crossfire", noticed::<CrossfireBounded>),
+    ("crossfire", noticed::<CrossfireMpscArray>),
     ("crossbeam", noticed::<Crossbeam>),
     ("kanal", noticed::<Kanal>),
     ("flume", noticed::<Flume>),
@@ -126,7 +121,6 @@ fn notice<C: Channel>(receivers: Vec<C::Receiver>, waiting: &AtomicU64) -> Seen 
 mod tests {
     use super::*;
     use crate::scenarios::channel::threads::Capacity;
-    use crate::scenarios::tests::{assert_caught, context};
 
     /// A channel that returns before it is closed, with a message that was never sent.
     struct Invents;

@@ -4,12 +4,8 @@
 //! is made before the clock starts, so memory that a channel takes at its creation is not
 //! counted, and memory that it takes during use is.
 
-use std::hint::black_box;
-
 use super::{Arrived, pass_each};
-use crate::scenario::{Context, Measured, OURS, Scenario, verify};
-use crate::scenarios::{Body, repeat};
-use crate::settings::CHANNEL_OPS;
+use crate::scenarios::prelude::*;
 
 /// One contender's bodies: how its channel is made and, if they are not those of most channels, its
 /// two `try` forms.
@@ -99,7 +95,6 @@ fn round_trip<S, R>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
 
     #[test]
     fn a_channel_that_loses_every_hundredth_message_is_caught() {

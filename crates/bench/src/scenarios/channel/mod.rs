@@ -10,8 +10,7 @@ mod threads;
 mod watch;
 
 use super::all;
-use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     all(&[

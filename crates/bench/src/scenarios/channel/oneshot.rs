@@ -4,13 +4,8 @@
 //! in memory of the caller, which no peer has. There the memory is part of the
 //! operation: a fresh piece for every message.
 
-use std::hint::black_box;
-
 use super::pass_each;
-use crate::poll::poll_now;
-use crate::scenario::{OURS, Scenario};
-use crate::scenarios::Body;
-use crate::settings::CHANNEL_OPS;
+use crate::scenarios::prelude::*;
 
 /// Creates a channel for each message, sends the message through it and receives it.
 macro_rules! pass {

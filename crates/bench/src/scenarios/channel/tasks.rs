@@ -4,11 +4,9 @@
 //! Tokio has no channel with several receivers. The rows under its name run what its users
 //! write: an `mpsc` channel whose receiver is behind a mutex.
 
-use std::sync::Arc;
-
 use super::Arrived;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
-use crate::scenarios::{Body, contended_by_tasks};
+use crate::scenarios::contended_by_tasks;
+use crate::scenarios::prelude::*;
 use crate::tasks::{Host, SharedRuntime};
 
 const PRODUCERS: usize = 4;
@@ -137,7 +135,6 @@ impl<C: Channel> Role<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
 
     /// A channel that sends every hundredth message twice.
     struct Stutters;

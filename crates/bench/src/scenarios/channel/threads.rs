@@ -8,14 +8,15 @@
 //! from Tokio has `mpsc` with a capacity of 1, which has rows of its own. The titles say
 //! which of our channels takes part.
 
+use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::sync::mpsc as std_mpsc;
 
-use super::Arrived;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
-use crate::threads::start_all;
 use blitz_io_channel::{mpmc, mpsc};
 use tokio::sync::mpsc as tokio_mpsc;
+
+use super::Arrived;
+use crate::scenarios::prelude::*;
 
 /// The number of messages that have room; `None` is any number.
 pub(super) type Capacity = Option<usize>;
@@ -86,19 +87,19 @@ channels! {
     Flume { flume::Sender<u64>, flume::Receiver<u64>,
         |capacity, receivers| several(by(capacity, flume::bounded, flume::unbounded), receivers),
         send, recv }
-    CrossfireBounded { crossfire::MTx<crossfire::mpsc::Array<u64>>,
+    CrossfireMpscArray { crossfire::MTx<crossfire::mpsc::Array<u64>>,
         crossfire::Rx<crossfire::mpsc::Array<u64>>,
         |capacity, _| one(tuned(|| crossfire::mpsc::bounded_blocking(room(capacity)))),
         send, recv }
-    CrossfireUnbounded { crossfire::MTx<crossfire::mpsc::List<u64>>,
+    CrossfireMpscList { crossfire::MTx<crossfire::mpsc::List<u64>>,
         crossfire::Rx<crossfire::mpsc::List<u64>>,
         |_, _| one(tuned(crossfire::mpsc::unbounded_blocking)), send, recv }
-    CrossfireSharedBounded { crossfire::MTx<crossfire::mpmc::Array<u64>>,
+    CrossfireMpmcArray { crossfire::MTx<crossfire::mpmc::Array<u64>>,
         crossfire::MRx<crossfire::mpmc::Array<u64>>,
         |capacity, receivers| several(
             tuned(|| crossfire::mpmc::bounded_blocking(room(capacity))), receivers),
         send, recv }
-    CrossfireSharedUnbounded { crossfire::MTx<crossfire::mpmc::List<u64>>,
+    CrossfireMpmcList { crossfire::MTx<crossfire::mpmc::List<u64>>,
         crossfire::MRx<crossfire::mpmc::List<u64>>,
         |_, receivers| several(tuned(crossfire::mpmc::unbounded_blocking), receivers),
         send, recv }
@@ -146,8 +147,35 @@ struct Shape {
 const MPSC: &str = "mpsc";
 const MPMC: &str = "mpmc";
 
-/// One contender's body.
-type Body = fn(&Context, Shape) -> Measured;
+type Receivers = RangeInclusive<usize>;
+const ONE: Receivers = 1..=1;
+const MANY: Receivers = 2..=usize::MAX;
+const ANY: Receivers = 1..=usize::MAX;
+
+type Capacities = RangeInclusive<Capacity>;
+const UNBOUNDED: Capacities = None..=None;
+const BOUNDED: Capacities = Some(0)..=Some(usize::MAX);
+const WITH_ROOM: Capacities = Some(1)..=Some(usize::MAX);
+const ALL: Capacities = None..=Some(usize::MAX);
+
+/// A contender, its body, and the numbers of receivers and the capacities that its channel has.
+type Peer = (&'static str, BodyOf<Shape>, Receivers, Capacities);
+
+const PEERS: [Peer; 13] = [
+    ("std", through::<StdUnbounded>, ONE, UNBOUNDED),
+    ("std", through::<StdBounded>, ONE, BOUNDED),
+    ("tokio", through::<TokioUnbounded>, ONE, UNBOUNDED),
+    ("tokio", through::<TokioBounded>, ONE, WITH_ROOM),
+    ("crossfire", through::<CrossfireMpscList>, ONE, UNBOUNDED),
+    ("crossfire", through::<CrossfireMpscArray>, ONE, WITH_ROOM),
+    ("crossfire", through::<CrossfireMpmcList>, MANY, UNBOUNDED),
+    ("crossfire", through::<CrossfireMpmcArray>, MANY, WITH_ROOM),
+    ("crossbeam", through::<Crossbeam>, ANY, ALL),
+    ("kanal", through::<Kanal>, ANY, ALL),
+    ("flume", through::<Flume>, ANY, ALL),
+    ("async-channel", through::<AsyncChannel>, ANY, UNBOUNDED),
+    ("async-channel", through::<AsyncChannel>, ANY, WITH_ROOM),
+];
 
 impl Shape {
     /// Creates a shape with our channel that fits it best.
@@ -164,37 +192,7 @@ impl Shape {
         }
     }
 
-    /// Returns the contenders: all that have a channel of this shape.
-    fn peers(self) -> Vec<(&'static str, Body)> {
-        let mut peers: Vec<(&'static str, Body)> = vec![(OURS, self.body_of_ours())];
-        match (self.consumers, self.capacity) {
-            (1, None) => peers.extend([
-                ("std", through::<StdUnbounded> as Body),
-                ("tokio", through::<TokioUnbounded>),
-                ("crossfire", through::<CrossfireUnbounded>),
-            ]),
-            (1, Some(1..)) => peers.extend([
-                ("std", through::<StdBounded> as Body),
-                ("tokio", through::<TokioBounded>),
-                ("crossfire", through::<CrossfireBounded>),
-            ]),
-            (1, Some(0)) => peers.push(("std", through::<StdBounded>)),
-            (_, None) => peers.push(("crossfire", through::<CrossfireSharedUnbounded>)),
-            (_, Some(1..)) => peers.push(("crossfire", through::<CrossfireSharedBounded>)),
-            (_, Some(0)) => {}
-        }
-        peers.extend([
-            ("crossbeam", through::<Crossbeam> as Body),
-            ("kanal", through::<Kanal>),
-            ("flume", through::<Flume>),
-        ]);
-        if self.capacity != Some(0) {
-            peers.push(("async-channel", through::<AsyncChannel>));
-        }
-        peers
-    }
-
-    fn body_of_ours(self) -> Body {
+    fn body_of_ours(self) -> BodyOf<Shape> {
         match (self.ours, self.capacity) {
             (MPMC, _) => through::<OursShared>,
             (_, None) => through::<OursUnbounded>,
@@ -223,10 +221,13 @@ impl Shape {
         }
         let id = format!("channel_{producers}_{consumers}_{id}");
         let title = format!("Channel {producers} → {consumers}, {capacity} (ours: {ours})");
-        let bodies = self.peers().into_iter();
+        let peers = PEERS.into_iter().filter(|(.., receivers, capacities)| {
+            receivers.contains(&consumers) && capacities.contains(&self.capacity)
+        });
         Scenario::new(4, id, title, self.ops())
             .threads(producers + consumers)
-            .with_all(bodies.map(|(name, body)| (name, move |cx: &Context| body(cx, self))))
+            .with_each(self, [(OURS, self.body_of_ours())])
+            .with_each(self, peers.map(|(name, body, ..)| (name, body)))
     }
 }
 
@@ -287,7 +288,6 @@ fn through<C: Channel>(cx: &Context, shape: Shape) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
 
     /// A channel that silently loses every hundredth message.
     struct Leaky;

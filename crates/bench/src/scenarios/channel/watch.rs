@@ -1,11 +1,7 @@
 //! A watched value: replacing it and reading it.
 
-use std::hint::black_box;
-
 use super::pass_each;
-use crate::scenario::{OURS, Scenario};
-use crate::scenarios::Body;
-use crate::settings::CHANNEL_OPS;
+use crate::scenarios::prelude::*;
 
 /// One contender's body: it sends each value and reads it.
 macro_rules! body {

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::latency::Waits;
+use crate::scenarios::prelude::*;
 
 /// The socket of a client.
 pub(super) trait Socket: Source + Sized {

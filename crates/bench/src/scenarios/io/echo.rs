@@ -1,13 +1,9 @@
 //! Echo: a message to the server and back, over TCP, UDP and Unix sockets.
 
-use std::time::Duration;
-
 use super::client::{Client, Socket};
-use super::server::Server;
-use super::{failure, for_each};
-use crate::cpu;
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
-use crate::threads::solo;
+use super::server::*;
+use super::{failure, for_each, measured};
+use crate::scenarios::prelude::*;
 
 /// A server's buffer for each connection.
 pub(super) const BUFFER: usize = 16 * 1024;
@@ -57,12 +53,11 @@ fn udp<S: Server, const SOCKETS: usize, const SIZE: usize>(
 }
 
 #[cfg(unix)]
-fn unix<S: Server, const CONNECTIONS: usize, const SIZE: usize>(
+fn unix<S: UnixServer, const CONNECTIONS: usize, const SIZE: usize>(
     cx: &Context,
     workers: usize,
 ) -> Measured {
-    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
 
     let number = NUMBER.fetch_add(1, Relaxed);
     let name = format!("blitz-io-bench-{}-{number}", std::process::id());
@@ -84,9 +79,6 @@ pub(super) fn measure<S: Socket>(
     client.exchange(connections as u64, 1).map_err(failure)?;
     std::thread::sleep(Duration::from_millis(1));
     client.waits();
-    let ((span, echoes), cpu) = cpu::of_others(|| solo(|| client.exchange(cx.ops, depth)));
-    verify("echoes", cx.ops, echoes.map_err(failure)?)?;
-    Ok(Sample::new(span, cx.ops)
-        .with_waits(client.waits())
-        .with_cpu(cpu))
+    let sample = measured("echoes", cx.ops, || client.exchange(cx.ops, depth))?;
+    Ok(sample.with_waits(client.waits()))
 }

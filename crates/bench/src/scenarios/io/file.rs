@@ -4,14 +4,12 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 
 use super::client::fill;
-use super::server::Server;
-use super::{failure, for_each};
-use crate::cpu;
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
-use crate::threads::solo;
+use super::server::{Reply, UnixServer};
+use super::{failure, for_each, measured};
+use crate::scenarios::prelude::*;
 
 pub(super) const TASKS: usize = 64;
 pub(super) const PAGE: usize = 4096;
@@ -87,7 +85,7 @@ pub(super) fn places(task: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-fn read<S: Server>(cx: &Context, workers: usize) -> Measured {
+fn read<S: UnixServer>(cx: &Context, workers: usize) -> Measured {
     let path = filled().map_err(failure)?;
     measure::<S, _>(cx, workers, |task, each| async move {
         let mut file = S::open(path, false).await?;
@@ -103,7 +101,7 @@ fn read<S: Server>(cx: &Context, workers: usize) -> Measured {
     })
 }
 
-fn write<S: Server>(cx: &Context, workers: usize) -> Measured {
+fn write<S: UnixServer>(cx: &Context, workers: usize) -> Measured {
     let temporary = Temporary::new(false).map_err(failure)?;
     let path = temporary.0.clone();
     let sample = measure::<S, _>(cx, workers, move |task, each| {
@@ -123,7 +121,7 @@ fn write<S: Server>(cx: &Context, workers: usize) -> Measured {
 }
 
 /// Checks that the file holds the written bytes, and nothing else.
-pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), crate::scenario::Failure> {
+pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), Failure> {
     let mut written = vec![false; PAGES as usize];
     for task in 0..TASKS {
         for place in places(task).take(each) {
@@ -144,7 +142,7 @@ pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), crate::sce
     verify("pages", PAGES, right)
 }
 
-fn open_stat<S: Server>(cx: &Context, workers: usize) -> Measured {
+fn open_stat<S: UnixServer>(cx: &Context, workers: usize) -> Measured {
     let path = filled().map_err(failure)?;
     measure::<S, _>(cx, workers, |_, each| async move {
         for _ in 0..each {
@@ -158,19 +156,14 @@ fn open_stat<S: Server>(cx: &Context, workers: usize) -> Measured {
 }
 
 /// Runs the tasks, which return how much they have done.
-fn measure<S: Server, F>(
+fn measure<S: UnixServer, F: Reply<u64> + 'static>(
     cx: &Context,
     workers: usize,
     mut task: impl FnMut(usize, usize) -> F,
-) -> Measured
-where
-    F: Future<Output = io::Result<u64>> + Send + 'static,
-{
+) -> Measured {
     let runtime = S::with_workers(workers);
     let each = cx.share(TASKS);
-    let run = || solo(|| S::run(runtime, TASKS, |number| task(number, each as usize)));
-    let ((span, done), cpu) = cpu::of_others(run);
-    let done: u64 = done.map_err(failure)?.iter().sum();
-    verify("operations", each * TASKS as u64, done)?;
-    Ok(Sample::new(span, done).with_cpu(cpu))
+    measured("operations", each * TASKS as u64, || {
+        S::run(runtime, TASKS, |number| task(number, each as usize))
+    })
 }

@@ -2,16 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicUsize;
 
 use super::client::raise_limit;
+use super::failure;
 use super::server::{Server, echo};
-use super::{failure, with_bodies};
-use crate::alloc::Memory;
-use crate::scenario::{Compares, Context, Failure, Measured, Scenario};
 use crate::scenarios::of_memory;
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 
 /// The size of each connection's read buffer, which is counted as well.
 const BUFFER: usize = 64;
@@ -20,7 +17,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Memory of a connection that waits in read";
     let scenario =
         Scenario::new(6, "idle_connection_bytes", title, 2_000).decided_by(Compares::BytesPerOp);
-    vec![with_bodies(scenario, 2, bodies!(idle))]
+    vec![scenario.threads(2).with_each(2, bodies!(idle))]
 }
 
 /// Opens connections and counts the bytes that stay allocated.

@@ -8,11 +8,11 @@
 /// One body with each runtime: ours, Tokio and smol.
 macro_rules! bodies {
     ($body:ident $(<$($number:tt),+>)?) => {{
-        use $crate::scenarios::io::{Body, smol::Smol, tokio_names};
-        let bodies: [Body; 3] = [
-            $body::<tokio_names::Ours $($(, $number)+)?>,
-            $body::<tokio_names::Tokio $($(, $number)+)?>,
-            $body::<Smol $($(, $number)+)?>,
+        use $crate::scenarios::{io::smol::Smol, io::tokio_names, prelude::*};
+        let bodies: [(&str, BodyOf<usize>); 3] = [
+            (OURS, $body::<tokio_names::Ours $($(, $number)+)?>),
+            ("tokio", $body::<tokio_names::Tokio $($(, $number)+)?>),
+            ("smol", $body::<Smol $($(, $number)+)?>),
         ];
         bodies
     }};
@@ -37,15 +37,10 @@ mod thread_per_core;
 mod tokio_names;
 
 use std::io;
-use std::time::Duration;
 
 use super::all;
 use crate::cpu;
-use crate::scenario::{Context, Failure, Measured, OURS, Scenario};
-use crate::threads::{Span, start_all};
-
-/// One contender's body, which is given the number of its runtime's workers.
-type Body = fn(&Context, usize) -> Measured;
+use crate::scenarios::prelude::*;
 
 /// The numbers of workers that are measured.
 const WORKERS: [usize; 2] = [1, 2];
@@ -69,22 +64,19 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// Creates one scenario for each number of workers, with the bodies of ours, Tokio and
-/// smol.
-fn for_each((id, title, ops): (&str, &str, u64), bodies: [Body; 3]) -> Vec<Scenario> {
-    let with = |workers: usize| {
-        let scenario = Scenario::new(6, format!("{id}_{workers}"), title, ops);
-        with_bodies(scenario, workers, bodies)
-    };
-    WORKERS.map(with).into()
+type Bodies = [(&'static str, BodyOf<usize>); 3];
+
+/// Creates the scenario for each number of workers.
+fn for_each(what: (&str, &str, u64), bodies: Bodies) -> Vec<Scenario> {
+    super::for_each(6, &WORKERS, what, &bodies)
 }
 
-fn with_bodies(scenario: Scenario, workers: usize, [ours, tokio, smol]: [Body; 3]) -> Scenario {
-    scenario
-        .threads(workers)
-        .with(OURS, move |cx| ours(cx, workers))
-        .with("tokio", move |cx| tokio(cx, workers))
-        .with("smol", move |cx| smol(cx, workers))
+/// Runs a client on this thread, which returns how many operations it has done, and measures the
+/// processor time of the other threads.
+fn measured(what: &str, ops: u64, client: impl FnOnce() -> io::Result<u64>) -> Measured {
+    let ((span, done), cpu) = cpu::of_others(|| solo(client));
+    verify(what, ops, done.map_err(failure)?)?;
+    Ok(Sample::new(span, ops).with_cpu(cpu))
 }
 
 fn failure(error: io::Error) -> Failure {

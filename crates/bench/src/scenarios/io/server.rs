@@ -7,7 +7,12 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use crate::runtimes::Cache;
+use crate::runtimes::{Later, Spawn, kept};
+
+/// The future of an operation.
+pub(super) trait Reply<T>: Later<io::Result<T>> {}
+
+impl<T, F: Later<io::Result<T>>> Reply<T> for F {}
 
 /// A runtime with I/O.
 ///
@@ -17,66 +22,29 @@ pub(super) trait Server: Sized + 'static {
     type Runtime: Copy + Send + Sync + 'static;
     type Listener: Send + Sync + 'static;
     type Stream: Send + 'static;
-    #[cfg(unix)]
-    type File: Send + 'static;
 
     /// Starts a runtime with `workers` workers.
     fn start(workers: usize) -> Self::Runtime;
-    fn cache() -> &'static Cache<Self::Runtime>;
     /// Spawns from a thread that does not belong to the runtime.
-    fn spawn(runtime: Self::Runtime, future: impl Future<Output = ()> + Send + 'static);
+    fn spawn(runtime: Self::Runtime, future: impl Spawn<Output = ()>);
     /// Runs a future on this thread, as a program's main function does.
     #[cfg(target_os = "linux")]
     fn block_on<F: Future>(runtime: Self::Runtime, future: F) -> F::Output;
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send;
+    fn sleep(duration: Duration) -> impl Later<()>;
 
-    fn listen() -> impl Future<Output = io::Result<(Self::Listener, SocketAddr)>> + Send;
-    fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<Self::Stream>> + Send;
-    fn read(
-        stream: &mut Self::Stream,
-        buffer: &mut [u8],
-    ) -> impl Future<Output = io::Result<usize>> + Send;
-    fn write_all(
-        stream: &mut Self::Stream,
-        bytes: &[u8],
-    ) -> impl Future<Output = io::Result<()>> + Send;
+    fn listen() -> impl Reply<(Self::Listener, SocketAddr)>;
+    fn accept(listener: &Self::Listener) -> impl Reply<Self::Stream>;
+    fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> impl Reply<usize>;
+    fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> impl Reply<()>;
     /// Runs the library's own copy, to the end.
-    fn copy(
-        from: &mut Self::Stream,
-        to: &mut Self::Stream,
-    ) -> impl Future<Output = io::Result<u64>> + Send;
+    fn copy(from: &mut Self::Stream, to: &mut Self::Stream) -> impl Reply<u64>;
 
-    /// Listens at a path and echoes on `connections` connections.
-    #[cfg(unix)]
-    fn unix_echo(runtime: Self::Runtime, path: &Path, connections: usize);
     /// Echoes datagrams until an empty one arrives.
     fn udp_echo(runtime: Self::Runtime) -> SocketAddr;
 
-    #[cfg(unix)]
-    fn open(path: &Path, write: bool) -> impl Future<Output = io::Result<Self::File>> + Send;
-    #[cfg(unix)]
-    fn read_at(
-        file: &mut Self::File,
-        place: u64,
-        buffer: &mut [u8],
-    ) -> impl Future<Output = io::Result<()>> + Send;
-    /// Writes, and waits until the system has the bytes.
-    #[cfg(unix)]
-    fn write_at(
-        file: &mut Self::File,
-        place: u64,
-        bytes: &[u8],
-    ) -> impl Future<Output = io::Result<()>> + Send;
-    #[cfg(unix)]
-    fn len(file: &Self::File) -> impl Future<Output = io::Result<u64>> + Send;
-
-    /// Runs `true` and waits for it. Returns whether it was successful.
-    #[cfg(unix)]
-    fn process() -> impl Future<Output = io::Result<bool>> + Send;
-
     /// Returns the runtime with `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Self::Runtime {
-        Self::cache().get(workers, 0, Self::start)
+        kept::<Self, _>(workers, 0, Self::start)
     }
 
     /// Accepts `connections` connections, and echoes on each what arrives, up to `limit`
@@ -97,13 +65,10 @@ pub(super) trait Server: Sized + 'static {
     }
 
     /// Spawns a task that serves, and returns its address.
-    fn listen_on<F>(
+    fn listen_on<F: Later<()>>(
         runtime: Self::Runtime,
         serve: impl FnOnce(Self::Listener) -> F + Send + 'static,
-    ) -> SocketAddr
-    where
-        F: Future<Output = ()> + Send,
-    {
+    ) -> SocketAddr {
         let (tell, told) = channel();
         Self::spawn(runtime, async move {
             let (listener, address) = Self::listen().await.expect("there are free ports");
@@ -112,17 +77,32 @@ pub(super) trait Server: Sized + 'static {
         });
         told.recv().expect("the server has told where it is")
     }
+}
 
-    /// Runs tasks to their end. Fails with the first of their errors.
-    #[cfg(unix)]
-    fn run<T: Send + 'static, F>(
+/// A runtime with files, processes and sockets of Unix.
+#[cfg(unix)]
+pub(super) trait UnixServer: Server {
+    type File: Send + 'static;
+
+    /// Listens at a path and echoes on `connections` connections.
+    fn unix_echo(runtime: Self::Runtime, path: &Path, connections: usize);
+
+    fn open(path: &Path, write: bool) -> impl Reply<Self::File>;
+    fn read_at(file: &mut Self::File, place: u64, buffer: &mut [u8]) -> impl Reply<()>;
+    /// Writes, and waits until the system has the bytes.
+    fn write_at(file: &mut Self::File, place: u64, bytes: &[u8]) -> impl Reply<()>;
+    fn len(file: &Self::File) -> impl Reply<u64>;
+
+    /// Runs `true` and waits for it. Returns whether it was successful.
+    fn process() -> impl Reply<bool>;
+
+    /// Runs tasks to their end, and returns how much all have done. Fails with the first
+    /// of their errors.
+    fn run<F: Reply<u64> + 'static>(
         runtime: Self::Runtime,
         tasks: usize,
         mut task: impl FnMut(usize) -> F,
-    ) -> io::Result<Vec<T>>
-    where
-        F: Future<Output = io::Result<T>> + Send + 'static,
-    {
+    ) -> io::Result<u64> {
         let (tell, told) = channel();
         for number in 0..tasks {
             let (task, tell) = (task(number), tell.clone());
@@ -132,12 +112,7 @@ pub(super) trait Server: Sized + 'static {
             });
         }
         drop(tell);
-        let values: Vec<T> = told.iter().collect::<io::Result<_>>()?;
-        if values.len() == tasks {
-            Ok(values)
-        } else {
-            Err(io::Error::other("a task has panicked"))
-        }
+        told.iter().sum()
     }
 }
 

@@ -4,8 +4,6 @@
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
@@ -21,10 +19,9 @@ use super::client::connect_all;
 use super::server::Server;
 use super::smol::Smol;
 use super::tokio_names::{Ours, Tokio};
-use super::{Body, failure, with_bodies};
-use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
+use super::{Bodies, failure};
+use crate::scenarios::prelude::*;
 use crate::scenarios::processes::{Processes, Role, now};
-use crate::threads::Span;
 use crate::work::Work;
 
 /// A slow request takes this many microseconds of computing. One of `SLOW_EVERY` is slow.
@@ -39,10 +36,10 @@ const WARM_UP: u64 = 2_000;
 const DIGITS: usize = 16;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let row = |id: &str, what: &str, workers, bodies: [Body; 3]| {
+    let row = |id: &str, what: &str, workers, bodies: Bodies| {
         let title = format!("HTTP service beside its client, {what}");
         let scenario = Scenario::new(6, id, title, 40_000).decided_by(Compares::P99Ns);
-        with_bodies(scenario, workers, bodies)
+        scenario.threads(workers).with_each(workers, bodies)
     };
     let (of_8, of_64) = ("8 connections", "64 connections");
     let mixed = "64 connections, 1 of 500 computes 10 ms";

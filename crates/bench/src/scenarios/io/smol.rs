@@ -8,17 +8,15 @@ use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 #[cfg(unix)]
 use std::path::Path;
-#[cfg(unix)]
-use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use async_executor::{Executor, StaticExecutor};
 use async_io::{Async, Timer};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
-use super::server::Server;
-use crate::runtimes::Cache;
+use super::server::*;
+use crate::runtimes::Spawn;
+use crate::scenarios::prelude::*;
 
 /// smol.
 pub(super) struct Smol;
@@ -27,8 +25,6 @@ impl Server for Smol {
     type Runtime = &'static StaticExecutor;
     type Listener = Async<std::net::TcpListener>;
     type Stream = Async<std::net::TcpStream>;
-    #[cfg(unix)]
-    type File = Arc<File>;
 
     fn start(workers: usize) -> &'static StaticExecutor {
         let executor = Executor::new().leak();
@@ -41,12 +37,7 @@ impl Server for Smol {
         executor
     }
 
-    fn cache() -> &'static Cache<Self::Runtime> {
-        static CACHE: Cache<&'static StaticExecutor> = Cache::new();
-        &CACHE
-    }
-
-    fn spawn(executor: Self::Runtime, future: impl Future<Output = ()> + Send + 'static) {
+    fn spawn(executor: Self::Runtime, future: impl Spawn<Output = ()>) {
         executor.spawn(future).detach();
     }
 
@@ -81,7 +72,28 @@ impl Server for Smol {
         futures_lite::io::copy(from, to).await
     }
 
-    #[cfg(unix)]
+    fn udp_echo(executor: Self::Runtime) -> SocketAddr {
+        let (tell, told) = channel();
+        Self::spawn(executor, async move {
+            let socket = Async::<std::net::UdpSocket>::bind(([127, 0, 0, 1], 0));
+            let socket = socket.expect("there are free ports");
+            let address = socket.get_ref().local_addr().expect("it is bound");
+            tell.send(address).expect("the client waits");
+            let mut buffer = vec![0; 16 * 1024];
+            while let Ok((n @ 1.., from)) = socket.recv_from(&mut buffer).await {
+                // The client notices a lost message.
+                _ = socket.send_to(&buffer[..n], from).await;
+            }
+        });
+        told.recv().expect("the server has told where it is")
+    }
+}
+
+#[cfg(unix)]
+impl UnixServer for Smol {
+    // `async_fs::File` reads ahead by megabytes, which a seek to another position discards.
+    type File = Arc<File>;
+
     fn unix_echo(executor: Self::Runtime, path: &Path, connections: usize) {
         let listener = Async::<std::os::unix::net::UnixListener>::bind(path);
         let listener = listener.expect("the path is free");
@@ -101,31 +113,12 @@ impl Server for Smol {
         });
     }
 
-    fn udp_echo(executor: Self::Runtime) -> SocketAddr {
-        let (tell, told) = channel();
-        Self::spawn(executor, async move {
-            let socket = Async::<std::net::UdpSocket>::bind(([127, 0, 0, 1], 0));
-            let socket = socket.expect("there are free ports");
-            let address = socket.get_ref().local_addr().expect("it is bound");
-            tell.send(address).expect("the client waits");
-            let mut buffer = vec![0; 16 * 1024];
-            while let Ok((n @ 1.., from)) = socket.recv_from(&mut buffer).await {
-                // The client notices a lost message.
-                _ = socket.send_to(&buffer[..n], from).await;
-            }
-        });
-        told.recv().expect("the server has told where it is")
-    }
-
-    // `async_fs::File` reads ahead by megabytes, which a seek to another position discards.
-    #[cfg(unix)]
     async fn open(path: &Path, write: bool) -> io::Result<Arc<File>> {
         let path = path.to_owned();
         let open = move || File::options().read(true).write(write).open(path);
         Ok(Arc::new(blocking::unblock(open).await?))
     }
 
-    #[cfg(unix)]
     async fn read_at(file: &mut Arc<File>, place: u64, buffer: &mut [u8]) -> io::Result<()> {
         let (file, mut bytes) = (file.clone(), vec![0; buffer.len()]);
         let read = move || file.read_exact_at(&mut bytes, place).map(|()| bytes);
@@ -133,19 +126,16 @@ impl Server for Smol {
         Ok(())
     }
 
-    #[cfg(unix)]
     async fn write_at(file: &mut Arc<File>, place: u64, bytes: &[u8]) -> io::Result<()> {
         let (file, bytes) = (file.clone(), bytes.to_vec());
         blocking::unblock(move || file.write_all_at(&bytes, place)).await
     }
 
-    #[cfg(unix)]
     async fn len(file: &Arc<File>) -> io::Result<u64> {
         let file = file.clone();
         blocking::unblock(move || Ok(file.metadata()?.len())).await
     }
 
-    #[cfg(unix)]
     async fn process() -> io::Result<bool> {
         Ok(async_process::Command::new("true")
             .status()

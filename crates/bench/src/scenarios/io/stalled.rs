@@ -1,15 +1,12 @@
 //! Echo while a task blocks its thread.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use super::client::Client;
+use super::failure;
 use super::server::Server;
-use super::{failure, with_bodies};
-use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 
 const CONNECTIONS: usize = 16;
 /// How often each connection sends.
@@ -20,7 +17,7 @@ const BLOCKED: Duration = Duration::from_millis(20);
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Echo beside a task that blocks its thread half of the time";
     let scenario = Scenario::new(6, "stalled_worker_2", title, 16_000).decided_by(Compares::P99Ns);
-    vec![with_bodies(scenario, 2, bodies!(stalled))]
+    vec![scenario.threads(2).with_each(2, bodies!(stalled))]
 }
 
 fn stalled<S: Server>(cx: &Context, workers: usize) -> Measured {

@@ -11,18 +11,15 @@ use std::sync::mpsc;
 use std::thread;
 
 use async_channel::{Receiver, Sender, unbounded};
-use compio::buf::BufResult;
 use compio::io::{AsyncRead, AsyncReadAtExt, AsyncWriteAtExt, AsyncWriteExt};
 use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
 
 use super::client::{Client, fill};
 use super::echo::{self, BUFFER};
 use super::file::{PAGE, TASKS, Temporary, check, filled, places};
-use super::{Body, WORKERS, failure};
-use crate::cpu;
-use crate::runtimes::Cache;
-use crate::scenario::{Context, Measured, Sample, Scenario, verify};
-use crate::threads::solo;
+use super::{WORKERS, failure, measured};
+use crate::runtimes::kept;
+use crate::scenarios::prelude::*;
 
 /// A job for a worker, such as spawning a task.
 type Job = Box<dyn FnOnce() + Send>;
@@ -34,7 +31,6 @@ type Workers = &'static [Sender<Job>];
 trait Local: Sized + 'static {
     type File: 'static;
 
-    fn cache() -> &'static Cache<Workers>;
     /// Runs a runtime on this thread, without end.
     fn work(jobs: Receiver<Job>);
     /// Spawns on this thread's runtime.
@@ -49,13 +45,13 @@ trait Local: Sized + 'static {
 
     /// Returns `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Workers {
-        Self::cache().get(workers, 0, |workers| {
+        kept::<Self, _>(workers, 0, |workers| {
             let start = |_| {
                 let (jobs, receiver) = unbounded();
                 thread::spawn(move || Self::work(receiver));
                 jobs
             };
-            Vec::leak((0..workers).map(start).collect())
+            &*Vec::leak((0..workers).map(start).collect())
         })
     }
 }
@@ -67,116 +63,95 @@ async fn listen(jobs: Receiver<Job>) {
     }
 }
 
-struct Compio;
+/// Implements the trait: a name, the library, and how it runs and spawns a future. An operation
+/// returns its result and its buffer, in a type that becomes a pair.
+macro_rules! local {
+    ($name:ident, $library:ident, $block_on:expr, $spawn:expr) => {
+        struct $name;
 
-impl Local for Compio {
-    type File = compio::fs::File;
+        impl Local for $name {
+            type File = $library::fs::File;
 
-    fn cache() -> &'static Cache<Workers> {
-        static CACHE: Cache<Workers> = Cache::new();
-        &CACHE
-    }
-
-    fn work(jobs: Receiver<Job>) {
-        let runtime = compio::runtime::Runtime::new().expect("there are descriptors");
-        runtime.block_on(listen(jobs));
-    }
-
-    fn spawn(future: impl Future<Output = ()> + 'static) {
-        compio::runtime::spawn(future).detach();
-    }
-
-    async fn echo(stream: TcpStream) -> io::Result<()> {
-        let mut stream = compio::net::TcpStream::from_std(stream)?;
-        let mut buffer = Vec::with_capacity(BUFFER);
-        loop {
-            let BufResult(read, filled) = stream.read(buffer).await;
-            if read? == 0 {
-                return Ok(());
+            fn work(jobs: Receiver<Job>) {
+                $block_on(listen(jobs));
             }
-            let BufResult(written, back) = stream.write_all(filled).await;
-            written?;
-            buffer = back;
-            buffer.clear();
+
+            fn spawn(future: impl Future<Output = ()> + 'static) {
+                $spawn(future);
+            }
+
+            async fn echo(stream: TcpStream) -> io::Result<()> {
+                let mut stream = $library::net::TcpStream::from_std(stream)?;
+                let mut buffer = Vec::with_capacity(BUFFER);
+                loop {
+                    let (read, filled): (io::Result<_>, _) = stream.read(buffer).await.into();
+                    if read? == 0 {
+                        return Ok(());
+                    }
+                    let (written, back): (io::Result<_>, _) = stream.write_all(filled).await.into();
+                    written?;
+                    buffer = back;
+                    buffer.clear();
+                }
+            }
+
+            async fn open(path: &Path) -> io::Result<Self::File> {
+                let mut options = $library::fs::OpenOptions::new();
+                options.read(true).write(true).open(path).await
+            }
+
+            async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
+                let (read, page): (io::Result<_>, _) = file.read_exact_at(page, place).await.into();
+                read.map(|_| page)
+            }
+
+            #[allow(unused_mut, reason = "compio writes through `&mut &File`")]
+            async fn write_at(
+                mut file: &Self::File,
+                place: u64,
+                page: Vec<u8>,
+            ) -> io::Result<Vec<u8>> {
+                let (written, page): (io::Result<_>, _) =
+                    file.write_all_at(page, place).await.into();
+                written.map(|_| page)
+            }
         }
-    }
-
-    async fn open(path: &Path) -> io::Result<Self::File> {
-        let mut options = compio::fs::OpenOptions::new();
-        options.read(true).write(true).open(path).await
-    }
-
-    async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
-        let BufResult(result, page) = file.read_exact_at(page, place).await;
-        result.map(|()| page)
-    }
-
-    async fn write_at(mut file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
-        let BufResult(result, page) = file.write_all_at(page, place).await;
-        result.map(|()| page)
-    }
+    };
 }
 
-struct Monoio;
+local!(
+    Compio,
+    compio,
+    |future| compio::runtime::Runtime::new()
+        .expect("there are descriptors")
+        .block_on(future),
+    |future| compio::runtime::spawn(future).detach()
+);
 
-impl Local for Monoio {
-    type File = monoio::fs::File;
-
-    fn cache() -> &'static Cache<Workers> {
-        static CACHE: Cache<Workers> = Cache::new();
-        &CACHE
-    }
-
-    fn work(jobs: Receiver<Job>) {
+local!(
+    Monoio,
+    monoio,
+    |future| {
         let builder = monoio::RuntimeBuilder::<monoio::IoUringDriver>::new();
-        let mut runtime = builder.build().expect("there are descriptors");
-        runtime.block_on(listen(jobs));
-    }
+        builder
+            .build()
+            .expect("there are descriptors")
+            .block_on(future);
+    },
+    // The task continues when its handle is dropped.
+    |future| drop(monoio::spawn(future))
+);
 
-    fn spawn(future: impl Future<Output = ()> + 'static) {
-        // It continues when its handle is dropped.
-        drop(monoio::spawn(future));
-    }
-
-    async fn echo(stream: TcpStream) -> io::Result<()> {
-        let mut stream = monoio::net::TcpStream::from_std(stream)?;
-        let mut buffer = Vec::with_capacity(BUFFER);
-        loop {
-            let (read, filled) = stream.read(buffer).await;
-            if read? == 0 {
-                return Ok(());
-            }
-            let (written, back) = stream.write_all(filled).await;
-            written?;
-            buffer = back;
-            buffer.clear();
-        }
-    }
-
-    async fn open(path: &Path) -> io::Result<Self::File> {
-        let mut options = monoio::fs::OpenOptions::new();
-        options.read(true).write(true).open(path).await
-    }
-
-    async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
-        let (result, page) = file.read_exact_at(page, place).await;
-        result.map(|()| page)
-    }
-
-    async fn write_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
-        let (result, page) = file.write_all_at(page, place).await;
-        result.map(|_| page)
-    }
-}
+type Both = [(&'static str, BodyOf<usize>); 2];
 
 /// Adds the two runtimes to the rows that they can run.
 pub(super) fn take_part(scenarios: Vec<Scenario>) -> Vec<Scenario> {
     macro_rules! both {
         ($body:ident $(, $number:literal)*) => {
-            [$body::<Compio $(, $number)*>, $body::<Monoio $(, $number)*>]
+            [("compio", $body::<Compio $(, $number)*>), ("monoio", $body::<Monoio $(, $number)*>)]
         };
     }
-    let rows: [(&str, [Body; 2]); 7] = [
+    let rows: [(&str, Both); 7] = [
         ("echo_1", both!(tcp, 1, 1, 128)),
         ("echo_64", both!(tcp, 64, 1, 128)),
         ("echo_1024", both!(tcp, 1024, 1, 128)),
@@ -186,12 +161,10 @@ pub(super) fn take_part(scenarios: Vec<Scenario>) -> Vec<Scenario> {
         ("file_write_4k", both!(write)),
     ];
     let add = |scenario: Scenario| {
-        for (row, [compio, monoio]) in rows {
+        for (row, both) in rows {
             for workers in WORKERS {
                 if scenario.id == format!("{row}_{workers}") {
-                    return scenario
-                        .with("compio", move |cx| compio(cx, workers))
-                        .with("monoio", move |cx| monoio(cx, workers));
+                    return scenario.with_each(workers, both);
                 }
             }
         }
@@ -263,18 +236,15 @@ fn write<L: Local>(cx: &Context, workers: usize) -> Measured {
 }
 
 /// Runs the tasks, which return how much they have done, on the workers, round-robin.
-fn files<L: Local, F>(
+fn files<L: Local, F: Future<Output = io::Result<u64>> + 'static>(
     cx: &Context,
     workers: usize,
     path: &Path,
     task: fn(L::File, usize, usize) -> F,
-) -> Measured
-where
-    F: Future<Output = io::Result<u64>> + 'static,
-{
+) -> Measured {
     let workers = L::with_workers(workers);
     let each = cx.share(TASKS) as usize;
-    let run = || -> io::Result<u64> {
+    measured("operations", (each * TASKS) as u64, || {
         let (tell, told) = mpsc::channel();
         for number in 0..TASKS {
             let (tell, path) = (tell.clone(), PathBuf::from(path));
@@ -293,9 +263,5 @@ where
         }
         drop(tell);
         told.iter().sum()
-    };
-    let ((span, done), cpu) = cpu::of_others(|| solo(run));
-    let done = done.map_err(failure)?;
-    verify("operations", (each * TASKS) as u64, done)?;
-    Ok(Sample::new(span, done).with_cpu(cpu))
+    })
 }

@@ -13,8 +13,8 @@ macro_rules! under_tokios_names {
         use std::sync::mpsc::channel;
         use std::time::Duration;
 
-        use crate::runtimes::Cache;
-        use crate::scenarios::io::server::Server;
+        use crate::runtimes::{Later, Spawn};
+        use crate::scenarios::io::server::*;
 
         pub(crate) struct $server;
 
@@ -22,8 +22,6 @@ macro_rules! under_tokios_names {
             type Runtime = &'static runtime::Runtime;
             type Listener = net::TcpListener;
             type Stream = net::TcpStream;
-            #[cfg(unix)]
-            type File = fs::File;
 
             fn start(workers: usize) -> &'static runtime::Runtime {
                 let runtime = runtime::Builder::new_multi_thread()
@@ -34,12 +32,7 @@ macro_rules! under_tokios_names {
                 Box::leak(Box::new(runtime))
             }
 
-            fn cache() -> &'static Cache<Self::Runtime> {
-                static CACHE: Cache<&'static runtime::Runtime> = Cache::new();
-                &CACHE
-            }
-
-            fn spawn(runtime: Self::Runtime, future: impl Future<Output = ()> + Send + 'static) {
+            fn spawn(runtime: Self::Runtime, future: impl Spawn<Output = ()>) {
                 runtime.spawn(future);
             }
 
@@ -48,7 +41,7 @@ macro_rules! under_tokios_names {
                 runtime.block_on(future)
             }
 
-            fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+            fn sleep(duration: Duration) -> impl Later<()> {
                 time::sleep(duration)
             }
 
@@ -74,7 +67,27 @@ macro_rules! under_tokios_names {
                 streams::copy(from, to).await
             }
 
-            #[cfg(unix)]
+            fn udp_echo(runtime: Self::Runtime) -> SocketAddr {
+                let (tell, told) = channel();
+                runtime.spawn(async move {
+                    let socket = net::UdpSocket::bind("127.0.0.1:0").await;
+                    let socket = socket.expect("there are free ports");
+                    let address = socket.local_addr().expect("it is bound");
+                    tell.send(address).expect("the client waits");
+                    let mut buffer = vec![0; 16 * 1024];
+                    while let Ok((n @ 1.., from)) = socket.recv_from(&mut buffer).await {
+                        // The client notices a lost message.
+                        _ = socket.send_to(&buffer[..n], from).await;
+                    }
+                });
+                told.recv().expect("the server has told where it is")
+            }
+        }
+
+        #[cfg(unix)]
+        impl UnixServer for $server {
+            type File = fs::File;
+
             fn unix_echo(runtime: Self::Runtime, path: &Path, connections: usize) {
                 let _entered = runtime.enter();
                 let listener = net::UnixListener::bind(path).expect("the path is free");
@@ -94,47 +107,26 @@ macro_rules! under_tokios_names {
                 });
             }
 
-            fn udp_echo(runtime: Self::Runtime) -> SocketAddr {
-                let (tell, told) = channel();
-                runtime.spawn(async move {
-                    let socket = net::UdpSocket::bind("127.0.0.1:0").await;
-                    let socket = socket.expect("there are free ports");
-                    let address = socket.local_addr().expect("it is bound");
-                    tell.send(address).expect("the client waits");
-                    let mut buffer = vec![0; 16 * 1024];
-                    while let Ok((n @ 1.., from)) = socket.recv_from(&mut buffer).await {
-                        // The client notices a lost message.
-                        _ = socket.send_to(&buffer[..n], from).await;
-                    }
-                });
-                told.recv().expect("the server has told where it is")
-            }
-
-            #[cfg(unix)]
             async fn open(path: &Path, write: bool) -> io::Result<fs::File> {
                 let mut options = fs::OpenOptions::new();
                 options.read(true).write(write).open(path).await
             }
 
-            #[cfg(unix)]
             async fn read_at(file: &mut fs::File, place: u64, buffer: &mut [u8]) -> io::Result<()> {
                 file.seek(SeekFrom::Start(place)).await?;
                 file.read_exact(buffer).await.map(|_| ())
             }
 
-            #[cfg(unix)]
             async fn write_at(file: &mut fs::File, place: u64, bytes: &[u8]) -> io::Result<()> {
                 file.seek(SeekFrom::Start(place)).await?;
                 file.write_all(bytes).await?;
                 file.flush().await
             }
 
-            #[cfg(unix)]
             async fn len(file: &fs::File) -> io::Result<u64> {
                 Ok(file.metadata().await?.len())
             }
 
-            #[cfg(unix)]
             async fn process() -> io::Result<bool> {
                 Ok(process::Command::new("true").status().await?.success())
             }

@@ -3,9 +3,8 @@
 use blitz_io_ipc::{Anonymous, Route};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::prelude::*;
 use crate::scenarios::processes::{Processes, Role, now};
-use crate::threads::Span;
 
 /// Bytes of a message.
 const LEN: usize = 64;

@@ -2,9 +2,8 @@
 
 use super::link::{Link, Ours, Pipes, Streams};
 use super::sum;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::prelude::*;
 use crate::scenarios::processes::{Processes, Role};
-use crate::threads::Span;
 
 /// Bytes of a frame.
 const LEN: usize = 8 << 20;

@@ -1,12 +1,9 @@
 //! The time of one message from one process to another.
 
-use std::time::Duration;
-
 use super::link::{Datagrams, Link, MessageQueues, Ours, Pipes, Poll};
 use super::posix;
-use crate::scenario::{Compares, Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::prelude::*;
 use crate::scenarios::processes::{Processes, Role, now};
-use crate::threads::Span;
 
 /// Bytes of a message while both sides poll.
 const LARGE: usize = 8192;

@@ -12,9 +12,8 @@ mod posix;
 mod transport;
 mod transports;
 
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::prelude::*;
 use crate::scenarios::processes::{Processes, Role};
-use crate::threads::Span;
 use posix::MessageQueues;
 use transport::Transport;
 use transports::{Datagrams, Pipes};

@@ -1,10 +1,7 @@
 //! A task that awaits a loop.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use super::contenders::{ours, rayons};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 
 pub(super) fn awaits(threads: usize) -> Scenario {
     let id = format!("pool_await_{threads}");

@@ -10,7 +10,7 @@ use paralight::prelude::{
     CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
 };
 
-use crate::runtimes::Cache;
+use crate::runtimes::kept;
 
 /// Keeps a pool for ever.
 fn leak<P>(pool: P) -> &'static P {
@@ -18,24 +18,21 @@ fn leak<P>(pool: P) -> &'static P {
 }
 
 pub(super) fn ours(threads: usize) -> &'static blitz_io_pool::ThreadPool {
-    static POOLS: Cache<&blitz_io_pool::ThreadPool> = Cache::new();
-    POOLS.get(threads, 0, |threads| {
+    kept::<blitz_io_pool::ThreadPool, _>(threads, 0, |threads| {
         let pool = blitz_io_pool::ThreadPoolBuilder::new().num_threads(threads);
         leak(pool.build().expect("threads can be started"))
     })
 }
 
 pub(super) fn rayons(threads: usize) -> &'static rayon::ThreadPool {
-    static POOLS: Cache<&rayon::ThreadPool> = Cache::new();
-    POOLS.get(threads, 0, |threads| {
+    kept::<rayon::ThreadPool, _>(threads, 0, |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         leak(pool.build().expect("threads can be started"))
     })
 }
 
 pub(super) fn chilis(threads: usize) -> &'static chili::ThreadPool {
-    static POOLS: Cache<&chili::ThreadPool> = Cache::new();
-    POOLS.get(threads, 0, |threads| {
+    kept::<chili::ThreadPool, _>(threads, 0, |threads| {
         leak(chili::ThreadPool::with_config(chili::Config {
             thread_count: NonZero::new(threads),
             ..Default::default()
@@ -44,12 +41,7 @@ pub(super) fn chilis(threads: usize) -> &'static chili::ThreadPool {
 }
 
 /// Returns the pool that hands out equal shares, or lets its threads take from each other.
-pub(super) fn paralights(
-    threads: usize,
-    strategy: RangeStrategy,
-) -> MutexGuard<'static, ThreadPool> {
-    static EQUAL: Cache<&Mutex<ThreadPool>> = Cache::new();
-    static STEALING: Cache<&Mutex<ThreadPool>> = Cache::new();
+pub(super) fn paralights(threads: usize, steals: bool) -> MutexGuard<'static, ThreadPool> {
     fn start(threads: usize, range_strategy: RangeStrategy) -> &'static Mutex<ThreadPool> {
         let builder = ThreadPoolBuilder {
             num_threads: ThreadCount::try_from(threads).expect("there is a thread"),
@@ -58,11 +50,12 @@ pub(super) fn paralights(
         };
         leak(Mutex::new(builder.build()))
     }
-    let pool = match strategy {
-        RangeStrategy::Fixed => EQUAL.get(threads, 0, |n| start(n, RangeStrategy::Fixed)),
-        RangeStrategy::WorkStealing => {
-            STEALING.get(threads, 0, |n| start(n, RangeStrategy::WorkStealing))
-        }
+    let pool = if steals {
+        kept::<ThreadPool, _>(threads, 1, |threads| {
+            start(threads, RangeStrategy::WorkStealing)
+        })
+    } else {
+        kept::<ThreadPool, _>(threads, 0, |threads| start(threads, RangeStrategy::Fixed))
     };
     pool.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,7 @@
 //! Fork-join at every level: a recursion, and the sum of a tree.
 
-use std::hint::black_box;
-
 use super::contenders::{chilis, ours, rayons};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::solo;
+use crate::scenarios::prelude::*;
 
 fn fib(n: u32) -> u64 {
     if n < 2 {
@@ -71,62 +68,64 @@ const FIB: (u32, u64) = (20, 6765);
 /// Calls with a `join` in each tree of this recursion.
 const FIB_JOINS: u64 = 10_945;
 
-fn fibs(cx: &Context, run: impl Fn(u64) -> u64) -> Measured {
+/// Runs a recursion so many times on a pool of so many threads, and returns the sum of the results.
+type Fibs = fn(usize, u64) -> u64;
+
+const FIBS: [(&str, Fibs); 3] = [
+    (OURS, |threads, n| {
+        ours(threads).install(|| (0..n).map(|_| fib(FIB.0)).sum())
+    }),
+    ("rayon", |threads, n| {
+        rayons(threads).install(|| (0..n).map(|_| fib_rayon(FIB.0)).sum())
+    }),
+    ("chili", |threads, n| {
+        let mut scope = chilis(threads).scope();
+        (0..n).map(|_| fib_chili(&mut scope, FIB.0)).sum()
+    }),
+];
+
+fn fibs(cx: &Context, threads: usize, run: Fibs) -> Measured {
     let rounds = (cx.ops / FIB_JOINS).max(1);
-    let (span, sum) = solo(|| run(rounds));
+    let (span, sum) = solo(|| run(threads, rounds));
     verify("sum of the numbers", FIB.1 * rounds, sum)?;
     Ok(Sample::new(span, rounds * FIB_JOINS))
 }
 
 pub(super) fn recursion(threads: usize) -> Scenario {
     let id = format!("pool_join_fib_{threads}");
-    Scenario::new(7, id, "A join of fib(20)", 1_000_000)
-        .threads(threads)
-        .with(OURS, move |cx| {
-            fibs(cx, |n| {
-                ours(threads).install(|| (0..n).map(|_| fib(FIB.0)).sum())
-            })
-        })
-        .with("rayon", move |cx| {
-            fibs(cx, |n| {
-                rayons(threads).install(|| (0..n).map(|_| fib_rayon(FIB.0)).sum())
-            })
-        })
-        .with("chili", move |cx| {
-            fibs(cx, |n| {
-                let mut scope = chilis(threads).scope();
-                (0..n).map(|_| fib_chili(&mut scope, FIB.0)).sum()
-            })
-        })
+    let scenario = Scenario::new(7, id, "A join of fib(20)", 1_000_000).threads(threads);
+    scenario.with_all(FIBS.map(|(name, run)| (name, move |cx: &Context| fibs(cx, threads, run))))
 }
 
-fn trees(cx: &Context, tree: &Tree, run: impl Fn(&Tree, u64) -> u64) -> Measured {
+/// Sums a tree so many times on a pool of so many threads, and returns the sum of the results.
+type Sums = fn(usize, &Tree, u64) -> u64;
+
+const SUMS: [(&str, Sums); 3] = [
+    (OURS, |threads, tree, n| {
+        ours(threads).install(|| (0..n).map(|_| black_box(tree).sum(0)).sum())
+    }),
+    ("rayon", |threads, tree, n| {
+        rayons(threads).install(|| (0..n).map(|_| black_box(tree).sum_rayon(0)).sum())
+    }),
+    ("chili", |threads, tree, n| {
+        let mut scope = chilis(threads).scope();
+        (0..n)
+            .map(|_| black_box(tree).sum_chili(&mut scope, 0))
+            .sum()
+    }),
+];
+
+fn trees(cx: &Context, threads: usize, run: Sums) -> Measured {
+    let tree = Tree::new(10);
     let (expected, rounds) = (tree.0.iter().sum::<u64>(), (cx.ops / 1023).max(1));
-    let (span, sum) = solo(|| run(tree, rounds));
+    let (span, sum) = solo(|| run(threads, &tree, rounds));
     verify("sum of the nodes", expected * rounds, sum)?;
     Ok(Sample::new(span, rounds))
 }
 
 pub(super) fn tree(threads: usize) -> Scenario {
     let id = format!("pool_join_tree_1023_{threads}");
-    Scenario::new(7, id, "Sum of a tree of 1,023 nodes", 1_000_000)
-        .threads(threads)
-        .with(OURS, move |cx| {
-            trees(cx, &Tree::new(10), |tree, n| {
-                ours(threads).install(|| (0..n).map(|_| black_box(tree).sum(0)).sum())
-            })
-        })
-        .with("rayon", move |cx| {
-            trees(cx, &Tree::new(10), |tree, n| {
-                rayons(threads).install(|| (0..n).map(|_| black_box(tree).sum_rayon(0)).sum())
-            })
-        })
-        .with("chili", move |cx| {
-            trees(cx, &Tree::new(10), |tree, n| {
-                let mut scope = chilis(threads).scope();
-                (0..n)
-                    .map(|_| black_box(tree).sum_chili(&mut scope, 0))
-                    .sum()
-            })
-        })
+    let title = "Sum of a tree of 1,023 nodes";
+    let scenario = Scenario::new(7, id, title, 1_000_000).threads(threads);
+    scenario.with_all(SUMS.map(|(name, run)| (name, move |cx: &Context| trees(cx, threads, run))))
 }

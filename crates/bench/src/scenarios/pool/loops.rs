@@ -1,20 +1,15 @@
 //! Loops: empty loops, a counter, uneven items, and the cost of waiting for the next loop.
 
 use std::cell::RefCell;
-use std::hint::black_box;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use crossbeam_utils::CachePadded;
-use paralight::prelude::{ExactParallelSourceExt, ParallelIteratorExt, RangeStrategy};
+use paralight::prelude::{ExactParallelSourceExt, ParallelIteratorExt};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::contenders::{fork_unions, ours, paralights, range, rayons};
 use crate::cpu;
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::{Span, solo};
+use crate::scenarios::prelude::*;
 
 /// Returns fork_union with its body, if there are enough processors. Its threads neither sleep nor
 /// yield: with more threads than processors, each of its loops takes several of the system's time
@@ -79,7 +74,7 @@ fn on_pools(
             })
         }))
         .with("paralight", move |cx| {
-            let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
+            let pool = RefCell::new(paralights(threads, false));
             measure(cx, threads, pause, &|item| {
                 let items = range(threads);
                 let pool = &mut **pool.borrow_mut();
@@ -180,7 +175,7 @@ pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
             })
         }))
         .with("paralight", move |cx| {
-            let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
+            let pool = RefCell::new(paralights(threads, false));
             counted(cx, len, || {
                 let pool = &mut **pool.borrow_mut();
                 let all = range(pieces.count()).with_thread_pool(pool);
@@ -231,7 +226,7 @@ pub(super) fn uneven(threads: usize) -> Scenario {
             })
         }))
         .with("paralight", move |cx| {
-            let pool = RefCell::new(paralights(threads, RangeStrategy::WorkStealing));
+            let pool = RefCell::new(paralights(threads, true));
             uneven_items(cx, |item, n| {
                 let pool = &mut **pool.borrow_mut();
                 range(n).with_thread_pool(pool).for_each(item);

@@ -2,14 +2,12 @@
 //! awaits a loop. Each contender has its own pool with the same number of threads, created
 //! before the clock starts.
 
+use crate::scenarios::prelude::*;
+
 mod awaits;
 mod contenders;
 mod join;
 mod loops;
-
-use std::time::Duration;
-
-use crate::scenario::Scenario;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let pause = Duration::from_millis(5);

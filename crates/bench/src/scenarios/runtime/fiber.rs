@@ -5,9 +5,8 @@ use blitz_io_channel::mpsc;
 use blitz_io_fiber as fiber;
 
 use super::{Body, on_task, ping_pong, quiesce, spawn, sum_below, yields};
-use crate::runtimes::{Blitz, Runtime, Tokio};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::threads::{Mark, Span};
+use crate::runtimes::{Blitz, Job, Runtime, Tokio};
+use crate::scenarios::prelude::*;
 
 const TASKS: &str = "blitz-io tasks";
 const WORKERS: usize = 1;
@@ -37,20 +36,16 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 /// The scenario for one worker, with the bodies of our fibers, our tasks, Tokio and may.
 fn one((id, title, ops): (&str, &str, u64), [ours, tasks, tokio, may]: [Body; 4]) -> Scenario {
     let bodies = [(OURS, ours), (TASKS, tasks), ("tokio", tokio), ("may", may)];
-    let body = |(name, body): (_, Body)| (name, move |cx: &Context| body(cx, WORKERS));
-    Scenario::new(5, id, title, ops)
-        .threads(WORKERS)
-        .with_all(bodies.map(body))
+    let scenario = Scenario::new(5, id, title, ops).threads(WORKERS);
+    scenario.with_each(WORKERS, bodies)
 }
 
 /// A library of fibers. What is measured in a loop is inlined there, as in a program that calls the library.
 trait Fibers {
     /// Runs `work` as a fiber on one worker.
-    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T;
+    fn run<T: Send + 'static>(work: impl Job<T>) -> T;
     /// Spawns a fiber, and returns the function with which another fiber joins it.
-    fn spawn<T: Send + 'static>(
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> impl FnOnce() -> Option<T>;
+    fn spawn<T: Send + 'static>(work: impl Job<T>) -> impl FnOnce() -> Option<T>;
     fn yield_now();
     /// Creates a channel, and returns the functions that send and receive.
     fn channel() -> (
@@ -63,14 +58,12 @@ trait Fibers {
 struct Ours;
 
 impl Fibers for Ours {
-    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    fn run<T: Send + 'static>(work: impl Job<T>) -> T {
         let on_fiber = async { fiber::spawn(work).await.expect("the fiber does not panic") };
         on_task(Blitz::with_workers(WORKERS), on_fiber).1
     }
 
-    fn spawn<T: Send + 'static>(
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> impl FnOnce() -> Option<T> {
+    fn spawn<T: Send + 'static>(work: impl Job<T>) -> impl FnOnce() -> Option<T> {
         let fiber = fiber::spawn(work);
         || fiber::block_on(fiber).ok()
     }
@@ -94,15 +87,13 @@ impl Fibers for Ours {
 struct May;
 
 impl Fibers for May {
-    fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    fn run<T: Send + 'static>(work: impl Job<T>) -> T {
         may::config().set_workers(WORKERS);
         quiesce();
         May::spawn(work)().expect("the coroutine does not panic")
     }
 
-    fn spawn<T: Send + 'static>(
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> impl FnOnce() -> Option<T> {
+    fn spawn<T: Send + 'static>(work: impl Job<T>) -> impl FnOnce() -> Option<T> {
         // SAFETY: the work uses no thread-local variable, and little stack.
         let coroutine = unsafe { may::coroutine::spawn(work) };
         || coroutine.join().ok()
@@ -124,7 +115,7 @@ impl Fibers for May {
 }
 
 /// Runs `work` as a fiber on one worker, and measures it from inside.
-fn on_fiber<F: Fibers, T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Span, T) {
+fn on_fiber<F: Fibers, T: Send + 'static>(work: impl Job<T>) -> (Span, T) {
     F::run(|| {
         let start = Mark::now();
         let value = work();
@@ -201,15 +192,9 @@ mod memory {
         Scenario::new(5, "fiber_memory", "Resident memory of an idle fiber", OPS)
             .threads(WORKERS)
             .decided_by(Compares::BytesPerOp)
-            .with(OURS, |cx| {
-                idle(cx, Blitz::with_workers(WORKERS), begin_fiber)
-            })
-            .with(TASKS, |cx| {
-                idle(cx, Blitz::with_workers(WORKERS), begin::<Blitz>)
-            })
-            .with("tokio", |cx| {
-                idle(cx, Tokio::with_workers(WORKERS), begin::<Tokio>)
-            })
+            .with(OURS, |cx| idle(cx, begin_fiber))
+            .with(TASKS, |cx| idle(cx, begin::<Blitz>))
+            .with("tokio", |cx| idle(cx, begin::<Tokio>))
     }
 
     /// How many wait, in all iterations so far.
@@ -238,7 +223,8 @@ mod memory {
         })
     }
 
-    fn idle<R: Runtime>(cx: &Context, runtime: R, begin: fn(R) -> End) -> Measured {
+    fn idle<R: Runtime>(cx: &Context, begin: fn(R) -> End) -> Measured {
+        let runtime = R::with_workers(WORKERS);
         let (ops, before) = (cx.ops, WAITING.load(Relaxed));
         let mut tasks = Vec::with_capacity(ops as usize);
         let resident = resident()?;

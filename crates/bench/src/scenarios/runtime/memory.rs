@@ -1,13 +1,11 @@
 //! The memory of a task that only exists.
 
 use std::future::pending;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::on_task;
-use crate::alloc::Memory;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
-use crate::scenario::{Compares, Context, Measured, OURS, Scenario, verify};
 use crate::scenarios::of_memory;
+use crate::scenarios::prelude::*;
 use crate::tasks::{Host, OwnRuntime};
 
 const TASKS: u64 = 1_000_000;

@@ -17,12 +17,10 @@ mod wake;
 mod yields;
 
 use std::thread;
-use std::time::Duration;
 
 use super::all;
-use crate::runtimes::Runtime;
-use crate::scenario::{Context, Measured, Scenario};
-use crate::threads::{Mark, Span};
+use crate::runtimes::{Runtime, Spawn};
+use crate::scenarios::prelude::*;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     all(&[
@@ -42,21 +40,15 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 const WORKERS: [usize; 3] = [1, 2, 4];
 
 /// One contender's body, which is given the number of its runtime's workers.
-type Body = fn(&Context, usize) -> Measured;
+type Body = BodyOf<usize>;
 
-/// Creates one scenario for each of these numbers of workers. A body belongs to the
-/// contender at the same index of `names`.
+/// Creates the scenario for each of these numbers of workers.
 fn for_each(
     workers: &[usize],
-    (id, title, ops): (&str, &str, u64),
+    what: (&str, &str, u64),
     bodies: &[(&'static str, Body)],
 ) -> Vec<Scenario> {
-    let with = |&workers: &usize| {
-        let scenario = Scenario::new(5, format!("{id}_{workers}"), title, ops).threads(workers);
-        let body = |&(name, body): &(_, Body)| (name, move |cx: &Context| body(cx, workers));
-        scenario.with_all(bodies.iter().map(body))
-    };
-    workers.iter().map(with).collect()
+    super::for_each(5, workers, what, bodies)
 }
 
 /// Creates one scenario for each number of workers, in which all runtimes run the same body.
@@ -76,11 +68,7 @@ macro_rules! on_runtimes {
 use on_runtimes;
 
 /// Runs `work` as a task of the runtime, and measures it from inside.
-fn on_task<R, F>(runtime: R, work: F) -> (Span, F::Output)
-where
-    R: Runtime,
-    F: Future<Output: Send> + Send + 'static,
-{
+fn on_task<R: Runtime, F: Spawn>(runtime: R, work: F) -> (Span, F::Output) {
     quiesce();
     let task = runtime.spawn_from_outside(async move {
         let start = Mark::now();
@@ -113,7 +101,6 @@ fn sum_below(count: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::runtimes::Liar;
-    use crate::scenarios::tests::context;
 
     /// Returns the report of the verification about a runtime that does half the work.
     fn caught(body: Body) -> String {

@@ -10,20 +10,15 @@
 use std::cell::RefCell;
 
 use super::{Body, for_each, on_task, quiesce};
-use crate::runtimes::{Blitz, Channels, Oneshots, Runtime, Smol, Tokio};
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::runtimes::{Blitz, Channels, Oneshots, Runtime, Smol, Spawn, Tokio};
+use crate::scenarios::prelude::*;
 use crate::tasks::{Host, OwnRuntime};
-use crate::threads::{Mark, Span, together};
+use crate::threads::together;
 
 /// The channels of the game. The future of each side returns its messages.
 trait Game<R: Runtime> {
     /// Creates a game of `rounds` rounds: the side that serves and the side that returns.
-    fn new(
-        rounds: u64,
-    ) -> (
-        impl Future<Output = u64> + Send + 'static,
-        impl Future<Output = u64> + Send + 'static,
-    );
+    fn new(rounds: u64) -> (impl Spawn<Output = u64>, impl Spawn<Output = u64>);
 }
 
 struct OverOneshots;
@@ -35,12 +30,7 @@ struct Ball<R: Oneshots> {
 }
 
 impl<R: Oneshots> Game<R> for OverOneshots {
-    fn new(
-        rounds: u64,
-    ) -> (
-        impl Future<Output = u64> + Send + 'static,
-        impl Future<Output = u64> + Send + 'static,
-    ) {
+    fn new(rounds: u64) -> (impl Spawn<Output = u64>, impl Spawn<Output = u64>) {
         let (mut to, mut from) = R::oneshot::<Ball<R>>();
         let serves = async move {
             let mut message = 0u64;
@@ -71,12 +61,7 @@ impl<R: Oneshots> Game<R> for OverOneshots {
 struct OverChannels;
 
 impl<R: Channels> Game<R> for OverChannels {
-    fn new(
-        rounds: u64,
-    ) -> (
-        impl Future<Output = u64> + Send + 'static,
-        impl Future<Output = u64> + Send + 'static,
-    ) {
+    fn new(rounds: u64) -> (impl Spawn<Output = u64>, impl Spawn<Output = u64>) {
         let (to, mut arrives) = R::channel(1);
         let (back, mut from) = R::channel(1);
         let serves = async move {

@@ -1,17 +1,13 @@
 //! Spawning: one task after the other, many at once, each from the one before, and from a
 //! thread outside the runtime.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use super::{on_runtimes, on_task, quiesce, sum_below};
-use crate::latency::Waits;
 use crate::runtimes::Runtime;
-use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
+use crate::scenarios::prelude::*;
 use crate::signal::Signal;
-use crate::threads::{Mark, Span};
 
 /// Tasks that are spawned before the first is awaited.
 const MANY: u64 = 10_000;

@@ -3,13 +3,10 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
 use super::{join_all, on_runtimes, on_task, quiesce};
-use crate::latency::Waits;
 use crate::runtimes::Runtime;
-use crate::scenario::{Compares, Context, Failure, Measured, Sample, Scenario, verify};
-use crate::threads::Span;
+use crate::scenarios::prelude::*;
 
 /// Timers that are started before the first is cancelled.
 const STARTED: u64 = 100_000;

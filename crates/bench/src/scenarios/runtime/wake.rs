@@ -1,17 +1,12 @@
 //! The time from a wake by a thread outside the runtime until the woken task runs, while
 //! all workers sleep.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use super::on_runtimes;
-use crate::latency::Waits;
 use crate::runtimes::Runtime;
-use crate::scenario::{Compares, Context, Measured, Sample, Scenario, verify};
+use crate::scenarios::prelude::*;
 use crate::signal::Signal;
-use crate::threads::{Mark, Span};
 
 /// After this time without work, every worker sleeps.
 const IDLE: Duration = Duration::from_micros(500);

@@ -1,13 +1,7 @@
 //! Mutexes for tasks.
 
-use std::hint::black_box;
-use std::sync::Arc;
-
-use crossbeam_utils::CachePadded;
-
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::scenarios::{Body, contended_by_tasks, repeat};
-use crate::settings::SYNC_OPS;
+use crate::scenarios::contended_by_tasks;
+use crate::scenarios::prelude::*;
 use crate::tasks::{Host, SharedRuntime};
 
 /// A mutex around a counter.
@@ -30,13 +24,12 @@ macro_rules! peers {
                 Self::new(0)
             }
             #[inline]
-            fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
-                let $this = self;
+            fn try_with<R>(&$this, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
                 Some(section(&mut *$try_lock?))
             }
             #[inline]
-            async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
-                section(&mut *self.lock().await)
+            async fn with<R: Send>(&$this, section: impl FnOnce(&mut u64) -> R + Send) -> R {
+                section(&mut *$this.lock().await)
             }
         })+
 
@@ -47,9 +40,9 @@ macro_rules! peers {
 }
 
 peers! {
-    OURS, blitz_io_sync::task::Mutex<u64>, |lock| lock.try_lock().ok();
-    "tokio", tokio::sync::Mutex<u64>, |lock| lock.try_lock().ok();
-    "async-lock", async_lock::Mutex<u64>, |lock| lock.try_lock();
+    OURS, blitz_io_sync::task::Mutex<u64>, |self| self.try_lock().ok();
+    "tokio", tokio::sync::Mutex<u64>, |self| self.try_lock().ok();
+    "async-lock", async_lock::Mutex<u64>, |self| self.try_lock();
 }
 
 const TASKS: usize = 4;
@@ -100,7 +93,6 @@ fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
 
     /// A lock that forgets every hundredth section: a counter, and the number of sections.
     struct Forgetful(std::sync::Mutex<(u64, u64)>);

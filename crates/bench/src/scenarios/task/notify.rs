@@ -1,14 +1,8 @@
 //! Notifications: one is sent and received, on one thread.
 
-use std::hint::black_box;
-
-use crossbeam_utils::CachePadded;
 use event_listener::{Event, listener};
 
-use crate::poll::poll_now;
-use crate::scenario::{Context, Measured, OURS, Scenario};
-use crate::scenarios::repeat;
-use crate::settings::SYNC_OPS;
+use crate::scenarios::prelude::*;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let scenario = Scenario::new(1, "notify", "Notify notify_one, then wait", SYNC_OPS);

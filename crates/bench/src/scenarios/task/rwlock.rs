@@ -1,14 +1,8 @@
 //! Reader-writer locks for tasks.
 
-use std::hint::black_box;
-use std::sync::Arc;
-
-use crossbeam_utils::CachePadded;
-
-use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::contended_by_tasks;
+use crate::scenarios::prelude::*;
 use crate::scenarios::rwlock::Twins;
-use crate::scenarios::{Body, contended_by_tasks, repeat};
-use crate::settings::SYNC_OPS;
 use crate::tasks::{Host, SharedRuntime};
 
 /// A reader-writer lock around [`Twins`].
@@ -36,22 +30,20 @@ macro_rules! peers {
                 Self::new(Twins::default())
             }
             #[inline]
-            fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
-                let $this = self;
+            fn try_read<R>(&$this, section: impl FnOnce(&Twins) -> R) -> Option<R> {
                 Some(section(&*$try_read?))
             }
             #[inline]
-            fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
-                let $this = self;
+            fn try_write<R>(&$this, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
                 Some(section(&mut *$try_write?))
             }
             #[inline]
-            async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
-                section(&*self.read().await)
+            async fn reads<R: Send>(&$this, section: impl FnOnce(&Twins) -> R + Send) -> R {
+                section(&*$this.read().await)
             }
             #[inline]
-            async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
-                section(&mut *self.write().await)
+            async fn writes<R: Send>(&$this, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
+                section(&mut *$this.write().await)
             }
         })+
 
@@ -63,9 +55,9 @@ macro_rules! peers {
 }
 
 peers! {
-    OURS, blitz_io_sync::task::RwLock<Twins>, |lock| lock.try_read().ok(), lock.try_write().ok();
-    "tokio", tokio::sync::RwLock<Twins>, |lock| lock.try_read().ok(), lock.try_write().ok();
-    "async-lock", async_lock::RwLock<Twins>, |lock| lock.try_read(), lock.try_write();
+    OURS, blitz_io_sync::task::RwLock<Twins>, |self| self.try_read().ok(), self.try_write().ok();
+    "tokio", tokio::sync::RwLock<Twins>, |self| self.try_read().ok(), self.try_write().ok();
+    "async-lock", async_lock::RwLock<Twins>, |self| self.try_read(), self.try_write();
 }
 
 const READERS: usize = 4;
@@ -139,7 +131,6 @@ fn verify_twins(lock: &impl Lock, writes: u64) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
     use std::sync::Mutex;
 
     /// A lock that loses every hundredth write.

@@ -1,14 +1,8 @@
 //! Semaphores for tasks.
 
-use std::hint::black_box;
-use std::sync::Arc;
-
-use crossbeam_utils::CachePadded;
-
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::contended_by_tasks;
+use crate::scenarios::prelude::*;
 use crate::scenarios::semaphore::Inside;
-use crate::scenarios::{Body, contended_by_tasks, repeat};
-use crate::settings::SYNC_OPS;
 use crate::tasks::{Host, SharedRuntime};
 
 /// A semaphore whose permits are held for the length of a section.
@@ -28,14 +22,12 @@ macro_rules! peers {
                 Self::new(permits)
             }
             #[inline]
-            fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-                let $this = self;
+            fn try_with<R>(&$this, section: impl FnOnce() -> R) -> Option<R> {
                 let _permit = $try_acquire?;
                 Some(section())
             }
             #[inline]
-            async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
-                let $this = self;
+            async fn with<R: Send>(&$this, section: impl FnOnce() -> R + Send) -> R {
                 let _permit = $acquire;
                 section()
             }
@@ -48,12 +40,12 @@ macro_rules! peers {
 }
 
 peers! {
-    OURS, blitz_io_sync::task::Semaphore, |semaphore| semaphore.try_acquire().ok(),
-        semaphore.acquire().await.expect("it stays open");
-    "tokio", tokio::sync::Semaphore, |semaphore| semaphore.try_acquire().ok(),
-        semaphore.acquire().await.expect("it stays open");
-    "async-lock", async_lock::Semaphore, |semaphore| semaphore.try_acquire(),
-        semaphore.acquire().await;
+    OURS, blitz_io_sync::task::Semaphore, |self| self.try_acquire().ok(),
+        self.acquire().await.expect("it stays open");
+    "tokio", tokio::sync::Semaphore, |self| self.try_acquire().ok(),
+        self.acquire().await.expect("it stays open");
+    "async-lock", async_lock::Semaphore, |self| self.try_acquire(),
+        self.acquire().await;
 }
 
 const TASKS: usize = 8;
@@ -106,7 +98,6 @@ fn contended<P: Permits, G: Host>(cx: &Context) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::tests::{assert_caught, context};
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     /// A semaphore that sometimes runs no section, or panics after it.

@@ -8,14 +8,12 @@ use super::{run, samples};
 
 fn throughput() -> Document {
     let scenario = Scenario::new(4, "lock", "Lock", 1000);
-    run(
-        &scenario,
-        vec![
-            samples("slow", &[40, 42, 41, 40], None),
-            samples(OURS, &[10, 11, 10, 10], None),
-            samples("fast", &[20, 22, 20, 20], None),
-        ],
-    )
+    let contenders = vec![
+        samples("slow", &[40, 42, 41, 40], None),
+        samples(OURS, &[10, 11, 10, 10], None),
+        samples("fast", &[20, 22, 20, 20], None),
+    ];
+    run(&scenario, contenders)
 }
 
 #[test]
@@ -37,14 +35,12 @@ fn the_best_peer_is_the_fastest() {
 fn waits_are_compared_with_the_peer_of_best_throughput() {
     // `patient` waits less than `fast` but gets less done.
     let scenario = Scenario::new(4, "wait", "Wait", 1000).decided_by(Compares::P99Ns);
-    let document = run(
-        &scenario,
-        vec![
-            samples(OURS, &[10, 10, 10], Some(500)),
-            samples("fast", &[9, 9, 9], Some(1000)),
-            samples("patient", &[90, 90, 90], Some(100)),
-        ],
-    );
+    let contenders = vec![
+        samples(OURS, &[10, 10, 10], Some(500)),
+        samples("fast", &[9, 9, 9], Some(1000)),
+        samples("patient", &[90, 90, 90], Some(100)),
+    ];
+    let document = run(&scenario, contenders);
     let row = &document.benchmarks["wait"];
     assert_eq!(row.best_peer.as_deref(), Some("fast"));
     assert_eq!(row.ratio, Some(2.0));
@@ -63,14 +59,12 @@ fn bytes_are_compared_with_the_peer_that_takes_least() {
         samples
     };
     let scenario = Scenario::new(5, "task", "Task", 1000).decided_by(Compares::BytesPerOp);
-    let document = run(
-        &scenario,
-        vec![
-            with(OURS, 30, 100),
-            with("fast", 10, 400),
-            with("lean", 20, 150),
-        ],
-    );
+    let contenders = vec![
+        with(OURS, 30, 100),
+        with("fast", 10, 400),
+        with("lean", 20, 150),
+    ];
+    let document = run(&scenario, contenders);
     let row = &document.benchmarks["task"];
     assert_eq!(row.best_peer.as_deref(), Some("lean"));
     assert_eq!(row.ratio, Some(1.5));
@@ -81,13 +75,11 @@ fn bytes_are_compared_with_the_peer_that_takes_least() {
 #[test]
 fn the_median_of_the_wait_can_decide() {
     let scenario = Scenario::new(5, "wake", "Wake", 1000).decided_by(Compares::P50Ns);
-    let document = run(
-        &scenario,
-        vec![
-            samples(OURS, &[50, 50, 50], Some(100)),
-            samples("peer", &[40, 40, 40], Some(300)),
-        ],
-    );
+    let contenders = vec![
+        samples(OURS, &[50, 50, 50], Some(100)),
+        samples("peer", &[40, 40, 40], Some(300)),
+    ];
+    let document = run(&scenario, contenders);
     let row = &document.benchmarks["wake"];
     assert_eq!(row.ratio, Some(3.0));
     assert_eq!(row.ours.compared(row.compares), 100.0);
@@ -96,13 +88,11 @@ fn the_median_of_the_wait_can_decide() {
 #[test]
 fn within_the_noise_it_is_a_tie() {
     let scenario = Scenario::new(4, "lock", "Lock", 1000);
-    let document = run(
-        &scenario,
-        vec![
-            samples(OURS, &[10, 12, 11, 10, 12], None),
-            samples("peer", &[12, 10, 11, 12, 10], None),
-        ],
-    );
+    let contenders = vec![
+        samples(OURS, &[10, 12, 11, 10, 12], None),
+        samples("peer", &[12, 10, 11, 12, 10], None),
+    ];
+    let document = run(&scenario, contenders);
     assert_eq!(
         document.benchmarks["lock"].winner.as_deref(),
         Some(TIE),

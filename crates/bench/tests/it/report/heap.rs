@@ -40,12 +40,10 @@ fn nothing_is_not_divided_by() {
 fn other_tiers_and_rows_without_tokio_do_not_count() {
     assert_eq!(document(4, 8, 40).heap_bytes_per_op, None);
     let scenario = Scenario::new(1, "row", "Row", 1000);
-    let document = run(
-        &scenario,
-        vec![
-            samples(OURS, &[10, 10, 10], None),
-            samples("std", &[10, 10, 10], None),
-        ],
-    );
+    let contenders = vec![
+        samples(OURS, &[10, 10, 10], None),
+        samples("std", &[10, 10, 10], None),
+    ];
+    let document = run(&scenario, contenders);
     assert_eq!(document.heap_bytes_per_op, None);
 }

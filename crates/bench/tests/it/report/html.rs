@@ -9,13 +9,11 @@ use super::{run, samples};
 #[test]
 fn a_row_has_bars_a_ratio_with_its_interval_and_waits() {
     let scenario = Scenario::new(4, "lock", "Lock <wait>", 1000).threads(2);
-    let document = run(
-        &scenario,
-        vec![
-            samples(OURS, &[10, 10, 10], Some(700)),
-            samples("peer", &[40, 40, 40], Some(900)),
-        ],
-    );
+    let contenders = vec![
+        samples(OURS, &[10, 10, 10], Some(700)),
+        samples("peer", &[40, 40, 40], Some(900)),
+    ];
+    let document = run(&scenario, contenders);
     let page = render(&document);
     for part in [
         "<html lang=\"en\">",

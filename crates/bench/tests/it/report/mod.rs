@@ -66,14 +66,12 @@ fn run(scenario: &Scenario, contenders: Vec<Samples>) -> Document {
 /// Creates a run of one row, in which we took `ours` nanoseconds and two peers theirs.
 fn of_three(ours: u64, one: u64, other: u64) -> Document {
     let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
-    run(
-        &scenario,
-        vec![
-            samples(OURS, &[ours; 5], Some(ours)),
-            samples("one", &[one; 5], Some(one)),
-            samples("tokio", &[other; 5], Some(other)),
-        ],
-    )
+    let contenders = vec![
+        samples(OURS, &[ours; 5], Some(ours)),
+        samples("one", &[one; 5], Some(one)),
+        samples("tokio", &[other; 5], Some(other)),
+    ];
+    run(&scenario, contenders)
 }
 
 #[test]

@@ -9,13 +9,11 @@ use super::{run, samples};
 
 fn document() -> Document {
     let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
-    run(
-        &scenario,
-        vec![
-            samples(OURS, &[10, 10, 10, 10, 10], Some(700)),
-            samples("peer", &[25, 25, 25, 25, 25], Some(900)),
-        ],
-    )
+    let contenders = vec![
+        samples(OURS, &[10, 10, 10, 10, 10], Some(700)),
+        samples("peer", &[25, 25, 25, 25, 25], Some(900)),
+    ];
+    run(&scenario, contenders)
 }
 
 #[test]

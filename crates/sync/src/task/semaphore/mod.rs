@@ -1,5 +1,5 @@
 //! `Semaphore`: permits that tasks and threads take and give back, first come,
-//! first served. The work is done in `permits.rs`.
+//! first served. The work is done in `permits/mod.rs`.
 
 use std::fmt;
 use std::future::Future;

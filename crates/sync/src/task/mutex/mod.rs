@@ -1,5 +1,5 @@
 //! `Mutex`: a lock that may be held across an `.await`. The work is done in
-//! `permits.rs`: the lock is one permit.
+//! `permits/mod.rs`: the lock is one permit.
 
 use std::cell::UnsafeCell;
 use std::future::Future;

@@ -1,5 +1,5 @@
 //! `RwLock`: a lock for many readers or one writer that may be held across an
-//! `.await`. The work is done in `permits.rs`: a reader takes one permit, a
+//! `.await`. The work is done in `permits/mod.rs`: a reader takes one permit, a
 //! writer all.
 
 use std::cell::UnsafeCell;

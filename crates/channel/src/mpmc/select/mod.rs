@@ -17,7 +17,7 @@
 //! impossible when its node was linked, and a step that has made it possible since would have
 //! claimed the word.
 //!
-//! The claim does not do the operation. It gives a right (see `state.rs`), which
+//! The claim does not do the operation. It gives a right (see `state/mod.rs`), which
 //! [`SelectedOperation`] carries: a value is set aside, or room is promised. It is
 //! used by [`send`](SelectedOperation::send) or [`recv`](SelectedOperation::recv).
 //!
@@ -495,10 +495,10 @@ impl<'a> Select<'a> {
 
 /// With no case to wait for.
 fn sleep(limit: Limit) {
-    if let Limit::Until(Some(deadline), _) = limit {
-        thread::sleep(deadline.saturating_duration_since(Instant::now()));
-    } else if let Limit::Until(None, _) = limit {
-        thread::park();
+    if let Limit::Until(deadline, _) = limit {
+        // Not `thread::park`: an `unpark` of the program's would end it.
+        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        thread::sleep(time.unwrap_or(Duration::MAX));
     }
 }
 

@@ -4,13 +4,13 @@
 mod of_tokio {
     use tokio::io;
 
-    include!("parity/scenarios.rs");
+    include!("scenarios.rs");
 }
 
 mod ours {
     use blitz_io_aio as io;
 
-    include!("parity/scenarios.rs");
+    include!("scenarios.rs");
 }
 
 macro_rules! same {

@@ -30,7 +30,7 @@
 //!
 //! # Selections
 //!
-//! A thread that waits in several channels (`select.rs`) is chosen before it names its value or
+//! A thread that waits in several channels (`select/mod.rs`) is chosen before it names its value or
 //! the place to receive it. So it gets a right, and uses it later:
 //!
 //! * `reserved` values are set aside for selections that may receive. Others leave as
