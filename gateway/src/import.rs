@@ -190,6 +190,7 @@ impl Link<'_> {
         Ack {
             epoch: self.tracker.known().map_or(0, |known| known.epoch),
             run: run.unwrap_or(0),
+            round: self.tracker.round(),
             expected,
             received: counts.received,
             missing: counts.missing,

@@ -21,9 +21,9 @@
 use std::fmt;
 
 const MAGIC: [u8; 4] = *b"blzg";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const PREFIX: usize = 8;
-const HEAD_LEN: usize = 7 * 8;
+const HEAD_LEN: usize = 8 * 8;
 const ITEM_LEN: usize = 3 * 4;
 /// The longest frame of messages. The engine sends at most 65,535 bytes at once: with its own header
 /// and a key, this fits. It would cut a longer frame into fragments, and copy it once more at either end.
@@ -43,6 +43,8 @@ pub struct Head {
     pub epoch: u64,
     /// The number of the run of the sending gateway, for this segment.
     pub run: u64,
+    /// How many times the run had sent frames again when it made this frame: see `window.rs`.
+    pub round: u64,
     /// The sender can send no ordinal before this one any more.
     pub base: u64,
     /// The position that belongs to `base`.
@@ -108,6 +110,8 @@ pub struct Ack {
     pub epoch: u64,
     /// See `epoch`.
     pub run: u64,
+    /// The highest [`Head::round`] of this run that the receiver has seen.
+    pub round: u64,
     /// The receiver has all messages, or has reported them as missing, before this ordinal.
     pub expected: u64,
     /// How many messages it has delivered since it began to receive from this host.
@@ -258,6 +262,7 @@ pub fn parse(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
         3 => Frame::Ack(Ack {
             epoch: reader.u64()?,
             run: reader.u64()?,
+            round: reader.u64()?,
             expected: reader.number()?,
             received: reader.number()?,
             missing: reader.number()?,
@@ -361,6 +366,7 @@ impl Reader<'_> {
             origin: self.u64()?,
             epoch: self.u64()?,
             run: self.u64()?,
+            round: self.u64()?,
             base: self.number()?,
             base_position: self.number()?,
             ordinal: self.number()?,
@@ -396,6 +402,7 @@ impl Writer {
             head.origin,
             head.epoch,
             head.run,
+            head.round,
             head.base,
             head.base_position,
             head.ordinal,
@@ -437,12 +444,13 @@ impl Writer {
         let words = [
             ack.epoch,
             ack.run,
+            ack.round,
             ack.expected,
             ack.received,
             ack.missing,
             resend,
         ];
-        Self::new(3, 48).words(&words).0
+        Self::new(3, 56).words(&words).0
     }
 
     /// Returns the frame of an item of a queue.
