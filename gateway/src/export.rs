@@ -20,7 +20,7 @@ use crate::keys::{self, Name};
 use crate::shared::{Direction, Shared, TICK, is_due, random};
 use crate::silence::ticks;
 use crate::window::Window;
-use crate::wire::{Ack, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
+use crate::wire::{Ack, BATCHED, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
 
 /// Acknowledgements that wait for the task. They are cumulative: one that finds no room is
 /// followed by another.
@@ -223,7 +223,7 @@ impl<'a> Exporter<'a> {
         self.sent.bytes += message.len() as u64;
         self.sent.lost += u64::from(lost);
         let next = (first.0 + u64::from(lost) + 1, position + 1);
-        if message.len() > PIECE {
+        if message.len() > BATCHED {
             self.flush();
             self.next = next;
             self.send_pieces(first, skip, lost, message);

@@ -25,12 +25,17 @@ const VERSION: u8 = 2;
 const PREFIX: usize = 8;
 const HEAD_LEN: usize = 8 * 8;
 const ITEM_LEN: usize = 3 * 4;
-/// The longest frame of messages. The engine sends at most 65,535 bytes at once: with its own header
-/// and a key, this fits. It would cut a longer frame into fragments, and copy it once more at either end.
+/// The longest batch. The engine sends at most 65,535 bytes at once: with its own header and a key, this
+/// fits.
 pub const FRAME: usize = 63 << 10;
-/// The most bytes of a message that a frame holds. A longer message is sent in pieces of this length.
-pub const PIECE: usize = FRAME - PREFIX - HEAD_LEN - PIECE_LEN;
+/// The longest message of a batch. A longer one is sent in pieces.
+pub const BATCHED: usize = FRAME - PREFIX - HEAD_LEN - ITEM_LEN;
+/// The most bytes of a message that a piece has. The engine cuts a piece into fragments without another
+/// copy of it at either end, and calls the receiver once for all of them.
+pub const PIECE: usize = 1 << 20;
 const PIECE_LEN: usize = 2 * 4 + 2 * 8;
+/// The number of bytes of a piece before those of the message.
+pub const PIECE_HEAD: usize = PREFIX + HEAD_LEN + PIECE_LEN;
 /// Ordinals, positions and lengths are smaller than this, so that sums do not overflow.
 pub const LIMIT: u64 = 1 << 60;
 
