@@ -23,10 +23,9 @@ use crate::shared::{Direction, Row, Shared, TICK, is_due};
 use crate::silence::{Silence, ticks};
 use crate::wire::{Ack, Frame, Head, Items, Piece, Writer, origin, parse};
 
-/// An acknowledgement is sent after so many bytes.
-const ACK_EVERY: usize = 256 << 10;
-/// Fewer bytes are acknowledged after this time: on the way of a single message to its receiver,
-/// nothing else uses the processor.
+/// Less than half of a window is acknowledged after this time: on the way of a single message to its
+/// receiver, nothing else uses the processor. An exporter whose window is half of this host's or less waits
+/// so long for each acknowledgement.
 const ACK_AFTER: Duration = Duration::from_millis(5);
 
 /// The parts of an import.
@@ -126,7 +125,7 @@ impl Link<'_> {
 
     /// Waits for the next frame, and acknowledges those before it. Returns `None` if the host is lost.
     async fn next(&mut self) -> Option<ZBytes> {
-        if self.unacknowledged >= ACK_EVERY {
+        if self.unacknowledged >= self.shared.limits.window_bytes / 2 {
             self.acknowledge_news();
         }
         loop {
