@@ -24,7 +24,7 @@ use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
 /// Length and number of messages.
-const THROUGHPUT: [(usize, u64); 3] = [(8, 200_000), (1 << 10, 100_000), (1 << 20, 500)];
+const THROUGHPUT: [(usize, u64); 3] = [(8, 1_000_000), (1 << 10, 500_000), (1 << 20, 2_000)];
 const LATENCIES: u64 = 2_000;
 const PAUSE: Duration = Duration::from_micros(200);
 const ROUNDS: usize = 3;
