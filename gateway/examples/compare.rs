@@ -2,7 +2,8 @@
 //! The gateways are processes; the two ends of the others are threads of this one.
 //!
 //! Throughput: from the first send until the last receipt; every message is counted. All block
-//! rather than drop. Latency: one message at a time, one way, by one clock.
+//! rather than drop. In the same time, the processor time of all processes, without what the system
+//! does for none of them. Latency: one message at a time, one way, by one clock.
 //!
 //! Arguments are lengths of messages, and `zenoh`, `express`, `hand`, `gateways` or `ipc`. Without any
 //! length, or any name, all of them are measured: one alone can be counted with `perf stat`.
@@ -23,13 +24,14 @@ use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
 /// Length and number of messages.
-const THROUGHPUT: [(usize, u64); 3] = [(8, 200_000), (1 << 10, 100_000), (1 << 20, 500)];
+const THROUGHPUT: [(usize, u64); 3] = [(8, 1_000_000), (1 << 10, 500_000), (1 << 20, 2_000)];
 const LATENCIES: u64 = 2_000;
 const PAUSE: Duration = Duration::from_micros(200);
 const ROUNDS: usize = 3;
 
-/// The figures of one run: messages a second, and p50 and p99 of the latency in microseconds.
-type Figures = [f64; 3];
+/// The figures of one run: messages a second, p50 and p99 of the latency in microseconds, and the
+/// processor time of a message in microseconds.
+type Figures = [f64; 4];
 
 fn main() {
     let runtime = blitz_io::runtime::Builder::new_multi_thread()
@@ -80,16 +82,16 @@ const WAYS: [(&str, Measure); 5] = [
 fn report(len: usize, rounds: &[Vec<Figures>; 5]) {
     let names = ["zenoh", "zenoh express", "by hand", "gateway", "ipc alone"];
     let medians = rounds.each_ref().map(|rounds| {
-        [0, 1, 2].map(|figure| {
+        [0, 1, 2, 3].map(|figure| {
             let mut values: Vec<f64> = rounds.iter().map(|figures| figures[figure]).collect();
             values.sort_by(f64::total_cmp);
             values[values.len() / 2]
         })
     });
-    println!("{len} bytes: messages/s, MB/s, latency p50 and p99 in us");
-    for (name, [rate, p50, p99]) in names.iter().zip(&medians) {
+    println!("{len} bytes: messages/s, MB/s, latency p50 and p99 in us, processor time in us");
+    for (name, [rate, p50, p99, spent]) in names.iter().zip(&medians) {
         let megabytes = rate * len as f64 / 1e6;
-        println!("{name:<14} {rate:>12.0} {megabytes:>10.1} {p50:>10.1} {p99:>10.1}");
+        println!("{name:<14} {rate:>12.0} {megabytes:>10.1} {p50:>10.1} {p99:>10.1} {spent:>10.2}");
     }
     let [zenoh, express, _, gateway, hop] = medians;
     let best = zenoh[0].max(express[0]);
@@ -107,23 +109,40 @@ fn report(len: usize, rounds: &[Vec<Figures>; 5]) {
     }
 }
 
-fn figures(count: u64, took: Duration, mut latencies: Vec<Duration>) -> Figures {
+fn figures(count: u64, took: Duration, spent: Duration, mut latencies: Vec<Duration>) -> Figures {
     latencies.sort_unstable();
     let at = |part: usize| latencies[latencies.len() * part / 100].as_secs_f64() * 1e6;
-    let figures = [count as f64 / took.as_secs_f64(), at(50), at(99)];
-    eprintln!("{figures:.1?}");
+    let spent = spent.as_secs_f64() * 1e6 / count as f64;
+    let figures = [count as f64 / took.as_secs_f64(), at(50), at(99), spent];
+    eprintln!("{figures:.2?}");
     figures
+}
+
+/// Returns the processor time of all threads that a process has now.
+fn processor_time(process: u32) -> Duration {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let times = threads.filter_map(|thread| {
+        let file = thread.ok()?.path().join("schedstat");
+        let text = std::fs::read_to_string(file).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(times.sum())
 }
 
 /// Sends in this thread and receives in another one.
 fn measure(
     len: usize,
     count: u64,
+    others: &[u32],
     mut send: impl FnMut(&[u8]),
     mut receive: impl FnMut() -> usize + Send,
 ) -> Figures {
     let message = vec![7; len];
     let latencies = LATENCIES.min(count);
+    let spent = || -> Duration {
+        let processes = others.iter().copied().chain([std::process::id()]);
+        processes.map(processor_time).sum()
+    };
     let (arrived, arrivals) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(move || {
@@ -136,16 +155,17 @@ fn measure(
                 arrived.send(Instant::now()).unwrap();
             }
         });
-        let start = Instant::now();
+        let (before, start) = (spent(), Instant::now());
         (0..count).for_each(|_| send(&message));
         let took = arrivals.recv().unwrap() - start;
+        let spent = spent().saturating_sub(before);
         let times = (0..latencies).map(|_| {
             thread::sleep(PAUSE);
             let start = Instant::now();
             send(&message);
             arrivals.recv().unwrap() - start
         });
-        figures(count, took, times.collect())
+        figures(count, took, spent, times.collect())
     })
 }
 
@@ -199,7 +219,7 @@ fn zenoh_alone(len: usize, count: u64, express: bool) -> Figures {
     }
     let send = |message: &[u8]| publisher.put(message).wait().unwrap();
     let receive = || subscriber.recv().unwrap().payload().len();
-    let figures = measure(len, count, send, receive);
+    let figures = measure(len, count, &[], send, receive);
     two.close().wait().unwrap();
     one.close().wait().unwrap();
     figures
@@ -246,7 +266,7 @@ fn by_hand(len: usize, count: u64) -> Figures {
             }
             received
         };
-        let figures = measure(len, count, send, receive);
+        let figures = measure(len, count, &[], send, receive);
         sender.send(&[]).unwrap();
         figures
     })
@@ -259,7 +279,7 @@ fn one_hop(len: usize, count: u64) -> Figures {
     let mut receiver = builder.receiver("r").unwrap();
     let mut sender = builder.sender("r").unwrap();
     let send = |message: &[u8]| sender.send(message).unwrap();
-    measure(len, count, send, || receiver.recv().unwrap().len())
+    measure(len, count, &[], send, || receiver.recv().unwrap().len())
 }
 
 fn route(place: &tempfile::TempDir, len: usize) -> Builder {
@@ -325,9 +345,10 @@ fn gateways(len: usize, count: u64) -> Figures {
         config("one", places[0].path(), &network(port, true), "export"),
         config("two", places[1].path(), &network(port, false), "import"),
     ];
-    let [mut one, _two] = configs.map(|config| Running::start(&config));
+    let [mut one, two] = configs.map(|config| Running::start(&config));
     one.until_found();
     let send = |message: &[u8]| sender.send(message).unwrap();
     let receive = || receiver.recv().unwrap().len();
-    measure(len, count, send, receive)
+    let processes = [one.0.id(), two.0.id()];
+    measure(len, count, &processes, send, receive)
 }

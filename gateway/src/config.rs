@@ -95,7 +95,8 @@ pub struct Limits {
     /// Bytes that an export with the policy `block` keeps until they are acknowledged. One
     /// message is always allowed.
     pub window_bytes: usize,
-    /// Bytes that arrive for one name from one host and wait to be delivered.
+    /// Bytes that arrive for one name from one host and wait to be delivered. One piece of a message
+    /// is always allowed.
     pub inbox_bytes: usize,
     /// After this time without a sign of life, a sender no longer waits for a remote receiver.
     #[serde(rename = "lost-after-ms")]

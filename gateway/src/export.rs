@@ -20,7 +20,7 @@ use crate::keys::{self, Name};
 use crate::shared::{Direction, Shared, TICK, is_due, random};
 use crate::silence::ticks;
 use crate::window::Window;
-use crate::wire::{Ack, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
+use crate::wire::{Ack, BATCHED, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
 
 /// Acknowledgements that wait for the task. They are cumulative: one that finds no room is
 /// followed by another.
@@ -69,7 +69,6 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
             biased;
             Some((host, ack)) = incoming.recv() => {
                 exporter.acknowledged(&host, &ack);
-                // A repeat takes long. What asked for it and waits here would ask for another one.
                 while let Ok((host, ack)) = incoming.try_recv() {
                     exporter.acknowledged(&host, &ack);
                 }
@@ -153,7 +152,7 @@ impl<'a> Exporter<'a> {
             .unwrap_or_default()
             .lines()
         {
-            window.expect(host, Instant::now());
+            window.expect(host);
         }
         Self {
             shared,
@@ -224,7 +223,7 @@ impl<'a> Exporter<'a> {
         self.sent.bytes += message.len() as u64;
         self.sent.lost += u64::from(lost);
         let next = (first.0 + u64::from(lost) + 1, position + 1);
-        if message.len() > PIECE {
+        if message.len() > BATCHED {
             self.flush();
             self.next = next;
             self.send_pieces(first, skip, lost, message);
@@ -292,6 +291,7 @@ impl<'a> Exporter<'a> {
             base_position: base.1,
             ordinal: first.0,
             position: first.1,
+            round: self.window.round(),
             ..self.ids
         }
     }
@@ -299,8 +299,12 @@ impl<'a> Exporter<'a> {
     /// Tells all receivers how far this is.
     fn beat(&mut self) {
         self.beat = Instant::now();
-        let head = self.head(self.window.next());
-        self.publish(Writer::batch(&head).finish().into());
+        self.publish_head(self.window.next());
+    }
+
+    /// Sends a frame without messages.
+    fn publish_head(&self, first: (u64, u64)) {
+        self.publish(Writer::batch(&self.head(first)).finish().into());
     }
 
     fn acknowledged(&mut self, host: &str, ack: &Ack) {
@@ -308,7 +312,7 @@ impl<'a> Exporter<'a> {
             return;
         }
         let known = self.window.remotes().len();
-        if self.window.acknowledged(host, ack, Instant::now()) {
+        if self.window.acknowledged(host, ack) {
             self.beat();
         }
         if self.window.remotes().len() != known {
@@ -328,7 +332,11 @@ impl<'a> Exporter<'a> {
     }
 
     fn resend(&mut self) {
-        for frame in self.window.due(Instant::now()) {
+        let Some(repeat) = self.window.repeat() else {
+            return;
+        };
+        self.publish_head(repeat.first);
+        for frame in repeat.frames {
             self.sent.repeats += 1;
             self.publish(frame);
         }
@@ -342,7 +350,6 @@ impl<'a> Exporter<'a> {
         if !lost.is_empty() {
             self.note_receivers();
         }
-        self.resend();
         if is_due(&mut self.beat, TICK) {
             self.beat();
         }

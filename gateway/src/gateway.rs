@@ -18,7 +18,7 @@ use zenoh_runtime::ZRuntime;
 use crate::attempts;
 use crate::config::{Config, Export, Import, Kind, Limits, Network, matches};
 use crate::import::Source;
-use crate::inbox::Inbox;
+use crate::inbox::{self, Inbox};
 use crate::keys::{self, Name};
 use crate::shared::Shared;
 use crate::silence::{Silence, ticks};
@@ -31,16 +31,20 @@ pub const ENGINE_THREADS: (&str, &str) = (
     "(acc: (handover: rx), net: (handover: rx))",
 );
 
-/// Lets the C library keep as much freed memory as the frames of one name may use. By default it
-/// returns freed frames to the system, so each page of the next frame costs a page fault. For the
-/// whole process, so a program calls this, and [`Gateway::start`] does not.
+/// Lets the C library keep as much freed memory as the frames of one name may use, and long frames too.
+/// By default it returns freed frames to the system, so each page of the next frame costs a page fault.
+/// For the whole process, so a program calls this, and [`Gateway::start`] does not.
 pub fn keep_memory(limits: &Limits) {
     #[cfg(target_env = "gnu")]
     {
         let bytes = limits.window_bytes.saturating_add(limits.inbox_bytes);
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        let long = 2 * crate::wire::PIECE as i32;
         // SAFETY: it takes two numbers. If it fails, everything stays as it was.
-        unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, bytes) };
+        unsafe {
+            libc::mallopt(libc::M_TRIM_THRESHOLD, bytes);
+            libc::mallopt(libc::M_MMAP_THRESHOLD, long);
+        }
     }
     #[cfg(not(target_env = "gnu"))]
     let _ = limits;
@@ -147,7 +151,7 @@ impl Gateway {
         let (start, mut starts) = mpsc::channel::<(Source, CancellationToken)>(64);
         let sources = Arc::new(Sources {
             limit: config.limits.names.saturating_mul(config.limits.hosts),
-            inbox_bytes: config.limits.inbox_bytes,
+            inbox_bytes: config.limits.inbox_bytes.max(inbox::LEAST),
             inboxes: Mutex::default(),
             start,
         });
@@ -445,7 +449,7 @@ pub fn engine(network: &Network) -> zenoh::Result<zenoh::Config> {
         ("scouting/gossip/enabled", network.discovery.to_string()),
         ("transport/link/tx/queue/size/data", "16".to_owned()),
         // Frames in inboxes hold the buffers into which they were read.
-        ("transport/link/rx/buffer_size", (1 << 20).to_string()),
+        ("transport/link/rx/buffer_size", (4 << 20).to_string()),
         (
             "transport/link/tx/queue/congestion_control/block/wait_before_close",
             "2000000".to_owned(),

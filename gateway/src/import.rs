@@ -16,16 +16,16 @@ use zenoh::pubsub::Publisher;
 use crate::config::{Import, Kind};
 use crate::inbox::Inbox;
 use crate::keys::Name;
+use crate::parts::Parts;
 use crate::record::{Entry, Record};
 use crate::sequence::{Tracker, Verdict};
 use crate::shared::{Direction, Row, Shared, TICK, is_due};
 use crate::silence::{Silence, ticks};
 use crate::wire::{Ack, Frame, Head, Items, Piece, Writer, origin, parse};
 
-/// An acknowledgement is sent after so many bytes.
-const ACK_EVERY: usize = 256 << 10;
-/// Fewer bytes are acknowledged after this time: on the way of a single message to its receiver,
-/// nothing else uses the processor.
+/// Less than half of a window is acknowledged after this time: on the way of a single message to its
+/// receiver, nothing else uses the processor. An exporter whose window is half of this host's or less waits
+/// so long for each acknowledgement.
 const ACK_AFTER: Duration = Duration::from_millis(5);
 
 /// The parts of an import.
@@ -88,7 +88,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     importer.link.show();
     let mut left_over = None;
     while let Some(frame) = importer.link.next_of(left_over.take()).await {
-        left_over = importer.frame(&mut sender, &frame.to_bytes()).await?;
+        left_over = importer.frame(&mut sender, &Parts::of(&frame)).await?;
     }
     Ok(())
 }
@@ -125,7 +125,7 @@ impl Link<'_> {
 
     /// Waits for the next frame, and acknowledges those before it. Returns `None` if the host is lost.
     async fn next(&mut self) -> Option<ZBytes> {
-        if self.unacknowledged >= ACK_EVERY {
+        if self.unacknowledged >= self.shared.limits.window_bytes / 2 {
             self.acknowledge_news();
         }
         loop {
@@ -190,6 +190,7 @@ impl Link<'_> {
         Ack {
             epoch: self.tracker.known().map_or(0, |known| known.epoch),
             run: run.unwrap_or(0),
+            round: self.tracker.round(),
             expected,
             received: counts.received,
             missing: counts.missing,
@@ -270,21 +271,25 @@ struct Place {
 
 impl Importer<'_> {
     /// Returns the content of a frame, if it is one that this importer can use.
-    fn accept<'f>(&mut self, frame: &'f [u8]) -> Option<(Head, Content<'f>)> {
-        let parsed = match parse(frame) {
+    fn accept<'f>(&mut self, frame: &'f Parts<'_>) -> Option<(Head, Content<'f>)> {
+        let parsed = match parse(frame.first()) {
             Ok(Frame::Batch(head, items)) => Some((head, Content::Batch(items))),
             Ok(Frame::Piece(head, piece)) => Some((head, Content::Piece(piece))),
             _ => None,
         };
         let accepted = parsed.filter(|(head, content)| {
-            head.origin == self.origin && !content.is_too_long(self.max_len)
+            head.origin == self.origin && content.fits(frame.rest_len(), self.max_len)
         });
         self.link.refused += u64::from(accepted.is_none());
         accepted
     }
 
     /// Uses a frame. Returns another one if it was taken from the inbox and comes next.
-    async fn frame(&mut self, sender: &mut Sender, frame: &[u8]) -> Result<Option<ZBytes>, String> {
+    async fn frame(
+        &mut self,
+        sender: &mut Sender,
+        frame: &Parts<'_>,
+    ) -> Result<Option<ZBytes>, String> {
         let Some((head, content)) = self.accept(frame) else {
             return Ok(None);
         };
@@ -311,7 +316,7 @@ impl Importer<'_> {
         }
         match content {
             Content::Batch(items) => self.batch(sender, &head, items).await.map(|()| None),
-            Content::Piece(piece) => self.piece(sender, &head, &piece).await,
+            Content::Piece(piece) => self.piece(sender, &head, &piece, frame).await,
         }
     }
 
@@ -356,6 +361,7 @@ impl Importer<'_> {
         sender: &mut Sender,
         head: &Head,
         piece: &Piece<'_>,
+        frame: &Parts<'_>,
     ) -> Result<Option<ZBytes>, String> {
         let place = Place {
             epoch: head.epoch,
@@ -383,7 +389,7 @@ impl Importer<'_> {
                 loan[there..there + bytes.len()].copy_from_slice(bytes);
                 there += bytes.len();
             };
-            if let Collected::Interrupted(frame) = self.collect(head, piece, put).await {
+            if let Collected::Interrupted(frame) = self.collect(head, piece, frame, put).await {
                 return Ok(frame);
             }
             self.deliver(loan, place, Items::default())?;
@@ -394,7 +400,7 @@ impl Importer<'_> {
         // Touched only as pieces arrive.
         memory.reserve_exact(len);
         let put = |bytes: &[u8]| memory.extend_from_slice(bytes);
-        let collected = self.collect(head, piece, put).await;
+        let collected = self.collect(head, piece, frame, put).await;
         if let Collected::Interrupted(frame) = collected {
             self.memory = memory;
             return Ok(frame);
@@ -413,31 +419,31 @@ impl Importer<'_> {
         &mut self,
         head: &Head,
         first: &Piece<'_>,
-        mut put: impl FnMut(&[u8]),
+        frame: &Parts<'_>,
+        put: impl FnMut(&[u8]),
     ) -> Collected {
-        put(first.bytes);
-        let mut there = first.bytes.len() as u64;
-        while there < first.total {
+        let mut message = Message { put, there: 0 };
+        message.add(first, frame);
+        while message.there < first.total {
             let Some(frame) = self.link.next().await else {
                 return Collected::Interrupted(None);
             };
-            let bytes = frame.to_bytes();
-            let Some((next, content)) = self.accept(&bytes) else {
+            let parts = Parts::of(&frame);
+            let Some((next, content)) = self.accept(&parts) else {
                 continue;
             };
             if (next.epoch, next.run) != (head.epoch, head.run) || next.base > head.ordinal {
-                drop(bytes);
+                drop(parts);
                 return Collected::Interrupted(Some(frame));
             }
             match content {
                 Content::Piece(piece)
                     if (next.ordinal, piece.total) == (head.ordinal, first.total) =>
                 {
-                    if piece.offset == there {
-                        put(piece.bytes);
-                        there += piece.bytes.len() as u64;
+                    self.link.resend |= piece.offset > message.there;
+                    if piece.offset == message.there {
+                        message.add(&piece, &parts);
                     }
-                    self.link.resend |= piece.offset > there;
                 }
                 // Whatever is in it, it has come before or is early.
                 _ => self.link.resend |= next.ordinal > head.ordinal,
@@ -541,17 +547,41 @@ enum Collected {
     Interrupted(Option<ZBytes>),
 }
 
+/// The beginning of a message in pieces.
+struct Message<P> {
+    /// Takes the bytes that follow.
+    put: P,
+    /// How many there are.
+    there: u64,
+}
+
+impl<P: FnMut(&[u8])> Message<P> {
+    /// Adds the next piece, which was accepted.
+    fn add(&mut self, piece: &Piece<'_>, frame: &Parts<'_>) {
+        for bytes in std::iter::once(piece.bytes).chain(frame.rest()) {
+            (self.put)(bytes);
+            self.there += bytes.len() as u64;
+        }
+    }
+}
+
 enum Content<'a> {
     Batch(Items<'a>),
+    /// The bytes in the first part of the frame.
     Piece(Piece<'a>),
 }
 
 impl Content<'_> {
-    /// Whether a message does not fit into the segment.
-    fn is_too_long(&self, max_len: usize) -> bool {
+    /// Whether this and `more` bytes are a frame whose messages fit into the segment.
+    fn fits(&self, more: usize, max_len: usize) -> bool {
         match self {
-            Self::Batch(items) => items.into_iter().any(|item| item.bytes.len() > max_len),
-            Self::Piece(piece) => piece.total > max_len as u64,
+            Self::Batch(items) => {
+                more == 0 && items.into_iter().all(|item| item.bytes.len() <= max_len)
+            }
+            Self::Piece(piece) => {
+                let end = piece.offset + (piece.bytes.len() + more) as u64;
+                end <= piece.total && piece.total <= max_len as u64
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Frames from one host for one name, between the engine's callback and the task that uses them.
 //!
-//! The callback puts a frame into the inbox: a long one as the buffer into which the engine has
+//! The callback puts a frame into the inbox: a long one as the buffers into which the engine has
 //! read it, and a short one as a copy, because it would keep a whole buffer. If there is no room, the
 //! callback drops the frame: the sender sends it again, or the receiver reports a gap.
 
@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use blitz_io::sync::Notify;
 use zenoh::bytes::ZBytes;
+
+use crate::wire::PIECE;
 
 /// See the head of the file.
 pub struct Inbox {
@@ -29,6 +31,8 @@ struct Waiting {
 const OVERHEAD: usize = 64;
 /// The engine's buffers have this length.
 const BUFFER: usize = 64 << 10;
+/// An inbox with less than this has no room for a piece of a message.
+pub const LEAST: usize = OVERHEAD + PIECE + 2 * BUFFER;
 
 impl Inbox {
     /// Creates an inbox for this many bytes.
@@ -46,9 +50,10 @@ impl Inbox {
 
     /// Adds a frame, if there is room. Never waits.
     pub fn push(&self, frame: &ZBytes) {
-        // Other frames are in as many buffers as their sender likes.
-        let keeps = frame.len() >= BUFFER / 2 && frame.slices().count() == 1;
-        let cost = OVERHEAD + if keeps { BUFFER } else { frame.len() };
+        // A frame is in as many buffers as its sender likes.
+        let buffers = frame.slices().count() * BUFFER;
+        let keeps = frame.len() >= BUFFER / 2 && buffers <= frame.len() + 2 * BUFFER;
+        let cost = OVERHEAD + if keeps { buffers } else { frame.len() };
         let mut waiting = self.lock();
         if waiting.bytes + cost > self.limit {
             waiting.dropped += 1;

@@ -10,6 +10,7 @@ pub mod gateway;
 mod import;
 pub mod inbox;
 pub mod keys;
+mod parts;
 mod queue;
 mod record;
 pub mod sequence;

@@ -21,7 +21,7 @@
 
 use std::collections::VecDeque;
 
-use crate::wire::Head;
+use crate::wire::{Head, LIMIT};
 
 /// How many replaced runs are remembered. A frame of an older one would have to be delayed over
 /// as many restarts of the sending gateway.
@@ -73,11 +73,19 @@ pub struct Counts {
     pub segments: u64,
 }
 
+impl Counts {
+    /// A hostile sender can report more missing messages than a frame can tell.
+    fn add_missing(&mut self, gap: u64) {
+        self.missing = self.missing.saturating_add(gap).min(LIMIT - 1);
+    }
+}
+
 /// The state of a receiver: see the head of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     known: Option<Known>,
     run: Option<u64>,
+    round: u64,
     retired: VecDeque<u64>,
     expected: u64,
     counts: Counts,
@@ -101,6 +109,7 @@ impl Tracker {
     /// [`Refused`]: the frame must not be used.
     pub fn frame(&mut self, head: &Head) -> Result<u64, Refused> {
         if self.run == Some(head.run) {
+            self.round = self.round.max(head.round);
             return match self.known {
                 Some(known) if known.epoch == head.epoch => {
                     // While a new run repeats what is known, ordinals count that too, and
@@ -120,6 +129,7 @@ impl Tracker {
                 self.retired.pop_front();
             }
         }
+        self.round = head.round;
         self.expected = head.base;
         Ok(match self.known {
             None => {
@@ -146,7 +156,7 @@ impl Tracker {
 
     /// Notes that the gap which [`frame`](Self::frame) has returned was reported.
     pub fn passed(&mut self, head: &Head, gap: u64) {
-        self.counts.missing += gap;
+        self.counts.add_missing(gap);
         self.expected = self.expected.max(head.base);
         if let Some(known) = &mut self.known {
             known.position = known.position.max(head.base_position);
@@ -175,7 +185,7 @@ impl Tracker {
 
     /// Notes that a gap before an item was reported.
     pub fn gap_reported(&mut self, gap: u64, position: u64) {
-        self.counts.missing += gap;
+        self.counts.add_missing(gap);
         if let Some(known) = &mut self.known {
             known.position = position;
         }
@@ -202,6 +212,11 @@ impl Tracker {
     /// Returns the next ordinal, and the run in which it counts.
     pub fn expected(&self) -> (Option<u64>, u64) {
         (self.run, self.expected)
+    }
+
+    /// Returns the highest [`Head::round`] of the run.
+    pub fn round(&self) -> u64 {
+        self.round
     }
 
     /// Returns the next message, if any was seen.

@@ -2,18 +2,26 @@
 //!
 //! A pure state machine, like `sequence.rs`. Frames are kept as they were sent; a receiver that
 //! misses something gets everything again from its `expected` on.
+//!
+//! **No frame is sent again because time has passed.** A frame that was not acknowledged may be on its
+//! way still, however slow that is. A receiver asks for frames when it sees one that is early, and the
+//! sender numbers the *rounds* in which it answers:
+//!
+//! 1. The sender begins a round with a frame without messages, whose head has the round and the first
+//!    ordinal that follows. Then it sends everything from there on again.
+//! 2. A receiver that asks names the highest round that it has seen. The sender ignores a question
+//!    of an earlier round than its own: the receiver asked before it saw the answer.
+//! 3. The sender regularly tells how far it is, with its round. So a receiver that misses the last
+//!    frames, or the beginning of the round, or whose question was lost, asks again.
+//!
+//! If frames keep their order on the way, each loss costs one round. If they do not, an early frame
+//! may cost a round too many. Nothing is lost either way.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::silence::Silence;
 use crate::wire::Ack;
-
-/// A receiver that makes no progress for this time gets its frames again.
-const STALLED: Duration = Duration::from_millis(300);
-/// A receiver that asks for frames again gets them no more often than this, unless it has made
-/// progress in between.
-const ASKED: Duration = Duration::from_millis(50);
 
 /// A frame that was sent.
 struct Sent<F> {
@@ -35,31 +43,34 @@ pub struct Remote {
     /// See [`Ack::missing`].
     pub missing: u64,
     silence: Silence,
-    progressed: Instant,
-    resent: Instant,
-    /// It has a frame of this run.
-    synchronised: bool,
     asks: bool,
 }
 
 impl Remote {
-    fn new(expected: u64, now: Instant) -> Self {
+    fn new(expected: u64) -> Self {
         Self {
             expected,
             received: 0,
             missing: 0,
             silence: Silence::default(),
-            progressed: now,
-            resent: now,
-            synchronised: false,
             asks: false,
         }
     }
 }
 
+/// What a round sends again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Repeat<F> {
+    /// The first ordinal, and its position.
+    pub first: (u64, u64),
+    /// The frames.
+    pub frames: Vec<F>,
+}
+
 /// The window: see the head of the file.
 pub struct Window<F> {
     run: u64,
+    round: u64,
     limit: usize,
     hosts: usize,
     keeps: bool,
@@ -75,6 +86,7 @@ impl<F: Clone> Window<F> {
     pub fn new(run: u64, position: u64, keeps: bool, limit: usize, hosts: usize) -> Self {
         Self {
             run,
+            round: 0,
             limit,
             hosts,
             keeps,
@@ -98,6 +110,11 @@ impl<F: Clone> Window<F> {
     /// Returns the first ordinal that can still be sent, and its position.
     pub fn base(&self) -> (u64, u64) {
         self.sent.front().map_or(self.next, |sent| sent.first)
+    }
+
+    /// Returns the number of rounds.
+    pub fn round(&self) -> u64 {
+        self.round
     }
 
     /// Returns the bytes that are kept.
@@ -125,17 +142,17 @@ impl<F: Clone> Window<F> {
     }
 
     /// Waits for a receiver that an earlier run of the gateway has known.
-    pub fn expect(&mut self, host: &str, now: Instant) {
+    pub fn expect(&mut self, host: &str) {
         if self.remotes.len() < self.hosts {
             let base = self.base().0;
             self.remotes
                 .entry(host.to_owned())
-                .or_insert_with(|| Remote::new(base, now));
+                .or_insert_with(|| Remote::new(base));
         }
     }
 
     /// Notes what a receiver has. Returns whether it needs to hear the state of the sender.
-    pub fn acknowledged(&mut self, host: &str, ack: &Ack, now: Instant) -> bool {
+    pub fn acknowledged(&mut self, host: &str, ack: &Ack) -> bool {
         if !self.remotes.contains_key(host) && self.remotes.len() >= self.hosts {
             return false;
         }
@@ -143,27 +160,20 @@ impl<F: Clone> Window<F> {
         let remote = self
             .remotes
             .entry(host.to_owned())
-            .or_insert_with(|| Remote::new(base, now));
+            .or_insert_with(|| Remote::new(base));
         remote.silence.broken();
         (remote.received, remote.missing) = (ack.received, ack.missing);
         if ack.run != self.run {
             // It has begun again, and needs all that there is.
-            remote.expected = base;
-            remote.synchronised = false;
+            (remote.expected, remote.asks) = (base, false);
             return true;
         }
-        // It has missed the frames that were sent before it joined.
-        let is_first = !remote.synchronised;
         // A hostile receiver may name anything.
         let expected = ack.expected.clamp(base, next);
-        if expected > remote.expected || is_first {
-            remote.progressed = now;
-        }
         // It still misses what it asked for before, unless it has received it since then.
         let still_asks = remote.asks && expected <= remote.expected;
-        remote.synchronised = true;
         remote.expected = remote.expected.max(expected);
-        remote.asks = (ack.resend || is_first || still_asks) && ack.expected < next;
+        remote.asks = still_asks || (ack.resend && ack.round >= self.round);
         self.trim();
         false
     }
@@ -185,30 +195,19 @@ impl<F: Clone> Window<F> {
         lost
     }
 
-    /// Returns the frames to send again now.
-    pub fn due(&mut self, now: Instant) -> Vec<F> {
+    /// Begins a round if a receiver asks for frames that are kept.
+    pub fn repeat(&mut self) -> Option<Repeat<F>> {
         let next = self.next.0;
-        let mut from = None;
-        for remote in self
-            .remotes
-            .values_mut()
-            .filter(|remote| remote.synchronised && remote.expected < next)
-        {
-            let since = now.duration_since(remote.resent);
-            let fresh = remote.progressed > remote.resent;
-            let asks = remote.asks && (fresh || since >= ASKED);
-            let stalled = now.duration_since(remote.progressed) >= STALLED && since >= STALLED;
-            if asks || stalled {
-                (remote.asks, remote.resent) = (false, now);
-                from = Some(from.unwrap_or(remote.expected).min(remote.expected));
-            }
-        }
-        let Some(from) = from else { return Vec::new() };
-        self.sent
-            .iter()
-            .filter(|sent| sent.end > from)
-            .map(|sent| sent.frame.clone())
-            .collect()
+        let asking = |remote: &mut Remote| {
+            let asks = std::mem::take(&mut remote.asks) && remote.expected < next;
+            asks.then_some(remote.expected)
+        };
+        let from = self.remotes.values_mut().filter_map(asking).min()?;
+        let mut sent = self.sent.iter().filter(|sent| sent.end > from).peekable();
+        let first = sent.peek()?.first;
+        let frames = sent.map(|sent| sent.frame.clone()).collect();
+        self.round += 1;
+        Some(Repeat { first, frames })
     }
 
     fn trim(&mut self) {

@@ -21,16 +21,21 @@
 use std::fmt;
 
 const MAGIC: [u8; 4] = *b"blzg";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const PREFIX: usize = 8;
-const HEAD_LEN: usize = 7 * 8;
+const HEAD_LEN: usize = 8 * 8;
 const ITEM_LEN: usize = 3 * 4;
-/// The longest frame of messages. The engine sends at most 65,535 bytes at once: with its own header
-/// and a key, this fits. It would cut a longer frame into fragments, and copy it once more at either end.
+/// The longest batch. The engine sends at most 65,535 bytes at once: with its own header and a key, this
+/// fits.
 pub const FRAME: usize = 63 << 10;
-/// The most bytes of a message that a frame holds. A longer message is sent in pieces of this length.
-pub const PIECE: usize = FRAME - PREFIX - HEAD_LEN - PIECE_LEN;
+/// The longest message of a batch. A longer one is sent in pieces.
+pub const BATCHED: usize = FRAME - PREFIX - HEAD_LEN - ITEM_LEN;
+/// The most bytes of a message that a piece has. The engine cuts a piece into fragments without another
+/// copy of it at either end, and calls the receiver once for all of them.
+pub const PIECE: usize = 1 << 20;
 const PIECE_LEN: usize = 2 * 4 + 2 * 8;
+/// The number of bytes of a piece before those of the message.
+pub const PIECE_HEAD: usize = PREFIX + HEAD_LEN + PIECE_LEN;
 /// Ordinals, positions and lengths are smaller than this, so that sums do not overflow.
 pub const LIMIT: u64 = 1 << 60;
 
@@ -43,6 +48,8 @@ pub struct Head {
     pub epoch: u64,
     /// The number of the run of the sending gateway, for this segment.
     pub run: u64,
+    /// How many times the run had sent frames again when it made this frame: see `window.rs`.
+    pub round: u64,
     /// The sender can send no ordinal before this one any more.
     pub base: u64,
     /// The position that belongs to `base`.
@@ -108,6 +115,8 @@ pub struct Ack {
     pub epoch: u64,
     /// See `epoch`.
     pub run: u64,
+    /// The highest [`Head::round`] of this run that the receiver has seen.
+    pub round: u64,
     /// The receiver has all messages, or has reported them as missing, before this ordinal.
     pub expected: u64,
     /// How many messages it has delivered since it began to receive from this host.
@@ -258,6 +267,7 @@ pub fn parse(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
         3 => Frame::Ack(Ack {
             epoch: reader.u64()?,
             run: reader.u64()?,
+            round: reader.u64()?,
             expected: reader.number()?,
             received: reader.number()?,
             missing: reader.number()?,
@@ -361,6 +371,7 @@ impl Reader<'_> {
             origin: self.u64()?,
             epoch: self.u64()?,
             run: self.u64()?,
+            round: self.u64()?,
             base: self.number()?,
             base_position: self.number()?,
             ordinal: self.number()?,
@@ -396,6 +407,7 @@ impl Writer {
             head.origin,
             head.epoch,
             head.run,
+            head.round,
             head.base,
             head.base_position,
             head.ordinal,
@@ -437,12 +449,13 @@ impl Writer {
         let words = [
             ack.epoch,
             ack.run,
+            ack.round,
             ack.expected,
             ack.received,
             ack.missing,
             resend,
         ];
-        Self::new(3, 48).words(&words).0
+        Self::new(3, 56).words(&words).0
     }
 
     /// Returns the frame of an item of a queue.

@@ -9,17 +9,21 @@
 use blitz_io::pipeline::gzip::MemberReader;
 use crc32fast::Hasher;
 use flate2::bufread::DeflateDecoder;
-use miniz_oxide::inflate::TINFLStatus;
-use miniz_oxide::inflate::core::inflate_flags::{
-    TINFL_FLAG_HAS_MORE_INPUT, TINFL_FLAG_STOP_ON_BLOCK_BOUNDARY,
+use libz_rs_sys::{
+    Z_BLOCK, Z_BUF_ERROR, Z_NO_FLUSH, Z_OK, Z_STREAM_END, inflate, inflateEnd, inflateInit2_,
+    z_stream, zlibVersion,
 };
-use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 use std::io::{self, BufRead, Cursor, ErrorKind, Read};
 
 /// How much content a block can refer to.
 const WINDOW: usize = 32 << 10;
 /// The content is written round and round into a buffer of this size, a power of two.
 const RING: usize = 128 << 10;
+/// The parts of a stream's `data_type`: how many bits of the last byte are unused, whether the last
+/// block has begun, and whether the stream is between two blocks.
+const UNUSED_BITS: i32 = 7;
+const LAST: i32 = 64;
+const BETWEEN: i32 = 128;
 /// The number of bytes of a stored point before its window.
 const HEAD: usize = 32;
 
@@ -80,12 +84,22 @@ impl Point {
 
 /// The state of a member that is being inflated.
 pub struct Inflater {
-    state: Box<DecompressorOxide>,
+    /// Initialised; its pointers to input and output are used only within a step.
+    stream: Box<z_stream>,
     ring: Box<[u8]>,
     /// Where in the ring the next content belongs.
     at: usize,
     content: u64,
     checksum: Hasher,
+    /// The last byte of the input so far.
+    last: u8,
+}
+
+impl Drop for Inflater {
+    fn drop(&mut self) {
+        // SAFETY: the stream was initialised, and is not used any more.
+        unsafe { inflateEnd(&raw mut *self.stream) };
+    }
 }
 
 /// The outcome of a step.
@@ -111,30 +125,48 @@ pub enum After {
 impl Inflater {
     /// Begins at the beginning of a member's data, behind its header.
     pub fn new() -> Self {
+        let mut stream = Box::<z_stream>::default();
+        // Negative: the data has no header.
+        let bits = -(WINDOW.ilog2() as i32);
+        let size = size_of::<z_stream>() as i32;
+        // SAFETY: the stream is a valid one that was not initialised before.
+        let result = unsafe { inflateInit2_(&raw mut *stream, bits, zlibVersion(), size) };
+        assert_eq!(result, Z_OK, "there is memory for an inflater");
         Self {
-            state: Box::default(),
+            stream,
             ring: vec![0; RING].into(),
             at: 0,
             content: 0,
             checksum: Hasher::new(),
+            last: 0,
         }
     }
 
-    /// Inflates a part of the input, at most to the end of a block.
+    /// Inflates a part of the input. If `stops`, this is at most to the end of a block.
     ///
     /// # Errors
     ///
     /// Fails if the input is not compressed data.
-    pub fn step(&mut self, input: &[u8]) -> io::Result<Step<'_>> {
-        let flags = TINFL_FLAG_HAS_MORE_INPUT | TINFL_FLAG_STOP_ON_BLOCK_BOUNDARY;
-        let (status, consumed, produced) =
-            decompress(&mut self.state, input, &mut self.ring, self.at, flags);
-        let state = match status {
-            TINFLStatus::Done => After::End,
-            TINFLStatus::BlockBoundary => After::Boundary,
-            TINFLStatus::NeedsMoreInput | TINFLStatus::HasMoreOutput => After::Within,
+    pub fn step(&mut self, input: &[u8], stops: bool) -> io::Result<Step<'_>> {
+        let output = &mut self.ring[self.at..];
+        self.stream.next_in = input.as_ptr().cast_mut();
+        self.stream.avail_in = input.len().min(RING) as u32;
+        self.stream.next_out = output.as_mut_ptr();
+        self.stream.avail_out = output.len() as u32;
+        let before = (self.stream.avail_in, self.stream.avail_out);
+        let flush = if stops { Z_BLOCK } else { Z_NO_FLUSH };
+        // SAFETY: the stream was initialised, and its input and output are those of two slices, of
+        // which the first is only read.
+        let result = unsafe { inflate(&raw mut *self.stream, flush) };
+        let consumed = (before.0 - self.stream.avail_in) as usize;
+        let produced = (before.1 - self.stream.avail_out) as usize;
+        let state = match result {
+            Z_STREAM_END => After::End,
+            Z_OK if self.stream.data_type & (BETWEEN | LAST) == BETWEEN => After::Boundary,
+            Z_OK | Z_BUF_ERROR => After::Within,
             _ => return Err(invalid("a member's content is not compressed data")),
         };
+        self.last = input[..consumed].last().copied().unwrap_or(self.last);
         let end = self.at + produced;
         let content = &self.ring[self.at..end];
         self.checksum.update(content);
@@ -155,7 +187,8 @@ impl Inflater {
     /// Returns the point after a step that has ended between two blocks, with the offset in the
     /// file of the next byte.
     pub fn point(&self, offset: u64) -> Option<Point> {
-        let boundary = self.state.block_boundary_state()?;
+        let bits = u8::try_from(self.stream.data_type & UNUSED_BITS).ok()?;
+        let byte = self.last.checked_shr(8 - u32::from(bits)).unwrap_or(0);
         let length = self.content.min(WINDOW as u64) as usize;
         let from = self.at as isize - length as isize;
         let window = if from >= 0 {
@@ -168,8 +201,8 @@ impl Inflater {
             offset,
             content: self.content,
             checksum: self.checksum.clone().finalize(),
-            bits: boundary.num_bits,
-            byte: boundary.bit_buf,
+            bits,
+            byte,
             window,
         })
     }
@@ -393,7 +426,7 @@ mod tests {
         loop {
             // In pieces, as a file is read.
             let end = (at + 1000).min(member.len());
-            let step = inflater.step(&member[at..end]).unwrap();
+            let step = inflater.step(&member[at..end], true).unwrap();
             at += step.consumed;
             found.extend_from_slice(step.content);
             match step.state {

@@ -1,9 +1,9 @@
 //! Memory is bounded, whatever the other side does.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_io_gateway::inbox::Inbox;
-use blitz_io_gateway::window::Window;
+use blitz_io_gateway::window::{Repeat, Window};
 use blitz_io_gateway::wire::{Ack, FRAME};
 use zenoh::bytes::ZBytes;
 
@@ -63,57 +63,51 @@ fn fill(window: &mut Window<u64>) {
 
 #[test]
 fn a_window_waits_for_the_slowest_that_is_alive() {
-    let start = Instant::now();
-    let at = |millis| start + Duration::from_millis(millis);
     let mut window = Window::new(9, 50, true, 1000, 2);
     // It needs to hear where the sender is.
-    assert!(window.acknowledged("slow", &ack(0, 0), at(0)));
-    assert!(!window.acknowledged("slow", &ack(9, 0), at(0)));
-    assert!(!window.acknowledged("fast", &ack(9, 0), at(0)));
+    assert!(window.acknowledged("slow", &ack(0, 0)));
+    assert!(!window.acknowledged("slow", &ack(9, 0)));
+    assert!(!window.acknowledged("fast", &ack(9, 0)));
     // There are two already.
-    assert!(!window.acknowledged("third", &ack(0, 0), at(0)));
+    assert!(!window.acknowledged("third", &ack(0, 0)));
     assert_eq!(window.remotes().len(), 2);
     fill(&mut window);
     assert_eq!(
         (window.bytes(), window.base(), window.next()),
         (1000, (0, 50), (10, 60))
     );
-    window.acknowledged("fast", &ack(9, 10), at(1));
+    window.acknowledged("fast", &ack(9, 10));
     assert!(!window.has_room());
-    window.acknowledged("slow", &ack(9, 4), at(2));
+    window.acknowledged("slow", &ack(9, 4));
     assert_eq!((window.bytes(), window.base()), (600, (4, 54)));
     // An acknowledgement does not go back, and not beyond what was sent.
-    window.acknowledged("slow", &ack(9, 1), at(3));
-    window.acknowledged("fast", &ack(9, 1 << 59), at(3));
+    window.acknowledged("slow", &ack(9, 1));
+    window.acknowledged("fast", &ack(9, 1 << 59));
     assert_eq!(
         (window.bytes(), window.remotes()["fast"].expected),
         (600, 10)
     );
-    // The slow one asks; soon after, only progress or time helps.
-    window.acknowledged(
-        "slow",
-        &Ack {
-            resend: true,
-            ..ack(9, 5)
-        },
-        at(4),
-    );
-    assert_eq!(window.due(at(60)), [5, 6, 7, 8, 9]);
-    window.acknowledged(
-        "slow",
-        &Ack {
-            resend: true,
-            ..ack(9, 5)
-        },
-        at(61),
-    );
-    assert!(window.due(at(62)).is_empty());
-    assert_eq!(window.due(at(600)), [5, 6, 7, 8, 9]);
+    // The slow one asks. What it asked before it has seen the answer is old.
+    let asks = |round| Ack {
+        resend: true,
+        round,
+        ..ack(9, 5)
+    };
+    window.acknowledged("slow", &asks(0));
+    let again = Repeat {
+        first: (5, 55),
+        frames: vec![5, 6, 7, 8, 9],
+    };
+    assert_eq!(window.repeat(), Some(again.clone()));
+    window.acknowledged("slow", &asks(0));
+    assert_eq!((window.repeat(), window.round()), (None, 1));
+    window.acknowledged("slow", &asks(1));
+    assert_eq!((window.repeat(), window.round()), (Some(again), 2));
     // It gives no sign of life any more.
     let (interval, limit) = (Duration::from_millis(100), Duration::from_millis(1000));
     for _ in 0..9 {
         assert!(window.expire(interval, limit).is_empty());
-        window.acknowledged("fast", &ack(9, 10), at(2000));
+        window.acknowledged("fast", &ack(9, 10));
     }
     assert_eq!(window.expire(interval, limit), ["slow"]);
     assert_eq!((window.bytes(), window.base()), (0, (10, 60)));
@@ -121,15 +115,18 @@ fn a_window_waits_for_the_slowest_that_is_alive() {
 
 #[test]
 fn a_window_waits_for_the_receivers_of_an_earlier_run() {
-    let now = Instant::now();
     let mut window = Window::new(9, 50, true, 1000, 2);
-    window.expect("one", now);
+    window.expect("one");
     fill(&mut window);
-    assert!(!window.has_room() && window.due(now + Duration::from_secs(1)).is_empty());
-    // It learns of the new run, and gets the earlier messages.
-    assert!(window.acknowledged("one", &ack(8, 700), now));
-    assert!(!window.acknowledged("one", &ack(9, 0), now));
-    assert_eq!(window.due(now + Duration::from_secs(1)).len(), 10);
+    assert!(!window.has_room() && window.repeat().is_none());
+    // It learns of the new run, and asks for the earlier messages.
+    assert!(window.acknowledged("one", &ack(8, 700)));
+    let asks = Ack {
+        resend: true,
+        ..ack(9, 0)
+    };
+    assert!(!window.acknowledged("one", &asks));
+    assert_eq!(window.repeat().map(|repeat| repeat.frames.len()), Some(10));
     let limit = Duration::from_secs(9);
     assert_eq!(window.expire(limit, limit), ["one"]);
     assert!(window.has_room());
@@ -141,12 +138,12 @@ fn a_window_without_receivers_or_with_drop_keeps_nothing() {
     fill(&mut window);
     assert_eq!((window.bytes(), window.base()), (0, window.next()));
     let mut window = Window::new(9, 0, false, 1000, 2);
-    window.acknowledged("one", &ack(9, 0), Instant::now());
+    let asks = Ack {
+        resend: true,
+        ..ack(9, 0)
+    };
+    window.acknowledged("one", &asks);
     fill(&mut window);
     assert_eq!((window.bytes(), window.base()), (0, window.next()));
-    assert!(
-        window
-            .due(Instant::now() + Duration::from_secs(5))
-            .is_empty()
-    );
+    assert_eq!((window.repeat(), window.round()), (None, 0));
 }

@@ -3,6 +3,7 @@
 mod bounds;
 mod config;
 mod keys;
+mod rounds;
 mod sequence;
 mod silence;
 mod wire;

@@ -53,6 +53,7 @@ impl Model {
             origin: 1,
             epoch: 5,
             run: self.run,
+            round: 0,
             base,
             base_position,
             ordinal,
@@ -188,7 +189,7 @@ proptest! {
         let (mut tracker, mut seen) = (Tracker::default(), Vec::new());
         for (run, epoch, [base, base_position, ordinal, position], items) in frames {
             let head = Head {
-                origin: 1, epoch, run, base: base.into(), base_position: base_position.into(),
+                origin: 1, epoch, run, round: 0, base: base.into(), base_position: base_position.into(),
                 ordinal: u64::from(base) + u64::from(ordinal), position: u64::from(base_position) + u64::from(position),
             };
             let before = (tracker.known(), tracker.counts().segments);

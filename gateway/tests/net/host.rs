@@ -151,6 +151,15 @@ impl Host {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Returns how many frames the export `r` has sent again.
+    pub fn repeats(&self) -> u64 {
+        let status = self.status();
+        let words = status.lines().map(|line| line.split_whitespace());
+        let mut rows = words.map(|words| words.collect::<Vec<_>>());
+        let row = rows.find(|row| row[0] == "export" && row[4] == "*");
+        row.unwrap()[8].parse().unwrap()
+    }
+
     /// Waits until a line of the status has all of these words.
     pub fn until_status(&self, words: &[&str]) {
         let has_all = |line: &str| {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use blitz_io::ipc::{SendError, Sender};
+use blitz_io::ipc::{Route, SendError, Sender};
+use blitz_io_gateway::wire::PIECE;
 
 use crate::host::{Host, Receipt, count, message, number_of};
 use crate::hostile::certificates;
@@ -230,6 +231,48 @@ fn a_stopped_gateway_does_not_stop_the_others() {
     two.signal("-CONT");
     let receipts = flow.end();
     all_received(&receipts[1..], sent);
+}
+
+/// A message of 64 MiB takes five seconds. It is not sent again because it was not acknowledged.
+#[test]
+fn a_shaped_link_carries_large_and_small_messages_once() {
+    let Some(network) = Network::new(2) else {
+        return;
+    };
+    if let Err(error) = network.shape(1, "100mbit") {
+        eprintln!("skipped: a link cannot be shaped here: {error}");
+        return;
+    }
+    // What waits for the importer has room, however late it runs.
+    let limits = "[limits]\ninbox-bytes = 268435456\n";
+    let one = host(&network, 0, EXPORT);
+    let two = host(&network, 1, &format!("{limits}{IMPORT}"));
+    let large = |host: &Host| host.builder(Route::builder()).max_len(64 << 20).capacity(2);
+    let mut receiver = large(&two).receiver("r").unwrap();
+    let mut sender = large(&one).sender("r").unwrap();
+    one.until_status(&["export", "r", "two"]);
+    let bytes = |round: usize, len: usize| {
+        (0..len)
+            .map(|at| (at * 31 + at / 251 + round) as u8)
+            .collect::<Vec<u8>>()
+    };
+    let lens = [64 << 20, 5, 8 << 20, 0, 1 << 20, PIECE];
+    let sends = thread::spawn(move || {
+        for (round, len) in lens.into_iter().enumerate() {
+            sender.send(&bytes(round, len)).unwrap();
+        }
+        sender
+    });
+    for (round, len) in lens.into_iter().enumerate() {
+        let message = receiver.recv().unwrap();
+        assert!(*message == bytes(round, len), "message {round}");
+    }
+    drop(sends.join().unwrap());
+    one.until_status(&["export", "r", "two", &lens.len().to_string()]);
+    let (frames, repeats) = (lens.iter().sum::<usize>() / PIECE, one.repeats());
+    eprintln!("{repeats} of {frames} frames were sent again");
+    // None, unless the engine has made the connection anew.
+    assert!(repeats < frames as u64 / 2, "{repeats} of {frames}");
 }
 
 /// QUIC through a network that delays each datagram by 50 ms and loses one of a hundred.

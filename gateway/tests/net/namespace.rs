@@ -42,8 +42,12 @@ impl Namespace {
 
     /// Runs the program `ip` in the namespace.
     fn ip(&self, arguments: &str) -> io::Result<()> {
+        self.execute("ip", arguments)
+    }
+
+    fn execute(&self, program: &str, arguments: &str) -> io::Result<()> {
         let output = self.run(|| {
-            Command::new("ip")
+            Command::new(program)
                 .args(arguments.split_whitespace())
                 .output()
         })?;
@@ -51,7 +55,7 @@ impl Namespace {
         if output.status.success() {
             Ok(())
         } else {
-            Err(io::Error::other(format!("ip {arguments}: {reason}")))
+            Err(io::Error::other(format!("{program} {arguments}: {reason}")))
         }
     }
 }
@@ -115,6 +119,15 @@ impl Network {
     /// Returns where the gateway of a host listens.
     pub fn tcp(host: usize) -> Vec<String> {
         vec![format!("tcp/{}:7447", Self::address(host))]
+    }
+
+    /// Lets the cable of a host carry only so much in each direction. Fails where the system or its
+    /// `tc` has no token bucket filter.
+    pub fn shape(&self, host: usize, rate: &str) -> io::Result<()> {
+        let filter = format!("root tbf rate {rate} burst 64kb latency 400ms");
+        self.switch
+            .execute("tc", &format!("qdisc add dev host{host} {filter}"))?;
+        self.hosts[host].execute("tc", &format!("qdisc add dev eth0 {filter}"))
     }
 
     /// Pulls the cable of a host, or plugs it in again.

@@ -202,13 +202,15 @@ impl Finder {
             let before = inflater.len();
             let input = bytes.fill_buf()?;
             let at_end = input.is_empty();
-            let step = inflater.step(input)?;
+            // A stop costs time, so there is none before the next point.
+            let stops = before - last_point >= self.distance;
+            let step = inflater.step(input, stops)?;
             let state = step.state;
             bytes.consume(step.consumed);
             self.chunk(step.content, (offset, before));
             match state {
                 After::End => return inflater.trailer(bytes),
-                After::Boundary if inflater.len() - last_point >= self.distance => {
+                After::Boundary => {
                     last_point = inflater.len();
                     self.keep_point(offset, inflater.point(bytes.consumed));
                 }
