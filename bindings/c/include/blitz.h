@@ -6,6 +6,7 @@
 //
 // 1. A pointer is valid and aligned, or NULL. NULL gives BLITZ_EINVAL, except where a comment
 //    allows it. An object by value has been initialised, and keeps its place after its first use.
+//    Memory that cannot be such an object, as its `state` tells, gives BLITZ_EINVAL.
 // 2. Functions that can fail return an int: BLITZ_OK (0), or a negative error. A result of another
 //    kind is written through a pointer, and only after success, except where a comment says more.
 // 3. Bytes that are passed with a length do not change during the call. The library keeps no
@@ -21,8 +22,11 @@
 // 8. A panic inside the library is caught and returned as BLITZ_EPANIC, with the text in
 //    blitz_last_error. It leaves the objects usable.
 // 9. In a child process after fork, the objects that need threads of the parent return
-//    BLITZ_EFORKED. The objects by value can be used there, if no other thread of the parent used
-//    them at that moment.
+//    BLITZ_EFORKED. To free such a handle there closes the child's copy of its descriptor, and
+//    changes nothing for the parent. The objects by value can be used there, if no other thread of
+//    the parent used them at that moment. A fiber that has called fork is a plain thread in the
+//    child: its waits block. In the child, the function that called fork ends by exec or _exit,
+//    and does not return to the library.
 
 #ifndef BLITZ_H
 #define BLITZ_H
@@ -342,9 +346,9 @@ typedef struct blitz_mutex {
 } blitz_mutex;
 
 // An event, by value. Initialise it with `BLITZ_EVENT_INIT(BLITZ_EVENT_MANUAL)` or
-// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros are a manual event. It begins unset. It needs no
-// destruction. Do not copy or move it after its first use. Threads and fibers may use one event
-// together.
+// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros, and another mode, are a manual event. It begins
+// unset. It needs no destruction. Do not copy or move it after its first use. Threads and fibers
+// may use one event together.
 typedef struct blitz_event {
     uint32_t state;
     uint32_t config;
@@ -438,6 +442,9 @@ typedef struct blitz_once {
     uint64_t space[9];
 } blitz_once;
 
+// A job.
+typedef void (*blitz_job)(void *argument);
+
 // A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 // one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
 // or with zeros. It needs no destruction. Do not copy or move it after its first use.
@@ -505,9 +512,6 @@ typedef struct blitz_pipeline_result {
 // A body of `blitz_parallel_for`: it is called for the indices from `begin` up to, but not
 // including, `end`.
 typedef void (*blitz_loop_body)(void *argument, size_t begin, size_t end);
-
-// A job.
-typedef void (*blitz_job)(void *argument);
 
 // Settings of a runtime. Set all bytes to zero, and change what shall not be the default.
 typedef struct blitz_runtime_settings {
@@ -1287,8 +1291,8 @@ int blitz_fd_watch_new(int fd,
 // reported `EAGAIN`, then repeat the operation: it may report `EAGAIN` again.
 //
 // Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled;
-// `BLITZ_EINVAL` for NULL, or no or unknown events; or an error of the system: `-EPERM` for a
-// regular file.
+// `BLITZ_EINVAL` for NULL, or no or unknown events; `BLITZ_EFORKED`; or an error of the system:
+// `-EPERM` for a regular file.
 int blitz_fd_watch_wait(struct blitz_fd_watch *watch,
                         uint32_t events,
                         uint64_t deadline_ns);
@@ -1527,7 +1531,22 @@ int blitz_mutex_unlock(struct blitz_mutex *mutex);
 // that calls this with the same `once` waits for ever.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `once` or `function` is NULL.
-int blitz_once_call(struct blitz_once *once, void (*function)(void *argument), void *argument);
+int blitz_once_call(struct blitz_once *once, blitz_job function, void *argument);
+
+// Calls `function(argument)` as `blitz_once_call` does. If another call is doing it, waits until
+// `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
+//
+// Returns what `blitz_once_call` returns, or `BLITZ_ETIMEDOUT` if the other call has not ended.
+int blitz_once_call_until(struct blitz_once *once,
+                          blitz_job function,
+                          void *argument,
+                          uint64_t deadline_ns);
+
+// Calls `function(argument)` as `blitz_once_call` does, unless another call is doing it. Does not
+// wait, but the function may.
+//
+// Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
+int blitz_once_try_call(struct blitz_once *once, blitz_job function, void *argument);
 
 // Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
 // Does not wait.
