@@ -14,7 +14,7 @@ use crate::error::{
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
-use crate::fork::Process;
+use crate::fork::{self, Process};
 use crate::runtime::{blitz_runtime, group_of};
 use crate::wait::{self, Limit};
 
@@ -212,8 +212,12 @@ fn start_blocking(
         let function = function.ok_or(BLITZ_EINVAL)?;
         let group = group_of(runtime)?;
         in_process(group.process)?;
-        let body = move || Foreign::new(function(argument.take()));
-        finish(task, group.handle.spawn_blocking(body), None, group.process)
+        let process = group.process;
+        let body = move || {
+            fork::serve(process);
+            Foreign::new(function(argument.take()))
+        };
+        finish(task, group.handle.spawn_blocking(body), None, process)
     })
 }
 

@@ -9,9 +9,9 @@ use blitz_io::net::unix::pipe;
 use blitz_io::net::{TcpStream, UnixStream};
 
 use super::address::blitz_address;
-use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, take, text};
+use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, text};
 use crate::error::{BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record};
-use crate::fork::Process;
+use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
@@ -27,6 +27,16 @@ pub const BLITZ_SHUTDOWN_WRITE: u32 = 2;
 pub struct blitz_stream {
     kind: Kind,
     process: Process,
+}
+
+impl OfProcess for blitz_stream {
+    fn process(&self) -> Process {
+        self.process
+    }
+
+    fn fd(&self) -> Option<RawFd> {
+        Some(self.fd())
+    }
 }
 
 enum Kind {
@@ -474,5 +484,5 @@ pub extern "C" fn blitz_stream_fd(stream: *mut blitz_stream) -> c_int {
 /// wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_free(stream: *mut blitz_stream) {
-    entry_or((), || drop(take(stream)));
+    entry_or((), || fork::free(stream));
 }
