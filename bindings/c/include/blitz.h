@@ -1182,10 +1182,13 @@ int blitz_unix_pair(struct blitz_stream **one, struct blitz_stream **other);
 // Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 // thread, until there are some.
 //
-// `count` gets how many came; 0 is the end of the stream (if `len` is not 0). Returns
+// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing. Returns
 // `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
 // system.
-int blitz_stream_read(struct blitz_stream *stream, void *buffer, size_t len, size_t *count);
+int blitz_stream_read(struct blitz_stream *stream,
+                      void *buffer,
+                      size_t len,
+                      size_t *count);
 
 // Receives as `blitz_stream_read` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`). After the deadline nothing was received.
@@ -1216,9 +1219,13 @@ int blitz_stream_read_exact(struct blitz_stream *stream,
 // Sends up to `len` bytes. Suspends the calling fiber, or blocks the calling thread, until there
 // is room for some.
 //
-// `count` gets how many were sent. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
-// `BLITZ_EFORKED`, or an error of the system, as `-EPIPE` (no signal is raised).
-int blitz_stream_write(struct blitz_stream *stream, const void *buffer, size_t len, size_t *count);
+// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
+// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as `-EPIPE`
+// (no signal is raised).
+int blitz_stream_write(struct blitz_stream *stream,
+                       const void *buffer,
+                       size_t len,
+                       size_t *count);
 
 // Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`). After the deadline nothing was sent.

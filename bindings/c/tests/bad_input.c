@@ -267,6 +267,16 @@ static void *past_of_handles_body(void *argument) {
     OK(blitz_send(sender, &value));
     EXPECT(BLITZ_ETIMEDOUT, blitz_send_until(sender, &value, 0));
 
+    // No bytes: these do not wait, although nothing comes.
+    OK(blitz_stream_read(one, buffer, 0, &count));
+    CHECK(count == 0);
+    OK(blitz_stream_try_read(one, NULL, 0, &count));
+    OK(blitz_stream_read_exact(one, NULL, 0, BLITZ_NEVER, &count));
+    OK(blitz_stream_write(one, NULL, 0, &count));
+    OK(blitz_stream_try_write(one, NULL, 0, &count));
+    OK(blitz_stream_write_all(one, NULL, 0, BLITZ_NEVER, &count));
+    CHECK(count == 0);
+
     // Lengths that no memory has.
     EXPECT(BLITZ_EINVAL, blitz_stream_read(one, buffer, SIZE_MAX, &count));
     EXPECT(BLITZ_EINVAL, blitz_stream_write(one, buffer, SIZE_MAX, &count));

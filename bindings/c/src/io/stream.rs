@@ -87,6 +87,10 @@ impl blitz_stream {
     }
 
     fn try_read(&self, to: &mut [u8]) -> io::Result<usize> {
+        // The system would wait for bytes even then.
+        if to.is_empty() {
+            return Ok(0);
+        }
         match &self.kind {
             Kind::Tcp(stream) => stream.try_read(to),
             Kind::Unix(stream) => stream.try_read(to),
@@ -96,6 +100,9 @@ impl blitz_stream {
     }
 
     fn try_write(&self, from: &[u8]) -> io::Result<usize> {
+        if from.is_empty() {
+            return Ok(0);
+        }
         match &self.kind {
             Kind::Tcp(stream) => stream.try_write(from),
             Kind::Unix(stream) => stream.try_write(from),
@@ -224,7 +231,7 @@ pub extern "C" fn blitz_unix_pair(
 /// Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 /// thread, until there are some.
 ///
-/// `count` gets how many came; 0 is the end of the stream (if `len` is not 0). Returns
+/// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing. Returns
 /// `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
 /// system.
 #[unsafe(no_mangle)]
@@ -320,8 +327,9 @@ pub extern "C" fn blitz_stream_read_exact(
 /// Sends up to `len` bytes. Suspends the calling fiber, or blocks the calling thread, until there
 /// is room for some.
 ///
-/// `count` gets how many were sent. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
-/// `BLITZ_EFORKED`, or an error of the system, as `-EPIPE` (no signal is raised).
+/// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
+/// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as `-EPIPE`
+/// (no signal is raised).
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_write(
     stream: *mut blitz_stream,
