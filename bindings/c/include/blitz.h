@@ -774,7 +774,8 @@ void blitz_receiver_free(struct blitz_receiver *receiver);
 // Performs one of `count` operations: one that is possible, chosen in turns; or else the first
 // that becomes possible. Suspends the calling fiber, or blocks the calling thread, until
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). Channels of all kinds
-// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`.
+// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`. So is
+// a second one with an end that allows one call at a time: its result is `BLITZ_EBUSY`.
 //
 // `index` gets the position of the operation, and `cases[index].result` its result. Returns
 // `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or
@@ -1182,13 +1183,10 @@ int blitz_unix_pair(struct blitz_stream **one, struct blitz_stream **other);
 // Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 // thread, until there are some.
 //
-// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing. Returns
-// `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
-// system.
-int blitz_stream_read(struct blitz_stream *stream,
-                      void *buffer,
-                      size_t len,
-                      size_t *count);
+// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
+// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
+// the system.
+int blitz_stream_read(struct blitz_stream *stream, void *buffer, size_t len, size_t *count);
 
 // Receives as `blitz_stream_read` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`). After the deadline nothing was received.
@@ -1220,12 +1218,9 @@ int blitz_stream_read_exact(struct blitz_stream *stream,
 // is room for some.
 //
 // `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
-// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as `-EPIPE`
-// (no signal is raised).
-int blitz_stream_write(struct blitz_stream *stream,
-                       const void *buffer,
-                       size_t len,
-                       size_t *count);
+// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
+// `-EPIPE` (no signal is raised).
+int blitz_stream_write(struct blitz_stream *stream, const void *buffer, size_t len, size_t *count);
 
 // Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`). After the deadline nothing was sent.
@@ -1593,8 +1588,8 @@ int blitz_parker_unpark_all(struct blitz_parker *parker);
 // After a failure everything before the failed item is written, and nothing after it (if the
 // pipeline is ordered). `result` may be NULL. It is filled after `BLITZ_OK`, `BLITZ_ECALLBACK` and
 // `BLITZ_ECANCELED`. Returns `BLITZ_OK`; `BLITZ_ECALLBACK` if a callback failed; `BLITZ_ECANCELED`
-// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, or more than 1,024
-// workers. Cancelling the calling fiber does not end the run.
+// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, more than 1,024
+// workers, or a capacity of more than 16,777,216. Cancelling the calling fiber does not end the run.
 int blitz_pipeline_run(const struct blitz_pipeline *pipeline,
                        struct blitz_pipeline_result *result);
 

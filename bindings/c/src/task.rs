@@ -9,8 +9,8 @@ use blitz_io::task::JoinHandle;
 
 use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
 use crate::error::{
-    BLITZ_ECANCELED, BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or,
-    in_process, of_io, panicked, record,
+    BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, of_io,
+    of_join, record,
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
@@ -262,11 +262,7 @@ pub extern "C" fn blitz_task_join(
                 put_if_wanted(result, returned.get());
                 Ok(())
             }
-            Err(error) if error.is_panic() => {
-                panicked(error.into_panic());
-                Err(BLITZ_EPANIC)
-            }
-            Err(error) => Err(record(BLITZ_ECANCELED, error)),
+            Err(error) => Err(of_join(error)),
         }
     });
     if matches!(joined, 0 | BLITZ_EPANIC) {

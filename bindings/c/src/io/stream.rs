@@ -231,9 +231,9 @@ pub extern "C" fn blitz_unix_pair(
 /// Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 /// thread, until there are some.
 ///
-/// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing. Returns
-/// `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
-/// system.
+/// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
+/// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
+/// the system.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_read(
     stream: *mut blitz_stream,
@@ -328,8 +328,8 @@ pub extern "C" fn blitz_stream_read_exact(
 /// is room for some.
 ///
 /// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
-/// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as `-EPIPE`
-/// (no signal is raised).
+/// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
+/// `-EPIPE` (no signal is raised).
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_write(
     stream: *mut blitz_stream,
