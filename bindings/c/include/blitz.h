@@ -6,6 +6,7 @@
 //
 // 1. A pointer is valid and aligned, or NULL. NULL gives BLITZ_EINVAL, except where a comment
 //    allows it. An object by value has been initialised, and keeps its place after its first use.
+//    Memory that cannot be such an object, as its `state` tells, gives BLITZ_EINVAL.
 // 2. Functions that can fail return an int: BLITZ_OK (0), or a negative error. A result of another
 //    kind is written through a pointer, and only after success, except where a comment says more.
 // 3. Bytes that are passed with a length do not change during the call. The library keeps no
@@ -21,8 +22,11 @@
 // 8. A panic inside the library is caught and returned as BLITZ_EPANIC, with the text in
 //    blitz_last_error. It leaves the objects usable.
 // 9. In a child process after fork, the objects that need threads of the parent return
-//    BLITZ_EFORKED. The objects by value can be used there, if no other thread of the parent used
-//    them at that moment.
+//    BLITZ_EFORKED. To free such a handle there closes the child's copy of its descriptor, and
+//    changes nothing for the parent. The objects by value can be used there, if no other thread of
+//    the parent used them at that moment. A fiber that has called fork is a plain thread in the
+//    child: its waits block. In the child, the function that called fork ends by exec or _exit,
+//    and does not return to the library.
 
 #ifndef BLITZ_H
 #define BLITZ_H
@@ -342,9 +346,9 @@ typedef struct blitz_mutex {
 } blitz_mutex;
 
 // An event, by value. Initialise it with `BLITZ_EVENT_INIT(BLITZ_EVENT_MANUAL)` or
-// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros are a manual event. It begins unset. It needs no
-// destruction. Do not copy or move it after its first use. Threads and fibers may use one event
-// together.
+// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros, and another mode, are a manual event. It begins
+// unset. It needs no destruction. Do not copy or move it after its first use. Threads and fibers
+// may use one event together.
 typedef struct blitz_event {
     uint32_t state;
     uint32_t config;
@@ -438,6 +442,9 @@ typedef struct blitz_once {
     uint64_t space[9];
 } blitz_once;
 
+// A job.
+typedef void (*blitz_job)(void *argument);
+
 // A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 // one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
 // or with zeros. It needs no destruction. Do not copy or move it after its first use.
@@ -505,9 +512,6 @@ typedef struct blitz_pipeline_result {
 // A body of `blitz_parallel_for`: it is called for the indices from `begin` up to, but not
 // including, `end`.
 typedef void (*blitz_loop_body)(void *argument, size_t begin, size_t end);
-
-// A job.
-typedef void (*blitz_job)(void *argument);
 
 // Settings of a runtime. Set all bytes to zero, and change what shall not be the default.
 typedef struct blitz_runtime_settings {
@@ -770,7 +774,8 @@ void blitz_receiver_free(struct blitz_receiver *receiver);
 // Performs one of `count` operations: one that is possible, chosen in turns; or else the first
 // that becomes possible. Suspends the calling fiber, or blocks the calling thread, until
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). Channels of all kinds
-// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`.
+// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`. So is
+// a second one with an end that allows one call at a time: its result is `BLITZ_EBUSY`.
 //
 // `index` gets the position of the operation, and `cases[index].result` its result. Returns
 // `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or
@@ -1178,9 +1183,9 @@ int blitz_unix_pair(struct blitz_stream **one, struct blitz_stream **other);
 // Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 // thread, until there are some.
 //
-// `count` gets how many came; 0 is the end of the stream (if `len` is not 0). Returns
-// `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
-// system.
+// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
+// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
+// the system.
 int blitz_stream_read(struct blitz_stream *stream, void *buffer, size_t len, size_t *count);
 
 // Receives as `blitz_stream_read` does, but waits until `deadline_ns` at most (nanoseconds of
@@ -1212,8 +1217,9 @@ int blitz_stream_read_exact(struct blitz_stream *stream,
 // Sends up to `len` bytes. Suspends the calling fiber, or blocks the calling thread, until there
 // is room for some.
 //
-// `count` gets how many were sent. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
-// `BLITZ_EFORKED`, or an error of the system, as `-EPIPE` (no signal is raised).
+// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
+// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
+// `-EPIPE` (no signal is raised).
 int blitz_stream_write(struct blitz_stream *stream, const void *buffer, size_t len, size_t *count);
 
 // Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
@@ -1287,8 +1293,8 @@ int blitz_fd_watch_new(int fd,
 // reported `EAGAIN`, then repeat the operation: it may report `EAGAIN` again.
 //
 // Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled;
-// `BLITZ_EINVAL` for NULL, or no or unknown events; or an error of the system: `-EPERM` for a
-// regular file.
+// `BLITZ_EINVAL` for NULL, or no or unknown events; `BLITZ_EFORKED`; or an error of the system:
+// `-EPERM` for a regular file.
 int blitz_fd_watch_wait(struct blitz_fd_watch *watch,
                         uint32_t events,
                         uint64_t deadline_ns);
@@ -1527,7 +1533,22 @@ int blitz_mutex_unlock(struct blitz_mutex *mutex);
 // that calls this with the same `once` waits for ever.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `once` or `function` is NULL.
-int blitz_once_call(struct blitz_once *once, void (*function)(void *argument), void *argument);
+int blitz_once_call(struct blitz_once *once, blitz_job function, void *argument);
+
+// Calls `function(argument)` as `blitz_once_call` does. If another call is doing it, waits until
+// `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
+//
+// Returns what `blitz_once_call` returns, or `BLITZ_ETIMEDOUT` if the other call has not ended.
+int blitz_once_call_until(struct blitz_once *once,
+                          blitz_job function,
+                          void *argument,
+                          uint64_t deadline_ns);
+
+// Calls `function(argument)` as `blitz_once_call` does, unless another call is doing it. Does not
+// wait, but the function may.
+//
+// Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
+int blitz_once_try_call(struct blitz_once *once, blitz_job function, void *argument);
 
 // Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
 // Does not wait.
@@ -1567,8 +1588,8 @@ int blitz_parker_unpark_all(struct blitz_parker *parker);
 // After a failure everything before the failed item is written, and nothing after it (if the
 // pipeline is ordered). `result` may be NULL. It is filled after `BLITZ_OK`, `BLITZ_ECALLBACK` and
 // `BLITZ_ECANCELED`. Returns `BLITZ_OK`; `BLITZ_ECALLBACK` if a callback failed; `BLITZ_ECANCELED`
-// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, or more than 1,024
-// workers. Cancelling the calling fiber does not end the run.
+// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, more than 1,024
+// workers, or a capacity of more than 16,777,216. Cancelling the calling fiber does not end the run.
 int blitz_pipeline_run(const struct blitz_pipeline *pipeline,
                        struct blitz_pipeline_result *result);
 

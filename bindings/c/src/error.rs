@@ -7,6 +7,8 @@ use std::fmt::Display;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use blitz_io::task::JoinError;
+
 use crate::fiber;
 use crate::fork::Process;
 
@@ -222,6 +224,16 @@ pub(crate) fn of_io(error: &io::Error) -> c_int {
         (None, _) => -libc::EIO,
     };
     record(number, error)
+}
+
+/// The number of an error with which a task ended: its panic, or the end of its runtime.
+#[cold]
+pub(crate) fn of_join(error: JoinError) -> c_int {
+    if error.is_panic() {
+        panicked(error.into_panic());
+        return BLITZ_EPANIC;
+    }
+    record(BLITZ_ECANCELED, error)
 }
 
 /// An error in a child of the process in which an object was made.

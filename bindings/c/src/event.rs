@@ -29,9 +29,9 @@ pub const BLITZ_EVENT_MANUAL: u32 = 0;
 pub const BLITZ_EVENT_AUTO: u32 = 1;
 
 /// An event, by value. Initialise it with `BLITZ_EVENT_INIT(BLITZ_EVENT_MANUAL)` or
-/// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros are a manual event. It begins unset. It needs no
-/// destruction. Do not copy or move it after its first use. Threads and fibers may use one event
-/// together.
+/// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros, and another mode, are a manual event. It begins
+/// unset. It needs no destruction. Do not copy or move it after its first use. Threads and fibers
+/// may use one event together.
 #[repr(C)]
 pub struct blitz_event {
     state: u32,

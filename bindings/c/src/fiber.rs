@@ -27,7 +27,7 @@ use blitz_io::runtime::Handle;
 use blitz_io::sync::Semaphore;
 use blitz_io::thread::Mutex;
 
-use crate::fork::Process;
+use crate::fork::{self, Process};
 
 /// What this crate knows of a fiber that it started.
 pub(crate) struct Fiber {
@@ -122,6 +122,7 @@ impl Listed {
 
     /// Runs the function of the fiber, in the fiber.
     pub(crate) fn run<R>(self, function: impl FnOnce() -> R) -> R {
+        fork::serve(self.0.group.process);
         let _current = Current::new(&self.0);
         function()
     }

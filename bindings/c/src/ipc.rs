@@ -13,13 +13,14 @@ use blitz_io::ipc::{
     self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, Sender, WhenFull,
 };
 
-use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, take, text};
+use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, text};
 use crate::error::{
     BLITZ_EBUSY, BLITZ_ECLOSED, BLITZ_ECORRUPT, BLITZ_EEMPTY, BLITZ_EFORKED, BLITZ_EFULL,
     BLITZ_EINVAL, BLITZ_ELAGGED, BLITZ_EMISMATCH, BLITZ_ESIZE, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED,
     Outcome, entry, entry_or, of_io, record,
 };
 use crate::exclusive::Exclusive;
+use crate::fork::{self, OfProcess, Process};
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};
 
@@ -115,6 +116,13 @@ impl<E, B> Drop for Held<E, B> {
 pub struct blitz_ipc_sender {
     held: Exclusive<Held<Sender, Loan<'static>>>,
     doorbell: Exclusive<Option<Doorbell>>,
+    process: Process,
+}
+
+impl OfProcess for blitz_ipc_sender {
+    fn process(&self) -> Process {
+        self.process
+    }
 }
 
 /// The receiving end of a segment. Any thread or fiber may use it; a second call at the same time,
@@ -122,6 +130,13 @@ pub struct blitz_ipc_sender {
 pub struct blitz_ipc_receiver {
     held: Exclusive<Held<Receiver, Message<'static>>>,
     doorbell: Exclusive<Option<Doorbell>>,
+    process: Process,
+}
+
+impl OfProcess for blitz_ipc_receiver {
+    fn process(&self) -> Process {
+        self.process
+    }
 }
 
 fn builder(settings: *const blitz_ipc_settings) -> Outcome<Builder> {
@@ -234,6 +249,7 @@ pub extern "C" fn blitz_ipc_sender_open(
             handle(blitz_ipc_sender {
                 held,
                 doorbell: Exclusive::new(None),
+                process: Process::current(),
             }),
         )
     })
@@ -281,6 +297,7 @@ fn new_receiver(receiver: Receiver) -> *mut blitz_ipc_receiver {
     handle(blitz_ipc_receiver {
         held,
         doorbell: Exclusive::new(None),
+        process: Process::current(),
     })
 }
 
@@ -612,14 +629,14 @@ pub extern "C" fn blitz_ipc_max_len(sender: *mut blitz_ipc_sender) -> usize {
 /// may use it, now or later. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_sender_free(sender: *mut blitz_ipc_sender) {
-    entry_or((), || drop(take(sender)));
+    entry_or((), || fork::free(sender));
 }
 
 /// Leaves a segment and frees the receiver. NULL is fine. Gives back a message that it keeps. No
 /// other call may use it, now or later. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_receiver_free(receiver: *mut blitz_ipc_receiver) {
-    entry_or((), || drop(take(receiver)));
+    entry_or((), || fork::free(receiver));
 }
 
 /// Counts the senders and the receivers of the segment `name` that are alive, those of this process

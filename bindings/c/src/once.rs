@@ -7,9 +7,11 @@ use blitz_io::futex::Scope;
 use blitz_io_sync::once_word;
 
 use crate::args::check;
-use crate::error::{BLITZ_EINVAL, Outcome, entry};
+use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry};
 use crate::fiber;
 use crate::futex::{wait_on, wake};
+use crate::pool::blitz_job;
+use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
 
 /// Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
@@ -31,47 +33,94 @@ pub struct blitz_once {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_once_call(
     once: *mut blitz_once,
-    function: Option<extern "C" fn(argument: *mut c_void)>,
+    function: blitz_job,
     argument: *mut c_void,
 ) -> c_int {
+    blitz_once_call_until(once, function, argument, BLITZ_NEVER)
+}
+
+/// Calls `function(argument)` as `blitz_once_call` does. If another call is doing it, waits until
+/// `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
+///
+/// Returns what `blitz_once_call` returns, or `BLITZ_ETIMEDOUT` if the other call has not ended.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_once_call_until(
+    once: *mut blitz_once,
+    function: blitz_job,
+    argument: *mut c_void,
+    deadline_ns: u64,
+) -> c_int {
     entry(|| {
-        let word = word(once)?;
-        let function = function.ok_or(BLITZ_EINVAL)?;
-        once_word::call(
-            word,
-            || function(argument),
-            wait_for_end,
-            |word| {
-                // Every system has a futex for one process.
-                let _woken = wake(word.cast(), usize::MAX, Scope::Private);
-            },
-        );
-        Ok(())
+        let mut limit = None;
+        let wait = |word: &AtomicU32, running| {
+            let limit = *limit.get_or_insert_with(|| Limit::at(deadline_ns));
+            wait_for_end(word, running, limit)
+        };
+        call(once, function, argument, wait, BLITZ_ETIMEDOUT)
     })
 }
 
-/// The word of a once.
+/// Calls `function(argument)` as `blitz_once_call` does, unless another call is doing it. Does not
+/// wait, but the function may.
+///
+/// Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
+#[unsafe(no_mangle)]
+pub extern "C" fn blitz_once_try_call(
+    once: *mut blitz_once,
+    function: blitz_job,
+    argument: *mut c_void,
+) -> c_int {
+    entry(|| call(once, function, argument, |_, _| false, BLITZ_EAGAIN))
+}
+
+/// Returns `given_up` if `wait` ends the wait for another call.
+#[inline]
+fn call(
+    once: *mut blitz_once,
+    function: blitz_job,
+    argument: *mut c_void,
+    wait: impl FnMut(&AtomicU32, u32) -> bool,
+    given_up: c_int,
+) -> Outcome {
+    let word = word(once)?;
+    let function = function.ok_or(BLITZ_EINVAL)?;
+    let wake = |word: *const AtomicU32| {
+        // Every system has a futex for one process.
+        let _woken = wake(word.cast(), usize::MAX, Scope::Private);
+    };
+    if once_word::call(word, || function(argument), wait, wake) {
+        Ok(())
+    } else {
+        Err(given_up)
+    }
+}
+
+/// The word of a once. Memory that is none of them is `BLITZ_EINVAL`.
 #[inline]
 fn word<'a>(once: *const blitz_once) -> Outcome<&'a AtomicU32> {
     check(once)?;
     // SAFETY: rule 1. `state` is the first field, and this crate uses it atomically only.
-    Ok(unsafe { AtomicU32::from_ptr(once.cast_mut().cast()) })
+    let word: &AtomicU32 = unsafe { AtomicU32::from_ptr(once.cast_mut().cast()) };
+    if once_word::is_valid(word) {
+        Ok(word)
+    } else {
+        Err(BLITZ_EINVAL)
+    }
 }
 
-/// Waits for the end of another call, also in a fiber that is cancelled.
-fn wait_for_end(word: &AtomicU32, running: u32) {
-    let wait = || {
-        // Whether it was woken or the word changed, the caller looks again.
-        let _ended = wait_on(word, running, Scope::Private, Limit::Never);
-    };
+/// Waits for the end of another call, also in a fiber that is cancelled. Returns false at the limit.
+fn wait_for_end(word: &AtomicU32, running: u32, limit: Limit) -> bool {
+    // Whether it was woken or the word changed, the caller looks again.
+    let wait = || wait_on(word, running, Scope::Private, limit) != Err(BLITZ_ETIMEDOUT);
     fiber::with_current(|fiber| match fiber {
         Some(fiber) => {
             fiber.mask(true);
-            wait();
+            let goes_on = wait();
             fiber.mask(false);
+            goes_on
         }
         None => wait(),
-    });
+    })
 }
 
 /// Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.

@@ -7,7 +7,7 @@ use blitz_io::task;
 
 use crate::args::{Foreign, arg, check, list, put_if_wanted};
 use crate::error::{
-    BLITZ_ECALLBACK, BLITZ_ECANCELED, BLITZ_EINVAL, Outcome, entry, entry_or, record,
+    BLITZ_ECALLBACK, BLITZ_ECANCELED, BLITZ_EINVAL, Outcome, entry, entry_or, of_join, record,
 };
 use crate::wait::{self, Limit, is_fiber};
 
@@ -175,6 +175,8 @@ impl Callbacks {
     }
 }
 
+const CAPACITY_MAX: usize = 1 << 24;
+
 /// Runs a pipeline to its end: items from `source` go through the stages in parallel, and to `sink`
 /// in their order. Suspends the calling fiber while other threads run it, or works in the calling
 /// thread. The callbacks run in threads of the library and, if the caller is no fiber, in the calling
@@ -183,8 +185,8 @@ impl Callbacks {
 /// After a failure everything before the failed item is written, and nothing after it (if the
 /// pipeline is ordered). `result` may be NULL. It is filled after `BLITZ_OK`, `BLITZ_ECALLBACK` and
 /// `BLITZ_ECANCELED`. Returns `BLITZ_OK`; `BLITZ_ECALLBACK` if a callback failed; `BLITZ_ECANCELED`
-/// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, or more than 1,024
-/// workers. Cancelling the calling fiber does not end the run.
+/// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, more than 1,024
+/// workers, or a capacity of more than 16,777,216. Cancelling the calling fiber does not end the run.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_pipeline_run(
     pipeline: *const blitz_pipeline,
@@ -193,7 +195,7 @@ pub extern "C" fn blitz_pipeline_run(
     entry(|| {
         let pipeline = arg(pipeline)?;
         let callbacks = Callbacks::new(pipeline)?;
-        if pipeline.workers > 1024 {
+        if pipeline.workers > 1024 || pipeline.capacity > CAPACITY_MAX {
             return Err(BLITZ_EINVAL);
         }
         let control = match pipeline.control.is_null() {
@@ -205,7 +207,7 @@ pub extern "C" fn blitz_pipeline_run(
         let run = move || run(&callbacks, workers, capacity, unordered, &control);
         let ended = if is_fiber() {
             let joined = wait::on_masked(task::spawn_blocking(run), Limit::Never)?;
-            joined.map_err(|error| record(BLITZ_ECANCELED, error))?
+            joined.map_err(of_join)?
         } else {
             run()
         };

@@ -4,11 +4,11 @@ use std::ffi::{c_int, c_void};
 
 use blitz_io::pool::{self, Scope, ThreadPool, ThreadPoolBuilder};
 
-use crate::args::{Foreign, arg, check, handle, put, take};
+use crate::args::{Foreign, arg, check, handle, put};
 use crate::error::{
     BLITZ_EINVAL, BLITZ_EUNSUPPORTED, Outcome, entry, entry_or, in_process, record,
 };
-use crate::fork::Process;
+use crate::fork::{self, OfProcess, Process};
 use crate::wait::{self, Limit, is_fiber};
 
 /// A body of `blitz_parallel_for`: it is called for the indices from `begin` up to, but not
@@ -22,6 +22,12 @@ pub type blitz_job = Option<extern "C" fn(argument: *mut c_void)>;
 pub struct blitz_pool {
     pool: ThreadPool,
     process: Process,
+}
+
+impl OfProcess for blitz_pool {
+    fn process(&self) -> Process {
+        self.process
+    }
 }
 
 /// A scope: jobs that end before the call that made the scope. It is valid until that call
@@ -59,16 +65,7 @@ pub extern "C" fn blitz_pool_new(threads: usize, pool: *mut *mut blitz_pool) -> 
 /// now or later. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_pool_free(pool: *mut blitz_pool) {
-    entry_or((), || {
-        if let Some(pool) = take(pool) {
-            // The threads of a parent process cannot be told to end.
-            if pool.process.is_current() {
-                drop(pool)
-            } else {
-                std::mem::forget(pool)
-            }
-        }
-    });
+    entry_or((), || fork::free(pool));
 }
 
 /// Where a fork-join operation runs.

@@ -13,7 +13,7 @@ use crate::error::{
     BLITZ_EBUSY, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, entry_or, in_process, of_io, record,
 };
 use crate::fiber::{self, Group};
-use crate::fork::Process;
+use crate::fork::{Process, has_lost_runtime};
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};
 
@@ -204,7 +204,7 @@ pub(crate) fn group_of(runtime: *mut blitz_runtime) -> Outcome<Arc<Group>> {
 
 /// Runs `f` with a runtime: the one that runs the caller, or the default one.
 pub(crate) fn inside<R>(f: impl FnOnce() -> Outcome<R>) -> Outcome<R> {
-    if Handle::try_current().is_ok() {
+    if Handle::try_current().is_ok() && !has_lost_runtime() {
         return f();
     }
     let shared = default_runtime()?;

@@ -10,13 +10,14 @@
 //! 1. `state` is [`RAW`] at first. The thread whose compare-exchange makes it [`IN_PROGRESS`]
 //!    writes the primitive and then stores [`READY`] with release ordering.
 //! 2. Other threads spin meanwhile: the writer only copies a constant.
-//! 3. A thread that reads `READY` with acquire ordering sees the primitive.
+//! 3. A thread that reads another number has memory that is no such object: `BLITZ_EINVAL`.
+//! 4. A thread that reads `READY` with acquire ordering sees the primitive.
 
 use std::mem::{align_of, size_of};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::args::arg;
-use crate::error::Outcome;
+use crate::error::{BLITZ_EINVAL, Outcome};
 
 /// The `state` of an object by value that has been used. See `blitz_mutex` and `blitz_rwlock`.
 pub const BLITZ_STATE_READY: u32 = 2;
@@ -52,9 +53,9 @@ pub(crate) unsafe trait Storage: Sized {
         // SAFETY: the first field is a number, which this crate reads and writes atomically only.
         let state = unsafe { &*storage.cast::<AtomicU32>() };
         if state.load(Ordering::Acquire) != READY {
-            first_use(storage, state);
+            first_use(storage, state)?;
         }
-        // SAFETY: it has been written there, by step 3 of the protocol, and stays: rule 1.
+        // SAFETY: it has been written there, by step 4 of the protocol, and stays: rule 1.
         Ok(unsafe { &*place(storage) })
     }
 
@@ -72,7 +73,7 @@ fn place<S: Storage>(storage: *const S) -> *mut S::Primitive {
 }
 
 #[cold]
-fn first_use<S: Storage>(storage: *const S, state: &AtomicU32) {
+fn first_use<S: Storage>(storage: *const S, state: &AtomicU32) -> Outcome {
     let begin = state.compare_exchange(RAW, IN_PROGRESS, Ordering::Relaxed, Ordering::Acquire);
     if begin.is_ok() {
         let primitive = S::new(S::config(storage));
@@ -80,9 +81,14 @@ fn first_use<S: Storage>(storage: *const S, state: &AtomicU32) {
         // in `of`.
         unsafe { place(storage).write(primitive) };
         state.store(READY, Ordering::Release);
-        return;
+        return Ok(());
+    }
+    // The memory was never initialised, or is used for something else now.
+    if begin.is_err_and(|state| state > READY) {
+        return Err(BLITZ_EINVAL);
     }
     while state.load(Ordering::Acquire) != READY {
         std::thread::yield_now();
     }
+    Ok(())
 }

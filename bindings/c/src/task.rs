@@ -9,12 +9,12 @@ use blitz_io::task::JoinHandle;
 
 use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
 use crate::error::{
-    BLITZ_ECANCELED, BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or,
-    in_process, of_io, panicked, record,
+    BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, of_io,
+    of_join, record,
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
-use crate::fork::Process;
+use crate::fork::{self, Process};
 use crate::runtime::{blitz_runtime, group_of};
 use crate::wait::{self, Limit};
 
@@ -212,8 +212,12 @@ fn start_blocking(
         let function = function.ok_or(BLITZ_EINVAL)?;
         let group = group_of(runtime)?;
         in_process(group.process)?;
-        let body = move || Foreign::new(function(argument.take()));
-        finish(task, group.handle.spawn_blocking(body), None, group.process)
+        let process = group.process;
+        let body = move || {
+            fork::serve(process);
+            Foreign::new(function(argument.take()))
+        };
+        finish(task, group.handle.spawn_blocking(body), None, process)
     })
 }
 
@@ -258,11 +262,7 @@ pub extern "C" fn blitz_task_join(
                 put_if_wanted(result, returned.get());
                 Ok(())
             }
-            Err(error) if error.is_panic() => {
-                panicked(error.into_panic());
-                Err(BLITZ_EPANIC)
-            }
-            Err(error) => Err(record(BLITZ_ECANCELED, error)),
+            Err(error) => Err(of_join(error)),
         }
     });
     if matches!(joined, 0 | BLITZ_EPANIC) {

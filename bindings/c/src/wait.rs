@@ -16,6 +16,7 @@ use blitz_io::thread::{Parker, Unparker};
 
 use crate::error::{BLITZ_ECANCELED, BLITZ_ETIMEDOUT, Outcome};
 use crate::fiber::{self, Fiber};
+use crate::fork::has_lost_runtime;
 use crate::time;
 
 /// How long an operation may wait.
@@ -42,9 +43,10 @@ impl Limit {
     }
 }
 
-/// Whether the caller runs in a fiber, of this crate or of another user of the library.
+/// Whether the caller runs in a fiber, of this crate or of another user of the library, that can be
+/// suspended.
 pub(crate) fn is_fiber() -> bool {
-    blitz_io::fiber::is_fiber()
+    blitz_io::fiber::is_fiber() && !has_lost_runtime()
 }
 
 /// Waits for a future. In a fiber that is cancelled it ends with `BLITZ_ECANCELED`.

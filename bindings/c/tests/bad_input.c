@@ -118,6 +118,8 @@ static void *null_body(void *argument) {
     EXPECT(BLITZ_EINVAL, blitz_mutex_try_lock(NULL));
     EXPECT(BLITZ_EINVAL, blitz_mutex_unlock(NULL));
     EXPECT(BLITZ_EINVAL, blitz_once_call(NULL, NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_once_call_until(NULL, NULL, NULL, 0));
+    EXPECT(BLITZ_EINVAL, blitz_once_try_call(NULL, NULL, NULL));
     EXPECT(BLITZ_EINVAL, blitz_parker_park(NULL));
     EXPECT(BLITZ_EINVAL, blitz_parker_park_until(NULL, 0));
     EXPECT(BLITZ_EINVAL, blitz_parker_try_park(NULL));
@@ -265,6 +267,16 @@ static void *past_of_handles_body(void *argument) {
     OK(blitz_send(sender, &value));
     EXPECT(BLITZ_ETIMEDOUT, blitz_send_until(sender, &value, 0));
 
+    // No bytes: these do not wait, although nothing comes.
+    OK(blitz_stream_read(one, buffer, 0, &count));
+    CHECK(count == 0);
+    OK(blitz_stream_try_read(one, NULL, 0, &count));
+    OK(blitz_stream_read_exact(one, NULL, 0, BLITZ_NEVER, &count));
+    OK(blitz_stream_write(one, NULL, 0, &count));
+    OK(blitz_stream_try_write(one, NULL, 0, &count));
+    OK(blitz_stream_write_all(one, NULL, 0, BLITZ_NEVER, &count));
+    CHECK(count == 0);
+
     // Lengths that no memory has.
     EXPECT(BLITZ_EINVAL, blitz_stream_read(one, buffer, SIZE_MAX, &count));
     EXPECT(BLITZ_EINVAL, blitz_stream_write(one, buffer, SIZE_MAX, &count));
@@ -340,6 +352,40 @@ static void numbers_out_of_range_are_errors(void) {
     CHECK(blitz_strerror(INT32_MIN) != NULL && blitz_strerror(INT32_MAX) != NULL);
 }
 
+static void do_nothing(void *argument) { (void)argument; }
+
+// Memory that was never initialised, or has become something else.
+static void memory_that_is_no_object_is_noticed(void) {
+    union {
+        unsigned char bytes[128];
+        blitz_mutex mutex;
+        blitz_rwlock lock;
+        blitz_condvar condvar;
+        blitz_semaphore semaphore;
+        blitz_barrier barrier;
+        blitz_latch latch;
+        blitz_event event;
+        blitz_once once;
+        blitz_parker parker;
+    } memory;
+    blitz_mutex mutex = BLITZ_MUTEX_INIT;
+    memset(memory.bytes, 0xa5, sizeof memory.bytes);
+    EXPECT(BLITZ_EINVAL, blitz_mutex_lock(&memory.mutex));
+    EXPECT(BLITZ_EINVAL, blitz_mutex_unlock(&memory.mutex));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_read(&memory.lock));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_write(&memory.lock));
+    EXPECT(BLITZ_EINVAL, blitz_condvar_wait(&memory.condvar, &mutex));
+    EXPECT(BLITZ_EINVAL, blitz_condvar_notify_all(&memory.condvar));
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_acquire(&memory.semaphore, 1));
+    EXPECT(BLITZ_EINVAL, blitz_barrier_wait(&memory.barrier, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_latch_wait(&memory.latch));
+    EXPECT(BLITZ_EINVAL, blitz_event_wait(&memory.event));
+    EXPECT(BLITZ_EINVAL, blitz_once_call(&memory.once, do_nothing, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_parker_park(&memory.parker));
+    CHECK(!blitz_once_is_done(&memory.once) && blitz_latch_count(&memory.latch) == 0);
+    CHECK(blitz_semaphore_available(&memory.semaphore) == 0);
+}
+
 static void another_interface_is_noticed(void) {
     OK(blitz_check_abi(BLITZ_ABI_VERSION));
     EXPECT(BLITZ_EABI, blitz_check_abi(BLITZ_ABI_VERSION + 1));
@@ -352,6 +398,7 @@ int main(void) {
         {"a_deadline_in_the_past_does_not_wait", a_deadline_in_the_past_does_not_wait},
         {"handles_check_deadlines_and_sizes", handles_check_deadlines_and_sizes},
         {"numbers_out_of_range_are_errors", numbers_out_of_range_are_errors},
+        {"memory_that_is_no_object_is_noticed", memory_that_is_no_object_is_noticed},
         {"another_interface_is_noticed", another_interface_is_noticed},
     };
     return RUN_TESTS(tests);

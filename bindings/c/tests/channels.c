@@ -335,6 +335,12 @@ static void bad_arguments(void) {
     EXPECT(BLITZ_EINVAL, blitz_send(ends.sender, NULL));
     EXPECT(BLITZ_EINVAL, blitz_recv(ends.receiver, NULL));
     EXPECT(BLITZ_EINVAL, blitz_receiver_latest(ends.receiver, &value));
+    // The same end twice, of which one call at a time may use it.
+    blitz_case twice[] = {{.receiver = ends.receiver, .value = &value},
+                          {.receiver = ends.receiver, .value = &value}};
+    size_t index;
+    OK(blitz_try_select(twice, 2, &index));
+    EXPECT(BLITZ_EBUSY, twice[index].result);
     blitz_sender_free(ends.sender);
     blitz_receiver_free(ends.receiver);
     blitz_sender_free(NULL);

@@ -192,6 +192,9 @@ static void *pipeline_body(void *argument) {
         CHECK(result.written >= 1);
         CHECK(atomic_load(&live) == 0);
         blitz_pipeline_control_free(control);
+        cancelled.capacity = SIZE_MAX;
+        EXPECT(BLITZ_EINVAL, blitz_pipeline_run(&cancelled, NULL));
+        cancelled.capacity = 0;
         cancelled.sink = NULL;
         EXPECT(BLITZ_EINVAL, blitz_pipeline_run(&cancelled, NULL));
     }

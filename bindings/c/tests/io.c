@@ -420,8 +420,24 @@ static void signals_arrive(void) {
     CHECK(blitz_signal_new(SIGKILL, &listener) < 0);
 }
 
+struct room {
+    blitz_stream *stream;
+    size_t to_read;
+};
+
+static void *read_some(void *argument) {
+    struct room *room = argument;
+    static char bytes[65536];
+    while (room->to_read > 0) {
+        size_t count;
+        OK(blitz_stream_read(room->stream, bytes, sizeof bytes, &count));
+        room->to_read -= count;
+    }
+    return NULL;
+}
+
 // The other end reads nothing, so the socket gets full.
-static void a_full_stream_is_written_until_the_deadline(void) {
+static void *fill_a_stream(void *argument) {
     blitz_stream *one, *other;
     OK(blitz_unix_pair(&one, &other));
     static char bytes[65536];
@@ -430,16 +446,33 @@ static void a_full_stream_is_written_until_the_deadline(void) {
     while ((result = blitz_stream_write_until(one, bytes, sizeof bytes, after_ms(5), &count)) == BLITZ_OK) sent += count;
     EXPECT(BLITZ_ETIMEDOUT, result);
     EXPECT(BLITZ_ETIMEDOUT, blitz_stream_write_until(one, bytes, sizeof bytes, 1, &count));
-    while (sent > 0) {
-        OK(blitz_stream_read(other, bytes, sizeof bytes, &count));
-        sent -= count;
-    }
+    EXPECT(BLITZ_EAGAIN, blitz_stream_try_write(one, bytes, sizeof bytes, &count));
+    // This waits until the other end has read something.
+    struct room room = {.stream = other, .to_read = sent};
+    struct worker reader;
+    start(&reader, read_some, &room);
+    OK(blitz_stream_write(one, bytes, sizeof bytes, &count));
+    CHECK(count > 0);
+    finish(&reader);
+    room.to_read = count;
+    read_some(&room);
+    OK(blitz_stream_try_write(one, bytes, 5, &count));
+    CHECK(count == 5);
+    room.to_read = 5;
+    read_some(&room);
     EXPECT(BLITZ_EAGAIN, blitz_stream_try_read(other, bytes, sizeof bytes, &count));
     OK(blitz_stream_write_until(one, bytes, 1, BLITZ_NEVER, &count));
     CHECK(count == 1);
     EXPECT(BLITZ_EINVAL, blitz_stream_write_until(NULL, bytes, 1, BLITZ_NEVER, &count));
     blitz_stream_free(one);
     blitz_stream_free(other);
+    return argument;
+}
+
+static void a_full_stream_is_written_until_the_deadline(void) {
+    struct worker worker;
+    start(&worker, fill_a_stream, NULL);
+    finish(&worker);
 }
 
 int main(void) {

@@ -54,6 +54,71 @@ static void every_receiver_gets_all(void) {
     }
 }
 
+static atomic_int taken;
+
+static void *receive_until_closed(void *argument) {
+    int value, result;
+    size_t count;
+    while ((result = blitz_ipc_recv(argument, &value, sizeof value, &count)) == BLITZ_OK)
+        atomic_fetch_add(&taken, value);
+    EXPECT(BLITZ_ECLOSED, result);
+    return NULL;
+}
+
+static void a_queue_hands_each_to_one(void) {
+    blitz_ipc_settings settings = settings_of(BLITZ_IPC_QUEUE);
+    blitz_ipc_receiver *receivers[2];
+    blitz_ipc_sender *senders[2];
+    struct worker workers[4];
+    new_name();
+    atomic_store(&taken, 0);
+    for (int i = 0; i < 2; i++) OK(blitz_ipc_receiver_open(name, &settings, &receivers[i]));
+    for (int i = 0; i < 2; i++) OK(blitz_ipc_sender_open(name, &settings, &senders[i]));
+    for (int i = 0; i < 2; i++) start(&workers[i], send_hundred, senders[i]);
+    for (int i = 0; i < 2; i++) start(&workers[2 + i], receive_until_closed, receivers[i]);
+    for (int i = 0; i < 2; i++) finish(&workers[i]);
+    for (int i = 0; i < 2; i++) blitz_ipc_sender_free(senders[i]);
+    for (int i = 2; i < 4; i++) finish(&workers[i]);
+    CHECK(atomic_load(&taken) == 2 * 4950);
+    for (int i = 0; i < 2; i++) blitz_ipc_receiver_free(receivers[i]);
+}
+
+static void *watch_slowly(void *argument) {
+    int value;
+    size_t count;
+    // The oldest of the hundred messages are gone.
+    EXPECT(BLITZ_ELAGGED, blitz_ipc_recv(argument, &value, sizeof value, &count));
+    OK(blitz_ipc_recv(argument, &value, sizeof value, &count));
+    CHECK(value > 0);
+    while (value < 99) {
+        int before = value;
+        OK(blitz_ipc_recv_until(argument, &value, sizeof value, after_ms(60000), &count));
+        CHECK(value == before + 1);
+    }
+    EXPECT(BLITZ_EEMPTY, blitz_ipc_try_recv(argument, &value, sizeof value, &count));
+    return NULL;
+}
+
+// No sender waits for it.
+static void an_observer_lags(void) {
+    blitz_ipc_settings settings = settings_of(BLITZ_IPC_ROUTE);
+    blitz_ipc_receiver *observer;
+    blitz_ipc_sender *sender;
+    struct worker workers[2];
+    new_name();
+    OK(blitz_ipc_sender_open(name, &settings, &sender));
+    OK(blitz_ipc_observer_open(name, &settings, &observer));
+    start(&workers[0], send_hundred, sender);
+    finish(&workers[0]);
+    start(&workers[1], watch_slowly, observer);
+    finish(&workers[1]);
+    blitz_ipc_receiver_free(observer);
+    settings = settings_of(BLITZ_IPC_QUEUE);
+    new_name();
+    EXPECT(BLITZ_EINVAL, blitz_ipc_observer_open(name, &settings, &observer));
+    blitz_ipc_sender_free(sender);
+}
+
 static void participants_are_counted(void) {
     for (uint32_t kind = BLITZ_IPC_ROUTE; kind <= BLITZ_IPC_QUEUE; kind++) {
         blitz_ipc_settings settings = settings_of(kind);
@@ -245,6 +310,8 @@ static void a_killed_process_is_noticed(void) {
 int main(void) {
     static const struct test tests[] = {
         {"every_receiver_gets_all", every_receiver_gets_all},
+        {"a_queue_hands_each_to_one", a_queue_hands_each_to_one},
+        {"an_observer_lags", an_observer_lags},
         {"participants_are_counted", participants_are_counted},
         {"loans_and_messages_in_place", loans_and_messages_in_place},
         {"the_doorbell_rings", the_doorbell_rings},

@@ -171,6 +171,36 @@ static void condvar_times_out_with_the_mutex(void) {
     finish(&worker);
 }
 
+struct gathering {
+    blitz_mutex mutex;
+    blitz_condvar condvar;
+    int waiting;
+    bool open;
+};
+
+static void *wait_for_all(void *argument) {
+    struct gathering *gathering = argument;
+    OK(blitz_mutex_lock(&gathering->mutex));
+    gathering->waiting++;
+    while (!gathering->open) OK(blitz_condvar_wait(&gathering->condvar, &gathering->mutex));
+    OK(blitz_mutex_unlock(&gathering->mutex));
+    return NULL;
+}
+
+static void condvar_wakes_all(void) {
+    struct gathering gathering = {.mutex = BLITZ_MUTEX_INIT, .condvar = BLITZ_CONDVAR_INIT};
+    struct worker workers[WORKERS];
+    for (int i = 0; i < WORKERS; i++) start(&workers[i], wait_for_all, &gathering);
+    for (bool all = false; !all;) {
+        OK(blitz_yield());
+        OK(blitz_mutex_lock(&gathering.mutex));
+        gathering.open = all = gathering.waiting == WORKERS;
+        OK(blitz_mutex_unlock(&gathering.mutex));
+    }
+    OK(blitz_condvar_notify_all(&gathering.condvar));
+    for (int i = 0; i < WORKERS; i++) finish(&workers[i]);
+}
+
 static blitz_semaphore tickets;
 static atomic_int inside;
 
@@ -334,6 +364,54 @@ static void once_runs_once(void) {
     EXPECT(BLITZ_EINVAL, blitz_once_call(&once, NULL, NULL));
 }
 
+struct slow_once {
+    blitz_once once;
+    blitz_event begun, end;
+};
+
+static void begin_and_wait(void *argument) {
+    struct slow_once *slow = argument;
+    OK(blitz_event_set(&slow->begun));
+    OK(blitz_event_wait(&slow->end));
+}
+
+static void *call_slowly(void *argument) {
+    struct slow_once *slow = argument;
+    OK(blitz_once_call(&slow->once, begin_and_wait, slow));
+    return NULL;
+}
+
+static void *give_up(void *argument) {
+    struct slow_once *slow = argument;
+    OK(blitz_event_wait(&slow->begun));
+    EXPECT(BLITZ_EAGAIN, blitz_once_try_call(&slow->once, begin_and_wait, slow));
+    EXPECT(BLITZ_ETIMEDOUT, blitz_once_call_until(&slow->once, begin_and_wait, slow, 0));
+    EXPECT(BLITZ_ETIMEDOUT, blitz_once_call_until(&slow->once, begin_and_wait, slow, after_ms(2)));
+    CHECK(!blitz_once_is_done(&slow->once));
+    OK(blitz_event_set(&slow->end));
+    OK(blitz_once_call_until(&slow->once, begin_and_wait, slow, BLITZ_NEVER));
+    OK(blitz_once_try_call(&slow->once, begin_and_wait, slow));
+    return NULL;
+}
+
+static void once_gives_up(void) {
+    struct slow_once slow = {.once = BLITZ_ONCE_INIT};
+    struct worker workers[3];
+    start(&workers[0], call_slowly, &slow);
+    start(&workers[1], give_up, &slow);
+    start(&workers[2], call_slowly, &slow);
+    for (int i = 0; i < 3; i++) finish(&workers[i]);
+    // The first call of a kind may be any of the three.
+    for (int i = 0; i < 2; i++) {
+        int value = 0;
+        blitz_once first = BLITZ_ONCE_INIT;
+        atomic_store(&calls, 0);
+        if (i == 0) OK(blitz_once_try_call(&first, initialise, &value));
+        else OK(blitz_once_call_until(&first, initialise, &value, 0));
+        CHECK(value == 42 && blitz_once_is_done(&first));
+    }
+}
+
 static void *park(void *argument) {
     for (int i = 0; i < 3; i++) OK(blitz_parker_park(argument));
     return NULL;
@@ -406,6 +484,7 @@ int main(void) {
         {"mutex_times_out", mutex_times_out},
         {"rwlock_excludes_writers", rwlock_excludes_writers},
         {"condvar_passes_values", condvar_passes_values},
+        {"condvar_wakes_all", condvar_wakes_all},
         {"condvar_times_out_with_the_mutex", condvar_times_out_with_the_mutex},
         {"semaphore_limits", semaphore_limits},
         {"semaphore_closes", semaphore_closes},
@@ -414,6 +493,7 @@ int main(void) {
         {"events_alternate", events_alternate},
         {"manual_event_lets_all_go", manual_event_lets_all_go},
         {"once_runs_once", once_runs_once},
+        {"once_gives_up", once_gives_up},
         {"parker_keeps_one_token", parker_keeps_one_token},
         {"parker_wakes_all", parker_wakes_all},
         {"sleeps", sleeps},

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <blitz/blitz.hpp>
+#include <functional>
+#include <mutex>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -178,6 +181,49 @@ TEST(Awaitable, WorksInCoroutinesOfOthers) {
     // It is suspended, and this thread goes on.
     EXPECT_FALSE(ended.try_wait());
     go.set();
+    ended.wait();
+}
+
+// Everything that waits, in a task and in a coroutine of another library.
+template <class Coroutine>
+Coroutine awaits_calls(blitz::event& ended) {
+    blitz::mutex mutex;
+    blitz::condition_variable changed;
+    std::unique_lock lock(mutex);
+    EXPECT_EQ(co_await blitz::async_call([&] { return changed.wait_for(lock, 1ms); }),
+              std::cv_status::timeout);
+    EXPECT_TRUE(lock.owns_lock());
+    auto listener = blitz::listen_tcp("127.0.0.1:0");
+    auto stream = co_await blitz::async_call(
+        [&] { return blitz::connect_tcp(listener.local_address()); });
+    auto accepted = co_await listener.async_accept();
+    EXPECT_EQ(co_await blitz::async_wait_fd(stream.fd(), blitz::fd_events::write),
+              blitz::fd_events::write);
+    blitz::fd_watch watch(stream.fd());
+    accepted.write_all("x");
+    co_await watch.async_wait(blitz::fd_events::read);
+    std::atomic<int> sum{0};
+    co_await blitz::async_call([&] { blitz::parallel_for(0, 100, [&](int i) { sum += i; }); });
+    EXPECT_EQ(sum, 4950);
+    EXPECT_EQ(co_await blitz::async_call([] {
+        return blitz::parallel_reduce(0, 100, 0, [](int i) { return i; }, std::plus<>());
+    }), 4950);
+    bool caught = false;
+    try {
+        co_await blitz::async_call([] { (void)blitz::connect_tcp("no port"); });
+    } catch (const blitz::error& error) {
+        caught = error.code() == blitz::errc::invalid;
+    }
+    EXPECT_TRUE(caught);
+    ended.set();
+}
+
+TEST(AsyncCall, AwaitsEverythingThatWaits) {
+    // Longer than the test: a coroutine may still be in `set` when the wait ends.
+    static blitz::event ended(blitz::event_reset::automatic);
+    blitz::sync_wait(awaits_calls<blitz::task<>>(ended));
+    EXPECT_TRUE(ended.try_wait());
+    awaits_calls<detached>(ended);
     ended.wait();
 }
 

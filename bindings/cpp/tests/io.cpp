@@ -95,6 +95,41 @@ TEST(Udp, SendsDatagrams) {
     EXPECT_EQ(got.from.to_string(), other.local_address().to_string());
 }
 
+// A descriptor of another library, which is non-blocking.
+TEST(Fd, IsWaitedForInAFiberAndInAThread) {
+    using blitz::fd_events;
+    const auto work = [] {
+        auto [one, other] = blitz::unix_pair();
+        const int fd = one.fd();
+        EXPECT_EQ(blitz::wait_fd(fd, fd_events::write), fd_events::write);
+        EXPECT_FALSE(blitz::wait_fd_for(fd, fd_events::read, 1ms));
+        EXPECT_FALSE(blitz::wait_fd_until(fd, fd_events::read, std::chrono::system_clock::now()));
+        blitz::fd_watch watch(fd);
+        EXPECT_FALSE(watch.wait_for(fd_events::read, 1ms));
+        EXPECT_FALSE(watch.wait_until(fd_events::read, std::chrono::steady_clock::now()));
+        auto writer = blitz::spawn([&other = other] {
+            blitz::this_fiber::sleep_for(1ms);
+            other.write_all("x");
+        });
+        EXPECT_EQ(blitz::wait_fd(fd, fd_events::read), fd_events::read);
+        watch.wait(fd_events::read | fd_events::write);
+        EXPECT_TRUE(watch.wait_for(fd_events::read, 1h));
+        writer.join();
+        { const auto gone = std::move(other); }
+        EXPECT_EQ(blitz::wait_fd(fd, fd_events::read) & fd_events::hangup, fd_events::hangup);
+    };
+    work();
+    blitz::spawn(work).join();
+    try {
+        (void)blitz::wait_fd(-1, fd_events::read);
+        ADD_FAILURE();
+    } catch (const blitz::error& error) {
+        EXPECT_EQ(error.code(), std::errc::bad_file_descriptor);
+    }
+    EXPECT_THROW((void)blitz::wait_fd(0, fd_events::none), blitz::error);
+    EXPECT_THROW(blitz::fd_watch(-1), blitz::error);
+}
+
 TEST(File, ReadsWhatWasWritten) {
     const std::string path = "/tmp/blitz-cpp-" + std::to_string(getpid()) + ".file";
     const auto work = [&] {

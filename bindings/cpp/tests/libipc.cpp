@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 #include <libipc/buffer.h>
 #include <libipc/condition.h>
+#include <libipc/export.h>
 #include <libipc/ipc.h>
 #include <libipc/mutex.h>
+#include <libipc/pool_alloc.h>
+#include <libipc/rw_lock.h>
 #include <libipc/semaphore.h>
 #include <libipc/shm.h>
 #include <signal.h>
@@ -12,6 +15,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -296,6 +300,38 @@ TEST(LibipcUnicast, HandsEachMessageToItsReceiver) {
     EXPECT_EQ(text_of(rx.recv()), "one");
 }
 
+// The functions below the classes, which bindings of other languages use.
+TEST(LibipcImpl, HasTheFunctionsOfAHandle) {
+    using impl = ipc::chan_impl<ipc::wr<ipc::relat::multi, ipc::relat::multi, ipc::trans::broadcast>>;
+    const std::string name = new_name();
+    ipc::handle_t tx = impl::inited();
+    ipc::handle_t rx = impl::inited();
+    EXPECT_EQ(tx, nullptr);
+    EXPECT_FALSE(impl::connect(nullptr, name.c_str(), ipc::sender));
+    EXPECT_FALSE(impl::connect(&tx, "", ipc::sender));
+    EXPECT_FALSE(impl::reconnect(&tx, ipc::sender));
+    EXPECT_FALSE(impl::send(tx, "x", 1, 0));
+    EXPECT_TRUE(impl::recv(rx, 0).empty());
+    EXPECT_EQ(impl::name(tx), nullptr);
+    impl::disconnect(tx);
+    EXPECT_TRUE(impl::connect(&tx, ipc::prefix{"p"}, name.c_str(), ipc::sender));
+    EXPECT_TRUE(impl::connect(&rx, ipc::prefix{"p"}, name.c_str(), ipc::receiver));
+    EXPECT_STREQ(impl::name(tx), name.c_str());
+    EXPECT_TRUE(impl::wait_for_recv(tx, 1, ipc::invalid_value));
+    EXPECT_EQ(impl::recv_count(tx), 1U);
+    EXPECT_TRUE(impl::send(tx, "one", 4, 100));
+    EXPECT_TRUE(impl::try_send(tx, "two", 4, 100));
+    EXPECT_EQ(text_of(impl::recv(rx, ipc::invalid_value)), "one");
+    EXPECT_EQ(text_of(impl::try_recv(rx)), "two");
+    EXPECT_TRUE(impl::connect(&rx, impl::name(rx), ipc::receiver));
+    EXPECT_STREQ(impl::name(rx), name.c_str());
+    EXPECT_TRUE(impl::reconnect(&rx, ipc::sender));
+    EXPECT_TRUE(impl::try_recv(rx).empty());
+    impl::destroy(rx);
+    impl::destroy(tx);
+    impl::destroy(nullptr);
+}
+
 TEST(LibipcProcesses, SurviveTheDeathOfOthers) {
     const std::string name = new_name();
     ipc::route rx(name.c_str(), ipc::receiver);
@@ -409,6 +445,90 @@ TEST(LibipcShm, DoesNotOutliveKilledProcesses) {
     ipc::shm::handle::clear_storage(name.c_str());
     close(ready[0]);
     close(ready[1]);
+}
+
+// Threads and fibers write in turns, and read together.
+TEST(LibipcLocks, ExcludeThreadsAndFibers) {
+    ipc::spin_lock spin;
+    ipc::rw_lock shared;
+    int spun = 0;
+    int one = 0;
+    int other = 0;
+    const auto work = [&] {
+        for (int i = 0; i < 300; i++) {
+            const std::lock_guard own(spin);
+            spun++;
+            // In a fiber, the others of the thread run while it has the lock.
+            if (i % 100 == 0) blitz::this_fiber::yield();
+        }
+        for (int i = 0; i < 300; i++) {
+            if (i % 3 == 0) {
+                const std::unique_lock own(shared);
+                one++;
+                if (i % 99 == 0) blitz::this_fiber::yield();
+                other++;
+            } else {
+                const std::shared_lock own(shared);
+                EXPECT_EQ(one, other);
+            }
+        }
+    };
+    std::thread thread(work);
+    std::vector<blitz::join_handle<void>> fibers;
+    for (int i = 0; i < 4; i++) fibers.push_back(blitz::spawn(work));
+    // A cancelled one works to its end, as it would in a thread.
+    auto cancelled = blitz::spawn([&] {
+        const blitz::this_fiber::cancel_mask mask;
+        work();
+    });
+    cancelled.cancel();
+    cancelled.join();
+    for (auto& fiber : fibers) fiber.join();
+    thread.join();
+    EXPECT_EQ(spun, 6 * 300);
+    EXPECT_EQ(one, 6 * 100);
+    EXPECT_EQ(other, 6 * 100);
+}
+
+TEST(LibipcLocks, LookAgain) {
+    unsigned k = 0;
+    for (int i = 0; i < 40; i++) ipc::yield(k);
+    EXPECT_GE(k, 32U);
+    int calls = 0;
+    k = 0;
+    for (int i = 0; i < 5; i++)
+        ipc::sleep<3>(k, [&] {
+            calls++;
+            return true;
+        });
+    EXPECT_EQ(calls, 2);
+    ipc::sleep<3>(k);
+}
+
+TEST(LibipcMem, MakesAndDestroysObjects) {
+    struct counted {
+        explicit counted(int& count) : count_(count) { count_++; }
+        counted(const counted&) = delete;
+        counted& operator=(const counted&) = delete;
+        ~counted() { count_--; }
+
+        int& count_;
+    };
+    int count = 0;
+    auto* const one = ipc::mem::alloc<counted>(count);
+    EXPECT_EQ(count, 1);
+    ipc::mem::free(one);
+    ipc::mem::free(static_cast<counted*>(nullptr));
+    EXPECT_EQ(count, 0);
+    using three = counted[3];
+    void* const memory = ipc::mem::alloc(sizeof(three));
+    ASSERT_NE(memory, nullptr);
+    auto* const made = ipc::mem::construct<three>(memory, count);
+    EXPECT_EQ(count, 3);
+    ipc::mem::destruct(made);
+    EXPECT_EQ(count, 0);
+    ipc::mem::free(memory, sizeof(three));
+    ipc::mem::pool_alloc::free(ipc::mem::pool_alloc::alloc(8), 8);
 }
 
 TEST(LibipcMutex, ExcludesThreadsFibersAndProcesses) {

@@ -651,6 +651,8 @@ pub extern fn blitz_mutex_lock_until(mutex: *blitz_mutex, deadline_ns: u64) c_in
 pub extern fn blitz_mutex_try_lock(mutex: *blitz_mutex) c_int;
 pub extern fn blitz_mutex_unlock(mutex: *blitz_mutex) c_int;
 pub extern fn blitz_once_call(once: *blitz_once, function: blitz_job, argument: ?*anyopaque) c_int;
+pub extern fn blitz_once_call_until(once: *blitz_once, function: blitz_job, argument: ?*anyopaque, deadline_ns: u64) c_int;
+pub extern fn blitz_once_try_call(once: *blitz_once, function: blitz_job, argument: ?*anyopaque) c_int;
 pub extern fn blitz_once_is_done(once: *blitz_once) bool;
 pub extern fn blitz_parker_park(parker: *blitz_parker) c_int;
 pub extern fn blitz_parker_park_until(parker: *blitz_parker, deadline_ns: u64) c_int;

@@ -10,7 +10,8 @@
 //!
 //! **No wake-up is lost.** A call sleeps only on the value `AWAITED`. The exchange of step 3 either
 //! finds that value, and wakes; or it came before step 2, which then fails and finds `DONE`. A sleeper
-//! that the wake misses has not compared the word yet, and finds it changed.
+//! that the wake misses has not compared the word yet, and finds it changed. A call that gives up
+//! leaves the word as it is: at most the wake of step 3 then finds no sleeper.
 //!
 //! The exchange of step 3 is the last use of the word: another call may see `DONE` and free it. A wake
 //! uses the address only.
@@ -30,17 +31,18 @@ const AWAITED: u32 = 2;
 const DONE: u32 = 3;
 
 /// Calls `run` unless a call with this word has done so, or waits until that call has ended. `wait`
-/// sleeps while the word holds a value, and may return early; `wake` wakes all that sleep.
+/// sleeps while the word holds a value, and may return early; it returns false to give up. `wake`
+/// wakes all that sleep. Returns whether the function has run.
 #[inline]
 pub fn call(
     word: &AtomicU32,
     run: impl FnOnce(),
-    wait: impl FnMut(&AtomicU32, u32),
+    wait: impl FnMut(&AtomicU32, u32) -> bool,
     wake: impl FnOnce(*const AtomicU32),
-) {
+) -> bool {
     // A load costs little; a failed compare-exchange costs as much as one that succeeds.
     if is_done(word) {
-        return;
+        return true;
     }
     if exchange(word, NEW, RUNNING).is_err() {
         return wait_for_end(word, wait);
@@ -50,6 +52,13 @@ pub fn call(
     if word.swap(DONE, Ordering::Release) == AWAITED {
         wake(address);
     }
+    true
+}
+
+/// Whether the word holds a value of this protocol.
+#[inline]
+pub fn is_valid(word: &AtomicU32) -> bool {
+    word.load(Ordering::Relaxed) <= DONE
 }
 
 /// Whether the function has run. Its effects are visible then.
@@ -59,10 +68,13 @@ pub fn is_done(word: &AtomicU32) -> bool {
 }
 
 #[cold]
-fn wait_for_end(word: &AtomicU32, mut wait: impl FnMut(&AtomicU32, u32)) {
+fn wait_for_end(word: &AtomicU32, mut wait: impl FnMut(&AtomicU32, u32) -> bool) -> bool {
     while !matches!(exchange(word, RUNNING, AWAITED), Err(DONE)) {
-        wait(word, AWAITED);
+        if !wait(word, AWAITED) {
+            return is_done(word);
+        }
     }
+    true
 }
 
 #[inline]

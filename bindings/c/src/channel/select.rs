@@ -53,7 +53,8 @@ fn case<'a>(case: &blitz_case) -> Outcome<Case<'a>> {
 /// Performs one of `count` operations: one that is possible, chosen in turns; or else the first
 /// that becomes possible. Suspends the calling fiber, or blocks the calling thread, until
 /// `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). Channels of all kinds
-/// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`.
+/// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`. So is
+/// a second one with an end that allows one call at a time: its result is `BLITZ_EBUSY`.
 ///
 /// `index` gets the position of the operation, and `cases[index].result` its result. Returns
 /// `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or

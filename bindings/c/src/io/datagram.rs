@@ -1,15 +1,15 @@
 //! Datagrams of UDP.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 use blitz_io::net::UdpSocket;
 
 use super::address::blitz_address;
 use super::stream::tried;
-use crate::args::{arg, bytes, bytes_mut, check, handle, put, put_if_wanted, take, text};
+use crate::args::{arg, bytes, bytes_mut, check, handle, put, put_if_wanted, text};
 use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
-use crate::fork::Process;
+use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::wait::Limit;
 
@@ -17,6 +17,16 @@ use crate::wait::Limit;
 pub struct blitz_udp {
     socket: UdpSocket,
     process: Process,
+}
+
+impl OfProcess for blitz_udp {
+    fn process(&self) -> Process {
+        self.process
+    }
+
+    fn fd(&self) -> Option<RawFd> {
+        Some(self.socket.as_raw_fd())
+    }
 }
 
 fn socket<'a>(udp: *mut blitz_udp) -> Outcome<&'a UdpSocket> {
@@ -149,5 +159,5 @@ pub extern "C" fn blitz_udp_fd(udp: *mut blitz_udp) -> c_int {
 /// wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_udp_free(udp: *mut blitz_udp) {
-    entry_or((), || drop(take(udp)));
+    entry_or((), || fork::free(udp));
 }

@@ -2,16 +2,16 @@
 
 use std::ffi::{c_char, c_int};
 use std::future::poll_fn;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::task::{Context, Poll, Waker};
 
 use blitz_io::net::{TcpListener, UnixListener};
 
 use super::address::blitz_address;
 use super::stream::blitz_stream;
-use crate::args::{arg, check, handle, os_text, put, take, text};
+use crate::args::{arg, check, handle, os_text, put, text};
 use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
-use crate::fork::Process;
+use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
@@ -20,6 +20,16 @@ use crate::wait::Limit;
 pub struct blitz_listener {
     kind: Kind,
     process: Process,
+}
+
+impl OfProcess for blitz_listener {
+    fn process(&self) -> Process {
+        self.process
+    }
+
+    fn fd(&self) -> Option<RawFd> {
+        Some(self.fd())
+    }
 }
 
 enum Kind {
@@ -33,6 +43,13 @@ impl blitz_listener {
             kind,
             process: Process::current(),
         })
+    }
+
+    fn fd(&self) -> RawFd {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.as_raw_fd(),
+            Kind::Unix(unix) => unix.as_raw_fd(),
+        }
     }
 
     fn poll(&self, cx: &mut Context<'_>) -> Poll<std::io::Result<*mut blitz_stream>> {
@@ -159,16 +176,8 @@ pub extern "C" fn blitz_listener_address(
 /// The listener keeps it: do not close it. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_listener_fd(listener: *mut blitz_listener) -> c_int {
-    entry_or(BLITZ_EINVAL, || match arg(listener) {
-        Ok(blitz_listener {
-            kind: Kind::Tcp(tcp),
-            ..
-        }) => tcp.as_raw_fd(),
-        Ok(blitz_listener {
-            kind: Kind::Unix(unix),
-            ..
-        }) => unix.as_raw_fd(),
-        Err(error) => error,
+    entry_or(BLITZ_EINVAL, || {
+        arg(listener).map_or_else(|error| error, blitz_listener::fd)
     })
 }
 
@@ -176,5 +185,5 @@ pub extern "C" fn blitz_listener_fd(listener: *mut blitz_listener) -> c_int {
 /// wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_listener_free(listener: *mut blitz_listener) {
-    entry_or((), || drop(take(listener)));
+    entry_or((), || fork::free(listener));
 }

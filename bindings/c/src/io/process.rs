@@ -8,10 +8,10 @@ use blitz_io::net::unix::pipe;
 use blitz_io::process::{Child, Command};
 
 use super::stream::blitz_stream;
-use crate::args::{arg, check, handle, os_text, put, put_if_wanted, take};
+use crate::args::{arg, check, handle, os_text, put, put_if_wanted};
 use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
 use crate::exclusive::Exclusive;
-use crate::fork::Process;
+use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::wait::Limit;
 
@@ -49,6 +49,12 @@ pub struct blitz_process_settings {
 pub struct blitz_process {
     child: Exclusive<Child>,
     process: Process,
+}
+
+impl OfProcess for blitz_process {
+    fn process(&self) -> Process {
+        self.process
+    }
 }
 
 /// The texts of a list that ends with NULL.
@@ -221,5 +227,5 @@ pub extern "C" fn blitz_process_take_stream(
 /// `kill_on_free`; its end is awaited in the background. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_process_free(process: *mut blitz_process) {
-    entry_or((), || drop(take(process)));
+    entry_or((), || fork::free(process));
 }

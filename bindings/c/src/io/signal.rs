@@ -4,10 +4,10 @@ use std::ffi::c_int;
 
 use blitz_io::signal::unix::{Signal, SignalKind, signal};
 
-use crate::args::{arg, check, handle, put, take};
+use crate::args::{arg, check, handle, put};
 use crate::error::{BLITZ_ECLOSED, entry, entry_or, in_process, of_io};
 use crate::exclusive::Exclusive;
-use crate::fork::Process;
+use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::wait::{self, Limit};
 
@@ -16,6 +16,12 @@ use crate::wait::{self, Limit};
 pub struct blitz_signal {
     signal: Exclusive<Signal>,
     process: Process,
+}
+
+impl OfProcess for blitz_signal {
+    fn process(&self) -> Process {
+        self.process
+    }
 }
 
 /// Begins to receive a signal, such as `SIGTERM`. From now on it no longer has its default effect
@@ -59,5 +65,5 @@ pub extern "C" fn blitz_signal_wait(listener: *mut blitz_signal, deadline_ns: u6
 /// Frees it. NULL is fine. No other call may use it, now or later. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_signal_free(listener: *mut blitz_signal) {
-    entry_or((), || drop(take(listener)));
+    entry_or((), || fork::free(listener));
 }

@@ -9,9 +9,9 @@ use blitz_io::net::unix::pipe;
 use blitz_io::net::{TcpStream, UnixStream};
 
 use super::address::blitz_address;
-use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, take, text};
+use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, text};
 use crate::error::{BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record};
-use crate::fork::Process;
+use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
@@ -27,6 +27,16 @@ pub const BLITZ_SHUTDOWN_WRITE: u32 = 2;
 pub struct blitz_stream {
     kind: Kind,
     process: Process,
+}
+
+impl OfProcess for blitz_stream {
+    fn process(&self) -> Process {
+        self.process
+    }
+
+    fn fd(&self) -> Option<RawFd> {
+        Some(self.fd())
+    }
 }
 
 enum Kind {
@@ -77,6 +87,10 @@ impl blitz_stream {
     }
 
     fn try_read(&self, to: &mut [u8]) -> io::Result<usize> {
+        // The system would wait for bytes even then.
+        if to.is_empty() {
+            return Ok(0);
+        }
         match &self.kind {
             Kind::Tcp(stream) => stream.try_read(to),
             Kind::Unix(stream) => stream.try_read(to),
@@ -86,6 +100,9 @@ impl blitz_stream {
     }
 
     fn try_write(&self, from: &[u8]) -> io::Result<usize> {
+        if from.is_empty() {
+            return Ok(0);
+        }
         match &self.kind {
             Kind::Tcp(stream) => stream.try_write(from),
             Kind::Unix(stream) => stream.try_write(from),
@@ -214,9 +231,9 @@ pub extern "C" fn blitz_unix_pair(
 /// Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 /// thread, until there are some.
 ///
-/// `count` gets how many came; 0 is the end of the stream (if `len` is not 0). Returns
-/// `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
-/// system.
+/// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
+/// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
+/// the system.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_read(
     stream: *mut blitz_stream,
@@ -310,8 +327,9 @@ pub extern "C" fn blitz_stream_read_exact(
 /// Sends up to `len` bytes. Suspends the calling fiber, or blocks the calling thread, until there
 /// is room for some.
 ///
-/// `count` gets how many were sent. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
-/// `BLITZ_EFORKED`, or an error of the system, as `-EPIPE` (no signal is raised).
+/// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
+/// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
+/// `-EPIPE` (no signal is raised).
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_write(
     stream: *mut blitz_stream,
@@ -474,5 +492,5 @@ pub extern "C" fn blitz_stream_fd(stream: *mut blitz_stream) -> c_int {
 /// wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_free(stream: *mut blitz_stream) {
-    entry_or((), || drop(take(stream)));
+    entry_or((), || fork::free(stream));
 }

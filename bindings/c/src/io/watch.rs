@@ -9,8 +9,9 @@ use blitz_io::io::Interest;
 use blitz_io::io::unix::AsyncFd;
 
 use super::fd::{self, Watched};
-use crate::args::{arg, check, handle, put, take};
-use crate::error::{BLITZ_ETIMEDOUT, Outcome, entry, entry_or, of_io};
+use crate::args::{arg, check, handle, put};
+use crate::error::{BLITZ_ETIMEDOUT, Outcome, entry, entry_or, in_process, of_io};
+use crate::fork::{self, OfProcess, Process};
 use crate::wait::{Limit, is_fiber};
 
 /// A descriptor that its owner waits for more than once. Any thread or fiber may use it, several at
@@ -19,6 +20,13 @@ pub struct blitz_fd_watch {
     fd: RawFd,
     /// The first wait in a fiber registers the descriptor, with the runtime of that fiber.
     watched: OnceLock<AsyncFd<Watched>>,
+    process: Process,
+}
+
+impl OfProcess for blitz_fd_watch {
+    fn process(&self) -> Process {
+        self.process
+    }
 }
 
 impl blitz_fd_watch {
@@ -45,8 +53,12 @@ pub extern "C" fn blitz_fd_watch_new(fd: c_int, watch: *mut *mut blitz_fd_watch)
         if fd < 0 {
             return Err(of_io(&io::Error::from_raw_os_error(libc::EBADF)));
         }
-        let watched = OnceLock::new();
-        put(watch, handle(blitz_fd_watch { fd, watched }))
+        let new = blitz_fd_watch {
+            fd,
+            watched: OnceLock::new(),
+            process: Process::current(),
+        };
+        put(watch, handle(new))
     })
 }
 
@@ -56,8 +68,8 @@ pub extern "C" fn blitz_fd_watch_new(fd: c_int, watch: *mut *mut blitz_fd_watch)
 /// reported `EAGAIN`, then repeat the operation: it may report `EAGAIN` again.
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled;
-/// `BLITZ_EINVAL` for NULL, or no or unknown events; or an error of the system: `-EPERM` for a
-/// regular file.
+/// `BLITZ_EINVAL` for NULL, or no or unknown events; `BLITZ_EFORKED`; or an error of the system:
+/// `-EPERM` for a regular file.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fd_watch_wait(
     watch: *mut blitz_fd_watch,
@@ -66,6 +78,7 @@ pub extern "C" fn blitz_fd_watch_wait(
 ) -> c_int {
     entry(|| {
         let watch = arg(watch)?;
+        in_process(watch.process)?;
         let interest = fd::interest(events)?;
         let limit = Limit::at(deadline_ns);
         if !is_fiber() {
@@ -97,5 +110,5 @@ pub extern "C" fn blitz_fd_watch_wait(
 /// Frees a watch. NULL is fine. No other call may use it, now or later. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fd_watch_free(watch: *mut blitz_fd_watch) {
-    entry_or((), || drop(take(watch)));
+    entry_or((), || fork::free(watch));
 }

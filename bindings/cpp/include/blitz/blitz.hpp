@@ -5,6 +5,7 @@
 #include <blitz.h>
 
 #include <blitz/address.hpp>
+#include <blitz/async_call.hpp>
 #include <blitz/barrier.hpp>
 #include <blitz/broadcast.hpp>
 #include <blitz/channel.hpp>
@@ -12,6 +13,7 @@
 #include <blitz/condition_variable_any.hpp>
 #include <blitz/error.hpp>
 #include <blitz/event.hpp>
+#include <blitz/fd.hpp>
 #include <blitz/file.hpp>
 #include <blitz/ipc.hpp>
 #include <blitz/join_handle.hpp>

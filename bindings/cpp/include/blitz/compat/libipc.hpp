@@ -1,7 +1,7 @@
 // The interface of cpp-ipc 1.x on the shared memory of blitz-io: `ipc::route`, `ipc::channel`,
-// `ipc::buff_t`, `ipc::shm` and `ipc::sync`, for Linux. A program includes this header instead of
-// those of cpp-ipc; or it keeps `#include "libipc/ipc.h"` and gets the folder of this header as a
-// folder of headers.
+// `ipc::buff_t`, `ipc::shm`, `ipc::sync`, `ipc::rw_lock` and `ipc::mem`, for Linux. A program includes
+// this header instead of those of cpp-ipc; or it keeps `#include "libipc/ipc.h"` and gets the folder
+// of this header as a folder of headers.
 //
 // More than there:
 //
@@ -20,8 +20,11 @@
 #include <blitz/compat/libipc/buffer.h>
 #include <blitz/compat/libipc/condition.h>
 #include <blitz/compat/libipc/def.h>
+#include <blitz/compat/libipc/export.h>
 #include <blitz/compat/libipc/ipc.h>
 #include <blitz/compat/libipc/mutex.h>
+#include <blitz/compat/libipc/pool_alloc.h>
+#include <blitz/compat/libipc/rw_lock.h>
 #include <blitz/compat/libipc/semaphore.h>
 #include <blitz/compat/libipc/shm.h>
 

@@ -39,6 +39,8 @@ enum : std::uint32_t {
 };
 
 enum : std::size_t {
+    // Not used here.
+    central_cache_default_size = 1024 * 1024,
     data_length = 64,
     large_msg_limit = data_length,
     large_msg_align = 1024,

@@ -5,6 +5,7 @@
 #include <blitz/compat/libipc/buffer.h>
 #include <blitz/compat/libipc/def.h>
 #include <blitz/compat/libipc/detail/connection.h>
+#include <blitz/compat/libipc/export.h>
 #include <blitz/compat/libipc/shm.h>
 
 #include <memory>
@@ -22,16 +23,92 @@ enum : unsigned {
     receiver,
 };
 
+// The functions of a connection, by its handle. NULL is one that has no name.
+template <typename Flag>
+struct chan_impl {
+    static handle_t inited() { return nullptr; }
+
+    // Makes a connection to a name. The caller ends it with `destroy`, also if it is not connected: a
+    // route has one sender at a time, and 64 receivers.
+    static bool connect(handle_t* handle, const char* name, unsigned mode) {
+        return connect(handle, prefix{nullptr}, name, mode);
+    }
+    static bool connect(handle_t* handle, prefix prefix, const char* name, unsigned mode) {
+        if (handle == nullptr || name == nullptr || name[0] == '\0') return false;
+        // The name may be that of the old connection.
+        auto made = std::make_unique<detail::connection>(segment_of(prefix, name));
+        destroy(std::exchange(*handle, made.release()));
+        return reconnect(handle, mode);
+    }
+
+    // Connects again, with another mode.
+    static bool reconnect(handle_t* handle, unsigned mode) {
+        if (handle == nullptr || *handle == nullptr) return false;
+        return (mode & ipc::receiver) != 0 ? of(*handle)->connect_receiver()
+                                           : of(*handle)->connect_sender();
+    }
+
+    static void disconnect(handle_t handle) {
+        if (handle != nullptr) of(handle)->disconnect();
+    }
+    static void destroy(handle_t handle) { delete of(handle); }
+
+    // The name without the prefix, or NULL.
+    static const char* name(handle_t handle) {
+        return handle == nullptr ? nullptr : of(handle)->of().name();
+    }
+
+    static std::size_t recv_count(handle_t handle) {
+        constexpr std::size_t none = invalid_value;
+        return handle == nullptr ? none : of(handle)->of().count_receivers();
+    }
+    static bool wait_for_recv(handle_t handle, std::size_t count, std::uint64_t timeout) {
+        return handle != nullptr && of(handle)->wait_for_receivers(count, timeout);
+    }
+
+    static bool send(handle_t handle, const void* data, std::size_t size, std::uint64_t timeout) {
+        return handle != nullptr && of(handle)->send(data, size, timeout);
+    }
+    static bool try_send(handle_t handle, const void* data, std::size_t size,
+                         std::uint64_t timeout) {
+        return send(handle, data, size, timeout);
+    }
+    static buff_t recv(handle_t handle, std::uint64_t timeout) {
+        return handle == nullptr ? buff_t() : of(handle)->recv(timeout);
+    }
+    static buff_t try_recv(handle_t handle) { return recv(handle, 0); }
+
+private:
+    using relation = relat_trait<Flag>;
+
+    template <typename>
+    friend class chan_wrapper;
+
+    static detail::connection* of(handle_t handle) noexcept {
+        return static_cast<detail::connection*>(handle);
+    }
+
+    static detail::segment segment_of(prefix prefix, const char* name) {
+        constexpr std::uint32_t broadcast =
+            relation::is_multi_producer ? BLITZ_IPC_CHANNEL : BLITZ_IPC_ROUTE;
+        constexpr std::size_t many = 0;
+        // Senders are not limited there. A segment has 512 places, and 64 of them for receivers.
+        constexpr std::size_t senders = 448;
+        return {prefix, name, relation::is_broadcast ? broadcast : BLITZ_IPC_QUEUE,
+                relation::is_multi_producer ? senders : 1, relation::is_multi_consumer ? many : 1};
+    }
+};
+
 template <typename Flag>
 class chan_wrapper {
-    using relation = relat_trait<Flag>;
+    using impl = chan_impl<Flag>;
 
 public:
     chan_wrapper() noexcept = default;
-    explicit chan_wrapper(const char* name, unsigned mode = ipc::sender) {
+    explicit chan_wrapper(const char* name, unsigned mode = ipc::sender) : chan_wrapper() {
         (void)connect(name, mode);
     }
-    chan_wrapper(prefix prefix, const char* name, unsigned mode = ipc::sender) {
+    chan_wrapper(prefix prefix, const char* name, unsigned mode = ipc::sender) : chan_wrapper() {
         (void)connect(prefix, name, mode);
     }
     chan_wrapper(chan_wrapper&& other) noexcept { swap(other); }
@@ -39,27 +116,25 @@ public:
         swap(other);
         return *this;
     }
-    ~chan_wrapper() = default;
+    ~chan_wrapper() { impl::destroy(handle_); }
 
     void swap(chan_wrapper& other) noexcept {
-        std::swap(connection_, other.connection_);
+        std::swap(handle_, other.handle_);
         std::swap(mode_, other.mode_);
         std::swap(connected_, other.connected_);
     }
 
     // The name without the prefix, or NULL.
-    [[nodiscard]] const char* name() const noexcept {
-        return valid() ? connection_->of().name() : nullptr;
-    }
-    [[nodiscard]] handle_t handle() const noexcept { return connection_.get(); }
+    [[nodiscard]] const char* name() const noexcept { return impl::name(handle_); }
+    [[nodiscard]] handle_t handle() const noexcept { return handle_; }
     // Whether it has a name; it may not be connected.
-    [[nodiscard]] bool valid() const noexcept { return connection_ != nullptr; }
+    [[nodiscard]] bool valid() const noexcept { return handle_ != nullptr; }
     [[nodiscard]] unsigned mode() const noexcept { return mode_; }
 
     // Returns another connection of the same name and mode.
     [[nodiscard]] chan_wrapper clone() const {
         if (!valid()) return {};
-        return chan_wrapper(prefix{connection_->of().prefix_text()}, name(), mode_);
+        return chan_wrapper(prefix{impl::of(handle_)->of().prefix_text()}, name(), mode_);
     }
 
     // Connects to a name, instead of that before. Returns whether that was possible: a route has
@@ -69,10 +144,8 @@ public:
     }
     bool connect(prefix prefix, const char* name, unsigned mode = ipc::sender | ipc::receiver) {
         if (name == nullptr || name[0] == '\0') return false;
-        disconnect();
-        connection_ = std::make_unique<detail::connection>(segment_of(prefix, name));
         mode_ = mode;
-        return connected_ = join();
+        return connected_ = impl::connect(&handle_, prefix, name, mode);
     }
 
     // Connects again, with another mode.
@@ -80,19 +153,18 @@ public:
         if (!valid()) return false;
         if (connected_ && mode_ == mode) return true;
         mode_ = mode;
-        return connected_ = join();
+        return connected_ = impl::reconnect(&handle_, mode);
     }
 
     // Ends the connection. A call of another thread that receives returns an empty message.
     void disconnect() {
-        if (!valid()) return;
-        connection_->disconnect();
+        impl::disconnect(handle_);
         connected_ = false;
     }
 
     // Ends the connection, and forgets the name.
     void release() noexcept {
-        connection_.reset();
+        impl::destroy(std::exchange(handle_, nullptr));
         connected_ = false;
     }
     // Does the same, and removes the memory of dead processes.
@@ -107,25 +179,22 @@ public:
     }
 
     // Returns how many receivers there are, those of other processes too.
-    [[nodiscard]] std::size_t recv_count() const {
-        constexpr std::size_t none = invalid_value;
-        return valid() ? connection_->of().count_receivers() : none;
-    }
+    [[nodiscard]] std::size_t recv_count() const { return impl::recv_count(handle_); }
 
     // Waits for receivers, `timeout` milliseconds at most. Returns whether there are as many.
     bool wait_for_recv(std::size_t count, std::uint64_t timeout = invalid_value) const {
-        return valid() && connection_->wait_for_receivers(count, timeout);
+        return impl::wait_for_recv(handle_, count, timeout);
     }
     static bool wait_for_recv(const char* name, std::size_t count,
                               std::uint64_t timeout = invalid_value) {
         if (name == nullptr || name[0] == '\0') return false;
-        return detail::connection(segment_of({nullptr}, name)).wait_for_receivers(count, timeout);
+        return detail::connection(impl::segment_of({nullptr}, name)).wait_for_receivers(count, timeout);
     }
 
     // Sends a message to all receivers. Waits for the slowest, `timeout` milliseconds at most.
     // Returns false if it was not sent, also without receivers.
     bool send(const void* data, std::size_t size, std::uint64_t timeout = default_timeout) {
-        return valid() && connection_->send(data, size, timeout);
+        return impl::send(handle_, data, size, timeout);
     }
     bool send(const buff_t& message, std::uint64_t timeout = default_timeout) {
         return send(message.data(), message.size(), timeout);
@@ -149,28 +218,13 @@ public:
     // Receives a message that another connection has sent, within `timeout` milliseconds. It is
     // empty if none came, or this is no receiver.
     buff_t recv(std::uint64_t timeout = invalid_value) {
-        return valid() ? connection_->recv(timeout) : buff_t();
+        return impl::recv(handle_, timeout);
     }
     // Receives a message without waiting.
     buff_t try_recv() { return recv(0); }
 
 private:
-    static detail::segment segment_of(prefix prefix, const char* name) {
-        constexpr std::uint32_t broadcast =
-            relation::is_multi_producer ? BLITZ_IPC_CHANNEL : BLITZ_IPC_ROUTE;
-        constexpr std::size_t many = 0;
-        // Senders are not limited there. A segment has 512 places, and 64 of them for receivers.
-        constexpr std::size_t senders = 448;
-        return {prefix, name, relation::is_broadcast ? broadcast : BLITZ_IPC_QUEUE,
-                relation::is_multi_producer ? senders : 1, relation::is_multi_consumer ? many : 1};
-    }
-
-    bool join() {
-        return (mode_ & ipc::receiver) != 0 ? connection_->connect_receiver()
-                                            : connection_->connect_sender();
-    }
-
-    std::unique_ptr<detail::connection> connection_;
+    handle_t handle_ = impl::inited();
     unsigned mode_ = ipc::sender;
     bool connected_ = false;
 };
