@@ -3,10 +3,12 @@
 //! The module needs the C library of blitz-io. It comes from one of three places:
 //!
 //! 1. `-Dlib-dir=DIR`: a folder with `libblitz.a` (or `libblitz.so`, with `-Dlinkage=dynamic`).
-//! 2. A checkout of blitz-io around this package: `cargo` builds it, as `-Dcargo-profile=` says.
+//! 2. A checkout of blitz-io, which `-Dcheckout=DIR` names or which is around this package: `cargo` builds
+//!    it, as `-Dcargo-profile=` says.
 //! 3. Otherwise the system's library, found by pkg-config.
 
 const std = @import("std");
+const LazyPath = std.Build.LazyPath;
 
 pub fn build(b: *std.Build) void {
     const target = b.standardTargetOptions(.{});
@@ -19,12 +21,13 @@ pub fn build(b: *std.Build) void {
         .optimize = optimize,
         .link_libc = true,
     });
-    linkLibrary(b, module);
+    const checkout = checkoutOf(b);
+    linkLibrary(b, module, checkout);
 
     const test_step = b.step("test", "Run the tests");
     const tests = b.addTest(.{ .root_module = module, .filters = filters });
     test_step.dependOn(&b.addRunArtifact(tests).step);
-    for ([_][2][]const u8{ .{ "tests", "io" }, .{ "examples", "http" } }) |file| {
+    for ([_][2][]const u8{ .{ "tests", "io" }, .{ "tests", "http" }, .{ "examples", "http" } }) |file| {
         const io_tests = b.addTest(.{ .name = file[1], .root_module = program(b, module, file[0], file[1]), .filters = filters });
         test_step.dependOn(&b.addRunArtifact(io_tests).step);
     }
@@ -44,7 +47,7 @@ pub fn build(b: *std.Build) void {
         examples_step.dependOn(&b.addRunArtifact(example).step);
     }
 
-    addBenchmarks(b, module);
+    addBenchmarks(b, module, checkout);
 
     const docs = b.addInstallDirectory(.{
         .source_dir = b.addObject(.{ .name = "blitz_io", .root_module = module }).getEmittedDocs(),
@@ -120,7 +123,7 @@ fn addRefused(b: *std.Build, module: *std.Build.Module, test_step: *std.Build.St
 }
 
 /// Adds the steps `bench` and `compare`. Both measure an optimised program, whatever `-Doptimize=` says.
-fn addBenchmarks(b: *std.Build, module: *std.Build.Module) void {
+fn addBenchmarks(b: *std.Build, module: *std.Build.Module, checkout: ?LazyPath) void {
     const fast = b.createModule(.{
         .root_source_file = module.root_source_file,
         .target = module.resolved_target,
@@ -139,20 +142,26 @@ fn addBenchmarks(b: *std.Build, module: *std.Build.Module) void {
 
     // The Rust benchmark measures Tokio, and our own rows in Rust, at the same counts.
     const rust_program = b.option([]const u8, "rust-bench", "A compiled `blitz` of the Rust benchmark (default: cargo runs it)");
+    const quick = b.option(bool, "quick", "compare: few iterations of the Rust benchmark") orelse false;
+    const step = b.step("compare", "Measure tiers 1 to 3 side by side with Tokio");
+    if (rust_program == null and checkout == null) {
+        const message = "compare needs the Rust benchmark: name a checkout by -Dcheckout=, or a compiled blitz by -Drust-bench=";
+        return step.dependOn(&b.addFail(message).step);
+    }
     const rust = if (rust_program) |path|
         b.addSystemCommand(&.{path})
     else
         b.addSystemCommand(&.{ "cargo", "run", "-q", "--locked", "--release", "--package", "blitz-io-cli", "--" });
     rust.addArgs(&.{ "bench", "--tier", "1", "--tier", "2", "--tier", "3", "--peers", "tokio", "--json" });
-    if (b.option(bool, "quick", "compare: few iterations of the Rust benchmark") orelse false) rust.addArg("--quick");
-    rust.setCwd(b.path("."));
+    if (quick) rust.addArg("--quick");
+    rust.setCwd(checkout orelse b.path("."));
     rust.has_side_effects = true;
     const compare = b.addRunArtifact(exe);
     compare.addArg("--compare");
     compare.addFileArg(rust.captureStdOut(.{}));
     compare.addPassthruArgs();
     compare.has_side_effects = true;
-    b.step("compare", "Measure tiers 1 to 3 side by side with Tokio").dependOn(&compare.step);
+    step.dependOn(&compare.step);
 }
 
 /// Returns `std.Io.Evented` as a module. In Zig 0.17.1 it does not compile where it is: two lines name
@@ -164,7 +173,7 @@ fn evented(b: *std.Build) *std.Build.Module {
         "/^ *\\.net_accept => |o| {$/,/^ *},$/d",
         "/^ *\\.net_accept => @panic/d",
     }) |script| sed.addArgs(&.{ "-e", script });
-    sed.addFileArg(std.Build.LazyPath.zig_lib.path(b, "std/Io/Uring.zig"));
+    sed.addFileArg(LazyPath.zig_lib.path(b, "std/Io/Uring.zig"));
     return b.createModule(.{ .root_source_file = sed.captureStdOut(.{ .basename = "evented.zig" }) });
 }
 
@@ -177,7 +186,7 @@ fn linkTo(other: *std.Build.Module, module: *std.Build.Module) void {
 }
 
 /// The programs in `examples`.
-const examples = [_][]const u8{ "chat", "echo", "http", "parallel_sum", "std_io", "two_processes" };
+const examples = [_][]const u8{ "chat", "echo", "http", "parallel_sum", "std_io", "tour", "two_processes" };
 
 /// Returns the module of a program that uses the package.
 fn program(b: *std.Build, module: *std.Build.Module, folder: []const u8, name: []const u8) *std.Build.Module {
@@ -190,9 +199,9 @@ fn program(b: *std.Build, module: *std.Build.Module, folder: []const u8, name: [
 }
 
 /// Links the C library to a module, from the place that the options choose.
-fn linkLibrary(b: *std.Build, module: *std.Build.Module) void {
+fn linkLibrary(b: *std.Build, module: *std.Build.Module, checkout: ?LazyPath) void {
     const linkage = b.option(std.builtin.LinkMode, "linkage", "How the C library is linked (default: static)") orelse .static;
-    const lib_dir = b.option(std.Build.LazyPath, "lib-dir", "The folder of libblitz.a or libblitz.so");
+    const lib_dir = b.option(LazyPath, "lib-dir", "The folder of libblitz.a or libblitz.so");
     const profile = b.option([]const u8, "cargo-profile", "The cargo profile of the C library (default: release)") orelse "release";
 
     if (lib_dir) |dir| {
@@ -203,8 +212,8 @@ fn linkLibrary(b: *std.Build, module: *std.Build.Module) void {
             .preferred_link_mode = linkage,
             .search_strategy = .no_fallback,
         });
-    } else if (isCheckout(b)) {
-        module.addObjectFile(buildWithCargo(b, profile));
+    } else if (checkout) |folder| {
+        module.addObjectFile(buildWithCargo(b, folder, profile));
     } else {
         module.linkSystemLibrary("blitz", .{ .use_pkg_config = .force, .preferred_link_mode = linkage });
     }
@@ -212,21 +221,23 @@ fn linkLibrary(b: *std.Build, module: *std.Build.Module) void {
     module.linkSystemLibrary("unwind", .{ .use_pkg_config = .no });
 }
 
-/// Whether the sources of the C library lie beside this package.
-fn isCheckout(b: *std.Build) bool {
+/// Returns the checkout of blitz-io that has the sources of the C library, or null.
+fn checkoutOf(b: *std.Build) ?LazyPath {
+    const description = "A checkout of blitz-io, in which cargo builds the C library (default: the one around this package)";
+    if (b.option(LazyPath, "checkout", description)) |folder| return folder;
     const manifest = b.root.joinString(b.allocator, "../c/Cargo.toml") catch @panic("OOM");
-    std.Io.Dir.cwd().access(b.graph.io, manifest, .{}) catch return false;
-    return true;
+    std.Io.Dir.cwd().access(b.graph.io, manifest, .{}) catch return null;
+    return b.path("../..");
 }
 
 /// Builds the static C library with cargo, and returns where it is.
 ///
 /// cargo knows best what has changed, so it runs each time. The library is then copied to a path
 /// that is named after its content, so that nothing is linked again if it is the same.
-fn buildWithCargo(b: *std.Build, profile: []const u8) std.Build.LazyPath {
+fn buildWithCargo(b: *std.Build, checkout: LazyPath, profile: []const u8) LazyPath {
     const copy = b.addWriteFiles();
     const folder = if (std.mem.eql(u8, profile, "dev")) "debug" else profile;
-    const library = b.path(b.fmt("../../target/zig/{s}/libblitz.a", .{folder}));
+    const library = checkout.path(b, b.fmt("target/zig/{s}/libblitz.a", .{folder}));
     const copied = copy.addCopyFile(library, "libblitz.a");
 
     const cargo = b.findProgram(.{ .names = &.{"cargo"} });
@@ -235,8 +246,8 @@ fn buildWithCargo(b: *std.Build, profile: []const u8) std.Build.LazyPath {
     } else {
         const run = b.addSystemCommand(&.{ cargo.?, "rustc", "--locked", "--package", "blitz-io-c" });
         run.addArgs(&.{ "--crate-type", "staticlib", "--profile", profile, "--target-dir" });
-        run.addDirectoryArg(b.path("../../target/zig"));
-        run.setCwd(b.path("../.."));
+        run.addDirectoryArg(checkout.path(b, "target/zig"));
+        run.setCwd(checkout);
         run.has_side_effects = true;
         copy.step.dependOn(&run.step);
     }

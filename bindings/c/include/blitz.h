@@ -207,6 +207,15 @@
 // The first word of `space` of a mutex that is free. See `blitz_mutex`.
 #define BLITZ_MUTEX_FREE 4
 
+// The `state` of a `blitz_once` whose function runs, while no other call waits.
+#define BLITZ_ONCE_RUNNING 1
+
+// The `state` of a `blitz_once` whose function has run.
+#define BLITZ_ONCE_DONE 3
+
+// The lowest two bits of the first word of `space` of a parker with a token. See `blitz_parker`.
+#define BLITZ_PARKER_TOKEN 2
+
 // The most worker threads of a runtime.
 #define BLITZ_WORKERS_MAX 1024
 
@@ -218,6 +227,9 @@
 
 // The most permits of a semaphore.
 #define BLITZ_SEMAPHORE_MAX ((1 << 29) - 1)
+
+// A permit in the first word of `space` of a semaphore. See `blitz_semaphore`.
+#define BLITZ_SEMAPHORE_PERMIT 4
 
 // The `state` of an object by value that has been used. See `blitz_mutex` and `blitz_rwlock`.
 #define BLITZ_STATE_READY 2
@@ -436,6 +448,13 @@ typedef struct blitz_latch {
 // Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 // no destruction. Do not copy or move it after its first use. Threads and fibers may use one
 // together.
+//
+// A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
+// `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with
+// acquire ordering, lets the program do the work itself. After that it exchanges `state` for
+// `BLITZ_ONCE_DONE`, with release ordering; if the former value is not `BLITZ_ONCE_RUNNING`, it wakes
+// all that wait, with `blitz_futex_wake_all(&state, BLITZ_FUTEX_PRIVATE)`. If the
+// compare-exchange fails, `blitz_once_call` waits for the other call.
 typedef struct blitz_once {
     uint32_t state;
     uint32_t config;
@@ -448,6 +467,13 @@ typedef void (*blitz_job)(void *argument);
 // A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 // one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
 // or with zeros. It needs no destruction. Do not copy or move it after its first use.
+//
+// A program may hand over and take the token without a call, in inline functions. If `state`, read with
+// acquire ordering, is `BLITZ_STATE_READY`, the lowest two bits of the first word of `space` (a `size_t`)
+// are `BLITZ_PARKER_TOKEN` if there is a token, and 0 if there is none and nothing waits. A
+// compare-exchange of acquire and release ordering that changes only these bits, from 0 to the token,
+// hands it over; one the other way round takes it. If `state` or the bits are another, call the
+// functions.
 typedef struct blitz_parker {
     uint32_t state;
     uint32_t config;
@@ -548,6 +574,13 @@ typedef struct blitz_rwlock {
 // permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 // fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
 // by smaller ones.
+//
+// A program may take and add permits without a call, in inline functions. If `state`, read with acquire
+// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
+// times the number of free permits. Its lowest two bits are 0 if nothing waits and the semaphore is not
+// closed. Then a program may subtract `BLITZ_SEMAPHORE_PERMIT` for each permit that it takes, with a
+// compare-exchange of acquire ordering, and add it for each permit up to `BLITZ_SEMAPHORE_MAX`, with one
+// of release ordering. If `state` or the word is another, call the functions.
 typedef struct blitz_semaphore {
     uint32_t state;
     uint32_t config;

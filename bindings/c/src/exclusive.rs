@@ -4,57 +4,110 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use blitz_io_core::{BiasedFlag, Inside};
+
 use crate::error::{BLITZ_EBUSY, Outcome};
+
+/// A flag that says whether a call uses a value.
+pub(crate) trait Busy {
+    /// What the call that has entered keeps until it leaves.
+    type Inside: Copy;
+
+    fn new() -> Self;
+    /// Enters, or returns `None` while another call is inside.
+    fn enter(&self) -> Option<Self::Inside>;
+    fn leave(&self, inside: Self::Inside);
+}
+
+impl Busy for AtomicBool {
+    type Inside = ();
+
+    fn new() -> Self {
+        Self::new(false)
+    }
+
+    #[inline]
+    fn enter(&self) -> Option<()> {
+        (!self.swap(true, Ordering::Acquire)).then_some(())
+    }
+
+    #[inline]
+    fn leave(&self, (): ()) {
+        self.store(false, Ordering::Release);
+    }
+}
+
+impl Busy for BiasedFlag {
+    type Inside = Inside;
+
+    fn new() -> Self {
+        Self::new()
+    }
+
+    #[inline]
+    fn enter(&self) -> Option<Inside> {
+        self.enter()
+    }
+
+    #[inline]
+    fn leave(&self, inside: Inside) {
+        self.leave(inside);
+    }
+}
 
 /// A value that one call at a time may use. A second call at the same time is a mistake of the
 /// caller, and gets an error instead of undefined behaviour.
-pub(crate) struct Exclusive<T> {
-    is_busy: AtomicBool,
+pub(crate) struct Exclusive<T, B = AtomicBool> {
+    busy: B,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: `is_busy` gives the value to one user at a time.
-unsafe impl<T: Send> Sync for Exclusive<T> {}
+/// The same for a value that one thread uses most of the time.
+pub(crate) type Biased<T> = Exclusive<T, BiasedFlag>;
 
-impl<T> Exclusive<T> {
+// SAFETY: `busy` gives the value to one user at a time.
+unsafe impl<T: Send, B: Busy + Sync> Sync for Exclusive<T, B> {}
+
+impl<T, B: Busy> Exclusive<T, B> {
     pub(crate) fn new(value: T) -> Self {
         Self {
-            is_busy: AtomicBool::new(false),
+            busy: B::new(),
             value: UnsafeCell::new(value),
         }
     }
 
     /// The value, until the result is dropped.
     #[inline]
-    pub(crate) fn enter(&self) -> Outcome<Entered<'_, T>> {
-        if self.is_busy.swap(true, Ordering::Acquire) {
-            return Err(BLITZ_EBUSY);
-        }
-        Ok(Entered(self))
+    pub(crate) fn enter(&self) -> Outcome<Entered<'_, T, B>> {
+        let inside = self.busy.enter().ok_or(BLITZ_EBUSY)?;
+        Ok(Entered { of: self, inside })
     }
 }
 
 /// The right to use the value.
-pub(crate) struct Entered<'a, T>(&'a Exclusive<T>);
+pub(crate) struct Entered<'a, T, B: Busy = AtomicBool> {
+    of: &'a Exclusive<T, B>,
+    inside: B::Inside,
+}
 
-impl<T> Deref for Entered<'_, T> {
+impl<T, B: Busy> Deref for Entered<'_, T, B> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: this call set `is_busy`, so no other has the value.
-        unsafe { &*self.0.value.get() }
+        // SAFETY: this call has entered, so no other has the value.
+        unsafe { &*self.of.value.get() }
     }
 }
 
-impl<T> DerefMut for Entered<'_, T> {
+impl<T, B: Busy> DerefMut for Entered<'_, T, B> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this call set `is_busy`, so no other has the value.
-        unsafe { &mut *self.0.value.get() }
+        // SAFETY: this call has entered, so no other has the value.
+        unsafe { &mut *self.of.value.get() }
     }
 }
 
-impl<T> Drop for Entered<'_, T> {
+impl<T, B: Busy> Drop for Entered<'_, T, B> {
     fn drop(&mut self) {
-        self.0.is_busy.store(false, Ordering::Release);
+        self.of.busy.leave(self.inside);
     }
 }

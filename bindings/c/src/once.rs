@@ -14,14 +14,45 @@ use crate::pool::blitz_job;
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
 
+/// The `state` of a `blitz_once` whose function runs, while no other call waits.
+pub const BLITZ_ONCE_RUNNING: u32 = 1;
+/// The `state` of a `blitz_once` whose function has run.
+pub const BLITZ_ONCE_DONE: u32 = 3;
+
 /// Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 /// no destruction. Do not copy or move it after its first use. Threads and fibers may use one
 /// together.
+///
+/// A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
+/// `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with
+/// acquire ordering, lets the program do the work itself. After that it exchanges `state` for
+/// `BLITZ_ONCE_DONE`, with release ordering; if the former value is not `BLITZ_ONCE_RUNNING`, it wakes
+/// all that wait, with `blitz_futex_wake_all(&state, BLITZ_FUTEX_PRIVATE)`. If the
+/// compare-exchange fails, `blitz_once_call` waits for the other call.
 #[repr(C)]
 pub struct blitz_once {
     state: u32,
     config: u32,
     space: [u64; 9],
+}
+
+#[test]
+fn the_word_of_a_once_is_as_documented() {
+    extern "C" fn is_running(state: *mut c_void) {
+        let state: *mut u32 = state.cast();
+        // SAFETY: the test passes the address of `state`, and no other thread uses it.
+        assert_eq!(unsafe { state.read() }, BLITZ_ONCE_RUNNING);
+    }
+    let mut once = blitz_once {
+        state: 0,
+        config: 0,
+        space: [0; 9],
+    };
+    let once: *mut blitz_once = &mut once;
+    assert_eq!(blitz_once_call(once, Some(is_running), once.cast()), 0);
+    // SAFETY: `once` lives, and no other thread uses it.
+    assert_eq!(unsafe { (*once).state }, BLITZ_ONCE_DONE);
+    assert!(blitz_once_is_done(once));
 }
 
 /// Calls `function(argument)` in the calling thread or fiber, if no call has done so yet. If

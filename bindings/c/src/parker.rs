@@ -10,9 +10,19 @@ use crate::storage::Storage;
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit};
 
+/// The lowest two bits of the first word of `space` of a parker with a token. See `blitz_parker`.
+pub const BLITZ_PARKER_TOKEN: usize = 2;
+
 /// A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 /// one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
 /// or with zeros. It needs no destruction. Do not copy or move it after its first use.
+///
+/// A program may hand over and take the token without a call, in inline functions. If `state`, read with
+/// acquire ordering, is `BLITZ_STATE_READY`, the lowest two bits of the first word of `space` (a `size_t`)
+/// are `BLITZ_PARKER_TOKEN` if there is a token, and 0 if there is none and nothing waits. A
+/// compare-exchange of acquire and release ordering that changes only these bits, from 0 to the token,
+/// hands it over; one the other way round takes it. If `state` or the bits are another, call the
+/// functions.
 #[repr(C)]
 pub struct blitz_parker {
     state: u32,
@@ -27,6 +37,32 @@ unsafe impl Storage for blitz_parker {
     fn new(_: u32) -> Notify {
         Notify::const_new()
     }
+}
+
+#[test]
+fn the_word_of_a_parker_is_as_documented() {
+    let mut parker = blitz_parker {
+        state: 0,
+        config: 0,
+        space: [0; 9],
+    };
+    let word = |parker: &blitz_parker| parker.space[0] as usize;
+    assert_eq!(blitz_parker_unpark(&mut parker), 0);
+    assert_eq!(
+        (parker.state, word(&parker)),
+        (crate::storage::BLITZ_STATE_READY, BLITZ_PARKER_TOKEN)
+    );
+    assert_eq!(blitz_parker_park(&mut parker), 0);
+    assert_eq!(word(&parker), 0);
+    // The other bits are a count, which stays.
+    assert_eq!(blitz_parker_unpark_all(&mut parker), 0);
+    let count = word(&parker);
+    assert_eq!(count % 4, 0);
+    // As a program hands over a token.
+    parker.space[0] |= BLITZ_PARKER_TOKEN as u64;
+    assert_eq!(blitz_parker_try_park(&mut parker), 0);
+    assert_eq!(word(&parker), count);
+    assert_eq!(blitz_parker_try_park(&mut parker), BLITZ_EAGAIN);
 }
 
 fn park_until(parker: *mut blitz_parker, deadline_ns: u64) -> Outcome {

@@ -12,11 +12,21 @@ use crate::wait::Limit;
 /// The most permits of a semaphore.
 pub const BLITZ_SEMAPHORE_MAX: u32 = (1 << 29) - 1;
 
+/// A permit in the first word of `space` of a semaphore. See `blitz_semaphore`.
+pub const BLITZ_SEMAPHORE_PERMIT: usize = 4;
+
 /// A counting semaphore, by value. Initialise it with `BLITZ_SEMAPHORE_INIT(permits)`, where
 /// `permits` is 0 to `BLITZ_SEMAPHORE_MAX` (a larger number counts as the maximum); zeros are 0
 /// permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 /// fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
 /// by smaller ones.
+///
+/// A program may take and add permits without a call, in inline functions. If `state`, read with acquire
+/// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
+/// times the number of free permits. Its lowest two bits are 0 if nothing waits and the semaphore is not
+/// closed. Then a program may subtract `BLITZ_SEMAPHORE_PERMIT` for each permit that it takes, with a
+/// compare-exchange of acquire ordering, and add it for each permit up to `BLITZ_SEMAPHORE_MAX`, with one
+/// of release ordering. If `state` or the word is another, call the functions.
 #[repr(C)]
 pub struct blitz_semaphore {
     state: u32,
@@ -31,6 +41,28 @@ unsafe impl Storage for blitz_semaphore {
     fn new(permits: u32) -> Semaphore {
         Semaphore::const_new(permits.min(BLITZ_SEMAPHORE_MAX) as usize)
     }
+}
+
+#[test]
+fn the_word_of_a_semaphore_is_as_documented() {
+    let mut semaphore = blitz_semaphore {
+        state: 0,
+        config: 3,
+        space: [0; 7],
+    };
+    let word = |semaphore: &blitz_semaphore| semaphore.space[0] as usize;
+    assert_eq!(blitz_semaphore_acquire(&mut semaphore, 2), 0);
+    assert_eq!(
+        (semaphore.state, word(&semaphore)),
+        (crate::storage::BLITZ_STATE_READY, BLITZ_SEMAPHORE_PERMIT)
+    );
+    assert_eq!(blitz_semaphore_release(&mut semaphore, 2), 0);
+    assert_eq!(word(&semaphore), 3 * BLITZ_SEMAPHORE_PERMIT);
+    // As a program adds one.
+    semaphore.space[0] += BLITZ_SEMAPHORE_PERMIT as u64;
+    assert_eq!(blitz_semaphore_available(&mut semaphore), 4);
+    assert_eq!(blitz_semaphore_close(&mut semaphore), 0);
+    assert_ne!(word(&semaphore) % BLITZ_SEMAPHORE_PERMIT, 0);
 }
 
 fn acquire(semaphore: *mut blitz_semaphore, permits: u32, deadline_ns: u64) -> c_int {

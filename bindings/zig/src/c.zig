@@ -19,6 +19,14 @@ pub const BLITZ_FUTEX_ANY_MAX: usize = 128;
 pub const BLITZ_WORKERS_MAX: usize = 1024;
 /// The most permits of a semaphore.
 pub const BLITZ_SEMAPHORE_MAX: u32 = (1 << 29) - 1;
+/// A permit in the first word of `space` of a semaphore.
+pub const BLITZ_SEMAPHORE_PERMIT: usize = 4;
+/// The lowest two bits of the first word of `space` of a parker with a token.
+pub const BLITZ_PARKER_TOKEN: usize = 2;
+/// The `state` of a `blitz_once` whose function runs, while no other call waits.
+pub const BLITZ_ONCE_RUNNING: u32 = 1;
+/// The `state` of a `blitz_once` whose function has run.
+pub const BLITZ_ONCE_DONE: u32 = 3;
 /// The smallest stack of a fiber, in bytes.
 pub const BLITZ_STACK_MIN: usize = 16 * 1024;
 /// The largest stack of a fiber, in bytes.

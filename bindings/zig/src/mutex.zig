@@ -3,7 +3,7 @@
 const std = @import("std");
 const c = @import("c.zig");
 const errors = @import("errors.zig");
-const permits = @import("permits.zig");
+const word = @import("word.zig");
 const Deadline = @import("deadline.zig").Deadline;
 
 /// A mutual exclusion lock. Threads and fibers may use one mutex together.
@@ -25,13 +25,13 @@ pub const Mutex = struct {
 
     /// Locks the mutex if it is free, and returns whether it did. Does not wait.
     pub inline fn tryLock(mutex: *Mutex) bool {
-        return permits.exchange(&mutex.raw, c.BLITZ_MUTEX_FREE, 0, .acquire) or
+        return word.exchange(&mutex.raw, c.BLITZ_MUTEX_FREE, 0, .acquire) or
             c.blitz_mutex_try_lock(&mutex.raw) == c.BLITZ_OK;
     }
 
     /// Locks the mutex, waiting until it is free.
     pub inline fn lock(mutex: *Mutex) void {
-        if (permits.exchange(&mutex.raw, c.BLITZ_MUTEX_FREE, 0, .acquire)) return;
+        if (word.exchange(&mutex.raw, c.BLITZ_MUTEX_FREE, 0, .acquire)) return;
         errors.expectOk(c.blitz_mutex_lock(&mutex.raw));
     }
 
@@ -42,7 +42,7 @@ pub const Mutex = struct {
 
     /// Unlocks the mutex, and wakes the first waiter. Asserts that it is locked.
     pub inline fn unlock(mutex: *Mutex) void {
-        if (permits.exchange(&mutex.raw, 0, c.BLITZ_MUTEX_FREE, .release)) return;
+        if (word.exchange(&mutex.raw, 0, c.BLITZ_MUTEX_FREE, .release)) return;
         errors.expectOk(c.blitz_mutex_unlock(&mutex.raw));
     }
 };

@@ -3,6 +3,7 @@
 const std = @import("std");
 const c = @import("c.zig");
 const errors = @import("errors.zig");
+const token = @import("token.zig");
 const Deadline = @import("deadline.zig").Deadline;
 
 /// Notifies threads and fibers. A notification for one that finds no waiter is kept for the next;
@@ -16,7 +17,8 @@ pub const Notify = struct {
     pub const init: Notify = .{};
 
     /// Notifies the waiter that came first, or else the next that comes. Does not wait.
-    pub fn notifyOne(notify: *Notify) void {
+    pub inline fn notifyOne(notify: *Notify) void {
+        if (token.put(&notify.raw)) return;
         errors.expectOk(c.blitz_parker_unpark(&notify.raw));
     }
 
@@ -26,7 +28,8 @@ pub const Notify = struct {
     }
 
     /// Waits for a notification. What was done before it is visible afterwards.
-    pub fn wait(notify: *Notify) error{Canceled}!void {
+    pub inline fn wait(notify: *Notify) error{Canceled}!void {
+        if (token.take(&notify.raw)) return;
         return errors.check(error{Canceled}, c.blitz_parker_park(&notify.raw));
     }
 
@@ -37,8 +40,8 @@ pub const Notify = struct {
     }
 
     /// Takes the notification that was kept, and returns whether there was one. Does not wait.
-    pub fn tryWait(notify: *Notify) bool {
-        return c.blitz_parker_try_park(&notify.raw) == c.BLITZ_OK;
+    pub inline fn tryWait(notify: *Notify) bool {
+        return token.take(&notify.raw) or c.blitz_parker_try_park(&notify.raw) == c.BLITZ_OK;
     }
 };
 

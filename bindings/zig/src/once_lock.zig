@@ -16,8 +16,6 @@ const errors = @import("errors.zig");
 pub fn OnceLock(comptime T: type) type {
     return struct {
         raw: c.blitz_once = .{},
-        /// Stored with release ordering after the value, so that `get` needs no call.
-        is_set: std.atomic.Value(bool) = .init(false),
         value: T = undefined,
 
         const Self = @This();
@@ -26,52 +24,47 @@ pub fn OnceLock(comptime T: type) type {
         pub const init: Self = .{};
 
         /// Returns the value, or null if it has not been set. Does not wait.
-        pub fn get(once: *Self) ?*T {
-            return if (once.is_set.load(.acquire)) &once.value else null;
-        }
-
-        fn store(once: *Self, value: T) void {
-            once.value = value;
-            once.is_set.store(true, .release);
+        pub inline fn get(once: *Self) ?*T {
+            return if (@atomicLoad(u32, &once.raw.state, .acquire) == c.BLITZ_ONCE_DONE) &once.value else null;
         }
 
         /// Sets the value. If another caller is setting it, waits for that, and returns
         /// `error.AlreadySet` as for a value that is there.
         pub fn set(once: *Self, value: T) error{AlreadySet}!void {
-            var call: Set = .{ .once = once, .value = value };
-            errors.expectOk(c.blitz_once_call(&once.raw, Set.run, &call));
-            if (!call.did_run) return error.AlreadySet;
+            if (!once.begin()) return error.AlreadySet;
+            once.value = value;
+            once.end();
         }
 
         /// Returns the value, after it has been set to what `make` returns if there was none. Other
         /// callers wait meanwhile. `make` may wait, but must not use this lock.
         pub fn getOrInit(once: *Self, comptime make: anytype, args: std.meta.ArgsTuple(@TypeOf(make))) *T {
-            const Make = struct {
-                once: *Self,
-                args: @TypeOf(args),
-
-                fn run(argument: ?*anyopaque) callconv(.c) void {
-                    const call: *@This() = @ptrCast(@alignCast(argument.?));
-                    call.once.store(@call(.auto, make, call.args));
-                }
-            };
             if (once.get()) |value| return value;
-            var call: Make = .{ .once = once, .args = args };
-            errors.expectOk(c.blitz_once_call(&once.raw, Make.run, &call));
+            if (once.begin()) {
+                once.value = @call(.auto, make, args);
+                once.end();
+            }
             return &once.value;
         }
 
-        const Set = struct {
-            once: *Self,
-            value: T,
-            did_run: bool = false,
+        /// Returns whether the caller sets the value, and calls `end` then. Otherwise the value is there:
+        /// waits while another caller sets it.
+        inline fn begin(once: *Self) bool {
+            const before = @cmpxchgStrong(u32, &once.raw.state, 0, c.BLITZ_ONCE_RUNNING, .acquire, .acquire);
+            if (before == null) return true;
+            if (before != c.BLITZ_ONCE_DONE) errors.expectOk(c.blitz_once_call(&once.raw, nothing, null));
+            return false;
+        }
 
-            fn run(argument: ?*anyopaque) callconv(.c) void {
-                const call: *Set = @ptrCast(@alignCast(argument.?));
-                call.once.store(call.value);
-                call.did_run = true;
-            }
-        };
+        /// The last use of `raw`: others may read the value, and end the life of this lock.
+        inline fn end(once: *Self) void {
+            const before = @atomicRmw(u32, &once.raw.state, .Xchg, c.BLITZ_ONCE_DONE, .release);
+            if (before != c.BLITZ_ONCE_RUNNING)
+                errors.expectOk(c.blitz_futex_wake_all(&once.raw.state, c.BLITZ_FUTEX_PRIVATE));
+        }
+
+        /// Does not run: another caller has begun.
+        fn nothing(_: ?*anyopaque) callconv(.c) void {}
     };
 }
 

@@ -3,6 +3,7 @@
 const std = @import("std");
 const c = @import("c.zig");
 const errors = @import("errors.zig");
+const token = @import("token.zig");
 const Deadline = @import("deadline.zig").Deadline;
 
 /// A parker: a thread or fiber sleeps until another hands it a token. There is at most one token:
@@ -16,7 +17,8 @@ pub const Parker = struct {
     pub const init: Parker = .{};
 
     /// Waits for the token and takes it. What was done before the `unpark` is visible afterwards.
-    pub fn park(parker: *Parker) error{Canceled}!void {
+    pub inline fn park(parker: *Parker) error{Canceled}!void {
+        if (token.take(&parker.raw)) return;
         return errors.check(error{Canceled}, c.blitz_parker_park(&parker.raw));
     }
 
@@ -27,12 +29,13 @@ pub const Parker = struct {
     }
 
     /// Takes the token if there is one, and returns whether it did. Does not wait.
-    pub fn tryPark(parker: *Parker) bool {
-        return c.blitz_parker_try_park(&parker.raw) == c.BLITZ_OK;
+    pub inline fn tryPark(parker: *Parker) bool {
+        return token.take(&parker.raw) or c.blitz_parker_try_park(&parker.raw) == c.BLITZ_OK;
     }
 
     /// Hands over the token. Does not wait.
-    pub fn unpark(parker: *Parker) void {
+    pub inline fn unpark(parker: *Parker) void {
+        if (token.put(&parker.raw)) return;
         errors.expectOk(c.blitz_parker_unpark(&parker.raw));
     }
 };

@@ -1,42 +1,34 @@
-//! The word of a lock by value, as `blitz.h` documents it: the fast paths of locks without a call.
+//! The permits of a lock or semaphore by value: its word, less the bits that say what waits.
 //!
 //! Each function returns whether it did its work. If not, the function of the C interface decides.
 
 const c = @import("c.zig");
+const word = @import("word.zig");
 
-/// Changes the word of a lock that has been used from `from` to `to`.
-pub inline fn exchange(
-    raw: anytype,
-    from: usize,
-    to: usize,
-    comptime order: @import("std").builtin.AtomicOrder,
-) bool {
-    return isReady(raw) and @cmpxchgStrong(usize, word(raw), from, to, order, .monotonic) == null;
+/// A permit in the word.
+const permit = c.BLITZ_SEMAPHORE_PERMIT;
+
+comptime {
+    // A reader takes one.
+    if (c.BLITZ_RWLOCK_READER != permit) unreachable;
+    if (c.BLITZ_RWLOCK_FREE != c.BLITZ_SEMAPHORE_MAX * permit) unreachable;
 }
 
-/// Takes the part of a reader.
-pub inline fn takePart(raw: *c.blitz_rwlock) bool {
-    if (!isReady(raw)) return false;
-    const free = @atomicLoad(usize, word(raw), .monotonic);
-    if (free < c.BLITZ_RWLOCK_READER or free & waits != 0) return false;
-    return @cmpxchgStrong(usize, word(raw), free, free - c.BLITZ_RWLOCK_READER, .acquire, .monotonic) == null;
+/// The bits of the word that are set while something waits, or once a semaphore is closed.
+const flags = permit - 1;
+
+/// Takes permits, if there are as many.
+pub inline fn take(raw: anytype, permits: u32) bool {
+    const at = word.of(raw) orelse return false;
+    const free = @atomicLoad(usize, at, .monotonic);
+    if (free & flags != 0 or free / permit < permits) return false;
+    return @cmpxchgStrong(usize, at, free, free - permits * permit, .acquire, .monotonic) == null;
 }
 
-/// Gives the part of a reader back.
-pub inline fn returnPart(raw: *c.blitz_rwlock) bool {
-    if (!isReady(raw)) return false;
-    const free = @atomicLoad(usize, word(raw), .monotonic);
-    if (free > c.BLITZ_RWLOCK_FREE - c.BLITZ_RWLOCK_READER or free & waits != 0) return false;
-    return @cmpxchgStrong(usize, word(raw), free, free + c.BLITZ_RWLOCK_READER, .release, .monotonic) == null;
-}
-
-/// The bits of the word that are set while something waits.
-const waits = c.BLITZ_RWLOCK_READER - 1;
-
-inline fn isReady(raw: anytype) bool {
-    return @atomicLoad(u32, &raw.state, .acquire) == c.BLITZ_STATE_READY;
-}
-
-inline fn word(raw: anytype) *usize {
-    return @ptrCast(&raw.space[0]);
+/// Adds permits, if there is room for them.
+pub inline fn add(raw: anytype, permits: u32) bool {
+    const at = word.of(raw) orelse return false;
+    const free = @atomicLoad(usize, at, .monotonic);
+    if (free & flags != 0 or c.BLITZ_SEMAPHORE_MAX -| free / permit < permits) return false;
+    return @cmpxchgStrong(usize, at, free, free + permits * permit, .release, .monotonic) == null;
 }

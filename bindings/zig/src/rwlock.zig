@@ -4,6 +4,7 @@ const std = @import("std");
 const c = @import("c.zig");
 const errors = @import("errors.zig");
 const permits = @import("permits.zig");
+const word = @import("word.zig");
 const Deadline = @import("deadline.zig").Deadline;
 
 /// A lock for many readers or one writer. Threads and fibers may use one lock together.
@@ -19,13 +20,13 @@ pub const RwLock = struct {
 
     /// Locks for writing if the lock is free, and returns whether it did. Does not wait.
     pub inline fn tryLock(rwlock: *RwLock) bool {
-        return permits.exchange(&rwlock.raw, c.BLITZ_RWLOCK_FREE, 0, .acquire) or
+        return word.exchange(&rwlock.raw, c.BLITZ_RWLOCK_FREE, 0, .acquire) or
             c.blitz_rwlock_try_write(&rwlock.raw) == c.BLITZ_OK;
     }
 
     /// Locks for writing, waiting until the lock is free.
     pub inline fn lock(rwlock: *RwLock) void {
-        if (permits.exchange(&rwlock.raw, c.BLITZ_RWLOCK_FREE, 0, .acquire)) return;
+        if (word.exchange(&rwlock.raw, c.BLITZ_RWLOCK_FREE, 0, .acquire)) return;
         errors.expectOk(c.blitz_rwlock_write(&rwlock.raw));
     }
 
@@ -36,19 +37,19 @@ pub const RwLock = struct {
 
     /// Ends a lock for writing. Asserts that there is one.
     pub inline fn unlock(rwlock: *RwLock) void {
-        if (permits.exchange(&rwlock.raw, 0, c.BLITZ_RWLOCK_FREE, .release)) return;
+        if (word.exchange(&rwlock.raw, 0, c.BLITZ_RWLOCK_FREE, .release)) return;
         errors.expectOk(c.blitz_rwlock_unlock_write(&rwlock.raw));
     }
 
     /// Locks for reading if no writer has the lock or waits for it, and returns whether it did. Does
     /// not wait.
     pub inline fn tryLockShared(rwlock: *RwLock) bool {
-        return permits.takePart(&rwlock.raw) or c.blitz_rwlock_try_read(&rwlock.raw) == c.BLITZ_OK;
+        return permits.take(&rwlock.raw, 1) or c.blitz_rwlock_try_read(&rwlock.raw) == c.BLITZ_OK;
     }
 
     /// Locks for reading, waiting until no writer has the lock or came before.
     pub inline fn lockShared(rwlock: *RwLock) void {
-        if (permits.takePart(&rwlock.raw)) return;
+        if (permits.take(&rwlock.raw, 1)) return;
         errors.expectOk(c.blitz_rwlock_read(&rwlock.raw));
     }
 
@@ -59,7 +60,7 @@ pub const RwLock = struct {
 
     /// Ends a lock for reading. Asserts that there is one.
     pub inline fn unlockShared(rwlock: *RwLock) void {
-        if (permits.returnPart(&rwlock.raw)) return;
+        if (permits.add(&rwlock.raw, 1)) return;
         errors.expectOk(c.blitz_rwlock_unlock_read(&rwlock.raw));
     }
 };

@@ -3,6 +3,7 @@
 const std = @import("std");
 const c = @import("c.zig");
 const errors = @import("errors.zig");
+const fast = @import("permits.zig");
 const Deadline = @import("deadline.zig").Deadline;
 
 /// A counting semaphore. Threads and fibers may use one semaphore together.
@@ -23,7 +24,8 @@ pub const Semaphore = struct {
 
     /// Takes permits, waiting until there are as many. After an error it has taken none. Asserts that
     /// `permits` does not exceed `max_permits`.
-    pub fn acquire(semaphore: *Semaphore, permits: u32) error{ Closed, Canceled }!void {
+    pub inline fn acquire(semaphore: *Semaphore, permits: u32) error{ Closed, Canceled }!void {
+        if (fast.take(&semaphore.raw, permits)) return;
         const result = c.blitz_semaphore_acquire(&semaphore.raw, permits);
         return errors.check(error{ Closed, Canceled }, result);
     }
@@ -39,14 +41,16 @@ pub const Semaphore = struct {
     }
 
     /// Takes permits if there are as many and no other waits for some. Does not wait.
-    pub fn tryAcquire(semaphore: *Semaphore, permits: u32) error{ Closed, WouldBlock }!void {
+    pub inline fn tryAcquire(semaphore: *Semaphore, permits: u32) error{ Closed, WouldBlock }!void {
+        if (fast.take(&semaphore.raw, permits)) return;
         const result = c.blitz_semaphore_try_acquire(&semaphore.raw, permits);
         return errors.check(error{ Closed, WouldBlock }, result);
     }
 
     /// Adds permits, and wakes the waiters that can go on with them. Asserts that there are no more
     /// than `max_permits` afterwards.
-    pub fn release(semaphore: *Semaphore, permits: u32) void {
+    pub inline fn release(semaphore: *Semaphore, permits: u32) void {
+        if (fast.add(&semaphore.raw, permits)) return;
         errors.expectOk(c.blitz_semaphore_release(&semaphore.raw, permits));
     }
 

@@ -14,6 +14,7 @@ mod affinity;
 mod attempts;
 pub mod awake;
 mod backoff;
+mod biased_flag;
 mod biased_lock;
 #[cfg(feature = "taskdump")]
 mod capture;
@@ -41,6 +42,7 @@ mod watched;
 
 pub use attempts::Attempts;
 pub use backoff::Backoff;
+pub use biased_flag::{BiasedFlag, Inside};
 pub use biased_lock::BiasedLock;
 pub use lock::{ListLock, Lock, LockGuard};
 pub use on_drop::OnDrop;

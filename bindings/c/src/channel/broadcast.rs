@@ -10,14 +10,14 @@ use super::end::{Case, Receives, Sends, deliver, recv_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_ELAGGED, Outcome, record};
-use crate::exclusive::Exclusive;
+use crate::exclusive::Biased;
 use crate::wait::{self, Limit};
 
 pub(super) fn channel<T: Element>(size: usize, capacity: usize) -> Ends {
     let (sender, receiver) = broadcast::channel::<T>(capacity);
     (
         blitz_sender::hold(size, Sender(sender)),
-        blitz_receiver::hold(size, Receiver(Exclusive::new(receiver))),
+        blitz_receiver::hold(size, Receiver(Biased::new(receiver))),
     )
 }
 
@@ -37,7 +37,7 @@ impl<T: Element> Sends for Sender<T> {
     }
 
     fn subscribe(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
-        let receiver = Receiver(Exclusive::new(self.0.subscribe()));
+        let receiver = Receiver(Biased::new(self.0.subscribe()));
         Ok(blitz_receiver::hold(size, receiver))
     }
 
@@ -50,7 +50,7 @@ impl<T: Element> Sends for Sender<T> {
     }
 }
 
-struct Receiver<T>(Exclusive<broadcast::Receiver<T>>);
+struct Receiver<T>(Biased<broadcast::Receiver<T>>);
 
 impl<T: Element> Receiver<T> {
     async fn recv(&self, to: &mut [u8]) -> Outcome {
@@ -98,7 +98,7 @@ impl<T: Element> Receives for Receiver<T> {
     }
 
     fn clone(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
-        let receiver = Self(Exclusive::new(self.0.enter()?.resubscribe()));
+        let receiver = Self(Biased::new(self.0.enter()?.resubscribe()));
         Ok(blitz_receiver::hold(size, receiver))
     }
 

@@ -10,14 +10,14 @@ use super::end::{Case, Receives, Sends, deliver, recv_entry, send_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EFULL, Outcome};
-use crate::exclusive::Exclusive;
+use crate::exclusive::Biased;
 use crate::wait::{self, Limit, is_fiber};
 
 pub(super) fn bounded<T: Element>(size: usize, capacity: usize) -> Ends {
     let (sender, receiver) = mpsc::channel::<T>(capacity);
     (
         blitz_sender::hold(size, Sender(sender)),
-        blitz_receiver::hold(size, Receiver(Exclusive::new(receiver))),
+        blitz_receiver::hold(size, Receiver(Biased::new(receiver))),
     )
 }
 
@@ -25,7 +25,7 @@ pub(super) fn unbounded<T: Element>(size: usize) -> Ends {
     let (sender, receiver) = mpsc::unbounded_channel::<T>();
     (
         blitz_sender::hold(size, UnboundedSender(sender)),
-        blitz_receiver::hold(size, UnboundedReceiver(Exclusive::new(receiver))),
+        blitz_receiver::hold(size, UnboundedReceiver(Biased::new(receiver))),
     )
 }
 
@@ -99,7 +99,7 @@ impl<T: Element> Sends for UnboundedSender<T> {
 /// The two receivers differ in their type only.
 macro_rules! receiver {
     ($name:ident) => {
-        struct $name<T>(Exclusive<mpsc::$name<T>>);
+        struct $name<T>(Biased<mpsc::$name<T>>);
 
         impl<T: Element> $name<T> {
             async fn recv(&self, to: &mut [u8]) -> Outcome {

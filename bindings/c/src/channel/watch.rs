@@ -9,14 +9,14 @@ use super::end::{Case, Receives, Sends, recv_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
 use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, Outcome};
-use crate::exclusive::Exclusive;
+use crate::exclusive::Biased;
 use crate::wait::{self, Limit};
 
 pub(super) fn channel<T: Element>(size: usize, initial: &[u8]) -> Ends {
     let (sender, receiver) = watch::channel(T::read(initial));
     (
         blitz_sender::hold(size, Sender(sender)),
-        blitz_receiver::hold(size, Receiver(Exclusive::new(receiver))),
+        blitz_receiver::hold(size, Receiver(Biased::new(receiver))),
     )
 }
 
@@ -33,7 +33,7 @@ impl<T: Element> Sends for Sender<T> {
     }
 
     fn subscribe(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
-        let receiver = Receiver(Exclusive::new(self.0.subscribe()));
+        let receiver = Receiver(Biased::new(self.0.subscribe()));
         Ok(blitz_receiver::hold(size, receiver))
     }
 
@@ -46,7 +46,7 @@ impl<T: Element> Sends for Sender<T> {
     }
 }
 
-struct Receiver<T>(Exclusive<watch::Receiver<T>>);
+struct Receiver<T>(Biased<watch::Receiver<T>>);
 
 impl<T: Element> Receiver<T> {
     async fn recv(&self, to: &mut [u8]) -> Outcome {
@@ -80,7 +80,7 @@ impl<T: Element> Receives for Receiver<T> {
     }
 
     fn clone(&self, size: usize) -> Outcome<NonNull<blitz_receiver>> {
-        let receiver = Self(Exclusive::new(self.0.enter()?.clone()));
+        let receiver = Self(Biased::new(self.0.enter()?.clone()));
         Ok(blitz_receiver::hold(size, receiver))
     }
 

@@ -4,6 +4,7 @@
 
 mod model;
 
+mod biased_flag;
 mod biased_lock;
 mod fences;
 mod inspect_kind_list;

@@ -154,6 +154,8 @@ struct Ticket {
 ///     });
 /// });
 /// ```
+// The state is first: the C interface lets programs store and take a notification in inline functions.
+#[repr(C)]
 pub struct Notify {
     state: AtomicUsize,
     /// The calls of `notify_waiters` as they are in the state.
