@@ -392,8 +392,10 @@ fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) 
         },
         kind: "all-asleep".into(),
         summary: format!(
-            "{} sleep, and no thread is left that could wake one",
-            names.join(", ")
+            "{} {}, and no thread is left that could wake {}",
+            names.join(", "),
+            if names.len() == 1 { "sleeps" } else { "sleep" },
+            if names.len() == 1 { "it" } else { "one" },
         ),
         waiters,
         waits,

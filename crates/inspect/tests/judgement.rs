@@ -1,8 +1,8 @@
 //! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
-    Certainty, Chains, Contention, Finding, Frame, Job, Object, Resource, Snapshot, Stack, Task,
-    TaskState, Wait, Waiter, findings, report,
+    Certainty, Chains, Contention, Fill, Finding, Frame, Job, Object, Resource, Snapshot, Stack,
+    Task, TaskState, Wait, Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -442,6 +442,39 @@ fn a_report_has_the_stacks() {
     ] {
         assert!(text.contains(part), "{text}");
     }
+}
+
+#[test]
+fn a_report_has_the_ends_of_a_channel() {
+    let object = lock(2, None);
+    let mut snapshot = snapshot(
+        vec![task(1, 1)],
+        vec![wait(9, Waiter::Task(1), "mpsc::Receiver", object.clone())],
+    );
+    let channel = |capacity, senders| {
+        Some(vec![Resource {
+            object: object.clone(),
+            fill: Some(Fill {
+                used: 1,
+                capacity,
+                senders,
+                receivers: senders.map(|_| 1),
+            }),
+            ..Resource::default()
+        }])
+    };
+    let mut has = |objects, line: &str| {
+        snapshot.objects = objects;
+        let text = report(&snapshot, &[]);
+        assert!(text.contains(&format!("\n    {line}\n")), "{text}");
+    };
+    has(
+        channel(Some(4), Some(2)),
+        "1 of 4 values, 2 senders, 1 receiver",
+    );
+    has(channel(None, Some(1)), "1 value, 1 sender, 1 receiver");
+    // An older version does not count ends.
+    has(channel(Some(4), None), "1 of 4 values");
 }
 
 #[test]

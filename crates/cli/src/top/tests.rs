@@ -85,7 +85,11 @@ fn answer(at_ms: u64) -> Answer {
             ..Object::default()
         },
         contention: vec![contention("mpsc::Receiver", u64::MAX / 2)],
-        fill: Some(Fill { used, capacity }),
+        fill: Some(Fill {
+            used,
+            capacity,
+            ..Fill::default()
+        }),
     };
     let snapshot = Snapshot {
         pid: 4242,

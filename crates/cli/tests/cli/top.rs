@@ -19,6 +19,7 @@ fn without_a_terminal_it_prints_one_page() {
         fill: Some(Fill {
             used: 4,
             capacity: Some(4),
+            ..Fill::default()
         }),
     }]);
     let home = process(&answer);
