@@ -382,9 +382,9 @@ impl Round {
         runtime: &[Label],
         ranges: impl ExactSizeIterator<Item = (Range<Duration>, u64)>,
     ) {
-        let last = ranges.len() - 1;
+        let length = ranges.len();
         let ranges = ranges.enumerate().map(|(number, (range, polls))| {
-            let end = if number == last {
+            let end = if number + 1 == length {
                 f64::INFINITY
             } else {
                 range.end.as_nanos() as f64 / 1e3

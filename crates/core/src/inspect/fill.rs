@@ -15,7 +15,7 @@ pub struct Fill {
 
 /// A channel that says how full it is.
 pub trait Filled {
-    /// Returns how full the channel is, and how many ends it has. It does not wait, and any thread may call it, also if the values
-    /// of the channel must not leave their thread.
+    /// Returns how full the channel is, and how many ends it has. It does not wait, and any thread may
+    /// call it, also if the values of the channel must not leave their thread.
     fn fill(&self) -> Fill;
 }

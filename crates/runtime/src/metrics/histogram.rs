@@ -1,4 +1,5 @@
-//! Histograms of how long polls took, and tasks were ready: which ranges there are, and a count for each.
+//! Histograms of how long polls took, and tasks were ready: which ranges there are, and a count for
+//! each.
 //!
 //! Ranges have the same width, or they grow with the value, each power of two cut into the same
 //! number of parts. So the width of a range is at most a fixed part of its values, and the range
