@@ -149,7 +149,8 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     let target = of_target(snapshot, wait);
     let time = of_time(wait);
     wrap(text, "  ", &format!("{waiter} waits {time} for {target}"));
-    if !wait.location.is_empty() {
+    // The name of a `block_on` is its location.
+    if !wait.location.is_empty() && !target.ends_with(&wait.location) {
         wrap(text, "    ", &format!("at {}", wait.location));
     }
     if let Some(end) = snapshot.end(wait) {
