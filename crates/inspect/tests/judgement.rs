@@ -195,6 +195,32 @@ fn a_handed_over_lock_is_a_futurelock() {
     assert_eq!(found[0].waits.len(), 2);
 }
 
+/// The task also waits for its client, as that of a connection does: it may go on.
+#[test]
+fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
+    let of_connection = |wakers| {
+        let mut snapshot = futurelock(wakers);
+        let client = wait(4, T(1), "descriptor (read)", Object::default());
+        snapshot.waits.push(client);
+        snapshot
+    };
+    let found = findings(&of_connection(2), &of_connection(2));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].certainty, Certainty::Probable);
+    assert_eq!(found[0].kind, "futurelock");
+    assert_eq!(found[0].waiters, [T(1)]);
+    assert_eq!(found[0].waits.len(), 2, "both futures: {found:#?}");
+    // No waker is used up, or not in both snapshots.
+    for [earlier, later] in [[3, 3], [2, 3], [3, 2]] {
+        let found = findings(&of_connection(earlier), &of_connection(later));
+        assert_eq!(found, []);
+    }
+    // It is another wait for the lock.
+    let mut later = of_connection(2);
+    later.waits[1].id = 9;
+    assert_eq!(findings(&of_connection(2), &later), []);
+}
+
 /// A task has a combinator with two futures that have wakers of their own. One was handed a lock; the task
 /// waits for that lock itself.
 fn futurelock_in_combinator() -> Snapshot {

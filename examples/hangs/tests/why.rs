@@ -129,6 +129,23 @@ fn futurelock() {
     at(&finding, "locks.rs");
 }
 
+/// The client may leave, and then the task goes on.
+#[test]
+fn futurelock_of_connection() {
+    let (answer, finding) = finds(
+        "futurelock_of_connection",
+        Certainty::Probable,
+        "futurelock",
+        1,
+    );
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["connection".into()], vec!["shared".into()])
+    );
+    assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
+    at(&finding, "locks.rs");
+}
+
 #[test]
 fn futurelock_unordered() {
     let (answer, finding) = finds("futurelock_unordered", Certainty::Certain, "futurelock", 1);
