@@ -6,7 +6,7 @@ use std::time::Duration;
 use console_api::field::{Name, Value};
 use console_api::instrument::{InstrumentRequest, Update, instrument_client::InstrumentClient};
 use console_subscriber::{ConsoleLayer, ServerParts};
-use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::sync::{Mutex, Semaphore};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::Streaming;
 use tracing::Dispatch;
@@ -205,33 +205,6 @@ async fn the_console_sees_locks_and_their_waiters() {
         {
             seen.update(updates.message().await.unwrap().unwrap());
         }
-    })
-    .await;
-}
-
-/// The console is told of a channel and which task waits for its values, and of the end of the wait.
-#[tokio::test]
-async fn the_console_sees_a_channel_and_its_receiver() {
-    let (address, _guards) = console().await;
-    limit(async {
-        let mut updates = updates(address).await;
-        let ((sender, mut values), line) = (mpsc::channel::<u32>(2), line!());
-        let receiver = tokio::spawn(async move { values.recv().await });
-        let mut seen = Resources::default();
-        let mut until = async |waiters| {
-            loop {
-                seen.update(updates.message().await.unwrap().unwrap());
-                let channel = seen.at("Sender|Receiver", line);
-                let known = channel.map(|channel| seen.waiters(channel, "Receiver::recv"));
-                if known == Some(waiters) {
-                    break;
-                }
-            }
-        };
-        until(1).await;
-        sender.send(7).await.unwrap();
-        assert_eq!(receiver.await.unwrap(), Some(7));
-        until(0).await;
     })
     .await;
 }
