@@ -292,6 +292,7 @@
 //! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
 //! | `tracing` | spans of `tracing` for each task, primitive and operation, as tokio-console reads them, and `task::Builder` and `JoinSet::build_task`, which name tasks; with `inspect`, an event for each finding of a `Watchdog` |
 //! | `taskdump` | `runtime::Handle::dump`, with the interface of Tokio's task dumps |
+//! | `schedule-latency` | how long tasks are ready before they are polled: a histogram of `runtime::RuntimeMetrics`, and for the hooks of polls |
 //! | `inspect` | records of what each task and thread waits for: `inspect`, and answers to `blitz why` and `blitz top` |
 //! | `metrics` | `metrics`: the figures of runtimes, pools and shared memory, and with `inspect` of waits, through the facade of that name, to Prometheus and others |
 //! | `hyper` | hyper's traits for an executor, a timer and streams |

@@ -39,6 +39,8 @@
 //! | `blitz_runtime_blocking_queue_jobs` | gauge | closures that wait for such a thread |
 //! | `blitz_runtime_poll_duration_microseconds_bucket` | counter | polls that took no longer than the label `le` says, with the histogram of poll times |
 //! | `blitz_runtime_poll_duration_microseconds_count` | counter | polls in that histogram |
+//! | `blitz_runtime_schedule_latency_microseconds_bucket` | counter | polls whose task was ready for no longer than the label `le` says, with the histogram of these latencies |
+//! | `blitz_runtime_schedule_latency_microseconds_count` | counter | polls in that histogram |
 //! | `blitz_runtime_io_registered_total` | counter | sources registered with the drivers, with `net` |
 //! | `blitz_runtime_io_deregistered_total` | counter | sources deregistered, with `net` |
 //! | `blitz_runtime_io_ready_total` | counter | reports that a source is ready, with `net` |
@@ -96,6 +98,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
+#[cfg(feature = "rt")]
+use std::ops::Range;
 #[cfg(feature = "rt")]
 use std::time::Duration;
 
@@ -327,6 +331,10 @@ impl Round {
         if of.poll_time_histogram_enabled() {
             self.polls(&runtime, of);
         }
+        #[cfg(feature = "schedule-latency")]
+        if of.schedule_latency_histogram_enabled() {
+            self.latencies(&runtime, of);
+        }
         for worker in 0..of.num_workers() {
             let labels = labels(&[("runtime", name), ("worker", &worker.to_string())]);
             self.worker(&labels, of, worker);
@@ -334,28 +342,57 @@ impl Round {
     }
 
     fn polls(&mut self, runtime: &[Label], of: &RuntimeMetrics) {
-        let buckets = of.poll_time_histogram_num_buckets();
-        let ranges = (0..buckets).map(|bucket| {
-            let end = if bucket + 1 == buckets {
-                f64::INFINITY
-            } else {
-                of.poll_time_histogram_bucket_range(bucket).end.as_nanos() as f64 / 1e3
-            };
+        let ranges = (0..of.poll_time_histogram_num_buckets()).map(|bucket| {
             let workers = 0..of.num_workers();
             let counts = workers.map(|worker| of.poll_time_histogram_bucket_count(worker, bucket));
-            (end, counts.sum())
+            (of.poll_time_histogram_bucket_range(bucket), counts.sum())
         });
-        let all = self.ranges(
+        self.durations(
             "blitz_runtime_poll_duration_microseconds_bucket",
+            "blitz_runtime_poll_duration_microseconds_count",
             runtime,
             ranges,
         );
-        self.count(
-            "blitz_runtime_poll_duration_microseconds_count",
+    }
+
+    #[cfg(feature = "schedule-latency")]
+    fn latencies(&mut self, runtime: &[Label], of: &RuntimeMetrics) {
+        let ranges = (0..of.schedule_latency_histogram_num_buckets()).map(|bucket| {
+            let workers = 0..of.num_workers();
+            let counts =
+                workers.map(|worker| of.schedule_latency_histogram_bucket_count(worker, bucket));
+            (
+                of.schedule_latency_histogram_bucket_range(bucket),
+                counts.sum(),
+            )
+        });
+        self.durations(
+            "blitz_runtime_schedule_latency_microseconds_bucket",
+            "blitz_runtime_schedule_latency_microseconds_count",
             runtime,
-            0,
-            all,
+            ranges,
         );
+    }
+
+    /// Counts a histogram of a runtime, whose last range has no end.
+    fn durations(
+        &mut self,
+        bucket: &'static str,
+        count: &'static str,
+        runtime: &[Label],
+        ranges: impl ExactSizeIterator<Item = (Range<Duration>, u64)>,
+    ) {
+        let length = ranges.len();
+        let ranges = ranges.enumerate().map(|(number, (range, polls))| {
+            let end = if number + 1 == length {
+                f64::INFINITY
+            } else {
+                range.end.as_nanos() as f64 / 1e3
+            };
+            (end, polls)
+        });
+        let all = self.ranges(bucket, runtime, ranges);
+        self.count(count, runtime, 0, all);
     }
 
     fn worker(&mut self, labels: &[Label], of: &RuntimeMetrics, worker: usize) {

@@ -37,6 +37,7 @@ fn full_is_full() {
         "metrics",
         "pipeline-gzip",
         "portable",
+        "schedule-latency",
         "send_guard",
         "serde",
         "sink",

@@ -40,6 +40,8 @@ fn runtime() -> Runtime {
     let builder = &mut Builder::new_multi_thread();
     builder.worker_threads(2).enable_all();
     builder.enable_metrics_poll_time_histogram();
+    #[cfg(feature = "schedule-latency")]
+    builder.enable_metrics_schedule_latency_histogram();
     builder.build().unwrap()
 }
 

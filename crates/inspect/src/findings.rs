@@ -30,7 +30,9 @@
 //!
 //! A release hands a lock to a future in the queue. If that future's task is idle nevertheless, it
 //! has been polled since and did not poll that future; if the waits that it does poll are stuck, it
-//! never will. `graph.rs` says how such a task is known, also if the future is in a combinator.
+//! never will. `graph.rs` says how such a task is known, also if the future is in a combinator. If one of
+//! these waits may end, such as that for the next bytes of a connection, the finding is probable: the task
+//! may then poll the future, or drop it.
 //!
 //! # Full pools
 //!
@@ -113,6 +115,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     let mut likely = stuck(&earlier, &later, false);
     likely.retain(|waiter| !certain.contains(waiter));
     chains(&later, &likely, Certainty::Probable, &mut found);
+    futurelocks(&earlier, &later, &mut found);
     lost_holders(&earlier, &later, &mut found);
     all_asleep(&earlier, &later, &mut found);
     stopped_peers(&earlier, &later, &mut found);
@@ -281,12 +284,7 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         }
     }
     let (kind, summary) = if let Some(wait) = handed {
-        let task = of_waiter(snapshot, wait.waiter);
-        let target = of_target(snapshot, &wait);
-        (
-            "futurelock",
-            format!("{target} was handed to a future of {task} that the task does not poll"),
-        )
+        ("futurelock", of_handed(snapshot, &wait))
     } else if let Some(&(queued, _)) = cycle.iter().find(|(_, wait)| is_queued_job(wait)) {
         let names: Vec<String> = graph
             .running_jobs()
@@ -327,6 +325,36 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         waiters,
         waits,
     }
+}
+
+/// Locks that were handed to a future which its task does not poll, although the task may go on.
+fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    let before = earlier.handed_locks();
+    for &(object, waiter) in later.handed_locks().intersection(&before) {
+        let is_it =
+            |finding: &Finding| finding.kind == "futurelock" && finding.waiters.contains(&waiter);
+        let mut waits: Vec<Wait> = later.waits(waiter).iter().copied().cloned().collect();
+        waits.retain(|wait| wait.object.as_ref().is_some_and(|of| of.id == object));
+        let has_lasted = waits.iter().all(|wait| earlier.same(wait).is_some());
+        let Some(first) = waits.first().filter(|_| has_lasted) else {
+            continue;
+        };
+        if !found.iter().any(is_it) {
+            found.push(Finding {
+                certainty: Certainty::Probable,
+                kind: "futurelock".into(),
+                summary: of_handed(later.snapshot, first),
+                waiters: vec![waiter],
+                waits,
+            });
+        }
+    }
+}
+
+/// A lock was handed to a future of the waiter.
+fn of_handed(snapshot: &Snapshot, wait: &Wait) -> String {
+    let (target, task) = (of_target(snapshot, wait), of_waiter(snapshot, wait.waiter));
+    format!("{target} was handed to a future of {task} that the task does not poll")
 }
 
 /// Locks and permits whose holder is a task that has ended.
@@ -392,8 +420,10 @@ fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) 
         },
         kind: "all-asleep".into(),
         summary: format!(
-            "{} sleep, and no thread is left that could wake one",
-            names.join(", ")
+            "{} {}, and no thread is left that could wake {}",
+            names.join(", "),
+            if names.len() == 1 { "sleeps" } else { "sleep" },
+            if names.len() == 1 { "it" } else { "one" },
         ),
         waiters,
         waits,

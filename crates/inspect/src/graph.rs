@@ -32,7 +32,7 @@
 //! has the waits of all its threads. If a thread has no record, the last known user of the end is a
 //! likely ender.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::snapshot::{
     End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
@@ -240,6 +240,14 @@ impl<'a> Graph<'a> {
     /// which its task does not poll.
     pub(crate) fn is_handed(&self, wait: &Wait) -> bool {
         self.handed_to(wait).contains(&wait.waiter)
+    }
+
+    /// The locks that were handed over, each with a task that does not poll the future which has it.
+    pub(crate) fn handed_locks(&self) -> BTreeSet<(u64, Waiter)> {
+        let each = |(&object, tasks): (&u64, &Vec<Waiter>)| -> Vec<(u64, Waiter)> {
+            tasks.iter().map(|&task| (object, task)).collect()
+        };
+        self.handed.iter().flat_map(each).collect()
     }
 
     fn handed_to(&self, wait: &Wait) -> &[Waiter] {

@@ -229,6 +229,8 @@ fn resource(record: records::ObjectRecord) -> Resource {
         fill: record.fill.map(|fill| Fill {
             used: fill.used,
             capacity: fill.capacity,
+            senders: Some(fill.senders),
+            receivers: Some(fill.receivers),
         }),
     }
 }

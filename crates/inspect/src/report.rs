@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::findings::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_time, of_waiter, within_process};
-use crate::snapshot::{End, Process, ProcessState, Snapshot, Stack, Wait, Waiter};
+use crate::snapshot::{End, Fill, Process, ProcessState, Snapshot, Stack, Wait, Waiter};
 
 const COLUMNS: usize = 60;
 /// The functions of a stack that are shown.
@@ -65,9 +65,9 @@ fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
     }
     wrap(text, "", &format!("stack of {thread}:"));
     for frame in stack.frames.iter().take(FRAMES) {
-        wrap(text, "  ", without_arguments(&frame.function));
+        wrap(text, "  ", &end_of(without_arguments(&frame.function), 2));
         if !frame.location.is_empty() {
-            wrap(text, "    ", &format!("at {}", frame.location));
+            wrap(text, "    ", &format!("at {}", end_of(&frame.location, 7)));
         }
     }
     if let more @ 1.. = stack.frames.len().saturating_sub(FRAMES) {
@@ -76,6 +76,18 @@ fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
             "  ",
             &format!("and {more} callers, which are in the JSON"),
         );
+    }
+}
+
+/// The end of a name or path, as much as fits beside this many columns. It tells more than the beginning.
+fn end_of(name: &str, beside: usize) -> String {
+    let room = COLUMNS - beside;
+    match name.chars().count() {
+        length if length <= room => name.into(),
+        length => {
+            let end: String = name.chars().skip(length - room + 1).collect();
+            format!("…{end}")
+        }
     }
 }
 
@@ -137,7 +149,8 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     let target = of_target(snapshot, wait);
     let time = of_time(wait);
     wrap(text, "  ", &format!("{waiter} waits {time} for {target}"));
-    if !wait.location.is_empty() {
+    // The name of a `block_on` is its location.
+    if !wait.location.is_empty() && !target.ends_with(&wait.location) {
         wrap(text, "    ", &format!("at {}", wait.location));
     }
     if let Some(end) = snapshot.end(wait) {
@@ -158,6 +171,9 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
             );
         }
     }
+    if let Some(channel) = snapshot.channel(object.id) {
+        wrap(text, "    ", &of_channel(channel));
+    }
     for &reader in &object.readers {
         wrap(
             text,
@@ -172,6 +188,25 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
             &format!("and {} readers that are not known", object.unnamed),
         );
     }
+}
+
+/// How full a channel is, and how many ends it has.
+fn of_channel(channel: &Fill) -> String {
+    let mut text = match channel.capacity {
+        Some(capacity) => format!("{} of {capacity} values", channel.used),
+        None => counted(channel.used, "value"),
+    };
+    for (count, what) in [(channel.senders, "sender"), (channel.receivers, "receiver")] {
+        if let Some(count) = count {
+            _ = write!(text, ", {}", counted(count, what));
+        }
+    }
+    text
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// Adds `line` with an indentation, broken between words.

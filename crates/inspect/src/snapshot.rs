@@ -162,13 +162,19 @@ pub struct Contention {
     pub location: String,
 }
 
-/// How full a channel is.
+/// How full a channel is, and how many ends it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// The values that have not been received, and the room that senders have reserved.
     pub used: usize,
     /// The room in all; `None` for a channel without a limit.
     pub capacity: Option<usize>,
+    /// How many senders there are. `None` if the version of the process does not say.
+    #[serde(default)]
+    pub senders: Option<usize>,
+    /// How many receivers there are. `None` if the version of the process does not say.
+    #[serde(default)]
+    pub receivers: Option<usize>,
 }
 
 /// A runtime.
@@ -445,6 +451,14 @@ impl Snapshot {
             is_same && other.participant == peer.participant
         };
         self.ends.iter().find(is_it)?.user
+    }
+
+    /// Returns how full the channel with this number is, and how many ends it has.
+    #[must_use]
+    pub fn channel(&self, object: u64) -> Option<&Fill> {
+        let mut objects = self.objects.iter().flatten();
+        let channel = objects.find(|resource| resource.object.id == object)?;
+        channel.fill.as_ref()
     }
 
     /// Returns the end of shared memory for which a wait is.

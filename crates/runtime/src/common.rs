@@ -7,7 +7,7 @@ use crate::context::Current;
 use crate::hooks::Hooks;
 #[cfg(feature = "io")]
 use crate::io::Drivers;
-use crate::metrics::Totals;
+use crate::metrics::{ReadyClock, Totals};
 use crate::runtime_id::Id;
 use crate::seed::Seeds;
 use crate::stalls::Stalls;
@@ -33,15 +33,16 @@ pub(crate) struct Common {
     /// Random numbers that can be had again.
     pub(crate) seeds: Seeds,
     pub(crate) totals: Totals,
+    pub(crate) ready_clock: ReadyClock,
     /// Makes the runtime known to `blitz top`.
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(crate) registered: std::sync::OnceLock<blitz_io_inspect::RegisteredRuntime>,
 }
 
 impl Common {
-    /// Whether each poll is observed by a hook.
+    /// Whether each poll is observed by a hook, or its latency.
     pub(crate) fn observes_polls(&self) -> bool {
-        self.hooks.polls() || self.stalls.is_some()
+        self.hooks.polls() || self.stalls.is_some() || self.ready_clock.is_on()
     }
 
     /// Ends the waits for I/O, after the tasks have ended.

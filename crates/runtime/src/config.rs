@@ -46,6 +46,12 @@ pub(crate) struct Config {
     pub(crate) unhandled_panic: UnhandledPanic,
     /// The buckets in which polls are counted by the time they took, if wanted.
     pub(crate) poll_time_histogram: Option<HistogramConfiguration>,
+    /// The runtime notes when tasks become ready.
+    #[cfg(feature = "schedule-latency")]
+    pub(crate) tracks_latency: bool,
+    /// The buckets in which polls are counted by the time for which their task was ready, if wanted.
+    #[cfg(feature = "schedule-latency")]
+    pub(crate) latency_histogram: Option<HistogramConfiguration>,
     /// There is I/O.
     pub(crate) enable_io: bool,
     /// How many events one poll of the system may report.

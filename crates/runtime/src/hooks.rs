@@ -20,6 +20,8 @@ pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
 /// See [`Builder::on_task_spawn`](crate::runtime::Builder::on_task_spawn) and its like.
 pub struct TaskMeta<'a> {
     id: Id,
+    #[cfg(feature = "schedule-latency")]
+    latency: Option<Duration>,
     _borrowed: PhantomData<&'a ()>,
 }
 
@@ -28,6 +30,20 @@ impl TaskMeta<'_> {
     #[must_use]
     pub fn id(&self) -> Id {
         self.id
+    }
+
+    /// Returns how long the task was ready before its current poll began: since the wake-up, spawn or
+    /// poll that made it ready.
+    ///
+    /// `None` unless
+    /// [`track_task_schedule_latency`](crate::runtime::Builder::track_task_schedule_latency) or
+    /// [`enable_metrics_schedule_latency_histogram`](crate::runtime::Builder::enable_metrics_schedule_latency_histogram)
+    /// was called, and in the hooks for the spawn and the end of a task. The hooks before and after a
+    /// poll get the same value.
+    #[cfg(feature = "schedule-latency")]
+    #[must_use]
+    pub fn schedule_latency(&self) -> Option<Duration> {
+        self.latency
     }
 }
 
@@ -68,10 +84,19 @@ pub(crate) fn call(hook: Option<&Callback>) {
     }
 }
 
-/// Calls a hook for a task's event.
+/// Calls a hook for a task's spawn or end.
 pub(crate) fn tell(hook: &TaskCallback, id: Id) {
+    tell_poll(hook, id, None);
+}
+
+/// Calls a hook for a poll of a task that was ready for so long before.
+pub(crate) fn tell_poll(hook: &TaskCallback, id: Id, latency: Option<Duration>) {
+    #[cfg(not(feature = "schedule-latency"))]
+    let _ = latency;
     hook(&TaskMeta {
         id,
+        #[cfg(feature = "schedule-latency")]
+        latency,
         _borrowed: PhantomData,
     });
 }

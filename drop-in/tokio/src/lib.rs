@@ -4,11 +4,6 @@
 //! them does not compile. Items that `blitz-io` has beyond Tokio's are available, and tie a
 //! program to this package.
 
-#[cfg(all(tokio_unstable, feature = "schedule-latency"))]
-compile_error!(
-    "blitz-io does not measure scheduling latencies: switch off the feature `schedule-latency` of `tokio`"
-);
-
 #[cfg(feature = "fs")]
 pub use blitz_io::fs;
 #[cfg(feature = "macros")]

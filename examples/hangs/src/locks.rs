@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io::runtime::Handle;
-use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore};
-use blitz_io::{inspect::Named, thread};
+use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
+use blitz_io::{inspect::Named, select, thread};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::spawn;
@@ -103,22 +103,49 @@ pub async fn futurelock_select() {
     let lock = Arc::new(Mutex::new(()).named("shared"));
     let background = lock.lock().await;
     let wanted = lock.clone();
-    let (queued, is_queued) = blitz_io::sync::oneshot::channel();
-    let task = spawn("futurelock", async move {
-        let mut first = pin!(wanted.lock());
-        let mut queued = Some(queued);
-        std::future::poll_fn(|cx| {
-            assert!(first.as_mut().poll(cx).is_pending());
-            _ = queued.take().map(|queued| queued.send(()));
-            Poll::Ready(())
-        })
-        .await;
-        // The other branch of the `select!`.
-        let _second = wanted.lock().await;
+    let (queued, is_queued) = oneshot::channel();
+    let task = spawn(
+        "futurelock",
+        async move { lock_twice(&wanted, queued).await },
+    );
+    _ = is_queued.await;
+    drop(background);
+    _ = task.await;
+}
+
+/// Waits for the lock in a future that it does not poll again, and then in another one.
+async fn lock_twice(wanted: &Mutex<()>, queued: oneshot::Sender<()>) {
+    let mut first = pin!(wanted.lock());
+    let mut queued = Some(queued);
+    std::future::poll_fn(|cx| {
+        assert!(first.as_mut().poll(cx).is_pending());
+        _ = queued.take().map(|queued| queued.send(()));
+        Poll::Ready(())
+    })
+    .await;
+    // The other branch of the `select!`.
+    let _second = wanted.lock().await;
+}
+
+/// The same in the task of a connection, which also waits for its client.
+///
+/// After <https://rfd.shared.oxide.computer/rfd/0609>.
+pub async fn futurelock_of_connection() {
+    let lock = Arc::new(Mutex::new(()).named("shared"));
+    let background = lock.lock().await;
+    let wanted = lock.clone();
+    let (queued, is_queued) = oneshot::channel();
+    let (client, left) = oneshot::channel::<()>();
+    let task = spawn("connection", async move {
+        select! {
+            () = lock_twice(&wanted, queued) => {}
+            _ = left => {}
+        }
     });
     _ = is_queued.await;
     drop(background);
     _ = task.await;
+    drop(client);
 }
 
 /// The same with a set of futures, of which the task handles one that is ready.
@@ -128,7 +155,7 @@ pub async fn futurelock_unordered() {
     let lock = Arc::new(Mutex::new(()).named("shared"));
     let background = lock.lock().await;
     let wanted = lock.clone();
-    let (queued, is_queued) = blitz_io::sync::oneshot::channel();
+    let (queued, is_queued) = oneshot::channel();
     let task = spawn("futurelock", async move {
         let mut requests = FuturesUnordered::new();
         for needs_lock in [true, false] {
@@ -155,7 +182,7 @@ pub async fn futurelock_block_on() {
     let lock = Arc::new(Mutex::new(()).named("shared"));
     let background = lock.lock().await;
     let wanted = lock.clone();
-    let (queued, is_queued) = blitz_io::sync::oneshot::channel();
+    let (queued, is_queued) = oneshot::channel();
     let task = spawn("futurelock", async move {
         let mut first = pin!(wanted.lock());
         std::future::poll_fn(|cx| {
@@ -182,7 +209,7 @@ pub async fn futurelock_block_on() {
 pub async fn guard_over_await() {
     let sessions = Arc::new(Mutex::new(()).named("sessions"));
     let guarded = sessions.clone();
-    let (locked, is_locked) = blitz_io::sync::oneshot::channel();
+    let (locked, is_locked) = oneshot::channel();
     let holder = spawn("holder", async move {
         let _guard = guarded.lock().await;
         _ = locked.send(());

@@ -29,6 +29,9 @@ const PROGRAMS: &[(&str, fn())] = &[
         "futurelock_unordered",
         || run(locks::futurelock_unordered()),
     ),
+    ("futurelock_of_connection", || {
+        run(locks::futurelock_of_connection())
+    }),
     ("futurelock_block_on", || run(locks::futurelock_block_on())),
     ("guard_over_await", || run(locks::guard_over_await())),
     ("leaked_permit", || run(locks::leaked_permit())),

@@ -8,7 +8,7 @@ use std::process::Command;
 
 #[cfg(target_os = "linux")]
 use blitz_io_inspect::Frame;
-use blitz_io_inspect::{Answer, Certainty, Finding, Waiter, ask};
+use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Waiter, ask};
 use program::Program;
 
 impl Program {
@@ -129,6 +129,23 @@ fn futurelock() {
     at(&finding, "locks.rs");
 }
 
+/// The client may leave, and then the task goes on.
+#[test]
+fn futurelock_of_connection() {
+    let (answer, finding) = finds(
+        "futurelock_of_connection",
+        Certainty::Probable,
+        "futurelock",
+        1,
+    );
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["connection".into()], vec!["shared".into()])
+    );
+    assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
+    at(&finding, "locks.rs");
+}
+
 #[test]
 fn futurelock_unordered() {
     let (answer, finding) = finds("futurelock_unordered", Certainty::Certain, "futurelock", 1);
@@ -237,6 +254,16 @@ fn last_sender_waits() {
     let (answer, finding) = finds("last_sender_waits", Certainty::Probable, "deadlock", 2);
     assert_eq!(names(&answer, &finding).0, ["consumer", "producer"]);
     at(&finding, "channels.rs");
+    let receives = |wait: &&blitz_io_inspect::Wait| wait.kind == "mpsc::Receiver";
+    let wait = finding.waits.iter().find(receives).expect("the consumer's");
+    let object = wait.object.as_ref().expect("a channel");
+    let channel = Fill {
+        used: 0,
+        capacity: Some(4),
+        senders: Some(1),
+        receivers: Some(1),
+    };
+    assert_eq!(answer.snapshot.channel(object.id), Some(&channel));
 }
 
 /// Nothing is wrong with these waits by themselves: the report has who waits, for what and where.

@@ -251,6 +251,8 @@ impl<T> Filled for Shared<T> {
         Fill {
             used: self.unread(),
             capacity: Some(self.capacity() as usize),
+            senders: self.senders.load(Ordering::Relaxed),
+            receivers: self.receivers.load(Ordering::Relaxed) as usize,
         }
     }
 }

@@ -70,6 +70,8 @@ impl<T> Filled for Channel<T> {
         Fill {
             used: self.len(),
             capacity: self.capacity(),
+            senders: self.senders.load(Ordering::Relaxed),
+            receivers: self.receivers.load(Ordering::Relaxed),
         }
     }
 }

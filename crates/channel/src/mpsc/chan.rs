@@ -106,6 +106,9 @@ impl<T> Filled for Chan<T> {
         Fill {
             used: self.tail.0.word.load().used(head) as usize,
             capacity: (self.max_capacity != usize::MAX).then_some(self.max_capacity),
+            senders: self.strong_count(),
+            // The receiver has set the fill, and clears it when it leaves.
+            receivers: 1,
         }
     }
 }

@@ -14,7 +14,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::page::Page;
-use super::view::View;
+use super::view::{View, WaitView};
 use crate::exit::Exit;
 use crate::output;
 
@@ -123,9 +123,25 @@ impl Screen {
     pub(super) fn show(&mut self, answer: Answer) {
         self.silence = None;
         let view = View::new(self.last.as_ref(), &answer, &self.program);
-        self.selected = self.selected.min(view.waits.len().saturating_sub(1));
+        self.selected = self
+            .chosen_in(&view)
+            .unwrap_or(self.selected)
+            .min(view.waits.len().saturating_sub(1));
         self.view = Some(view);
         self.last = Some(answer);
+    }
+
+    /// Where the wait that the user has chosen is now, or else another wait of the same task or thread.
+    fn chosen_in(&self, view: &View) -> Option<usize> {
+        if self.selected == 0 && !self.is_open {
+            return None;
+        }
+        let chosen = self.view.as_ref()?.waits.get(self.selected)?;
+        let is_waiter = |wait: &&WaitView| wait.waiter == chosen.waiter;
+        let is_it = |wait: &&WaitView| is_waiter(wait) && wait.target == chosen.target;
+        let mut waits = view.waits.iter();
+        let found = waits.clone().position(|wait| is_it(&wait));
+        found.or_else(|| waits.position(|wait| is_waiter(&wait)))
     }
 
     /// Does what a key says. Returns whether it ends the page.

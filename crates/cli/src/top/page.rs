@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::units::{count, fit, fit_end, histogram, time};
+use super::units::{count, fit, fit_end, histogram, millis, time};
 use super::view::{Channel, Contended, Judged, RuntimeView, View};
 
 /// A page of this width or more has locations and wide histograms.
@@ -167,7 +167,7 @@ impl Page {
         lines.push(self.heading("POLLS THAT LAST", view.polls.len(), "FOR"));
         for poll in view.polls.iter().take(self.rows) {
             let name = format!("{}  {}", poll.task, poll.location);
-            lines.push(self.row("  ", &name, &time(poll.ms * 1_000_000)));
+            lines.push(self.row("  ", &name, &millis(poll.ms)));
         }
     }
 
@@ -191,7 +191,7 @@ impl Page {
             } else {
                 format!("{}: {}", wait.waiter, wait.target)
             };
-            let row = self.row(mark, &text, &time(wait.waiting_ms * 1_000_000));
+            let row = self.row(mark, &text, &millis(wait.waiting_ms));
             if !is_selected {
                 lines.push(row);
                 continue;
@@ -237,7 +237,6 @@ impl Page {
             0 => String::new(),
             waiting => format!(" ({waiting} wait)"),
         };
-        let name = format!("{}{waiting}", contended.name);
         let right = format!(
             "{:>7} {:>6}",
             time(contended.waited_ns),
@@ -247,12 +246,18 @@ impl Page {
         let columns = self
             .columns
             .saturating_sub(2 + 1 + right.chars().count() + 2 + bars.chars().count());
+        let name = format!("{}{waiting}", contended.name);
         let name = if self.is_wide() {
             let half = columns / 2;
             let location = fit_end(&contended.location, columns - half - 1);
             format!("{:<half$} {location}", fit(&name, half))
-        } else {
+        } else if contended.is_named || contended.location.is_empty() {
             fit(&name, columns)
+        } else {
+            // The line tells more than the number of the object, which has no name.
+            let kind = format!("{}{waiting} ", contended.kind);
+            let room = columns.saturating_sub(kind.chars().count());
+            fit(&(kind + &fit_end(&contended.location, room)), columns)
         };
         Line::from(vec![
             Span::raw(format!("  {name:<columns$} {right}  ")),

@@ -85,7 +85,11 @@ fn answer(at_ms: u64) -> Answer {
             ..Object::default()
         },
         contention: vec![contention("mpsc::Receiver", u64::MAX / 2)],
-        fill: Some(Fill { used, capacity }),
+        fill: Some(Fill {
+            used,
+            capacity,
+            ..Fill::default()
+        }),
     };
     let snapshot = Snapshot {
         pid: 4242,
@@ -253,6 +257,37 @@ fn a_key_shows_the_chain_of_the_selected_wait() {
             assert!(chain.contains(link), "{link}: {lines:#?}");
         }
     }
+}
+
+/// The selection stays with the wait, not with the row.
+#[test]
+fn a_chosen_wait_stays_selected_when_the_order_changes() {
+    let mut screen = Screen::new("server", false);
+    screen.show(answer(1_000));
+    let press = |screen: &mut Screen, key| {
+        assert!(!screen.press(KeyEvent::new(key, KeyModifiers::NONE)));
+    };
+    let selected = |screen: &Screen| {
+        let mut terminal = Terminal::new(TestBackend::new(60, 40)).unwrap();
+        terminal.draw(|frame| screen.draw(frame)).unwrap();
+        let lines = lines(terminal.backend().buffer());
+        let line = lines.into_iter().find(|line| line.starts_with("> "));
+        line.unwrap()
+    };
+    press(&mut screen, KeyCode::Down);
+    assert!(selected(&screen).starts_with("> task 4 "));
+    // That of task 5 is the longest now, and that of task 4 the shortest.
+    let mut later = answer(2_000);
+    later.snapshot.waits[0].waiting_ms = 100;
+    later.snapshot.waits[1].waiting_ms = 2_000;
+    screen.show(later);
+    assert!(selected(&screen).starts_with("> task 4 "));
+    // It has ended.
+    let mut later = answer(3_000);
+    later.snapshot.waits.truncate(0);
+    screen.show(later);
+    screen.show(answer(4_000));
+    assert!(selected(&screen).starts_with("> task 6 "));
 }
 
 /// The page of a version that reports waits only.

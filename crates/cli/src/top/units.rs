@@ -13,6 +13,14 @@ pub fn time(nanos: u64) -> String {
     }
 }
 
+/// Formats milliseconds in the same way.
+pub fn millis(millis: u64) -> String {
+    match millis {
+        0 => "< 1 ms".into(),
+        _ => time(millis.saturating_mul(1_000_000)),
+    }
+}
+
 /// One digit after the point below ten.
 fn with_unit(value: f64, unit: &str) -> String {
     if value < 9.95 {

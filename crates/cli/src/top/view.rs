@@ -106,7 +106,10 @@ pub struct Channel {
 pub struct Contended {
     /// Identifies the object while it exists.
     pub id: u64,
+    /// The kind, and the name or else the number.
     pub name: String,
+    /// The program has given it a name.
+    pub is_named: bool,
     pub kind: String,
     pub location: String,
     /// The waits that have ended, and those that last.
@@ -289,7 +292,7 @@ fn channels(objects: &[Resource]) -> Vec<Channel> {
     let mut channels: Vec<Channel> = objects
         .iter()
         .filter_map(|resource| {
-            let Fill { used, capacity } = resource.fill?;
+            let Fill { used, capacity, .. } = resource.fill?;
             let name = name_of(&resource.object, "channel");
             Some(Channel {
                 name,
@@ -360,6 +363,7 @@ fn contended(object: &Object, totals: &Contention) -> Contended {
     Contended {
         id: object.id,
         name: name_of(object, &totals.kind),
+        is_named: object.name.is_some(),
         kind: totals.kind.clone(),
         location: totals.location.clone(),
         waited_ns: totals.waited_ns,

@@ -19,6 +19,7 @@ fn without_a_terminal_it_prints_one_page() {
         fill: Some(Fill {
             used: 4,
             capacity: Some(4),
+            ..Fill::default()
         }),
     }]);
     let home = process(&answer);
@@ -29,7 +30,7 @@ fn without_a_terminal_it_prints_one_page() {
             "{ran:?}"
         );
         assert!(ran.out.contains("4 of 4 ██████████"), "{ran:?}");
-        assert!(ran.out.contains("mpsc::Sender 0x0"), "{ran:?}");
+        assert!(ran.out.contains("mpsc::Sender src/queue.rs:9"), "{ran:?}");
         assert!(
             ran.out.lines().all(|line| line.chars().count() <= 80),
             "{ran:?}"

@@ -3,10 +3,9 @@
 //!
 //! - A thread writes the time into `RECENT` four times a second. It is started when the records of
 //!   this process are first read, or a socket or handler is installed that may read them.
-//! - A worker of a runtime writes the time into its own `CACHED` when it wakes, and every few dozen
+//! - A worker of a runtime writes the time into its own `Local` when it wakes, and every few dozen
 //!   polls.
 
-use std::cell::Cell;
 use std::sync::Once;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use std::sync::OnceLock;
@@ -16,6 +15,7 @@ use std::time::Duration;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use std::time::Instant;
 
+use super::local::LOCAL;
 use crate::PerProcess;
 
 /// The time between two updates.
@@ -30,11 +30,6 @@ static STARTED: PerProcess<Once> = PerProcess::new(Once::new);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 static START: OnceLock<Instant> = OnceLock::new();
 
-thread_local! {
-    /// Nanoseconds; 0 if this thread is no worker.
-    static CACHED: Cell<u64> = const { Cell::new(0) };
-}
-
 /// Returns the milliseconds of the monotonic clock, which may be a few too low.
 #[must_use]
 pub fn now() -> u64 {
@@ -44,13 +39,14 @@ pub fn now() -> u64 {
 /// This thread is a worker, and looks at the clock. It calls this again every few dozen polls.
 #[inline]
 pub fn cache_time() {
-    CACHED.set(coarse());
+    let now = coarse();
+    LOCAL.with(|local| local.cached_time.set(now));
 }
 
 /// This thread is no worker any more.
 #[inline]
 pub fn forget_time() {
-    CACHED.set(0);
+    LOCAL.with(|local| local.cached_time.set(0));
 }
 
 /// Returns the nanoseconds of the monotonic clock when this worker looked at it last, or a quarter of
@@ -63,7 +59,7 @@ pub(super) fn cached() -> u64 {
 /// The same if this thread is a worker.
 #[inline]
 pub(super) fn cached_here() -> Option<u64> {
-    let cached = CACHED.get();
+    let cached = LOCAL.with(|local| local.cached_time.get());
     (cached != 0).then(|| cached.max(recent()))
 }
 

@@ -36,6 +36,8 @@ mod disabled;
 mod errand;
 #[cfg(any(feature = "inspect", loom))]
 mod kind_list;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod local;
 #[cfg(any(feature = "inspect", loom))]
 mod poll_slot;
 #[cfg(all(feature = "inspect", not(loom)))]

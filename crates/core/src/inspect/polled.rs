@@ -8,12 +8,12 @@
 //! While a thread polls a task within the poll of another one, it uses the `Polled` that is `within`
 //! that of the outer poll.
 
-use std::cell::Cell;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::local::LOCAL;
 use super::poll_slot::{NOT_OWNED, Poll, PollSlot, TASK};
 use super::{Waiter, clock, threads};
 use crate::PerProcess;
@@ -36,13 +36,9 @@ unsafe impl Send for Polled {}
 static ALL: AtomicPtr<Polled> = AtomicPtr::new(ptr::null_mut());
 static FREE: PerProcess<Mutex<Vec<&'static Polled>>> = PerProcess::new(Mutex::default);
 /// That of all threads that have none.
-static NONE: Polled = Polled::new();
+pub(super) static NONE: Polled = Polled::new();
 
 thread_local! {
-    /// A value that is never freed.
-    static HERE: Cell<*const Polled> = const { Cell::new(&raw const NONE) };
-    /// The current word of `HERE`, for locks and channels, which need nothing else of it.
-    static CURRENT: Cell<u64> = const { Cell::new(NOT_OWNED) };
     static OWNED: Owned = const { Owned };
 }
 
@@ -52,8 +48,7 @@ struct Owned;
 impl Drop for Owned {
     fn drop(&mut self) {
         let polled = here();
-        HERE.set(&raw const NONE);
-        CURRENT.set(NOT_OWNED);
+        set_here(&NONE, NOT_OWNED);
         if polled.is_owned() {
             FREE.lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -65,14 +60,29 @@ impl Drop for Owned {
 #[inline]
 fn here() -> &'static Polled {
     // SAFETY: it is never freed.
-    unsafe { &*HERE.get() }
+    unsafe { &*LOCAL.with(|local| local.polled.get()) }
+}
+
+/// This thread uses that one, whose current word is this.
+#[inline]
+fn set_here(polled: &'static Polled, current: u64) {
+    LOCAL.with(|local| {
+        local.polled.set(polled);
+        local.current.set(current);
+    });
+}
+
+/// The current word of this thread's `Polled` has changed.
+#[inline]
+fn set_current(current: u64) {
+    LOCAL.with(|local| local.current.set(current));
 }
 
 /// The word of the task that this thread polls, or else of this thread; that of a task which does not
 /// exist if this thread has never asked for its own.
 #[inline]
 pub(super) fn current() -> u64 {
-    CURRENT.get()
+    LOCAL.with(|local| local.current.get())
 }
 
 /// The same, and the word of the thread, if it has asked before.
@@ -89,8 +99,7 @@ pub(super) fn first_time() -> u64 {
     let thread = Waiter::thread();
     // A thread that is about to end would keep it.
     if OWNED.try_with(|_| ()).is_ok() {
-        HERE.set(Polled::take());
-        CURRENT.set(thread.word());
+        set_here(Polled::take(), thread.word());
         threads::name_thread(thread.number());
     }
     thread.word()
@@ -168,7 +177,7 @@ impl Polled {
             // A thread that is about to end keeps it.
             if here.is_owned() { here } else { Self::take() }
         };
-        HERE.set(polled);
+        set_here(polled, polled.slot.current());
         polled
     }
 }
@@ -183,7 +192,7 @@ impl Entered {
         let polled = Polled::for_poll();
         let since = clock::recent();
         polled.slot.begin_first(task.word(), location, since);
-        CURRENT.set(task.word());
+        set_current(task.word());
         Self(polled)
     }
 
@@ -192,7 +201,7 @@ impl Entered {
     pub(super) fn new(task: Waiter) -> Self {
         let polled = Polled::for_poll();
         polled.slot.begin(task.word(), clock::recent());
-        CURRENT.set(task.word());
+        set_current(task.word());
         Self(polled)
     }
 
@@ -207,10 +216,10 @@ impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
         self.0.slot.end();
-        if let Some(outer) = self.0.outer {
-            HERE.set(outer);
+        match self.0.outer {
+            None => set_current(self.thread()),
+            Some(outer) => set_here(outer, outer.slot.current()),
         }
-        CURRENT.set(here().slot.current());
     }
 }
 

@@ -8,7 +8,6 @@
 //! The locks are those of this process (`per_process.rs`): a child of a fork waits for no lock that
 //! another thread held, and keeps the parent's records as they were.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
@@ -18,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use super::about::{AboutRef, Copied};
 use super::block::{self, Block, Facts, ObjectRecord, READER};
 use super::descriptor::{Source, Sources};
+use super::local::{LOCAL, Local};
 use super::poll_slot::Poll;
 use super::polled;
 use super::slot::Slot;
@@ -29,7 +29,7 @@ use crate::{PerProcess, Watched};
 const CHAIN: usize = 64;
 /// A thread keeps at most this many free places. Then it gives away half of them, so that it does not
 /// need them back at once.
-const KEPT: usize = 2 * CHAIN;
+pub(super) const KEPT: usize = 2 * CHAIN;
 
 /// One place for a record.
 pub(super) struct Place {
@@ -235,10 +235,6 @@ struct Chain {
 }
 
 thread_local! {
-    /// The first free place of this thread.
-    static FIRST: Cell<Option<&'static Place>> = const { Cell::new(None) };
-    /// How many there are. [`KEPT`] as long as the thread has had none, and when it is about to end.
-    static COUNT: Cell<usize> = const { Cell::new(KEPT) };
     static OWNED: Owned = const { Owned };
 }
 
@@ -247,8 +243,8 @@ struct Owned;
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        let count = COUNT.replace(KEPT);
-        if let Some(first) = FIRST.take() {
+        let kept = LOCAL.with(|local| (local.places.replace(KEPT), local.first_place.take()));
+        if let (count, Some(first)) = kept {
             push_chain(Chain { first, count });
         }
     }
@@ -274,10 +270,12 @@ pub(super) fn take() -> &'static Place {
 /// Takes a free place of this thread.
 #[inline]
 pub(super) fn take_kept() -> Option<&'static Place> {
-    let place = FIRST.get()?;
-    FIRST.set(place.next());
-    COUNT.set(COUNT.get() - 1);
-    Some(place)
+    LOCAL.with(|local| {
+        let place = local.first_place.get()?;
+        local.first_place.set(place.next());
+        local.places.set(local.places.get() - 1);
+        Some(place)
+    })
 }
 
 /// Takes a place of a shared chain, and keeps the others of the chain.
@@ -286,8 +284,10 @@ fn take_shared() -> &'static Place {
     let Chain { first, count } = pop_chain();
     let rest = first.next();
     if keeps_places() {
-        FIRST.set(rest);
-        COUNT.set(count - 1);
+        LOCAL.with(|local| {
+            local.first_place.set(rest);
+            local.places.set(count - 1);
+        });
     } else if let Some(rest) = rest {
         push_chain(Chain {
             first: rest,
@@ -328,17 +328,19 @@ fn pop_chain() -> Chain {
 /// Returns a place, which has no record.
 #[inline]
 pub(super) fn put_back(place: &'static Place) {
-    let count = COUNT.get();
-    if count == KEPT {
-        return put_back_shared(place);
-    }
-    place.link(FIRST.replace(Some(place)));
-    COUNT.set(count + 1);
+    LOCAL.with(|local| {
+        let count = local.places.get();
+        if count == KEPT {
+            return put_back_shared(place, local);
+        }
+        place.link(local.first_place.replace(Some(place)));
+        local.places.set(count + 1);
+    });
 }
 
 /// Returns a place of a thread that has too many, or has had none, or is about to end.
 #[cold]
-fn put_back_shared(place: &'static Place) {
+fn put_back_shared(place: &'static Place, local: &Local) {
     if !keeps_places() {
         place.link(None);
         return push_chain(Chain {
@@ -346,13 +348,13 @@ fn put_back_shared(place: &'static Place) {
             count: 1,
         });
     }
-    if let Some(first) = FIRST.take() {
+    if let Some(first) = local.first_place.take() {
         // The places that were used last stay here.
         let mut last = first;
         for _ in 1..CHAIN {
             last = last.next().unwrap_or(last);
         }
-        FIRST.set(Some(first));
+        local.first_place.set(Some(first));
         if let Some(rest) = last.next() {
             last.link(None);
             push_chain(Chain {
@@ -360,9 +362,9 @@ fn put_back_shared(place: &'static Place) {
                 count: KEPT - CHAIN,
             });
         }
-        COUNT.set(CHAIN);
+        local.places.set(CHAIN);
     } else {
-        COUNT.set(0);
+        local.places.set(0);
     }
     put_back(place);
 }

@@ -10,6 +10,7 @@ use super::block::{Object, READER};
 use super::clock::{cached, cached_here, coarse, nanos};
 use super::descriptor::Descriptor;
 use super::errand;
+use super::local::LOCAL;
 use super::polled::Entered;
 use super::registry::{self, Place, Target, TaskFacts, Value};
 use super::word_wait::WordWait;
@@ -361,7 +362,7 @@ impl Start {
         let id = known_id().filter(|&id| !target.is_measured(id))?;
         let since = cached_here()?;
         let place = registry::take_kept()?;
-        LAST_ID.set(id.wrapping_add(1));
+        set_next_id(id);
         Some(Self {
             id,
             waiter,
@@ -450,21 +451,26 @@ impl Value {
 
 thread_local! {
     static INTENT: Cell<Option<Intent>> = const { Cell::new(None) };
-    static LAST_ID: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Returns a number that tells this wait from others.
 #[inline]
 pub(super) fn next_id() -> u64 {
     let id = known_id().unwrap_or_else(|| Waiter::thread().number() << 40);
-    LAST_ID.set(id.wrapping_add(1));
+    set_next_id(id);
     id
 }
 
 /// The next number, unless it is the first one of this thread.
 #[inline]
 fn known_id() -> Option<u64> {
-    Some(LAST_ID.get()).filter(|&id| id != 0)
+    Some(LOCAL.with(|local| local.next_id.get())).filter(|&id| id != 0)
+}
+
+/// The wait with this number has begun.
+#[inline]
+fn set_next_id(id: u64) {
+    LOCAL.with(|local| local.next_id.set(id.wrapping_add(1)));
 }
 
 /// A task's wait that took this many nanoseconds is counted in any case. It is more than one step of

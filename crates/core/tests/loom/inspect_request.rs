@@ -64,6 +64,23 @@ fn a_request_that_is_not_given_up_is_answered() {
     });
 }
 
+/// A request that is given up while a thread answers it is answered before the next one begins.
+#[test]
+fn a_late_answer_comes_before_the_next_request() {
+    model_in_order(2, || {
+        let request = shared();
+        assert!(request.ask(THREAD));
+        let late = handler(&request, 1);
+        _ = request.end(THREAD, |&(one, two)| assert_eq!(one, two));
+        while !request.ask(THREAD) {
+            thread::yield_now();
+        }
+        handler(&request, 2).join().unwrap();
+        late.join().unwrap();
+        assert!(request.end(THREAD, |value| value.0).is_some());
+    });
+}
+
 #[test]
 fn another_thread_does_not_answer() {
     model_in_order(2, || {

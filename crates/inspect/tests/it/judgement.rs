@@ -1,8 +1,8 @@
 //! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
-    Certainty, Chains, Contention, Finding, Frame, Job, Object, Resource, Snapshot, Stack, Task,
-    TaskState, Wait, Waiter, findings, report,
+    Certainty, Chains, Contention, Fill, Finding, Frame, Job, Object, Resource, Snapshot, Stack,
+    Task, TaskState, Wait, Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -193,6 +193,32 @@ fn a_handed_over_lock_is_a_futurelock() {
     assert_eq!(found[0].kind, "futurelock");
     assert_eq!(found[0].waiters, [T(1)]);
     assert_eq!(found[0].waits.len(), 2);
+}
+
+/// The task also waits for its client, as that of a connection does: it may go on.
+#[test]
+fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
+    let of_connection = |wakers| {
+        let mut snapshot = futurelock(wakers);
+        let client = wait(4, T(1), "descriptor (read)", Object::default());
+        snapshot.waits.push(client);
+        snapshot
+    };
+    let found = findings(&of_connection(2), &of_connection(2));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].certainty, Certainty::Probable);
+    assert_eq!(found[0].kind, "futurelock");
+    assert_eq!(found[0].waiters, [T(1)]);
+    assert_eq!(found[0].waits.len(), 2, "both futures: {found:#?}");
+    // No waker is used up, or not in both snapshots.
+    for [earlier, later] in [[3, 3], [2, 3], [3, 2]] {
+        let found = findings(&of_connection(earlier), &of_connection(later));
+        assert_eq!(found, []);
+    }
+    // It is another wait for the lock.
+    let mut later = of_connection(2);
+    later.waits[1].id = 9;
+    assert_eq!(findings(&of_connection(2), &later), []);
 }
 
 /// A task has a combinator with two futures that have wakers of their own. One was handed a lock; the task
@@ -442,6 +468,39 @@ fn a_report_has_the_stacks() {
     ] {
         assert!(text.contains(part), "{text}");
     }
+}
+
+#[test]
+fn a_report_has_the_ends_of_a_channel() {
+    let object = lock(2, None);
+    let mut snapshot = snapshot(
+        vec![task(1, 1)],
+        vec![wait(9, Waiter::Task(1), "mpsc::Receiver", object.clone())],
+    );
+    let channel = |capacity, senders| {
+        Some(vec![Resource {
+            object: object.clone(),
+            fill: Some(Fill {
+                used: 1,
+                capacity,
+                senders,
+                receivers: senders.map(|_| 1),
+            }),
+            ..Resource::default()
+        }])
+    };
+    let mut has = |objects, line: &str| {
+        snapshot.objects = objects;
+        let text = report(&snapshot, &[]);
+        assert!(text.contains(&format!("\n    {line}\n")), "{text}");
+    };
+    has(
+        channel(Some(4), Some(2)),
+        "1 of 4 values, 2 senders, 1 receiver",
+    );
+    has(channel(None, Some(1)), "1 value, 1 sender, 1 receiver");
+    // An older version does not count ends.
+    has(channel(Some(4), None), "1 of 4 values");
 }
 
 #[test]

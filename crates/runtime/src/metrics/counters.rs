@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
 use blitz_io_sync::thread::Mutex;
 
-use super::histogram::{Histogram, nanos};
+use super::histogram::{Histogram, HistogramConfiguration, nanos};
 use crate::config::Config;
 
 /// A number with one writer.
@@ -60,14 +60,18 @@ pub(crate) struct Counters {
     /// `polls` when the worker's time was counted last.
     polls_timed: Count,
     histogram: Option<Histogram>,
+    #[cfg(feature = "schedule-latency")]
+    latencies: Option<Histogram>,
     thread: Mutex<Option<ThreadId>>,
 }
 
 impl Counters {
     pub(crate) fn new(config: &Config) -> Self {
-        let histogram = config.poll_time_histogram.as_ref();
+        let build = HistogramConfiguration::build;
         Self {
-            histogram: histogram.map(|configuration| configuration.build()),
+            histogram: config.poll_time_histogram.as_ref().map(build),
+            #[cfg(feature = "schedule-latency")]
+            latencies: config.latency_histogram.as_ref().map(build),
             ..Self::default()
         }
     }
@@ -75,6 +79,22 @@ impl Counters {
     pub(crate) fn histogram(&self) -> Option<&Histogram> {
         self.histogram.as_ref()
     }
+
+    #[cfg(feature = "schedule-latency")]
+    pub(crate) fn latencies(&self) -> Option<&Histogram> {
+        self.latencies.as_ref()
+    }
+
+    /// A task was ready for so long before its poll.
+    #[cfg(feature = "schedule-latency")]
+    pub(crate) fn was_ready(&self, latency: Duration) {
+        if let Some(histogram) = &self.latencies {
+            histogram.count(latency);
+        }
+    }
+
+    #[cfg(not(feature = "schedule-latency"))]
+    pub(crate) fn was_ready(&self, _: Duration) {}
 
     pub(crate) fn thread(&self) -> Option<ThreadId> {
         *self.thread.lock()

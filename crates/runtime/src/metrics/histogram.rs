@@ -1,4 +1,5 @@
-//! Histograms of how long polls took: which ranges there are, and a count for each.
+//! Histograms of how long polls took, and tasks were ready: which ranges there are, and a count for
+//! each.
 //!
 //! Ranges have the same width, or they grow with the value, each power of two cut into the same
 //! number of parts. So the width of a range is at most a fixed part of its values, and the range
@@ -17,10 +18,11 @@ const MAX_PRECISION: u32 = 10;
 const DEFAULT_MIN: Duration = Duration::from_nanos(100);
 const DEFAULT_MAX: Duration = Duration::from_secs(60);
 
-/// The ranges of a histogram of the time that polls took.
+/// The ranges of a histogram of the time that polls took, or that tasks were ready before them.
 ///
 /// For
-/// [`Builder::metrics_poll_time_histogram_configuration`](crate::runtime::Builder::metrics_poll_time_histogram_configuration).
+/// [`Builder::metrics_poll_time_histogram_configuration`](crate::runtime::Builder::metrics_poll_time_histogram_configuration)
+/// and, with the feature `schedule-latency`, `metrics_schedule_latency_histogram_configuration`.
 #[derive(Debug, Clone)]
 pub struct HistogramConfiguration {
     ranges: Ranges,

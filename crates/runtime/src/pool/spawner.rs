@@ -281,7 +281,7 @@ where
     #[cfg(all(feature = "inspect", not(loom)))]
     let future = inspected::job(future, id, meta, runtime.common().id, about);
     #[cfg(not(all(feature = "inspect", not(loom))))]
-    let About = about;
+    let _ = about;
     let future = traced!(blocking::<F>(future, meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);

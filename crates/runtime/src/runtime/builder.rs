@@ -47,6 +47,8 @@ pub struct Builder {
     pub(super) seed: Option<RngSeed>,
     pub(super) worker_threads: Option<usize>,
     histogram: HistogramConfiguration,
+    #[cfg(feature = "schedule-latency")]
+    latencies: HistogramConfiguration,
     eager_driver_handoff: bool,
 }
 
@@ -122,6 +124,10 @@ impl Builder {
                 disable_lifo_slot: false,
                 unhandled_panic: UnhandledPanic::Ignore,
                 poll_time_histogram: None,
+                #[cfg(feature = "schedule-latency")]
+                tracks_latency: false,
+                #[cfg(feature = "schedule-latency")]
+                latency_histogram: None,
                 enable_io: false,
                 io_events: IO_EVENTS,
                 io_events_busy: None,
@@ -138,6 +144,8 @@ impl Builder {
             #[cfg(all(feature = "inspect", not(loom)))]
             inspect: false,
             histogram: HistogramConfiguration::default(),
+            #[cfg(feature = "schedule-latency")]
+            latencies: HistogramConfiguration::default(),
             eager_driver_handoff: false,
         }
     }
@@ -591,6 +599,50 @@ impl Builder {
             self.config.poll_time_histogram = Some(configuration.clone());
         }
         self.histogram = configuration;
+        self
+    }
+}
+
+/// For how long tasks are ready before they are polled.
+#[cfg(feature = "schedule-latency")]
+impl Builder {
+    /// Measures for how long a task was ready before each poll, for the hooks of polls: see
+    /// [`TaskMeta::schedule_latency`](super::TaskMeta::schedule_latency). It costs a read of the clock
+    /// for each wake-up and one for each poll.
+    ///
+    /// ```
+    /// let runtime = blitz_io::runtime::Builder::new_current_thread()
+    ///     .track_task_schedule_latency()
+    ///     .on_before_task_poll(|task| assert!(task.schedule_latency().is_some()))
+    ///     .build()?;
+    /// runtime.block_on(runtime.spawn(async {})).unwrap();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn track_task_schedule_latency(&mut self) -> &mut Self {
+        self.config.tracks_latency = true;
+        self
+    }
+
+    /// The same, and counts polls by that time.
+    ///
+    /// See
+    /// [`RuntimeMetrics::schedule_latency_histogram_bucket_count`](super::RuntimeMetrics::schedule_latency_histogram_bucket_count).
+    pub fn enable_metrics_schedule_latency_histogram(&mut self) -> &mut Self {
+        self.config.latency_histogram = Some(self.latencies.clone());
+        self.track_task_schedule_latency()
+    }
+
+    /// Sets the ranges of the histogram that
+    /// [`enable_metrics_schedule_latency_histogram`](Self::enable_metrics_schedule_latency_histogram)
+    /// enables. By default ten of 100 µs.
+    pub fn metrics_schedule_latency_histogram_configuration(
+        &mut self,
+        configuration: HistogramConfiguration,
+    ) -> &mut Self {
+        if self.config.latency_histogram.is_some() {
+            self.config.latency_histogram = Some(configuration.clone());
+        }
+        self.latencies = configuration;
         self
     }
 }

@@ -8,7 +8,7 @@ use super::builder::{Builder, Kind};
 use super::handle::Handle;
 use super::owner::{Runtime, Scheduler};
 use crate::common::Common;
-use crate::metrics::Totals;
+use crate::metrics::{ReadyClock, Totals};
 use crate::pool::Spawner;
 use crate::runtime_id::Id;
 use crate::scheduler::current_thread::CurrentThread;
@@ -120,6 +120,7 @@ fn common(builder: &Builder) -> io::Result<Common> {
             .transpose()?,
         seeds: Seeds::new(builder.seed.as_ref()),
         totals: Totals::default(),
+        ready_clock: ReadyClock::new(&config),
         #[cfg(all(feature = "inspect", not(loom)))]
         registered: std::sync::OnceLock::new(),
         config,

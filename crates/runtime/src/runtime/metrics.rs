@@ -302,3 +302,49 @@ impl RuntimeMetrics {
             .map_or(0, |histogram| histogram.get(bucket))
     }
 }
+
+/// For how long tasks are ready before they are polled.
+#[cfg(feature = "schedule-latency")]
+impl RuntimeMetrics {
+    fn latencies(&self, worker: usize) -> Option<&Histogram> {
+        self.worker(worker).latencies()
+    }
+
+    /// Returns whether polls are counted by the time for which their task was ready: see
+    /// [`Builder::enable_metrics_schedule_latency_histogram`](super::Builder::enable_metrics_schedule_latency_histogram).
+    #[must_use]
+    pub fn schedule_latency_histogram_enabled(&self) -> bool {
+        self.latencies(0).is_some()
+    }
+
+    /// Returns how many ranges the histogram has; 0 if there is none.
+    #[must_use]
+    pub fn schedule_latency_histogram_num_buckets(&self) -> usize {
+        self.latencies(0).map_or(0, Histogram::num_buckets)
+    }
+
+    /// Returns a range of the histogram; an empty one if there is no histogram.
+    ///
+    /// # Panics
+    ///
+    /// When there is a histogram without that range.
+    #[track_caller]
+    #[must_use]
+    pub fn schedule_latency_histogram_bucket_range(&self, bucket: usize) -> Range<Duration> {
+        self.latencies(0)
+            .map_or_else(Range::default, |histogram| histogram.range(bucket))
+    }
+
+    /// Returns how many polls of a worker were of a task that was ready for as long as a range of the
+    /// histogram says; 0 if there is no histogram.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such worker, or a histogram without that range.
+    #[track_caller]
+    #[must_use]
+    pub fn schedule_latency_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
+        self.latencies(worker)
+            .map_or(0, |histogram| histogram.get(bucket))
+    }
+}

@@ -58,17 +58,24 @@ impl Base {
     ) -> Ran {
         let id = task.id();
         let stalls = self.common.stalls.as_ref();
+        let latency = self.common.ready_clock.latency(&task);
+        if let Some(latency) = latency {
+            counters.was_ready(latency);
+        }
         let began = counters.watches_polls().then(Instant::now);
         let hooks = &self.common.hooks;
         if let Some(hook) = &hooks.before_task_poll {
-            hooks::tell(hook, id);
+            hooks::tell_poll(hook, id, latency);
         }
         if let Some(stalls) = stalls {
             stalls.poll_begins(worker, id);
         }
         let ran = task.run();
         if let Some(hook) = &hooks.after_task_poll {
-            hooks::tell(hook, id);
+            hooks::tell_poll(hook, id, latency);
+        }
+        if let Ran::Again(task) | Ran::Yielded(task) | Ran::Here(task) = &ran {
+            self.common.ready_clock.ready(task);
         }
         if !may_count() {
             return ran;
@@ -171,6 +178,9 @@ fn list_for<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id) -> 
 #[inline]
 fn begin<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id, task: Option<Notified>) {
     let common = &scheduler.base().common;
+    if let Some(task) = &task {
+        common.ready_clock.ready(task);
+    }
     if let Some(hook) = &common.hooks.on_task_spawn {
         hooks::tell(hook, id);
     }
@@ -221,6 +231,12 @@ impl<S: Scheduler> Reference<S> {
         unsafe { self.0.as_ref() }
     }
 
+    /// The task becomes ready now.
+    #[inline]
+    pub(super) fn ready(self, task: &Notified) {
+        self.scheduler().base().common.ready_clock.ready(task);
+    }
+
     /// This thread's worker, if it is one of this scheduler.
     #[inline]
     pub(super) fn worker_here<'a>(self) -> Option<&'a S::Worker> {
@@ -258,6 +274,7 @@ impl<S: Scheduler> Reference<S> {
 impl<S: Scheduler> Schedule for Reference<S> {
     #[inline]
     fn schedule(&self, task: Notified) {
+        self.ready(&task);
         match self.owner_here() {
             Some((worker, _)) => self.scheduler().schedule_here(worker, task),
             None => self.schedule_remotely(task),

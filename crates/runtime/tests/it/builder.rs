@@ -380,3 +380,81 @@ fn logarithmic_histograms() {
     }
     assert_eq!(end, Duration::from_nanos(u64::MAX));
 }
+
+/// For how long tasks are ready before their polls, if they were made ready by a spawn, a wake-up and a
+/// poll, and the thread was kept from polling them for some time.
+#[cfg(feature = "schedule-latency")]
+#[test]
+fn latencies() {
+    const KEPT: Duration = Duration::from_millis(6);
+    let begun = Arc::new(Mutex::new(None));
+    let before = begun.clone();
+    let runtime = Builder::new_current_thread()
+        .metrics_schedule_latency_histogram_configuration(HistogramConfiguration::linear(KEPT, 2))
+        .enable_metrics_schedule_latency_histogram()
+        .on_task_spawn(|task| assert!(task.schedule_latency().is_none()))
+        .on_task_terminate(|task| assert!(task.schedule_latency().is_none()))
+        .on_before_task_poll(move |task| *before.lock().unwrap() = task.schedule_latency())
+        .on_after_task_poll(move |task| {
+            assert!(task.schedule_latency().is_some());
+            assert_eq!(*begun.lock().unwrap(), task.schedule_latency());
+        })
+        .build()
+        .unwrap();
+    let metrics = runtime.metrics();
+    assert!(metrics.schedule_latency_histogram_enabled());
+    assert_eq!(metrics.schedule_latency_histogram_num_buckets(), 2);
+    let range = metrics.schedule_latency_histogram_bucket_range(0);
+    assert_eq!(range, Duration::ZERO..KEPT);
+    let counts = || [0, 1].map(|bucket| metrics.schedule_latency_histogram_bucket_count(0, bucket));
+    let polls = || counts().iter().sum::<u64>();
+
+    let spawned = runtime.spawn(async {});
+    thread::sleep(KEPT);
+    runtime.block_on(spawned).unwrap();
+    assert_eq!(counts(), [0, 1]);
+
+    let (sender, receiver) = blitz_io_channel::oneshot::channel();
+    runtime.block_on(async {
+        let woken = task::spawn(receiver);
+        while polls() < 2 {
+            task::yield_now().await;
+        }
+        sender.send(()).unwrap();
+        thread::sleep(KEPT);
+        woken.await.unwrap().unwrap();
+    });
+    assert!(counts()[1] >= 2);
+
+    let before = counts()[1];
+    let yields = runtime.spawn(task::yield_now());
+    let blocks = runtime.spawn(async { thread::sleep(KEPT) });
+    runtime.block_on(async {
+        yields.await.unwrap();
+        blocks.await.unwrap();
+    });
+    assert!(counts()[1] > before);
+    assert_eq!(polls(), 6);
+}
+
+/// Without being asked, a runtime measures nothing.
+#[cfg(feature = "schedule-latency")]
+#[test]
+fn no_latencies() {
+    for mut builder in flavors() {
+        let hook = |task: &blitz_io_runtime::runtime::TaskMeta<'_>| {
+            assert!(task.schedule_latency().is_none());
+        };
+        let runtime = builder.on_before_task_poll(hook).build().unwrap();
+        runtime.block_on(runtime.spawn(async {})).unwrap();
+        let metrics = runtime.metrics();
+        assert!(!metrics.schedule_latency_histogram_enabled());
+        assert_eq!(metrics.schedule_latency_histogram_num_buckets(), 0);
+        assert!(
+            metrics
+                .schedule_latency_histogram_bucket_range(1)
+                .is_empty()
+        );
+        assert_eq!(metrics.schedule_latency_histogram_bucket_count(0, 1), 0);
+    }
+}

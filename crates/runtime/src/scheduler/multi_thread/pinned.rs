@@ -124,6 +124,7 @@ impl Schedule for Pinned {
         let Some(inbox) = self.owner.get() else {
             return self.scheduler.schedule(task);
         };
+        self.scheduler.ready(&task);
         match self.owner_here(inbox) {
             Some(worker) => worker.schedule_pinned(inbox, task),
             None => self.schedule_remotely(inbox, task),

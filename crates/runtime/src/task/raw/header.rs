@@ -35,6 +35,10 @@ pub struct Header {
     /// In which list the task is or was.
     pub(super) list_id: ListId,
     id: Id,
+    /// When the task became ready: nanoseconds since its runtime began. Belongs to the holder of the
+    /// token.
+    #[cfg(feature = "schedule-latency")]
+    ready_at: AtomicU64,
     pub(super) vtable: &'static Vtable,
     pub(super) state: State,
 }
@@ -121,6 +125,8 @@ impl Header {
             join_waker: Watched::new(MaybeUninit::uninit()),
             stage: Watched::new(Stage::Future),
             list_id,
+            #[cfg(feature = "schedule-latency")]
+            ready_at: AtomicU64::new(0),
         }
     }
 
@@ -353,6 +359,19 @@ impl Notified {
     /// The task's number.
     pub fn id(&self) -> Id {
         self.header().id()
+    }
+
+    /// When the task became ready, as its scheduler has noted it.
+    // Only holders of the token use it, which is handed on with release and acquire.
+    #[cfg(feature = "schedule-latency")]
+    pub fn ready_at(&self) -> u64 {
+        self.header().ready_at.load(Ordering::Relaxed)
+    }
+
+    /// Notes when the task became ready.
+    #[cfg(feature = "schedule-latency")]
+    pub fn set_ready_at(&self, nanos: u64) {
+        self.header().ready_at.store(nanos, Ordering::Relaxed);
     }
 }
 

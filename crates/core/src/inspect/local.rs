@@ -1,0 +1,38 @@
+//! `Local`: what a thread keeps for its records. It is one value, so that a wait, which needs most of
+//! it, computes one address.
+
+use std::cell::Cell;
+
+use super::poll_slot::NOT_OWNED;
+use super::polled::{self, Polled};
+use super::registry::{self, Place};
+
+/// See the head of this file.
+pub(super) struct Local {
+    /// The `Polled` of this thread, which is never freed.
+    pub(super) polled: Cell<*const Polled>,
+    /// The current word of `polled`, for locks and channels, which need nothing else of it.
+    pub(super) current: Cell<u64>,
+    /// The nanoseconds when this worker looked at the clock last; 0 if this thread is no worker.
+    pub(super) cached_time: Cell<u64>,
+    /// The number of the next wait; 0 before the first one.
+    pub(super) next_id: Cell<u64>,
+    /// The first free place of this thread.
+    pub(super) first_place: Cell<Option<&'static Place>>,
+    /// How many there are. [`registry::KEPT`] as long as the thread has had none, and when it is about to
+    /// end.
+    pub(super) places: Cell<usize>,
+}
+
+thread_local! {
+    pub(super) static LOCAL: Local = const {
+        Local {
+            polled: Cell::new(&raw const polled::NONE),
+            current: Cell::new(NOT_OWNED),
+            cached_time: Cell::new(0),
+            next_id: Cell::new(0),
+            first_place: Cell::new(None),
+            places: Cell::new(registry::KEPT),
+        }
+    };
+}
