@@ -39,8 +39,7 @@ where
 
 /// Starts a fiber as a task of the current runtime. It runs also if the handle is dropped.
 ///
-/// The fiber begins on any worker, and stays on its thread from then on. A worker with more fibers than its
-/// share leaves new ones to the others. A panic in it is
+/// The fiber begins on any worker, and stays on its thread from then on. A panic in it is
 /// reported by the handle. [`abort`](JoinHandle::abort), and the end of the runtime, unwind its
 /// stack where it waits, so destructors run.
 ///

@@ -114,9 +114,7 @@ pub mod model {
     pub mod scheduler {
         pub use crate::driver::Driver;
         pub use crate::scheduler::inject::Inject;
-        pub use crate::scheduler::multi_thread::{
-            deferred, idle, inbox, lifo_slot, queue, run_batch,
-        };
+        pub use crate::scheduler::multi_thread::{idle, inbox, lifo_slot, queue, run_batch};
     }
 }
 

@@ -275,30 +275,3 @@ fn a_stack_has_the_size_that_was_asked_for() {
         assert_eq!(runtime.block_on(deep).unwrap(), 40_000);
     }
 }
-
-#[test]
-fn fibers_that_wait_are_on_all_workers() {
-    if blitz_io_core::processors() < 2 {
-        // One worker is awake at a time, and it begins all fibers.
-        return;
-    }
-    let runtime = runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .build()
-        .unwrap();
-    let threads = runtime.block_on(runtime.spawn(async {
-        let end = Arc::new(Notify::new());
-        let mut threads = std::collections::HashSet::new();
-        for _ in 0..64 {
-            let (tell, begun) = oneshot::channel();
-            let end = end.clone();
-            fiber::spawn(move || {
-                tell.send(std::thread::current().id()).unwrap();
-                fiber::block_on(end.notified());
-            });
-            threads.insert(begun.await.unwrap());
-        }
-        threads.len()
-    }));
-    assert_eq!(threads.unwrap(), 2);
-}

@@ -18,7 +18,6 @@ macro_rules! models {
 }
 
 mod cancellation_token;
-mod deferred;
 mod idle;
 mod inbox;
 mod inject;

@@ -229,24 +229,9 @@ impl Idle {
         self.count().awake() > self.processors
     }
 
-    /// How many workers are awake besides the caller. `is_awake`: the caller is.
-    pub fn awake_besides(&self, is_awake: bool) -> usize {
-        self.count().awake().saturating_sub(usize::from(is_awake))
-    }
-
-    /// How many workers the processors rule lets be awake.
-    pub fn most_awake(&self) -> usize {
-        self.processors.min(self.workers)
-    }
-
-    /// Whether another worker than the caller is awake, or may be called. The caller is awake.
-    pub fn has_others(&self) -> bool {
-        self.awake_besides(true) > 0 || self.wants_worker(self.count())
-    }
-
     /// Whether one more may be woken to work.
     fn wants_worker(&self, count: Count) -> bool {
-        count.searching() == 0 && count.awake() < self.most_awake()
+        count.searching() == 0 && count.awake() < self.processors.min(self.workers)
     }
 
     /// A worker has put a task into its queue. `stealable`: others may take it, also

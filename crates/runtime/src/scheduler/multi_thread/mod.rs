@@ -15,7 +15,6 @@
 //! | `inbox.rs` | the ready tasks that are pinned to a thread |
 //! | `thread_inbox.rs` | an inbox, and where its owner sleeps without a core |
 //! | `pinned.rs` | the scheduler of a pinned task |
-//! | `deferred.rs` | the pinned tasks that a worker leaves to others before they begin |
 //! | `search.rs` | stealing, and sleeping |
 //! | `run.rs` | the threads that are workers, and the end |
 //! | `hand_over.rs` | another thread acquires the core while a task blocks |
@@ -25,7 +24,6 @@
     reason = "the queues are public for the models only"
 )]
 
-pub mod deferred;
 #[cfg(not(loom))]
 mod hand_over;
 pub mod idle;

@@ -6,8 +6,8 @@
 //! monitor is shared, so a role that moves from worker to worker goes on where it was.
 //!
 //! A look compares how many polls each worker has made, and how many tasks were taken from the
-//! inject queue and from the deferred ones, with the numbers of the look before. If there is a task
-//! and the number is the same, then the worker is stalled: its thread is blocked, or its task takes long. The looking
+//! inject queue, with the numbers of the look before. If there is a task and the number is the
+//! same, then the worker is stalled: its thread is blocked, or its task takes long. The looking
 //! worker gets up to work, and takes the task. It also wakes the tasks whose time has come in
 //! such a worker's timers. If no worker polls tasks, then none polls the drivers, and the monitor
 //! also wakes the tasks whose events have happened.
@@ -59,7 +59,7 @@ pub(super) struct Monitor(Mutex<Seen>);
 struct Seen {
     /// The polls of each worker.
     progress: Box<[Progress]>,
-    /// How many tasks had been taken from the queues that no worker owns.
+    /// How many tasks had been taken from the inject queue.
     taken: usize,
     /// When to look next. `None` while there is no monitor.
     next: Option<Instant>,
@@ -148,7 +148,7 @@ impl Seen {
         for (progress, core) in self.progress.iter().zip(&shared.cores) {
             progress.stands_for(core);
         }
-        self.taken = shared.taken();
+        self.taken = shared.inject.taken();
     }
 
     /// Sets the time of the next look.
@@ -161,12 +161,10 @@ impl Seen {
     }
 
     fn look(&mut self, shared: &Shared, place: Place) -> Found {
-        let injected = shared.injected() > 0;
-        let none_taken = injected && shared.taken() == self.taken;
+        let injected = !shared.inject.is_empty();
         let mut found = Found {
-            work: none_taken,
-            // So that it takes deferred tasks.
-            claimed: none_taken && !shared.deferred.queue().is_empty(),
+            work: injected && shared.inject.taken() == self.taken,
+            claimed: false,
             none_polls: true,
         };
         let mut is_quiet = !injected;
@@ -187,7 +185,7 @@ impl Seen {
             |driver| !shared.drivers.has_sources(driver) || shared.idle.is_attended(driver);
         let is_attended = (0..shared.drivers.len()).all(attended);
         is_quiet &= is_attended;
-        self.taken = shared.taken();
+        self.taken = shared.inject.taken();
         let all_asleep = shared.idle.count().awake() == 0;
         let dozes = is_quiet && !all_asleep && self.pause >= LAST && shared.idle.doze(place);
         let most = match (dozes, all_asleep) {

@@ -4,8 +4,6 @@
 //! thread, which owns an [`ThreadInbox`] from then on. Every later token goes there: from a wake-up,
 //! an abort, the end of a poll, or the end of the runtime. Only the owner takes tokens out.
 //!
-//! A worker with many pinned tasks leaves a new one to others before it polls it (`deferred.rs`).
-//!
 //! # The thread counts, not the worker
 //!
 //! A thread that gives its core away (`hand_over.rs`) keeps its inbox, and its pinned tasks wait
@@ -21,11 +19,10 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use blitz_io_core::coop::{self, Budget};
 
-use super::deferred::{FEW, ahead_from};
 use super::idle::Place;
 use super::inbox::Sleeps;
 use super::shared::Shared;
@@ -39,7 +36,7 @@ use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 #[derive(Clone)]
 pub(crate) struct Pinned {
     scheduler: Reference<Shared>,
-    owner: Owner,
+    inbox: Owner,
 }
 
 /// The inbox of the thread of the first poll, from that poll on.
@@ -48,17 +45,13 @@ pub(crate) struct Pinned {
 /// read-modify-writes, which show in the time to start a fiber.
 ///
 /// Invariant: the pointer is null, or that of an `Arc` which this owns, and is not changed after that.
-struct Owner {
-    inbox: AtomicPtr<ThreadInbox>,
-    /// A worker has deferred the first poll. Only the holder of the token uses it.
-    was_deferred: AtomicBool,
-}
+struct Owner(AtomicPtr<ThreadInbox>);
 
 impl Owner {
     #[inline]
     fn get(&self) -> Option<&ThreadInbox> {
         // SAFETY: the invariant.
-        unsafe { self.inbox.load(Ordering::Acquire).as_ref() }
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
     /// # Safety
@@ -67,29 +60,26 @@ impl Owner {
     #[inline]
     unsafe fn set(&self, inbox: Arc<ThreadInbox>) {
         debug_assert!(self.get().is_none());
-        self.inbox
+        self.0
             .store(Arc::into_raw(inbox).cast_mut(), Ordering::Release);
     }
 }
 
 impl Clone for Owner {
     fn clone(&self) -> Self {
-        let inbox = self.inbox.load(Ordering::Acquire);
+        let inbox = self.0.load(Ordering::Acquire);
         if !inbox.is_null() {
             // SAFETY: the invariant.
             unsafe { Arc::increment_strong_count(inbox) };
         }
-        Self {
-            inbox: AtomicPtr::new(inbox),
-            was_deferred: AtomicBool::new(self.was_deferred.load(Ordering::Relaxed)),
-        }
+        Self(AtomicPtr::new(inbox))
     }
 }
 
 impl Drop for Owner {
     #[inline]
     fn drop(&mut self) {
-        let inbox = *self.inbox.get_mut();
+        let inbox = *self.0.get_mut();
         if !inbox.is_null() {
             // SAFETY: the invariant.
             drop(unsafe { Arc::from_raw(inbox) });
@@ -101,10 +91,7 @@ impl Pinned {
     pub(in crate::scheduler) fn new(scheduler: Reference<Shared>) -> Self {
         Self {
             scheduler,
-            owner: Owner {
-                inbox: AtomicPtr::new(ptr::null_mut()),
-                was_deferred: AtomicBool::new(false),
-            },
+            inbox: Owner(AtomicPtr::new(ptr::null_mut())),
         }
     }
 
@@ -121,7 +108,7 @@ impl Schedule for Pinned {
 
     #[inline]
     fn schedule(&self, task: Notified) {
-        let Some(inbox) = self.owner.get() else {
+        let Some(inbox) = self.inbox.get() else {
             return self.scheduler.schedule(task);
         };
         self.scheduler.ready(&task);
@@ -133,7 +120,7 @@ impl Schedule for Pinned {
 
     #[inline]
     fn release(&self, task: &Header) {
-        if let Some(inbox) = self.owner.get() {
+        if let Some(inbox) = self.inbox.get() {
             inbox.tasks.count(-1);
         }
         self.scheduler.release(task);
@@ -142,7 +129,7 @@ impl Schedule for Pinned {
     /// The owner has a reference to the inbox, and is a worker of the scheduler.
     #[inline]
     fn outlives_call(&self) -> bool {
-        match self.owner.get() {
+        match self.inbox.get() {
             Some(inbox) => self.owner_here(inbox).is_some(),
             None => self.scheduler.outlives_call(),
         }
@@ -159,23 +146,12 @@ impl Schedule for Pinned {
     /// A pinned token comes from the owner's inbox, so it is always run by the owner.
     #[inline]
     fn pin(&self) -> bool {
-        if let (None, Some(worker)) = (self.owner.get(), self.scheduler.worker_here()) {
-            if worker.defers() && !self.owner.was_deferred.swap(true, Ordering::Relaxed) {
-                return false;
-            }
-            worker.count_pinned();
+        if let (None, Some(worker)) = (self.inbox.get(), self.scheduler.worker_here()) {
+            worker.inbox().tasks.count(1);
             // SAFETY: there was none, and the caller has the token.
-            unsafe { self.owner.set(worker.inbox().clone()) };
+            unsafe { self.inbox.set(worker.inbox().clone()) };
         }
         true
-    }
-
-    /// The task is to be deferred.
-    fn set_aside(&self, task: Notified) {
-        match self.scheduler.worker_here() {
-            Some(worker) => worker.defer(task),
-            None => self.scheduler.schedule(task),
-        }
     }
 
     #[inline]
@@ -214,81 +190,6 @@ impl Worker {
     fn owns(&self, inbox: &ThreadInbox) -> bool {
         let own = self.inbox.get();
         own.is_some_and(|own| ptr::eq(Arc::as_ptr(own), inbox))
-    }
-
-    /// How many tasks are pinned to this thread.
-    fn count(&self) -> usize {
-        self.inbox.get().map_or(0, |inbox| inbox.tasks.tasks())
-    }
-
-    /// One more task is pinned to this thread.
-    #[inline]
-    fn count_pinned(&self) {
-        self.inbox().tasks.count(1);
-        self.tell_count();
-    }
-
-    /// Tells other workers how many tasks are pinned to this thread.
-    #[inline]
-    fn tell_count(&self) {
-        if self.has_core.get() {
-            self.core().pinned.store(self.count(), Ordering::Relaxed);
-        }
-    }
-
-    /// Whether more tasks are pinned to this thread than its share of them.
-    #[inline]
-    fn is_ahead(&self) -> bool {
-        self.count() >= self.ahead_from.get() && self.is_still_ahead()
-    }
-
-    #[cold]
-    fn is_still_ahead(&self) -> bool {
-        let (cores, idle) = (&self.shared.cores, &self.shared.idle);
-        let counts = cores.iter().map(|core| core.pinned.load(Ordering::Relaxed));
-        let share = counts.sum::<usize>() / idle.most_awake();
-        self.ahead_from.set(ahead_from(share));
-        self.count() >= ahead_from(share)
-    }
-
-    /// Whether this worker leaves a task that has not begun to others.
-    #[inline]
-    fn defers(&self) -> bool {
-        self.is_ahead()
-            && self.shared.idle.has_others()
-            && self.has_core.get()
-            && !self.shutting_down.get()
-    }
-
-    #[cold]
-    fn defer(&self, task: Notified) {
-        let Shared { deferred, idle, .. } = &*self.shared;
-        self.unpark_called(deferred.defer(task.into_raw(), idle));
-    }
-
-    /// Whether there is a deferred task for this worker.
-    #[inline]
-    pub(super) fn sees_deferred(&self) -> bool {
-        let (Shared { deferred, idle, .. }, local) = (&*self.shared, &self.core().local);
-        let passes = || !local.reclaims.get() && self.is_ahead();
-        deferred.is_for(idle, !local.asleep.get(), passes)
-    }
-
-    /// The next deferred task, if there is one for this worker.
-    #[inline]
-    pub(super) fn next_deferred(&self) -> Option<Notified> {
-        if !self.sees_deferred() {
-            return None;
-        }
-        self.next_deferred_of_all()
-    }
-
-    /// The next deferred task.
-    #[inline]
-    pub(super) fn next_deferred_of_all(&self) -> Option<Notified> {
-        let task = self.shared.deferred.pop()?;
-        // SAFETY: tokens are put in, and each is taken out once.
-        Some(unsafe { Notified::from_raw(task) })
     }
 
     /// This thread has made a task ready that is pinned to it.
@@ -352,14 +253,13 @@ impl Worker {
 
     /// Whether tasks are pinned to this thread.
     pub(super) fn pins(&self) -> bool {
-        self.count() > 0
+        let inbox = self.inbox.get();
+        inbox.is_some_and(|inbox| inbox.tasks.tasks() > 0)
     }
 
     /// Says where this thread sleeps as a worker, or that it is awake. Whether a pinned task
     /// is ready.
     pub(super) fn tell_pushers(&self, place: Option<Place>) -> bool {
-        self.tell_count();
-        self.ahead_from.set(FEW);
         let inbox = self.inbox.get();
         inbox.is_some_and(|inbox| inbox.tasks.tell_place(place.map(Sleeps::At)))
     }

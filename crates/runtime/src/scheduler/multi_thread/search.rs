@@ -126,9 +126,7 @@ fn sleep(worker: &Worker) {
     if !worker.has_tasks() {
         let local = &worker.core().local;
         let began = Instant::now();
-        local.asleep.set(true);
         let searching = worker.shared.idle.sleep(worker, local.searching.get());
-        local.asleep.set(false);
         local.searching.set(searching);
         local.parked_briefly.set(began.elapsed() < BRIEF);
     }
@@ -152,7 +150,7 @@ impl Sleeper for Worker {
     }
 
     fn sees_injected(&self) -> bool {
-        !self.shared.inject.is_empty() || self.sees_deferred()
+        !self.shared.inject.is_empty()
     }
 
     fn sees_any(&self) -> bool {

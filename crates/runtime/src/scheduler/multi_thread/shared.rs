@@ -8,7 +8,6 @@ use blitz_io_core::Lock;
 use blitz_io_core::awake::{self, Registered};
 use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::deferred::Deferred;
 use super::idle::{Calls, Idle, Place};
 use super::monitor::{self, Monitor};
 use super::worker_core::Core;
@@ -27,7 +26,6 @@ pub(crate) struct Shared {
     /// One for each worker.
     pub(super) cores: Box<[Core]>,
     pub(super) inject: Inject<Header>,
-    pub(super) deferred: Deferred<Header>,
     pub(super) idle: Idle,
     pub(super) drivers: Drivers,
     pub(super) monitor: Monitor,
@@ -48,7 +46,6 @@ impl Shared {
             registered: Lock::new(None),
             cores: (0..workers).map(|_| Core::new(&common)).collect(),
             inject: Inject::new(),
-            deferred: Deferred::new(),
             idle: Idle::new(workers, processors, drivers.len(), most_waiting),
             drivers,
             monitor: Monitor::new(workers),
@@ -115,15 +112,10 @@ impl Shared {
         timers.min()
     }
 
-    /// The queues that no worker owns.
-    fn injects(&self) -> [&Inject<Header>; 2] {
-        [&self.inject, self.deferred.queue()]
-    }
-
-    /// Takes the next task of the queues that no worker owns.
+    /// Takes the next task of the inject queue.
     #[inline]
     pub(super) fn next_injected(&self) -> Option<Notified> {
-        let task = self.injects().into_iter().find_map(Inject::pop)?;
+        let task = self.inject.pop()?;
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
     }
@@ -193,15 +185,9 @@ impl Shared {
         earliest.is_some_and(|at| self.drivers.wake_by(self.driver_of(index), at))
     }
 
-    /// How many tasks wait in the queues that no worker owns.
+    /// How many tasks wait in the queue that no worker owns.
     pub(crate) fn injected(&self) -> usize {
-        self.injects().into_iter().map(Inject::len).sum()
-    }
-
-    /// How many tasks have been taken from these queues: it changes as long as some are taken.
-    pub(super) fn taken(&self) -> usize {
-        let taken = self.injects().into_iter().map(Inject::taken);
-        taken.fold(0, usize::wrapping_add)
+        self.inject.len()
     }
 
     /// How many tasks wait in a worker's own queue.

@@ -4,8 +4,8 @@
 //! # The next task
 //!
 //! First the task that was woken last, from the LIFO slot, then the ring, then the inject
-//! queue and the deferred tasks, then tasks of other workers. The worker claims the next few
-//! tasks of the ring in one step. So that no task starves:
+//! queue, then tasks of other workers. The worker claims the next few tasks of the ring in
+//! one step. So that no task starves:
 //!
 //! * the LIFO slot goes first three times in a row at most, and a task from it shares the
 //!   budget of the task before it. Then woken tasks go to the end of the ring, until a
@@ -27,7 +27,6 @@ use std::sync::Arc;
 use blitz_io_core::coop::{self, Budget};
 use blitz_io_core::inspect;
 
-use super::deferred::FEW;
 use super::idle::Calls;
 use super::queue::CAPACITY;
 use super::run_batch;
@@ -71,8 +70,6 @@ pub(crate) struct Worker {
     pub(super) observes_polls: bool,
     /// The tasks that are pinned to this thread, if there are or were any.
     pub(super) inbox: OnceCell<Arc<ThreadInbox>>,
-    /// With fewer such tasks the worker is not ahead (`deferred.rs`).
-    pub(super) ahead_from: Cell<usize>,
 }
 
 impl Worker {
@@ -94,7 +91,6 @@ impl Worker {
             parking: Cell::new(false),
             forced_yields: Cell::new(coop::forced_yields()),
             inbox: OnceCell::new(),
-            ahead_from: Cell::new(FEW),
         }
     }
 
@@ -189,7 +185,7 @@ impl Worker {
         // The next task may block the thread, so other workers have to see the yielded
         // task.
         self.queue_yielded();
-        match self.next_share_before(core, self.next_deferred_of_all()) {
+        match self.next_share(core) {
             None => ControlFlow::Continue(()),
             first => ControlFlow::Break(first),
         }
@@ -258,27 +254,9 @@ impl Worker {
         !self.shared.inject.is_empty()
     }
 
-    /// This worker's share of the inject queue, whose first task is returned. A deferred task
-    /// comes behind the share.
+    /// This worker's share of the inject queue, whose first task is returned.
     #[inline]
     fn next_share(&self, core: &Core) -> Option<Notified> {
-        self.next_share_before(core, self.next_deferred())
-    }
-
-    #[inline]
-    fn next_share_before(&self, core: &Core, deferred: Option<Notified>) -> Option<Notified> {
-        let Some(first) = self.next_share_of_injected(core) else {
-            self.begins(core, usize::from(deferred.is_some()));
-            return deferred;
-        };
-        if let Some(task) = deferred {
-            self.push_back(core, task);
-        }
-        Some(first)
-    }
-
-    #[inline]
-    fn next_share_of_injected(&self, core: &Core) -> Option<Notified> {
         let inject = &self.shared.inject;
         if inject.is_empty() {
             return None;

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::Parker;
-use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
+use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use super::lifo_slot::LifoSlot;
 use super::queue::Ring;
@@ -30,8 +30,6 @@ pub(super) struct Core {
     taken: AtomicBool,
     pub(super) ring: Ring<Header>,
     pub(super) counters: Counters,
-    /// How many tasks are pinned to its thread, as that has told when it pinned one or went to sleep.
-    pub(super) pinned: AtomicUsize,
     /// Where its thread parks.
     pub(super) parker: Parker,
 }
@@ -45,8 +43,6 @@ pub(super) struct Local {
     pub(super) tuning: Tuning,
     /// The time since the last park or count.
     pub(super) busy: Cell<Stopwatch>,
-    /// The worker is about to sleep, or sleeps, or gets up: `Idle` does not count it as awake.
-    pub(super) asleep: Cell<bool>,
     /// The worker counts as searching.
     pub(super) searching: Cell<bool>,
     /// It searches because others are stalled, so it may reclaim what they have claimed.
@@ -101,7 +97,6 @@ impl Core {
                 until_checkpoint: Cell::new(tuning.span()),
                 tuning,
                 busy: Cell::new(Stopwatch::start()),
-                asleep: Cell::new(false),
                 searching: Cell::new(false),
                 reclaims: Cell::new(false),
                 progress: Progress::of_all(config.worker_threads),
@@ -112,7 +107,6 @@ impl Core {
             taken: AtomicBool::new(false),
             ring: Ring::new(),
             counters: Counters::new(config),
-            pinned: AtomicUsize::new(0),
             parker: Parker::new(),
         }
     }
