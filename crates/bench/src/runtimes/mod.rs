@@ -1,6 +1,6 @@
 //! The runtimes that are measured, behind one trait.
 //!
-//! Each is started once for each number of workers and kept, see [`Cache`].
+//! Each is started once for each number of workers and kept (`kept.rs`).
 //! Between two samples no runtime has work left, so their threads sleep, and only the
 //! threads of the runtime under measurement are awake.
 
