@@ -221,6 +221,31 @@ pub struct Receipt {
     pub missing: u64,
 }
 
+/// Sends messages of these lengths, at most 64 MiB, through the route `r`, and checks that they arrive whole.
+pub fn carry(from: &Host, to: &Host, lens: &[usize]) {
+    let large = |host: &Host| host.builder(Route::builder()).max_len(64 << 20).capacity(2);
+    let mut receiver = large(to).receiver("r").unwrap();
+    let mut sender = large(from).sender("r").unwrap();
+    from.until_status(&["export", "r", to.name]);
+    let bytes = |round: usize, len: usize| {
+        (0..len)
+            .map(|at| (at * 31 + at / 251 + round) as u8)
+            .collect::<Vec<u8>>()
+    };
+    thread::scope(|scope| {
+        let sender = &mut sender;
+        scope.spawn(move || {
+            for (round, &len) in lens.iter().enumerate() {
+                sender.send(&bytes(round, len)).unwrap();
+            }
+        });
+        for (round, &len) in lens.iter().enumerate() {
+            let message = receiver.recv().unwrap();
+            assert!(*message == bytes(round, len), "message {round}");
+        }
+    });
+}
+
 /// Receives until every message up to `sent` has come or is in a gap: each in its place.
 pub fn count(
     mut receiver: Receiver,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use blitz_io::ipc::{Route, SendError, Sender};
 use blitz_io_gateway::wire::PIECE;
 
-use crate::host::{Host, Receipt, count, message, number_of};
+use crate::host::{Host, Receipt, carry, count, message, number_of};
 use crate::hostile::certificates;
 use crate::lossy::Lossy;
 use crate::namespace::Network;
@@ -247,27 +247,8 @@ fn a_shaped_link_carries_large_and_small_messages_once() {
     let limits = "[limits]\ninbox-bytes = 268435456\n";
     let one = host(&network, 0, EXPORT);
     let two = host(&network, 1, &format!("{limits}{IMPORT}"));
-    let large = |host: &Host| host.builder(Route::builder()).max_len(64 << 20).capacity(2);
-    let mut receiver = large(&two).receiver("r").unwrap();
-    let mut sender = large(&one).sender("r").unwrap();
-    one.until_status(&["export", "r", "two"]);
-    let bytes = |round: usize, len: usize| {
-        (0..len)
-            .map(|at| (at * 31 + at / 251 + round) as u8)
-            .collect::<Vec<u8>>()
-    };
     let lens = [64 << 20, 5, 8 << 20, 0, 1 << 20, PIECE];
-    let sends = thread::spawn(move || {
-        for (round, len) in lens.into_iter().enumerate() {
-            sender.send(&bytes(round, len)).unwrap();
-        }
-        sender
-    });
-    for (round, len) in lens.into_iter().enumerate() {
-        let message = receiver.recv().unwrap();
-        assert!(*message == bytes(round, len), "message {round}");
-    }
-    drop(sends.join().unwrap());
+    carry(&one, &two, &lens);
     one.until_status(&["export", "r", "two", &lens.len().to_string()]);
     let (frames, repeats) = (lens.iter().sum::<usize>() / PIECE, one.repeats());
     eprintln!("{repeats} of {frames} frames were sent again");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use blitz_io::ipc::{Channel, RecvError, Route};
 use blitz_io_gateway::wire::PIECE;
 
-use crate::host::{Host, Receipt, count, free_port, message, number_of, tcp};
+use crate::host::{Host, Receipt, carry, count, free_port, message, number_of, tcp};
 use crate::proxy::Proxy;
 
 fn export(kind: &str, policy: &str) -> String {
@@ -183,28 +183,9 @@ fn a_host_that_joins_late_begins_with_what_comes_then() {
 #[test]
 fn messages_of_many_pieces_arrive_whole() {
     let (one, two, _proxy) = two_hosts(&export("route", "block"), &import("route"));
-    let large = |host: &Host| host.builder(Route::builder()).max_len(64 << 20).capacity(2);
-    let mut receiver = large(&two).receiver("r").unwrap();
-    let mut sender = large(&one).sender("r").unwrap();
-    one.until_status(&["export", "r", "two"]);
-    let bytes = |round: usize, len: usize| {
-        (0..len)
-            .map(|at| (at * 31 + at / 251 + round) as u8)
-            .collect::<Vec<u8>>()
-    };
     // The first ones are longer than the window and the inbox.
     let lens = [64 << 20, 64 << 20, 5, PIECE + 1, PIECE, 0, 3 << 20];
-    let sends = thread::spawn(move || {
-        for (round, len) in lens.into_iter().enumerate() {
-            sender.send(&bytes(round, len)).unwrap();
-        }
-        sender
-    });
-    for (round, len) in lens.into_iter().enumerate() {
-        let message = receiver.recv().unwrap();
-        assert!(*message == bytes(round, len), "message {round}");
-    }
-    drop(sends.join().unwrap());
+    carry(&one, &two, &lens);
     // Two messages in the ring, and one in the window or in the inbox.
     for host in [&one, &two] {
         let peak = host.peak_memory();
