@@ -6,64 +6,43 @@ use crate::model;
 use std::sync::Arc;
 
 use blitz_io_core::BiasedFlag;
-use loom::cell::UnsafeCell;
 use loom::thread;
 
 use blitz_io_core::fences::model::with_late_barriers;
-use model::{model, model_in_order};
+use model::{Counter, model, model_in_order};
 
-struct Counter {
-    flag: BiasedFlag,
-    /// loom watches it for unsynchronised access.
-    value: UnsafeCell<u32>,
-}
+type Flagged = Counter<BiasedFlag>;
 
-// SAFETY: the value is used by calls that have entered only, which loom checks.
-unsafe impl Sync for Counter {}
-// SAFETY: a number may go anywhere.
-unsafe impl Send for Counter {}
-
-impl Counter {
+impl Flagged {
     fn shared() -> Arc<Self> {
-        Arc::new(Self {
-            flag: BiasedFlag::new(),
-            value: UnsafeCell::new(0),
-        })
+        Self::of(BiasedFlag::new())
     }
 
     /// Adds one, unless another call is inside. Returns how many it has added.
-    fn add(&self) -> u32 {
-        let Some(inside) = self.flag.enter() else {
+    fn enter_and_add(&self) -> u32 {
+        let Some(inside) = self.lock.enter() else {
             return 0;
         };
-        // SAFETY: the call is inside.
-        self.value.with_mut(|value| unsafe { *value += 1 });
-        self.flag.leave(inside);
+        self.add();
+        self.lock.leave(inside);
         1
-    }
-
-    /// For the main thread, when the others have ended.
-    fn assert_is(&self, count: u32) {
-        // SAFETY: no other thread uses it any more, which loom checks.
-        self.value
-            .with(|value| assert_eq!(unsafe { *value }, count));
     }
 }
 
-fn spawn(counter: &Arc<Counter>) -> thread::JoinHandle<u32> {
+fn spawn(counter: &Arc<Flagged>) -> thread::JoinHandle<u32> {
     let counter = counter.clone();
-    thread::spawn(move || counter.add())
+    thread::spawn(move || counter.enter_and_add())
 }
 
 fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
     move || {
-        let counter = Counter::shared();
+        let counter = Flagged::shared();
         // The main thread is the owner.
-        assert_eq!(counter.add(), 1);
+        assert_eq!(counter.enter_and_add(), 1);
         let threads: Vec<_> = (0..remotes).map(|_| spawn(&counter)).collect();
-        let mut added = 1 + counter.add() + counter.add();
+        let mut added = 1 + counter.enter_and_add() + counter.enter_and_add();
         added += threads.into_iter().map(|t| t.join().unwrap()).sum::<u32>();
-        counter.assert_is(added);
+        assert_eq!(counter.get(), added);
     }
 }
 
@@ -85,10 +64,10 @@ fn they_are_not_while_the_process_gives_up_light_fences() {
 #[test]
 fn two_threads_that_come_first_are_never_inside_together() {
     model(3, || {
-        let counter = Counter::shared();
+        let counter = Flagged::shared();
         let other = spawn(&counter);
-        let added = counter.add() + other.join().unwrap();
-        counter.assert_is(added);
+        let added = counter.enter_and_add() + other.join().unwrap();
+        assert_eq!(counter.get(), added);
     });
 }
 
@@ -96,11 +75,11 @@ fn two_threads_that_come_first_are_never_inside_together() {
 #[test]
 fn calls_one_after_the_other_all_enter() {
     model(2, || {
-        let counter = Counter::shared();
-        assert_eq!(counter.add(), 1);
+        let counter = Flagged::shared();
+        assert_eq!(counter.enter_and_add(), 1);
         assert_eq!(spawn(&counter).join().unwrap(), 1);
-        assert_eq!(counter.add(), 1);
+        assert_eq!(counter.enter_and_add(), 1);
         assert_eq!(spawn(&counter).join().unwrap(), 1);
-        counter.assert_is(4);
+        assert_eq!(counter.get(), 4);
     });
 }

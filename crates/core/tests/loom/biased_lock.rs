@@ -6,34 +6,16 @@ use crate::model;
 use std::sync::Arc;
 
 use blitz_io_core::BiasedLock;
-use loom::cell::UnsafeCell;
 use loom::thread;
 
 use blitz_io_core::fences::model::with_late_barriers;
-use model::{model, model_in_order};
+use model::{Counter, model, model_in_order};
 
-struct Counter {
-    lock: BiasedLock,
-    /// loom watches it for unsynchronised access.
-    value: UnsafeCell<u32>,
-}
+type Locked = Counter<BiasedLock>;
 
-// SAFETY: the value is used inside the lock only, which loom checks.
-unsafe impl Sync for Counter {}
-// SAFETY: a number may go anywhere.
-unsafe impl Send for Counter {}
-
-impl Counter {
+impl Locked {
     fn shared() -> Arc<Self> {
-        Arc::new(Self {
-            lock: BiasedLock::new(),
-            value: UnsafeCell::new(0),
-        })
-    }
-
-    fn add(&self) {
-        // SAFETY: the caller is inside the lock.
-        self.value.with_mut(|value| unsafe { *value += 1 });
+        Self::of(BiasedLock::new())
     }
 
     fn own(&self) {
@@ -44,18 +26,11 @@ impl Counter {
     fn remote(&self) -> u32 {
         u32::from(self.lock.try_lock_remote(|| self.add()).is_some())
     }
-
-    /// For the main thread, when the others have ended.
-    fn assert_is(&self, count: u32) {
-        // SAFETY: no other thread uses it any more, which loom checks.
-        self.value
-            .with(|value| assert_eq!(unsafe { *value }, count));
-    }
 }
 
 fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
     move || {
-        let counter = Counter::shared();
+        let counter = Locked::shared();
         let threads: Vec<_> = (0..remotes)
             .map(|_| {
                 let counter = counter.clone();
@@ -65,7 +40,7 @@ fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
         counter.own();
         counter.own();
         let entered: u32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
-        counter.assert_is(2 + entered);
+        assert_eq!(counter.get(), 2 + entered);
     }
 }
 
@@ -81,7 +56,7 @@ fn they_are_not_while_the_process_gives_up_light_fences() {
 
 /// The second time, the first one's answer is still on its way.
 fn owner_and_a_thread_that_comes_twice() {
-    let counter = Counter::shared();
+    let counter = Locked::shared();
     let remote = {
         let counter = counter.clone();
         thread::spawn(move || counter.remote() + counter.remote())
@@ -89,7 +64,7 @@ fn owner_and_a_thread_that_comes_twice() {
     counter.own();
     counter.own();
     let entered = remote.join().unwrap();
-    counter.assert_is(2 + entered);
+    assert_eq!(counter.get(), 2 + entered);
 }
 
 #[test]
@@ -104,7 +79,7 @@ fn two_remote_threads_are_never_inside_together() {
 
 /// A revoker that waits for the owner.
 fn owner_and_a_revoker_that_waits() {
-    let counter = Counter::shared();
+    let counter = Locked::shared();
     let revoker = {
         let counter = counter.clone();
         thread::spawn(move || {
@@ -116,7 +91,7 @@ fn owner_and_a_revoker_that_waits() {
     counter.own();
     counter.own();
     revoker.join().unwrap();
-    counter.assert_is(3);
+    assert_eq!(counter.get(), 3);
 }
 
 #[test]

@@ -6,48 +6,27 @@ use crate::model;
 use std::sync::Arc;
 
 use blitz_io_core::exclusive::{Exclusive, HELD};
-use loom::cell::UnsafeCell;
 
 use blitz_io_core::fences::model::with_late_barriers;
 use loom::thread;
-use model::{model, model_in_order, soon};
+use model::{Counter, model, model_in_order, soon};
 
-/// A counter that loom watches for unsynchronised access.
-struct Counter {
-    lock: Exclusive,
-    value: UnsafeCell<u32>,
-}
+type Locked = Counter<Exclusive>;
 
-// SAFETY: the value is used by the owner of the lock only, which loom checks.
-unsafe impl Sync for Counter {}
-// SAFETY: a number may go anywhere.
-unsafe impl Send for Counter {}
-
-impl Counter {
+impl Locked {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
-            lock: Exclusive::new(),
-            value: UnsafeCell::new(0),
-        })
-    }
-
-    fn add_one(&self) {
-        self.value.with_mut(|value| {
-            // SAFETY: the caller owns the lock.
-            unsafe { *value += 1 }
-        });
+        Self::of(Exclusive::new())
     }
 
     fn lock_and_add(&self) {
         self.lock.lock(HELD);
-        self.add_one();
+        self.add();
         self.lock.unlock();
     }
 
-    fn get(&self) -> u32 {
+    fn lock_and_get(&self) -> u32 {
         self.lock.lock(HELD);
-        // SAFETY: we own the lock.
-        let value = self.value.with(|value| unsafe { *value });
+        let value = self.get();
         self.lock.unlock();
         value
     }
@@ -55,7 +34,7 @@ impl Counter {
 
 /// Two threads beside the main one, which also takes the lock.
 fn three_threads() {
-    let counter = Counter::new();
+    let counter = Locked::new();
     let threads: Vec<_> = (0..2)
         .map(|_| {
             let counter = counter.clone();
@@ -66,12 +45,12 @@ fn three_threads() {
     for thread in threads {
         thread.join().unwrap();
     }
-    assert_eq!(counter.get(), 3);
+    assert_eq!(counter.lock_and_get(), 3);
 }
 
 fn two_threads_twice() {
     model(3, || {
-        let counter = Counter::new();
+        let counter = Locked::new();
         let other = counter.clone();
         let thread = thread::spawn(move || {
             other.lock_and_add();
@@ -80,21 +59,21 @@ fn two_threads_twice() {
         counter.lock_and_add();
         counter.lock_and_add();
         thread.join().unwrap();
-        assert_eq!(counter.get(), 4);
+        assert_eq!(counter.lock_and_get(), 4);
     });
 }
 
 /// One waiter may run out of time at any moment, while another has none.
 fn a_waiter_gives_up() {
     model(1, || {
-        let counter = Counter::new();
+        let counter = Locked::new();
         counter.lock.lock(HELD);
         let hasty = {
             let counter = counter.clone();
             thread::spawn(move || {
                 let locked = counter.lock.lock_until(HELD, Some(soon()));
                 if locked {
-                    counter.add_one();
+                    counter.add();
                     counter.lock.unlock();
                 }
                 u32::from(locked)
@@ -108,14 +87,14 @@ fn a_waiter_gives_up() {
         counter.lock.unlock();
         let added = hasty.join().unwrap() + 1;
         patient.join().unwrap();
-        assert_eq!(counter.get(), added);
+        assert_eq!(counter.lock_and_get(), added);
     });
 }
 
 /// Time passes at any moment, so sleepers begin to starve.
 fn starving() {
     model(1, || {
-        let counter = Counter::new();
+        let counter = Locked::new();
         counter.lock.lock(HELD);
         let threads: Vec<_> = (0..2)
             .map(|_| {
@@ -129,7 +108,7 @@ fn starving() {
         for thread in threads {
             thread.join().unwrap();
         }
-        assert_eq!(counter.get(), 3);
+        assert_eq!(counter.lock_and_get(), 3);
         assert!(!counter.lock.is_held());
     });
 }
@@ -164,18 +143,18 @@ fn a_hand_off_finds_a_thread() {
 
 fn fair_release() {
     model(2, || {
-        let counter = Counter::new();
+        let counter = Locked::new();
         counter.lock.lock(HELD);
         let other = counter.clone();
         let thread = thread::spawn(move || {
             other.lock.lock(HELD);
-            other.add_one();
+            other.add();
             other.lock.unlock_fair();
         });
         counter.lock.unlock_fair();
         counter.lock_and_add();
         thread.join().unwrap();
-        assert_eq!(counter.get(), 2);
+        assert_eq!(counter.lock_and_get(), 2);
         assert!(counter.lock.try_lock(HELD));
     });
 }

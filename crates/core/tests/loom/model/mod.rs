@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::fences;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use loom::cell::UnsafeCell;
 
 /// Explores with up to `preemptions` of them, or fewer if the environment says:
 /// once with every store in order, once with stores that may be late.
@@ -66,5 +67,37 @@ impl Wake for WakeThread {
         // thread.
         self.0.swap(1, Ordering::AcqRel);
         blitz_io_futex::wake_one(&raw const self.0);
+    }
+}
+
+/// A number that a lock guards, and that loom watches for unsynchronised access.
+#[allow(dead_code)]
+pub struct Counter<L> {
+    pub lock: L,
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: the callers of `add` and `get` keep each other out by the lock, which loom checks.
+unsafe impl<L: Sync> Sync for Counter<L> {}
+// SAFETY: a number may go anywhere.
+unsafe impl<L: Send> Send for Counter<L> {}
+
+#[allow(dead_code)]
+impl<L> Counter<L> {
+    pub fn of(lock: L) -> Arc<Self> {
+        let value = UnsafeCell::new(0);
+        Arc::new(Self { lock, value })
+    }
+
+    /// Adds one. The caller has the lock.
+    pub fn add(&self) {
+        // SAFETY: as the caller has the lock.
+        self.value.with_mut(|value| unsafe { *value += 1 });
+    }
+
+    /// The number. The caller has the lock, or the other threads have ended.
+    pub fn get(&self) -> u32 {
+        // SAFETY: no other thread uses it now, which loom checks.
+        self.value.with(|value| unsafe { *value })
     }
 }
