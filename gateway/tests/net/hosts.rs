@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use blitz_io::ipc::{Route, SendError, Sender};
+use blitz_io::ipc::{SendError, Sender};
 use blitz_io_gateway::wire::PIECE;
 
 use crate::host::{Host, Receipt, carry, count, message, number_of};

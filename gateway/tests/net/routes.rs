@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io::ipc::{Channel, RecvError, Route};
+use blitz_io::ipc::{Channel, RecvError};
 use blitz_io_gateway::wire::PIECE;
 
 use crate::host::{Host, Receipt, carry, count, free_port, message, number_of, tcp};
