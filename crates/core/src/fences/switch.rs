@@ -14,13 +14,12 @@
 //!
 //! # The switch
 //!
-//! A barrier that takes longer than `LATE` (`membarrier.rs`) comes from a hypervisor that does
-//! not deliver interrupts to a running processor in time, or from a switch to another thread in
-//! the middle of the measurement. So the thread that notices it
+//! Barriers that are late (`membarrier.rs`) come from a hypervisor that does not deliver interrupts
+//! to a running processor in time. So the thread that notices it
 //!
 //! 1. changes `LIGHT` to `LEAVING`; if that fails, another thread is at it;
-//! 2. runs one more barrier, and measures it, too;
-//! 3. stores `STRONG` if this barrier was late as well, and `LIGHT` otherwise.
+//! 2. runs the barrier once more, and measures it, too;
+//! 3. stores `STRONG` if it was late again, and `LIGHT` otherwise.
 //!
 //! # No store is missed
 //!
