@@ -1,69 +1,194 @@
-//! `Waiter`: the thread or task that runs at the moment.
+//! What this thread is, and which task it polls: its `Polled`.
 
+use std::panic::Location;
+
+use super::local::LOCAL;
 use super::poll_slot::{NOT_OWNED, TASK};
-use super::polled;
-use crate::ThreadId;
+use super::polled::{NONE, Polled};
+use super::{Waiter, clock, threads};
 
-/// A thread or a task, in one word.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Waiter(u64);
+thread_local! {
+    static OWNED: Owned = const { Owned };
+}
+
+/// Returns the `Polled` of a thread that ends.
+struct Owned;
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let polled = here();
+        set_here(&NONE, NOT_OWNED);
+        if polled.is_owned() {
+            polled.put_back();
+        }
+    }
+}
 
 impl Waiter {
-    /// Returns the task with this number.
-    #[must_use]
-    pub const fn task(id: u64) -> Self {
-        Self(id << 1 | TASK)
-    }
-
     /// Returns the task that this thread polls, or else this thread.
     #[inline]
     #[must_use]
     pub fn current() -> Self {
-        Self::if_known().unwrap_or_else(|| Self(polled::first_time()))
+        Self::if_known().unwrap_or_else(first_time)
     }
 
     /// The same, if this thread has asked for it before.
     #[inline]
     pub(super) fn if_known() -> Option<Self> {
-        let current = polled::current();
-        (current != NOT_OWNED).then_some(Self(current))
+        let current = word();
+        (current != NOT_OWNED).then_some(Self::of_word(current))
     }
 
     /// Returns the current task or thread, and this thread, if it has asked before.
     #[inline]
     pub(super) fn both_if_known() -> Option<(Self, Self)> {
-        polled::known().map(|(current, thread)| (Self(current), Self(thread)))
+        Self::if_known().map(|current| (current, Self::of_word(here().slot.thread())))
     }
+}
 
-    /// Returns this thread, also within a task.
-    #[must_use]
-    pub fn thread() -> Self {
-        Self((ThreadId::current().get().get() as u64) << 1)
+#[inline]
+fn here() -> &'static Polled {
+    // SAFETY: it is never freed.
+    unsafe { &*LOCAL.with(|local| local.polled.get()) }
+}
+
+/// This thread uses that one, whose current word is this.
+#[inline]
+fn set_here(polled: &'static Polled, current: u64) {
+    LOCAL.with(|local| {
+        local.polled.set(polled);
+        local.current.set(current);
+    });
+}
+
+/// The current word of this thread's `Polled` has changed.
+#[inline]
+fn set_current(current: u64) {
+    LOCAL.with(|local| local.current.set(current));
+}
+
+/// The word of the task that this thread polls, or else of this thread; that of a task which does not
+/// exist if this thread has never asked for its own.
+#[inline]
+pub(super) fn word() -> u64 {
+    LOCAL.with(|local| local.current.get())
+}
+
+/// Returns this thread, which has never asked.
+#[cold]
+#[inline(never)]
+fn first_time() -> Waiter {
+    let thread = Waiter::thread();
+    // A thread that is about to end would keep it.
+    if OWNED.try_with(|_| ()).is_ok() {
+        set_here(Polled::take(), thread.word());
+        threads::name_thread(thread.number());
     }
+    thread
+}
 
-    /// Returns the waiter of a word from [`word`](Self::word); `None` for 0.
-    #[must_use]
+/// Returns the `Polled` of this thread for a poll that begins.
+#[inline]
+fn for_poll() -> &'static Polled {
+    let here = here();
+    if here.slot.current() & TASK == 0 {
+        return here;
+    }
+    for_inner_poll(here)
+}
+
+#[cold]
+#[inline(never)]
+fn for_inner_poll(outer: &'static Polled) -> &'static Polled {
+    let polled = if outer.is_owned() {
+        outer.inner()
+    } else {
+        first_time();
+        let here = here();
+        // A thread that is about to end keeps it.
+        if here.is_owned() {
+            here
+        } else {
+            Polled::take()
+        }
+    };
+    set_here(polled, polled.slot.current());
+    polled
+}
+
+/// This thread polls a task until this is dropped.
+pub struct Entered(&'static Polled);
+
+impl Entered {
+    /// Begins the first poll of a task without a record.
     #[inline]
-    pub fn from_word(word: u64) -> Option<Self> {
-        (word != 0).then_some(Self(word))
+    pub(super) fn first(task: Waiter, location: *const Location<'static>) -> Self {
+        let polled = for_poll();
+        let since = clock::recent();
+        polled.slot.begin_first(task.word(), location, since);
+        set_current(task.word());
+        Self(polled)
     }
 
-    /// Returns the word, which is not 0.
+    /// Begins a poll of a task.
     #[inline]
-    #[must_use]
-    pub const fn word(self) -> u64 {
-        self.0
+    pub(super) fn new(task: Waiter) -> Self {
+        let polled = for_poll();
+        polled.slot.begin(task.word(), clock::recent());
+        set_current(task.word());
+        Self(polled)
     }
 
-    /// Returns whether it is a task.
-    #[must_use]
-    pub const fn is_task(self) -> bool {
-        self.0 & TASK != 0
+    /// Returns the word of the thread.
+    #[inline]
+    pub(super) fn thread(&self) -> u64 {
+        self.0.slot.thread()
     }
+}
 
-    /// Returns the number of the thread or task.
-    #[must_use]
-    pub const fn number(self) -> u64 {
-        self.0 >> 1
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.slot.end();
+        match self.0.outer {
+            None => set_current(self.thread()),
+            Some(outer) => set_here(outer, outer.slot.current()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::super::polled::read;
+    use super::*;
+
+    #[test]
+    fn a_thread_says_what_it_polls_and_what_it_polled_before() {
+        let location = ptr::from_ref(Location::caller());
+        let thread = Waiter::current();
+        let tasks = || {
+            let mine = read()
+                .into_iter()
+                .filter(|poll| poll.thread == thread.word());
+            mine.map(|poll| (poll.task, poll.location))
+                .collect::<Vec<_>>()
+        };
+        let (outer, inner) = (Waiter::task(1), Waiter::task(2));
+        for _ in 0..2 {
+            let around = Entered::first(outer, location);
+            assert_eq!(Waiter::current(), outer);
+            let within = Entered::new(inner);
+            assert_eq!(Waiter::current(), inner);
+            let (first, second) = ((outer.word(), location), (inner.word(), ptr::null()));
+            assert_eq!(tasks(), [first, second]);
+            drop(within);
+            assert_eq!(Waiter::current(), outer);
+            assert_eq!(tasks(), [first]);
+            drop(around);
+            assert_eq!(Waiter::current(), thread);
+            assert!(tasks().is_empty());
+        }
     }
 }

@@ -3,9 +3,12 @@
 
 use std::cell::Cell;
 
+use super::place::Place;
 use super::poll_slot::NOT_OWNED;
 use super::polled::{self, Polled};
-use super::registry::{self, Place};
+
+/// A thread keeps at most this many free places.
+pub(super) const KEPT: usize = 128;
 
 /// See the head of this file.
 pub(super) struct Local {
@@ -19,7 +22,7 @@ pub(super) struct Local {
     pub(super) next_id: Cell<u64>,
     /// The first free place of this thread.
     pub(super) first_place: Cell<Option<&'static Place>>,
-    /// How many there are. [`registry::KEPT`] as long as the thread has had none, and when it is about to
+    /// How many there are. [`KEPT`] as long as the thread has had none, and when it is about to
     /// end.
     pub(super) places: Cell<usize>,
 }
@@ -32,7 +35,7 @@ thread_local! {
             cached_time: Cell::new(0),
             next_id: Cell::new(0),
             first_place: Cell::new(None),
-            places: Cell::new(registry::KEPT),
+            places: Cell::new(KEPT),
         }
     };
 }

@@ -38,6 +38,10 @@ mod errand;
 mod kind_list;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod local;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod object;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod place;
 #[cfg(any(feature = "inspect", loom))]
 mod poll_slot;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -57,6 +61,8 @@ mod totals;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod wait;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod waiter;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod word_wait;
 
 mod fill;
@@ -73,18 +79,20 @@ pub use named::Named;
 #[cfg(all(feature = "inspect", not(loom)))]
 pub use {
     about::{About, AboutRef},
-    block::{Block, Facts, NAMES, Object, ObjectRecord},
+    block::{Block, Facts, NAMES, ObjectRecord},
     clock::{cache_time, forget_time, keep_time, now},
-    current::Waiter,
+    current::Entered,
     descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
-    polled::Entered,
-    registry::{Record, TaskFacts, TaskRecord, TaskState, objects, read},
+    object::Object,
+    place::{TaskFacts, TaskState},
+    registry::{Record, TaskRecord, objects, read},
     request::Request,
     root::Root,
     threads::ThreadRecord,
     totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
+    waiter::Waiter,
     word_wait::WordWait,
 };
 

@@ -11,42 +11,23 @@
 use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::about::{AboutRef, Copied};
-use super::block::{self, Block, Facts, ObjectRecord, READER};
+use super::about::Copied;
+use super::block::{self, Facts, ObjectRecord, READER};
 use super::descriptor::{Source, Sources};
-use super::local::{LOCAL, Local};
+use super::local::{KEPT, LOCAL, Local};
+use super::place::{Place, Target, TaskFacts, TaskState, Value};
 use super::poll_slot::Poll;
 use super::polled;
-use super::slot::Slot;
 use super::threads::{self, ThreadRecord};
 use super::{Contention, Kind, Waiter, clock, totals};
-use crate::{PerProcess, Watched};
+use crate::PerProcess;
 
-/// How many places a chunk has, and a chain of free ones at most.
-const CHAIN: usize = 64;
-/// A thread keeps at most this many free places. Then it gives away half of them, so that it does not
-/// need them back at once.
-pub(super) const KEPT: usize = 2 * CHAIN;
-
-/// One place for a record.
-pub(super) struct Place {
-    pub(super) slot: Slot<Value>,
-    /// For a task. As the slot's value, but written only for tasks.
-    task: Watched<Option<TaskFacts>>,
-    /// For a task: the word of the thread that polls it, or polled it last.
-    pub(super) thread: AtomicU64,
-    /// How many polls of tasks have begun that had this place.
-    pub(super) polls: AtomicU64,
-    /// For a task: its header, or null before its first poll. Valid while the record is set. Of a free
-    /// place: the next one. Otherwise without a meaning.
-    pub(super) header: AtomicPtr<()>,
-}
-
-// SAFETY: a thread uses `task` only while it may use the slot's value.
-unsafe impl Sync for Place {}
+/// How many places a chunk has, and a chain of free ones at most. A thread that keeps too many gives away
+/// half of them, so that it does not need them back at once.
+const CHAIN: usize = KEPT / 2;
 
 struct Chunk {
     places: [Place; CHAIN],
@@ -57,79 +38,6 @@ static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(ptr::null_mut());
 static FREE: PerProcess<Mutex<Vec<Chain>>> = PerProcess::new(Mutex::default);
 /// Serialises readers.
 static TURN: PerProcess<Mutex<()>> = PerProcess::new(Mutex::default);
-
-/// The value of a slot.
-#[derive(Clone, Copy)]
-pub(super) struct Value {
-    /// The same wait has the same number, also if its thread sleeps several times.
-    pub(super) id: u64,
-    pub(super) kind: Kind,
-    pub(super) is_timed: bool,
-    pub(super) blocks_thread: bool,
-    /// The time is exact, as that of the wait's end will be.
-    pub(super) is_measured: bool,
-    pub(super) waiter: Waiter,
-    pub(super) thread: Waiter,
-    pub(super) target: Target,
-    /// The address in the waker that the future has kept. If the wait blocks its thread, that of the
-    /// futex on which the thread sleeps. Or 0.
-    pub(super) address: usize,
-    pub(super) location: Option<&'static Location<'static>>,
-    /// Nanoseconds of the monotonic clock.
-    pub(super) since: u64,
-}
-
-/// What a record waits for.
-#[derive(Clone, Copy)]
-pub(super) enum Target {
-    /// An object, whose block has this generation while it exists.
-    Object(&'static Block, u32),
-    /// The number of a task or a descriptor, the value that a futex holds, or 0.
-    Number(u64),
-}
-
-impl Value {
-    /// The address in the waker that the future has kept, or 0.
-    fn waker(&self) -> usize {
-        if self.blocks_thread { 0 } else { self.address }
-    }
-
-    /// The address of the futex on which the thread sleeps, or 0.
-    fn word(&self) -> usize {
-        if self.blocks_thread { self.address } else { 0 }
-    }
-}
-
-/// A task, as its record knows it.
-#[derive(Clone, Copy)]
-pub struct TaskFacts {
-    /// Reads from a task's header its state, and how many references it has beside its own and its
-    /// join handle's: its wakers, and handles that can abort it.
-    ///
-    /// # Safety
-    ///
-    /// It is called with the header while the record is set.
-    pub state: unsafe fn(*const ()) -> (TaskState, usize),
-    /// The first bytes of its name.
-    pub name: [u8; 32],
-    /// It is not a task, but a future that a thread drives.
-    pub is_root: bool,
-    /// It is not a task, but a closure on a thread for blocking work, which this describes.
-    pub job: Option<AboutRef>,
-    /// The number of its runtime, or 0.
-    pub runtime: u64,
-}
-
-/// The state of a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TaskState {
-    /// It waits for a wake-up.
-    Idle,
-    /// It was woken and is queued.
-    Scheduled,
-    /// A thread polls it.
-    Running,
-}
 
 /// A copy of one record.
 #[derive(Clone, Debug)]
@@ -187,45 +95,6 @@ pub struct TaskRecord {
     pub poll_since: u64,
     /// The number of the thread that polls it, or polled it last.
     pub thread: u64,
-}
-
-impl Place {
-    /// Returns the next free place after this one, which is free.
-    #[inline]
-    fn next(&self) -> Option<&'static Self> {
-        let next = self.header.load(Ordering::Relaxed);
-        // SAFETY: the link of a free place is null, or that to a place. Places are never freed.
-        unsafe { next.cast::<Self>().as_ref() }
-    }
-
-    #[inline]
-    fn link(&self, next: Option<&'static Self>) {
-        let next = next.map_or(ptr::null(), ptr::from_ref);
-        self.header.store(next.cast_mut().cast(), Ordering::Relaxed);
-    }
-
-    /// Sets the facts of the task for whose record this place is.
-    ///
-    /// # Safety
-    ///
-    /// The caller owns the place, which has no record.
-    pub(super) unsafe fn set_task(&self, facts: TaskFacts) {
-        // SAFETY: no reader uses a place without a record.
-        self.task.with_mut(|task| unsafe { *task = Some(facts) });
-    }
-
-    /// The facts of the task for whose record this place is.
-    ///
-    /// # Safety
-    ///
-    /// The record is this value, and is set until the call returns.
-    unsafe fn task(&self, value: &Value) -> Option<TaskFacts> {
-        if value.kind != Kind::Task {
-            return None;
-        }
-        // SAFETY: as the caller promises, so the owner does not write the facts.
-        self.task.with(|task| unsafe { *task })
-    }
 }
 
 /// Free places, linked.
@@ -303,15 +172,7 @@ fn pop_chain() -> Chain {
         return chain;
     }
     let chunk: &'static Chunk = Box::leak(Box::new(Chunk {
-        places: [const {
-            Place {
-                slot: Slot::new(),
-                task: Watched::new(None),
-                thread: AtomicU64::new(0),
-                polls: AtomicU64::new(0),
-                header: AtomicPtr::new(ptr::null_mut()),
-            }
-        }; CHAIN],
+        places: [const { Place::new() }; CHAIN],
         // Chunks are added under the lock of `FREE`.
         next: CHUNKS.load(Ordering::Relaxed),
     }));

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::registry::{TaskFacts, TaskState};
+use super::place::{TaskFacts, TaskState};
 use super::wait::{Caller, Wait};
 
 /// Above the numbers of tasks, and below 2^53, so that JSON keeps it.

@@ -6,13 +6,15 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
-use super::block::{Object, READER};
+use super::block::READER;
 use super::clock::{cached, cached_here, coarse, nanos};
+use super::current::Entered;
 use super::descriptor::Descriptor;
 use super::errand;
 use super::local::LOCAL;
-use super::polled::Entered;
-use super::registry::{self, Place, Target, TaskFacts, Value};
+use super::object::Object;
+use super::place::{Place, Target, TaskFacts, Value};
+use super::registry;
 use super::word_wait::WordWait;
 use super::{Kind, Waiter};
 use crate::debug_is_name;

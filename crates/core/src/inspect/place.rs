@@ -1,0 +1,152 @@
+//! `Place`: where a record is, and what it consists of.
+
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use super::about::AboutRef;
+use super::block::Block;
+use super::slot::Slot;
+use super::{Kind, Waiter};
+use crate::Watched;
+
+/// One place for a record.
+pub(super) struct Place {
+    pub(super) slot: Slot<Value>,
+    /// For a task. As the slot's value, but written only for tasks.
+    task: Watched<Option<TaskFacts>>,
+    /// For a task: the word of the thread that polls it, or polled it last.
+    pub(super) thread: AtomicU64,
+    /// How many polls of tasks have begun that had this place.
+    pub(super) polls: AtomicU64,
+    /// For a task: its header, or null before its first poll. Valid while the record is set. Of a free
+    /// place: the next one. Otherwise without a meaning.
+    pub(super) header: AtomicPtr<()>,
+}
+
+// SAFETY: a thread uses `task` only while it may use the slot's value.
+unsafe impl Sync for Place {}
+
+impl Place {
+    /// Creates a free place, the last one of its chain.
+    pub(super) const fn new() -> Self {
+        Self {
+            slot: Slot::new(),
+            task: Watched::new(None),
+            thread: AtomicU64::new(0),
+            polls: AtomicU64::new(0),
+            header: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Returns the next free place after this one, which is free.
+    #[inline]
+    pub(super) fn next(&self) -> Option<&'static Self> {
+        let next = self.header.load(Ordering::Relaxed);
+        // SAFETY: the link of a free place is null, or that to a place. Places are never freed.
+        unsafe { next.cast::<Self>().as_ref() }
+    }
+
+    /// Makes the other one the next free place after this one, which is free.
+    #[inline]
+    pub(super) fn link(&self, next: Option<&'static Self>) {
+        let next = next.map_or(ptr::null(), ptr::from_ref);
+        self.header.store(next.cast_mut().cast(), Ordering::Relaxed);
+    }
+
+    /// Sets the facts of the task for whose record this place is.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the place, which has no record.
+    pub(super) unsafe fn set_task(&self, facts: TaskFacts) {
+        // SAFETY: no reader uses a place without a record.
+        self.task.with_mut(|task| unsafe { *task = Some(facts) });
+    }
+
+    /// The facts of the task for whose record this place is.
+    ///
+    /// # Safety
+    ///
+    /// The record is this value, and is set until the call returns.
+    pub(super) unsafe fn task(&self, value: &Value) -> Option<TaskFacts> {
+        if value.kind != Kind::Task {
+            return None;
+        }
+        // SAFETY: as the caller promises, so the owner does not write the facts.
+        self.task.with(|task| unsafe { *task })
+    }
+}
+
+/// The value of a slot.
+#[derive(Clone, Copy)]
+pub(super) struct Value {
+    /// The same wait has the same number, also if its thread sleeps several times.
+    pub(super) id: u64,
+    pub(super) kind: Kind,
+    pub(super) is_timed: bool,
+    pub(super) blocks_thread: bool,
+    /// The time is exact, as that of the wait's end will be.
+    pub(super) is_measured: bool,
+    pub(super) waiter: Waiter,
+    pub(super) thread: Waiter,
+    pub(super) target: Target,
+    /// The address in the waker that the future has kept. If the wait blocks its thread, that of the
+    /// futex on which the thread sleeps. Or 0.
+    pub(super) address: usize,
+    pub(super) location: Option<&'static Location<'static>>,
+    /// Nanoseconds of the monotonic clock.
+    pub(super) since: u64,
+}
+
+/// What a record waits for.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    /// An object, whose block has this generation while it exists.
+    Object(&'static Block, u32),
+    /// The number of a task or a descriptor, the value that a futex holds, or 0.
+    Number(u64),
+}
+
+impl Value {
+    /// The address in the waker that the future has kept, or 0.
+    pub(super) fn waker(&self) -> usize {
+        if self.blocks_thread { 0 } else { self.address }
+    }
+
+    /// The address of the futex on which the thread sleeps, or 0.
+    pub(super) fn word(&self) -> usize {
+        if self.blocks_thread { self.address } else { 0 }
+    }
+}
+
+/// A task, as its record knows it.
+#[derive(Clone, Copy)]
+pub struct TaskFacts {
+    /// Reads from a task's header its state, and how many references it has beside its own and its
+    /// join handle's: its wakers, and handles that can abort it.
+    ///
+    /// # Safety
+    ///
+    /// It is called with the header while the record is set.
+    pub state: unsafe fn(*const ()) -> (TaskState, usize),
+    /// The first bytes of its name.
+    pub name: [u8; 32],
+    /// It is not a task, but a future that a thread drives.
+    pub is_root: bool,
+    /// It is not a task, but a closure on a thread for blocking work, which this describes.
+    pub job: Option<AboutRef>,
+    /// The number of its runtime, or 0.
+    pub runtime: u64,
+}
+
+/// The state of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskState {
+    /// It waits for a wake-up.
+    Idle,
+    /// It was woken and is queued.
+    Scheduled,
+    /// A thread polls it.
+    Running,
+}

@@ -1,0 +1,54 @@
+//! `Waiter`: a thread or a task.
+
+use super::poll_slot::TASK;
+use crate::ThreadId;
+
+/// A thread or a task, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Waiter(u64);
+
+impl Waiter {
+    /// Returns the task with this number.
+    #[must_use]
+    pub const fn task(id: u64) -> Self {
+        Self(id << 1 | TASK)
+    }
+
+    /// Returns this thread, also within a task.
+    #[must_use]
+    pub fn thread() -> Self {
+        Self((ThreadId::current().get().get() as u64) << 1)
+    }
+
+    /// Returns the waiter of a word that is not 0.
+    #[inline]
+    pub(super) const fn of_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    /// Returns the waiter of a word from [`word`](Self::word); `None` for 0.
+    #[must_use]
+    #[inline]
+    pub fn from_word(word: u64) -> Option<Self> {
+        (word != 0).then_some(Self(word))
+    }
+
+    /// Returns the word, which is not 0.
+    #[inline]
+    #[must_use]
+    pub const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Returns whether it is a task.
+    #[must_use]
+    pub const fn is_task(self) -> bool {
+        self.0 & TASK != 0
+    }
+
+    /// Returns the number of the thread or task.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0 >> 1
+    }
+}
