@@ -16,8 +16,8 @@
 //!   each `publish` is in one of two states: its store is visible to the caller of `heavy`, or
 //!   its later loads see everything that the caller did before. `switch.rs` says what happens
 //!   where the kernel lacks the call, refuses it or answers it late. Three protocols use the
-//!   pair: the release of a lock (`exclusive.rs`), the biased lock, and the room of a `mpsc`
-//!   channel.
+//!   pair: the release of a lock (`exclusive.rs`), bias towards one thread (`biased_lock.rs`, which
+//!   waits, and `biased_flag.rs`, which refuses), and the room of a `mpsc` channel.
 //! * a sequentially consistent store (`strong.rs`), on processors where that is
 //!   no more than a store (AArch64), and on systems without `membarrier`.
 //!

@@ -5,35 +5,28 @@
 //! * `FREE`: the slot belongs to its owner, which alone uses the value.
 //! * `SET`: the value is complete, and the owner's wait lasts.
 //!
-//! All slots share one [`Reader`], which says whether slots are read (`is_active`), and which one is
-//! read just now (`at`).
+//! All slots share one [`Reader`], which says which slot is read just now (`at`). It is a hazard pointer
+//! (Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004).
 //!
 //! # Moves
 //!
 //! 1. The owner writes the value, then stores `SET`, a release.
-//! 2. A thread that begins to read stores `is_active`, and makes a heavy fence (`fences`). At the end
-//!    it stores 0, a release.
-//! 3. For each slot in between, it stores the slot's address in `at`, fences, and loads the state, an
-//!    acquire. If that is `SET`, it reads the value. Then it stores null in `at`, a release.
-//! 4. The owner publishes `FREE` lightly, and looks at `is_active`. If that is set, it fences, and
-//!    waits until `at` is not its slot, an acquire.
+//! 2. The reader stores the slot's address in `at`, a release, fences, and loads the state, an acquire.
+//!    If that is `SET`, it reads the value. Then it stores null in `at`, a release.
+//! 3. The owner stores `FREE`, fences, and looks at `at`, an acquire. It waits until that is not its
+//!    slot.
 //!
 //! # The reader reads a value only while it is valid
 //!
-//! Let the reader find `SET` in step 3. By the acquire it sees the value. The owner then ends this
-//! record by step 4:
+//! Let the reader find `SET` in step 2. By the acquire it sees the value. The owner then ends this
+//! record by step 3. Both have fenced between their store and their look, and one fence is the first:
 //!
-//! 1. *The owner's look finds the slots inactive*, from before step 2. Then the heavy fence has made
-//!    its `FREE` visible to the reader, which contradicts that the reader found `SET`.
-//! 2. *It finds them inactive, as the reading has ended.* The look acquires that end, so the owner's
-//!    later writes come after the reader's reads.
-//! 3. *It finds them active.* There is a fence between the owner's `FREE` and its look at `at`, and one
-//!    between the reader's store to `at` and its load of the state. The reader found `SET`, so the owner
-//!    finds the slot's address, or what the reader stored in `at` after its reads. The owner acquires
-//!    that, and waits until then.
+//! 1. *The owner's.* Then the reader's load sees `FREE`, or a later record.
+//! 2. *The reader's.* Then the owner finds the slot's address, or what the reader stored in `at` after
+//!    its reads. The owner acquires that, and waits until then.
 //!
-//! So the value, and what its pointers lead to until step 4, is read only while it is valid: the
-//! owner frees nothing before step 4. Step 4 waits for a reader that copies a few words; the
+//! So the value, and what its pointers lead to until step 3, is read only while it is valid: the
+//! owner frees nothing before step 3. Step 3 waits for a reader that copies a few words; the
 //! reader waits for no owner. One thread at a time reads (`registry.rs` has a lock for that, which
 //! no owner takes).
 
@@ -41,7 +34,6 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, Ordering, fence};
 
-use crate::fences;
 use crate::macros::const_unless_loom;
 use crate::watched::Watched;
 
@@ -57,14 +49,13 @@ pub struct Slot<T> {
 // SAFETY: the states give the value to one thread at a time.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
-/// What the thread that reads does; see the head of this file.
+/// Which slot is read; see the head of this file.
 pub struct Reader {
-    is_active: AtomicU8,
     /// The address of a slot, or null.
     at: AtomicPtr<()>,
 }
 
-/// Lets this thread read slots until it is dropped.
+/// Lets this thread read slots.
 pub struct Reading<'a>(&'a Reader);
 
 impl Reader {
@@ -72,23 +63,13 @@ impl Reader {
         /// Creates the state of a reader that reads nothing.
         #[must_use]
         pub const fn new() -> Self {
-            Self { is_active: AtomicU8::new(0), at: AtomicPtr::new(ptr::null_mut()) }
+            Self { at: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
-    /// Begins to read. One thread at a time, which has seen the end of the reading before.
+    /// Begins to read. One thread at a time does, which has seen the end of the reading before.
     pub fn begin(&self) -> Reading<'_> {
-        self.is_active.store(1, Ordering::SeqCst);
-        fences::heavy();
         Reading(self)
-    }
-
-    #[cold]
-    fn wait_until_left(&self, slot: *const ()) {
-        fence(Ordering::SeqCst);
-        while ptr::eq(self.at.load(Ordering::Acquire), slot) {
-            crate::yield_now();
-        }
     }
 }
 
@@ -96,7 +77,7 @@ impl Reading<'_> {
     /// Runs `with` on the record of the slot, if there is one. `with` must not wait, and read no slot.
     pub fn read<T, R>(&self, slot: &Slot<T>, with: impl FnOnce(&T) -> R) -> Option<R> {
         let at = &self.0.at;
-        at.store(slot.address().cast_mut(), Ordering::Relaxed);
+        at.store(slot.address().cast_mut(), Ordering::Release);
         fence(Ordering::SeqCst);
         let result = if slot.state.load(Ordering::Acquire) == SET {
             // SAFETY: by the proof above, the owner changes nothing before `at` is another one.
@@ -107,12 +88,6 @@ impl Reading<'_> {
         };
         at.store(ptr::null_mut(), Ordering::Release);
         result
-    }
-}
-
-impl Drop for Reading<'_> {
-    fn drop(&mut self) {
-        self.0.is_active.store(0, Ordering::Release);
     }
 }
 
@@ -172,8 +147,10 @@ impl<T> Slot<T> {
     /// The caller owns the slot, which has a record. `reader` is that of all who read the slot.
     #[inline]
     pub unsafe fn clear(&self, reader: &Reader) {
-        if fences::publish(&self.state, FREE, &reader.is_active) != 0 {
-            reader.wait_until_left(self.address());
+        self.state.store(FREE, Ordering::Release);
+        fence(Ordering::SeqCst);
+        while ptr::eq(reader.at.load(Ordering::Acquire), self.address()) {
+            crate::yield_now();
         }
     }
 }

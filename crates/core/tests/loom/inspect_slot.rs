@@ -10,6 +10,8 @@ use crate::model::model;
 
 struct Shared {
     slot: Slot<(u32, u32)>,
+    /// The reader goes on to this slot, which has no record.
+    next: Slot<()>,
     reader: Reader,
 }
 
@@ -17,16 +19,19 @@ impl Shared {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             slot: Slot::new(),
+            next: Slot::new(),
             reader: Reader::new(),
         })
     }
 
     fn read(&self) -> Option<u32> {
         let reading = self.reader.begin();
-        reading.read(&self.slot, |&(one, two)| {
+        let found = reading.read(&self.slot, |&(one, two)| {
             assert_eq!(one, two);
             one
-        })
+        });
+        assert_eq!(reading.read(&self.next, |&()| ()), None);
+        found
     }
 }
 
