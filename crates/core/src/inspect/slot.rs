@@ -28,13 +28,15 @@
 //! So the value, and what its pointers lead to until step 3, is read only while it is valid: the
 //! owner frees nothing before step 3. Step 3 waits for a reader that copies a few words; the
 //! reader waits for no owner. One thread at a time reads (`registry.rs` has a lock for that, which
-//! no owner takes).
+//! no owner takes). A child of a fork waits for no reader of its parent: `at` counts only in the
+//! process that began to read.
 
 use std::ptr;
 
-use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, Ordering, fence};
+use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering, fence};
 
 use crate::macros::const_unless_loom;
+use crate::per_process::{generation, watch_forks};
 use crate::watched::Watched;
 
 const FREE: u8 = 0;
@@ -53,6 +55,8 @@ unsafe impl<T: Send> Sync for Slot<T> {}
 pub struct Reader {
     /// The address of a slot, or null.
     at: AtomicPtr<()>,
+    /// The process that reads, or read last.
+    process: AtomicU32,
 }
 
 /// Lets this thread read slots.
@@ -63,13 +67,25 @@ impl Reader {
         /// Creates the state of a reader that reads nothing.
         #[must_use]
         pub const fn new() -> Self {
-            Self { at: AtomicPtr::new(ptr::null_mut()) }
+            Self { at: AtomicPtr::new(ptr::null_mut()), process: AtomicU32::new(0) }
         }
     }
 
     /// Begins to read. One thread at a time does, which has seen the end of the reading before.
     pub fn begin(&self) -> Reading<'_> {
+        watch_forks();
+        if self.process.load(Ordering::Relaxed) != generation() {
+            self.at.store(ptr::null_mut(), Ordering::Relaxed);
+            self.process.store(generation(), Ordering::Relaxed);
+        }
         Reading(self)
+    }
+
+    /// Whether it reads this slot, in this process.
+    #[inline]
+    fn is_at(&self, slot: *const ()) -> bool {
+        ptr::eq(self.at.load(Ordering::Acquire), slot)
+            && self.process.load(Ordering::Relaxed) == generation()
     }
 }
 
@@ -149,8 +165,34 @@ impl<T> Slot<T> {
     pub unsafe fn clear(&self, reader: &Reader) {
         self.state.store(FREE, Ordering::Release);
         fence(Ordering::SeqCst);
-        while ptr::eq(reader.at.load(Ordering::Acquire), self.address()) {
+        while reader.is_at(self.address()) {
             crate::yield_now();
         }
+    }
+}
+
+#[cfg(all(test, unix, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_waits_for_no_reader_of_its_parent() {
+        let (slot, reader) = (Slot::new(), Reader::new());
+        // SAFETY: this thread owns the slot, which has no record.
+        unsafe { slot.set(1) };
+        let status = reader.begin().read(&slot, |_| {
+            let mut status = -1;
+            // SAFETY: the child makes no call but that of `clear`, for the record that it has a copy of.
+            unsafe {
+                let child = libc::fork();
+                if child == 0 {
+                    slot.clear(&reader);
+                    libc::_exit(0);
+                }
+                libc::waitpid(child, &raw mut status, 0);
+            }
+            status
+        });
+        assert_eq!(status, Some(0));
     }
 }
