@@ -87,7 +87,7 @@ impl Object {
         }
     }
 
-    /// Returns the number that identifies the object while it exists: [`Facts::id`].
+    /// Returns the number that identifies the object while it exists: [`Facts::id`](super::Facts::id).
     #[must_use]
     pub fn id(&self) -> u64 {
         self.block().id()

@@ -5,28 +5,35 @@
 //! * `FREE`: the slot belongs to its owner, which alone uses the value.
 //! * `SET`: the value is complete, and the owner's wait lasts.
 //!
-//! All slots share one [`Reader`], which says which slot is read just now (`at`). It is a hazard pointer
-//! (Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004).
+//! All slots share one [`Reader`], which says whether slots are read (`is_active`), and which one is
+//! read just now (`at`).
 //!
 //! # Moves
 //!
 //! 1. The owner writes the value, then stores `SET`, a release.
-//! 2. The reader stores the slot's address in `at`, a release, fences, and loads the state, an acquire.
-//!    If that is `SET`, it reads the value. Then it stores null in `at`, a release.
-//! 3. The owner stores `FREE`, fences, and looks at `at`, an acquire. It waits until that is not its
-//!    slot.
+//! 2. A thread that begins to read stores `is_active`, and makes a heavy fence (`fences`). At the end
+//!    it stores 0, a release.
+//! 3. For each slot in between, it stores the slot's address in `at`, a release, fences, and loads the
+//!    state, an acquire. If that is `SET`, it reads the value. Then it stores null in `at`, a release.
+//! 4. The owner publishes `FREE` lightly, and looks at `is_active`. If that is set, it fences, and
+//!    waits until `at` is not its slot, an acquire.
 //!
 //! # The reader reads a value only while it is valid
 //!
-//! Let the reader find `SET` in step 2. By the acquire it sees the value. The owner then ends this
-//! record by step 3. Both have fenced between their store and their look, and one fence is the first:
+//! Let the reader find `SET` in step 3. By the acquire it sees the value. The owner then ends this
+//! record by step 4:
 //!
-//! 1. *The owner's.* Then the reader's load sees `FREE`, or a later record.
-//! 2. *The reader's.* Then the owner finds the slot's address, or what the reader stored in `at` after
-//!    its reads. The owner acquires that, and waits until then.
+//! 1. *The owner's look finds the slots inactive*, from before step 2. Then the heavy fence has made
+//!    its `FREE` visible to the reader, which contradicts that the reader found `SET`.
+//! 2. *It finds them inactive, as the reading has ended.* The look acquires that end, so the owner's
+//!    later writes come after the reader's reads.
+//! 3. *It finds them active.* There is a fence between the owner's `FREE` and its look at `at`, and one
+//!    between the reader's store to `at` and its load of the state. The reader found `SET`, so the owner
+//!    finds the slot's address, or what the reader stored in `at` after its reads. The owner acquires
+//!    that, and waits until then.
 //!
-//! So the value, and what its pointers lead to until step 3, is read only while it is valid: the
-//! owner frees nothing before step 3. Step 3 waits for a reader that copies a few words; the
+//! So the value, and what its pointers lead to until step 4, is read only while it is valid: the
+//! owner frees nothing before step 4. Step 4 waits for a reader that copies a few words; the
 //! reader waits for no owner. One thread at a time reads (`registry.rs` has a lock for that, which
 //! no owner takes). A child of a fork waits for no reader of its parent: `at` counts only in the
 //! process that began to read.
@@ -35,6 +42,7 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering, fence};
 
+use crate::fences;
 use crate::macros::const_unless_loom;
 use crate::per_process::{generation, watch_forks};
 use crate::watched::Watched;
@@ -51,15 +59,16 @@ pub struct Slot<T> {
 // SAFETY: the states give the value to one thread at a time.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
-/// Which slot is read; see the head of this file.
+/// What the thread that reads does; see the head of this file.
 pub struct Reader {
+    is_active: AtomicU8,
     /// The address of a slot, or null.
     at: AtomicPtr<()>,
     /// The process that reads, or read last.
     process: AtomicU32,
 }
 
-/// Lets this thread read slots.
+/// Lets this thread read slots until it is dropped.
 pub struct Reading<'a>(&'a Reader);
 
 impl Reader {
@@ -67,22 +76,35 @@ impl Reader {
         /// Creates the state of a reader that reads nothing.
         #[must_use]
         pub const fn new() -> Self {
-            Self { at: AtomicPtr::new(ptr::null_mut()), process: AtomicU32::new(0) }
+            Self {
+                is_active: AtomicU8::new(0),
+                at: AtomicPtr::new(ptr::null_mut()),
+                process: AtomicU32::new(0),
+            }
         }
     }
 
-    /// Begins to read. One thread at a time does, which has seen the end of the reading before.
+    /// Begins to read. One thread at a time, which has seen the end of the reading before.
     pub fn begin(&self) -> Reading<'_> {
         watch_forks();
         if self.process.load(Ordering::Relaxed) != generation() {
             self.at.store(ptr::null_mut(), Ordering::Relaxed);
             self.process.store(generation(), Ordering::Relaxed);
         }
+        self.is_active.store(1, Ordering::SeqCst);
+        fences::heavy();
         Reading(self)
     }
 
+    #[cold]
+    fn wait_until_left(&self, slot: *const ()) {
+        fence(Ordering::SeqCst);
+        while self.is_at(slot) {
+            crate::yield_now();
+        }
+    }
+
     /// Whether it reads this slot, in this process.
-    #[inline]
     fn is_at(&self, slot: *const ()) -> bool {
         ptr::eq(self.at.load(Ordering::Acquire), slot)
             && self.process.load(Ordering::Relaxed) == generation()
@@ -104,6 +126,12 @@ impl Reading<'_> {
         };
         at.store(ptr::null_mut(), Ordering::Release);
         result
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.is_active.store(0, Ordering::Release);
     }
 }
 
@@ -163,10 +191,8 @@ impl<T> Slot<T> {
     /// The caller owns the slot, which has a record. `reader` is that of all who read the slot.
     #[inline]
     pub unsafe fn clear(&self, reader: &Reader) {
-        self.state.store(FREE, Ordering::Release);
-        fence(Ordering::SeqCst);
-        while reader.is_at(self.address()) {
-            crate::yield_now();
+        if fences::publish(&self.state, FREE, &reader.is_active) != 0 {
+            reader.wait_until_left(self.address());
         }
     }
 }
