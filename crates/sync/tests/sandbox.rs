@@ -109,7 +109,7 @@ fn install(program: &mut [libc::sock_filter]) {
 const AT_ONCE: libc::c_long = 1;
 
 /// Makes `membarrier` come late in this thread and in those that it starts from now on, as it does
-/// on some virtual machines: a signal handler makes the call in their place, after a pause.
+/// on some virtual machines: a signal handler makes the call in their place, after a while.
 fn delay_membarrier() {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::ucontext_t) =
         call_late;
@@ -140,19 +140,31 @@ fn delay_membarrier() {
 }
 
 extern "C" fn call_late(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
-    let pause = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 2_000_000,
-    };
+    // The kernel waits for a late processor without leaving its own.
+    let end = thread_time() + Duration::from_millis(2);
+    while thread_time() < end {
+        std::hint::spin_loop();
+    }
     // SAFETY: the system has given the context of the interrupted call to this handler. The
     // register of the first argument has the command, and another gets the result.
     unsafe {
-        libc::nanosleep(&pause, std::ptr::null_mut());
         let registers = &mut (*context).uc_mcontext.gregs;
         let command = registers[libc::REG_RDI as usize];
         registers[libc::REG_RAX as usize] =
             libc::syscall(libc::SYS_membarrier, command, 0, AT_ONCE);
     }
+}
+
+/// The time that this thread has spent on processors.
+fn thread_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a value that the call may write.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    assert_eq!(result, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// State shared by the threads of a stress. They change the two numbers of a pair one after the
