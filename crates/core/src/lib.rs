@@ -35,6 +35,8 @@ mod random;
 pub mod recycle;
 pub mod resource;
 pub mod spin;
+#[cfg(unix)]
+mod system_clock;
 mod thread_id;
 pub mod timers;
 mod wait_queue;
@@ -52,6 +54,8 @@ pub use per_process::{PerProcess, generation, watch_forks};
 pub use processors::{processors, this_processor};
 pub use random::{Random, entropy};
 pub use spin::{Spin, yield_now};
+#[cfg(unix)]
+pub use system_clock::nanos_of;
 pub use thread_id::ThreadId;
 pub use wait_queue::{List, Node, WaitQueue, Wake, Wakes};
 pub use watched::Watched;

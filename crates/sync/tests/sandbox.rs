@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use blitz_io_core::nanos_of;
 use blitz_io_sync::release_fence;
 use blitz_io_sync::thread::{Event, Mutex, RwLock};
 use lock_help::{Random, Watchdog, work};
@@ -157,14 +158,7 @@ extern "C" fn call_late(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut l
 
 /// The time that this thread has spent on processors.
 fn thread_time() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer is to a value that the call may write.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    assert_eq!(result, 0);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    Duration::from_nanos(nanos_of(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
 /// State shared by the threads of a stress. They change the two numbers of a pair one after the

@@ -16,6 +16,7 @@ use libc::{c_int, c_long};
 
 use super::page;
 use super::switch::{self, LIGHT, REGISTERING, UNKNOWN};
+use crate::nanos_of;
 
 /// A barrier that takes more time of its processor is late. It is half of the time for which a fence may
 /// stall an operation of a lock, and several times as long as barriers take that interrupt a processor.
@@ -82,13 +83,7 @@ fn barrier() -> bool {
 /// The time that this thread has spent on processors. The kernel waits for a late processor without
 /// leaving its own, so that wait counts, and the time in which another thread runs does not.
 fn thread_time() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer is to a value that the call may write.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    Duration::from_nanos(nanos_of(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
 fn end() -> ! {

@@ -17,6 +17,8 @@ use std::time::Instant;
 
 use super::local::LOCAL;
 use crate::PerProcess;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::nanos_of;
 
 /// The time between two updates.
 const STEP: Duration = Duration::from_millis(250);
@@ -88,17 +90,6 @@ pub(super) fn nanos() -> u64 {
         // At least a millisecond, as 0 means an unknown time, or "has not slept".
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1_000_000
     }
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn nanos_of(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer is to a value that the call may write.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Returns the nanoseconds of the monotonic clock, up to a quarter of a second too low; 0 if the

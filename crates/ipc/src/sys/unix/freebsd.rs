@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::time::Duration;
 
+use blitz_io_core::nanos_of;
+
 use super::{Process, uninterrupted};
 
 /// `MAP_NOSYNC`: the kernel need not write dirty pages to the disk.
@@ -53,13 +55,7 @@ pub(super) fn directories_of(_: libc::uid_t) -> Vec<PathBuf> {
 /// Returns the time since a fixed moment, exact to a few milliseconds, from a clock that
 /// costs next to nothing.
 pub(crate) fn coarse_time() -> Duration {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: a place for the result. The clock exists on every FreeBSD.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_FAST, &mut now) };
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    Duration::from_nanos(nanos_of(libc::CLOCK_MONOTONIC_FAST))
 }
 
 /// Returns the process that has this number, if there is one.

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::time::Duration;
 
+use blitz_io_core::nanos_of;
+
 use super::{Process, SegmentFile, uninterrupted};
 
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED;
@@ -67,13 +69,7 @@ fn is_tmpfs(path: &Path) -> bool {
 /// Returns the time since a fixed moment, exact to a few milliseconds, from a clock that
 /// costs next to nothing.
 pub(crate) fn coarse_time() -> Duration {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: a place for the result. The clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &mut now) };
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    Duration::from_nanos(nanos_of(libc::CLOCK_MONOTONIC_COARSE))
 }
 
 /// Returns the process that has this number, if there is one.
