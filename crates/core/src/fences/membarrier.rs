@@ -65,19 +65,19 @@ fn register_once() {
 
 /// Makes every thread pass a full fence. Whether the system did that, and in time.
 fn barrier_in_time() -> bool {
-    (0..LATE_IN_A_ROW).any(|_| {
+    for _ in 0..LATE_IN_A_ROW {
         let began = thread_time();
-        barrier() && thread_time().saturating_sub(began) <= LATE
-    })
-}
-
-/// Makes every thread pass a full fence. Whether `membarrier` did that.
-fn barrier() -> bool {
-    let is_done = membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    if !is_done && !page::take_away() {
-        end();
+        if !membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) {
+            if !page::take_away() {
+                end();
+            }
+            return false;
+        }
+        if thread_time().saturating_sub(began) <= LATE {
+            return true;
+        }
     }
-    is_done
+    false
 }
 
 /// The time that this thread has spent on processors. The kernel waits for a late processor without
