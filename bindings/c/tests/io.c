@@ -425,12 +425,14 @@ struct room {
     size_t to_read;
 };
 
+// Reads `to_read` bytes and no more: the writer may have written others meanwhile.
 static void *read_some(void *argument) {
     struct room *room = argument;
     static char bytes[65536];
     while (room->to_read > 0) {
-        size_t count;
-        OK(blitz_stream_read(room->stream, bytes, sizeof bytes, &count));
+        size_t most = room->to_read < sizeof bytes ? room->to_read : sizeof bytes, count;
+        OK(blitz_stream_read(room->stream, bytes, most, &count));
+        CHECK(count > 0);
         room->to_read -= count;
     }
     return NULL;
