@@ -29,8 +29,8 @@ pub(crate) fn instant(deadline_ns: u64) -> Option<Instant> {
     if deadline_ns == BLITZ_NEVER {
         return None;
     }
-    let now = Instant::now();
-    // A deadline in the past is as good as now.
+    // A deadline in the past is as good as now. In this order, the time between the two readings
+    // makes the result late rather than early.
     let left = deadline_ns.saturating_sub(blitz_now_ns());
-    now.checked_add(Duration::from_nanos(left))
+    Instant::now().checked_add(Duration::from_nanos(left))
 }
