@@ -59,6 +59,7 @@ static uint64_t random_number(void) {
     return state * 0x2545F4914F6CDD1D;
 }
 
+// Leaves errno as it is.
 static void delay(void) {
     static _Atomic uint64_t one_in, longest;
     if (one_in == 0) {
@@ -71,18 +72,14 @@ static void delay(void) {
 }
 
 // delays(TYPE, FUNCTION, PARAMETERS, ARGUMENTS): the function, with a delay before it and after it.
-#define delays(type, function, parameters, arguments)                   \
-    type function parameters {                                          \
-        static type(*real) parameters;                                  \
-        int error_ = errno;                                             \
+#define delays(type, function, parameters, arguments)                      \
+    type function parameters {                                             \
+        static type(*real) parameters;                                     \
         if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #function); \
-        delay();                                                        \
-        errno = error_;                                                 \
-        type result_ = real arguments;                                  \
-        error_ = errno;                                                 \
-        delay();                                                        \
-        errno = error_;                                                 \
-        return result_;                                                 \
+        delay();                                                           \
+        type result_ = real arguments;                                     \
+        delay();                                                           \
+        return result_;                                                    \
     }
 
 delays(ssize_t, read, (int f, void *b, size_t n), (f, b, n))
@@ -104,16 +101,6 @@ delays(int, close, (int f), (f))
 delays(int, sched_yield, (void), ())
 delays(int, pthread_join, (pthread_t t, void **r), (t, r))
 
-// Not by `delays`: libc itself needs them before it can look up a function.
-int clock_gettime(clockid_t clock, struct timespec *time) {
-    delay();
-    long result = kernel(SYS_clock_gettime, clock, (long)time, 0, 0, 0, 0);
-    delay();
-    if (result == 0) return 0;
-    errno = (int)-result;
-    return -1;
-}
-
 // A futex is called by this.
 long syscall(long number, ...) {
     va_list arguments;
@@ -121,12 +108,16 @@ long syscall(long number, ...) {
     long a = va_arg(arguments, long), b = va_arg(arguments, long), c = va_arg(arguments, long);
     long d = va_arg(arguments, long), e = va_arg(arguments, long), f = va_arg(arguments, long);
     va_end(arguments);
-    int error = errno;
     delay();
     long result = kernel(number, a, b, c, d, e, f);
     delay();
-    errno = result < 0 && result >= -4095 ? (int)-result : error;
-    return result < 0 && result >= -4095 ? -1 : result;
+    if (result >= 0 || result < -4095) return result;
+    errno = (int)-result;
+    return -1;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    return (int)syscall(SYS_clock_gettime, clock, time);
 }
 
 struct thread {
