@@ -318,3 +318,36 @@ fn one_call_covers_once() {
 fn a_call_covers_only_what_was_there() {
     one_call_covers_once();
 }
+
+/// A call without waiters, then one that finds a waiter: the future that both cover sees the work
+/// before both.
+fn two_calls_cover_one_future() {
+    model(3, || {
+        let shared = Shared::new();
+        let mut future = Box::pin(shared.notify.notified());
+        let done = Arc::new(AtomicBool::new(false));
+        let other = {
+            let done = done.clone();
+            spawn(&shared, move |shared| {
+                shared.write();
+                shared.notify.notify_waiters();
+                // Not the store that orders the number.
+                done.store(true, Ordering::Relaxed);
+            })
+        };
+        // A future of this thread joins the queue, so that its call takes the lock.
+        let mut own = Box::pin(shared.notify.notified());
+        own.as_mut().enable();
+        shared.notify.notify_waiters();
+        if done.load(Ordering::Relaxed) {
+            assert!(poll(future.as_mut(), Waker::noop()).is_ready());
+            assert_eq!(shared.read(), 1);
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_without_waiters_is_seen() {
+    two_calls_cover_one_future();
+}

@@ -9,10 +9,6 @@
 //! * [`NOTIFIED`]: no waiter is queued, and a notification is stored for the next that comes;
 //! * [`WAITING`]: waiters are in the queue.
 //!
-//! `calls` is a copy of that number, in a word of its own: a thread that only needs the number
-//! does not have to read a word that others have just locked. It is written after the state,
-//! under the lock.
-//!
 //! A waiter knows how many calls there had been when it was made. It is
 //! *covered* if there have been more since: then it need not wait.
 //!
@@ -24,13 +20,14 @@
 //! | `NOTIFIED` | `EMPTY` | a waiter, at its first poll, likewise |
 //! | `EMPTY` | `WAITING` | a waiter that joins the queue, under its lock |
 //! | `WAITING` | `EMPTY` | the thread that takes the last uncovered waiter out, under the lock |
-//! | any, one call more | | `notify_waiters`, under the lock |
+//! | `EMPTY`, `NOTIFIED` | the same, one call more | `notify_waiters`, by one compare-exchange |
+//! | `WAITING` | `EMPTY`, one call more | `notify_waiters`, under the lock |
 //!
 //! As the calls are part of the word, each of these also fails when one of them has come between.
 //! So a covered waiter neither takes a stored notification, which it does not need, nor joins the
 //! queue.
 //!
-//! `WAITING` is left only under the lock, and while the lock is held it is set
+//! `WAITING` is entered and left only under the lock, and while the lock is held it is set
 //! exactly if the queue holds a waiter that is not covered. Covered ones stand
 //! before all others: they came before the call, the others after it.
 //! `notify_one` does not choose them, as they are about to be woken anyway, and
@@ -46,15 +43,21 @@
 //! chosen alone, and is dropped before it knew, gives the notification to the next in the same
 //! order, or stores it.
 //!
-//! *To all.* A waiter that was made before the call knows a smaller number. If it was in the
-//! queue, the call finds it there: the call covers the arrivals up to the moment at which it
-//! raised the number. Otherwise the waiter finds the greater number when it is polled, at the
-//! latest under the lock.
+//! *To all.* A waiter that was made before the call knows a smaller number.
+//!
+//! 1. If it was in the queue, the state was `WAITING`. So the call took the lock, and finds the
+//!    waiter there: the call covers the arrivals up to the moment at which it raised the number.
+//! 2. Otherwise the waiter finds the greater number when it is polled, at the latest under the
+//!    lock: it joins only by an exchange of a state with its own number, or under `WAITING`, which
+//!    no call leaves without the lock.
+//!
+//! A call that finds no waiter takes no lock. So calls in a loop delay no waiter that joins.
 //!
 //! # Memory ordering
 //!
 //! A notification that finds one stored still writes. So the waiter that takes it sees the work
-//! of both notifiers.
+//! of both notifiers. A thread that stores the state under the lock has acquired it before. So a
+//! waiter that sees the store sees the work of the calls before it, which took no lock.
 //!
 //! The semantics are those of Tokio's `Notify`.
 
@@ -158,8 +161,6 @@ struct Ticket {
 #[repr(C)]
 pub struct Notify {
     state: AtomicUsize,
-    /// The calls of `notify_waiters` as they are in the state.
-    calls: AtomicUsize,
     waiters: WaitQueue<Ticket>,
     object: Object,
 }
@@ -178,7 +179,6 @@ impl Notify {
         pub const fn new() -> Self {
             Self {
                 state: AtomicUsize::new(EMPTY),
-                calls: AtomicUsize::new(0),
                 waiters: WaitQueue::new(),
                 object: Object::new(),
             }
@@ -232,8 +232,8 @@ impl Notify {
 
     #[inline]
     fn notify(&self, order: Order) {
-        // Mostly nothing is stored: an exchange that succeeds need not be preceded by a load.
-        let calls = self.calls.load(Ordering::Relaxed);
+        // Mostly nothing is stored, and no waiter is queued.
+        let calls = calls_in(self.state.load(Ordering::Relaxed));
         if self.exchange(calls | EMPTY, calls | NOTIFIED).is_err() {
             self.notify_slow(order);
         }
@@ -272,23 +272,35 @@ impl Notify {
     /// # });
     /// ```
     pub fn notify_waiters(&self) {
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state & BITS != WAITING {
+            match self.exchange(state, state.wrapping_add(CALL)) {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+        self.notify_queued();
+    }
+
+    /// [`notify_waiters`](Notify::notify_waiters), when a waiter is queued.
+    #[inline(never)]
+    fn notify_queued(&self) {
         self.waiters
             .notify_each_after(|_| self.count_call(), |_| {});
     }
 
-    /// Covers all that wait now. Under the lock. Whether any does.
+    /// Covers the waiters in the queue. Under the lock. Returns `true` if there are any.
     fn count_call(&self) -> bool {
-        let state = self.state.load(Ordering::Relaxed);
-        let calls = if state & BITS == WAITING {
-            // No other thread changes it now.
-            let calls = calls_in(state).wrapping_add(CALL);
-            self.state.store(calls | EMPTY, Ordering::Release);
-            calls
-        } else {
-            calls_in(self.state.fetch_add(CALL, Ordering::AcqRel)).wrapping_add(CALL)
-        };
-        self.calls.store(calls, Ordering::Release);
-        state & BITS == WAITING
+        let state = self.state.load(Ordering::Acquire);
+        if state & BITS != WAITING {
+            // The last waiter has left, and none joins while the lock is held.
+            self.state.fetch_add(CALL, Ordering::AcqRel);
+            return false;
+        }
+        // No other thread changes the state while the lock is held.
+        let covered = calls_in(state).wrapping_add(CALL);
+        self.state.store(covered | EMPTY, Ordering::Release);
+        true
     }
 
     /// Chooses a waiter that is not covered, or stores the notification. Under the lock.
@@ -315,7 +327,7 @@ impl Notify {
     /// Takes `WAITING` back if that was the last. Under the lock, after a node has
     /// been taken out.
     fn clear_waiting(&self, list: &List<Ticket>) {
-        let state = self.state.load(Ordering::Relaxed);
+        let state = self.state.load(Ordering::Acquire);
         let calls = calls_in(state);
         let waits = list.last().is_some_and(|last| last.request.calls == calls);
         if state & BITS == WAITING && !waits {

@@ -83,20 +83,8 @@ impl Waiter {
         let calls = self.calls();
         match notify.exchange(calls | NOTIFIED, calls | EMPTY) {
             Ok(_) => true,
-            Err(state) => Self::covers(notify, state, calls),
+            Err(state) => calls_in(state) != calls,
         }
-    }
-
-    /// Whether a call of `notify_waiters` that this state knows came after the first `calls`. If
-    /// so, the next future of this waiter must not be covered by the same call. So it waits here
-    /// until the call has also been counted where that future will look.
-    #[inline(never)]
-    fn covers(notify: &Notify, state: usize, calls: usize) -> bool {
-        let covers = calls_in(state) != calls;
-        if covers {
-            notify.waiters.locked(|_| {});
-        }
-        covers
     }
 
     /// How many calls there had been when it was made.
@@ -314,7 +302,8 @@ impl Notify {
     #[inline]
     #[track_caller]
     fn new_waiter(&self) -> Waiter {
-        Waiter::new(self.calls.load(Ordering::Acquire), Caller::here())
+        let calls = calls_in(self.state.load(Ordering::Acquire));
+        Waiter::new(calls, Caller::here())
     }
 }
 
