@@ -56,8 +56,8 @@
 //! # Memory ordering
 //!
 //! A notification that finds one stored still writes. So the waiter that takes it sees the work
-//! of both notifiers. A thread that stores the state under the lock has acquired it before. So a
-//! waiter that sees the store sees the work of the calls before it, which took no lock.
+//! of both notifiers. The waiter that set `WAITING` acquired the calls before it, which took no
+//! lock. So a thread that stores the state under the lock publishes their work, too.
 //!
 //! The semantics are those of Tokio's `Notify`.
 
@@ -291,7 +291,7 @@ impl Notify {
 
     /// Covers the waiters in the queue. Under the lock. Returns `true` if there are any.
     fn count_call(&self) -> bool {
-        let state = self.state.load(Ordering::Acquire);
+        let state = self.state.load(Ordering::Relaxed);
         if state & BITS != WAITING {
             // The last waiter has left, and none joins while the lock is held.
             self.state.fetch_add(CALL, Ordering::AcqRel);
@@ -327,7 +327,7 @@ impl Notify {
     /// Takes `WAITING` back if that was the last. Under the lock, after a node has
     /// been taken out.
     fn clear_waiting(&self, list: &List<Ticket>) {
-        let state = self.state.load(Ordering::Acquire);
+        let state = self.state.load(Ordering::Relaxed);
         let calls = calls_in(state);
         let waits = list.last().is_some_and(|last| last.request.calls == calls);
         if state & BITS == WAITING && !waits {
