@@ -9,6 +9,8 @@ use std::mem;
 use std::ptr;
 use std::task::Waker;
 
+use crate::scopes;
+
 struct Capture<'a> {
     leaf: &'a mut dyn FnMut(),
     wakers: Vec<Waker>,
@@ -17,15 +19,6 @@ struct Capture<'a> {
 thread_local! {
     /// The innermost capture of this thread, if no function uses it at the moment.
     static CAPTURE: Cell<*mut Capture<'static>> = const { Cell::new(ptr::null_mut()) };
-}
-
-/// Restores the value of `CAPTURE`.
-struct Restore(*mut Capture<'static>);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        CAPTURE.set(self.0);
-    }
 }
 
 impl Drop for Capture<'_> {
@@ -42,21 +35,26 @@ pub(crate) fn with<R>(leaf: &mut dyn FnMut(), poll: impl FnOnce() -> R) -> R {
         leaf,
         wakers: Vec::new(),
     };
-    // Dropped before the capture, which it takes out of `CAPTURE`.
-    let _restore = Restore(CAPTURE.replace((&raw mut capture).cast()));
-    poll()
+    let pointer = (&raw mut capture).cast();
+    // The scope ends before `capture`.
+    // SAFETY: it has no destructor.
+    unsafe { scopes::with(CAPTURE.with(ptr::from_ref), pointer, poll) }
 }
 
 /// Reports an operation, whose task has this waker. `false` if there is no capture.
 pub(crate) fn reached(waker: &Waker) -> bool {
-    let capture = CAPTURE.replace(ptr::null_mut());
-    let _restore = Restore(capture);
-    // SAFETY: `with` has the value on its stack, and takes the pointer out of `CAPTURE` before it
-    // returns. No other reference exists: the pointer is not in `CAPTURE` now.
-    let Some(capture) = (unsafe { capture.as_mut() }) else {
+    let capture = CAPTURE.get();
+    if capture.is_null() {
         return false;
+    }
+    let report = || {
+        // SAFETY: `with` has the value on its stack, and its scope has not ended: no fiber suspends
+        // in this closure. No other reference exists: the pointer is not in `CAPTURE` now.
+        let capture = unsafe { &mut *capture };
+        capture.wakers.push(waker.clone());
+        (capture.leaf)();
     };
-    capture.wakers.push(waker.clone());
-    (capture.leaf)();
+    // SAFETY: as in `with`.
+    unsafe { scopes::at_once(CAPTURE.with(ptr::from_ref), ptr::null_mut(), report) };
     true
 }

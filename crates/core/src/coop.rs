@@ -39,6 +39,7 @@ use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
 
 #[cfg(feature = "taskdump")]
 use crate::capture;
+use crate::scopes;
 
 /// How many units a task gets for one poll: Tokio's number.
 const BUDGET: u64 = 128;
@@ -143,8 +144,10 @@ impl RestoreOnPending {
 impl Drop for RestoreOnPending {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.before.get() != REFUSED {
-            waited(self.before.get());
+        // A fiber may have taken the unit in another poll, within another kind of budget.
+        let before = self.before.get();
+        if before != REFUSED && kind(before) == kind(LEFT.get()) {
+            waited(before);
         }
     }
 }
@@ -295,7 +298,7 @@ pub fn has_budget_remaining() -> bool {
 /// is woken when the capture ends.
 #[cfg(feature = "taskdump")]
 pub fn with_capture<R>(leaf: &mut dyn FnMut(), poll: impl FnOnce() -> R) -> R {
-    capture::with(leaf, || with(Budget::CAPTURE, poll))
+    capture::with(leaf, || scoped(Budget::CAPTURE, poll))
 }
 
 /// Returns whether this thread polls within a capture.
@@ -349,21 +352,23 @@ pub fn forced_yields() -> u64 {
     FORCED_YIELDS.get()
 }
 
-/// Runs `run` with a full budget, for a scheduler that polls a task. Afterwards, also after a
-/// panic, the previous budget is restored.
-#[inline(always)]
-pub fn budget<R>(run: impl FnOnce() -> R) -> R {
-    with(Budget::FULL, run)
-}
-
 /// Runs `run` without a limit.
 #[inline(always)]
 pub fn unconstrained<R>(run: impl FnOnce() -> R) -> R {
-    with(Budget::UNCONSTRAINED, run)
+    scoped(Budget::UNCONSTRAINED, run)
 }
 
+/// Runs `run`, in which a fiber may suspend, with this budget.
 #[inline(always)]
-fn with<R>(budget: Budget, run: impl FnOnce() -> R) -> R {
+fn scoped<R>(budget: Budget, run: impl FnOnce() -> R) -> R {
+    // SAFETY: it has no destructor.
+    unsafe { scopes::with(LEFT.with(ptr::from_ref), budget.0, run) }
+}
+
+/// Runs `run` with a full budget, for a scheduler that polls a task. Afterwards, also after a
+/// panic, the previous budget is restored. A fiber that has called the scheduler does not suspend in it.
+#[inline(always)]
+pub fn budget<R>(run: impl FnOnce() -> R) -> R {
     struct Restore(u64);
     impl Drop for Restore {
         #[inline(always)]
@@ -371,7 +376,7 @@ fn with<R>(budget: Budget, run: impl FnOnce() -> R) -> R {
             LEFT.set(self.0);
         }
     }
-    let _restore = Restore(LEFT.replace(budget.0));
+    let _restore = Restore(LEFT.replace(Budget::FULL.0));
     run()
 }
 

@@ -22,6 +22,7 @@ pub mod coop;
 pub mod deadline;
 pub mod exclusive;
 pub mod fences;
+pub mod fibers;
 pub mod inspect;
 mod lock;
 mod macros;
@@ -34,6 +35,7 @@ mod random;
 #[cfg(not(loom))]
 pub mod recycle;
 pub mod resource;
+pub mod scopes;
 pub mod spin;
 #[cfg(unix)]
 mod system_clock;

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use corosensei::{Coroutine, CoroutineResult};
 
 use crate::builder::{Builder, Settings};
-use crate::orphans::{self, Home};
+use crate::home::{self, Home};
 use crate::running::{Resume, Resumption, Running, Unwound};
 use crate::sanitizer::Sanitized;
 use crate::stack::Stack;
@@ -18,7 +18,8 @@ use crate::stack::Stack;
 /// A fiber that any executor can run.
 ///
 /// It is not `Send`: use `block_on`, `LocalSet`, or `spawn_local` of any executor. Dropping it
-/// unwinds its stack, so destructors run. Created by [`run`].
+/// unwinds its stack, so destructors run; only while its thread ends it is leaked instead. Created by
+/// [`run`].
 ///
 /// ```
 /// use blitz_io::fiber;
@@ -102,6 +103,8 @@ impl Builder {
 /// a check of how much room there is.
 const BOX_ABOVE: usize = 1024;
 
+const NOT_HERE: &str = "a fiber was polled on another thread, or while its thread ends";
+
 /// A stack, and the way to it.
 struct Switch<T> {
     coroutine: Coroutine<Resume, (), T, Stack>,
@@ -121,8 +124,8 @@ impl<T> Switch<T> {
 
 /// A fiber, with the type of its function.
 ///
-/// It is polled by one thread, and unwound by that thread: a drop elsewhere leaves the stack to
-/// its thread (`orphans.rs`).
+/// It is polled by one thread, and unwound by that thread: a drop elsewhere leaks it
+/// (`home.rs`).
 pub(crate) struct Inner<F, T: 'static>(State<F, T>);
 
 enum State<F, T: 'static> {
@@ -149,7 +152,7 @@ where
         let (function, Settings { name, stack_size }) = new
             .take()
             .expect("a fiber was polled after it had panicked");
-        let home = orphans::home();
+        let home = home::home();
         let stack = match Stack::take(stack_size) {
             Ok(stack) => stack,
             Err(error) => no_stack(name.as_deref(), stack_size, &error),
@@ -202,7 +205,7 @@ where
         let State::Begun { switch, home } = &mut self.0 else {
             panic!("a fiber was polled after it had ended");
         };
-        assert!(home.is_here(), "a fiber was polled on another thread");
+        assert!(home.is_here(), "{}", NOT_HERE);
         let resumption = Resumption::new(context);
         match switch.resume(Some(NonNull::from(&resumption))) {
             CoroutineResult::Yield(()) => Poll::Pending,
@@ -234,13 +237,12 @@ impl<F, T: 'static> Inner<F, T> {
         } else if home.is_here() {
             unwind(switch);
         } else {
-            // SAFETY: `unwind` runs on the stack's own thread, or not at all.
-            unsafe { home.leave(Box::new(move || unwind(switch))) };
+            std::mem::forget(switch);
         }
     }
 }
 
-/// Unwinds the stack of a fiber that is dropped, on its own thread.
+/// Unwinds the stack of a fiber that is dropped on its own thread.
 fn unwind<T>(mut switch: Switch<T>) {
     if !switch.coroutine.started() {
         return;

@@ -60,7 +60,7 @@
 
 mod builder;
 mod fiber;
-mod orphans;
+mod home;
 #[cfg(unix)]
 mod overflow;
 mod running;

@@ -21,19 +21,37 @@
 //! The context of step 3 is borrowed from the poll, and gone after step 4. So a future that is
 //! polled in step 3 must not suspend the same fiber: a nested [`block_on`] panics, as it does in
 //! any task. Another fiber in that future is resumed and suspended within step 3.
+//!
+//! # What moves with a fiber
+//!
+//! The scopes in which the fiber is, such as that of a task-local value, leave the thread in step 4 and
+//! come back when the stack is resumed: see `scopes.rs` of blitz-io-core. The rest of the thread's
+//! context must be as it was when the fiber was resumed ([`Surroundings`]); otherwise the fiber may not
+//! suspend. [`thread_locals`](crate::thread_locals) lists all thread-local variables.
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
 
+use blitz_io_core::fibers::{self, Condition};
+use blitz_io_core::scopes::FiberScopes;
 use blitz_io_runtime::pinned::{self, Surroundings, Wait};
 use corosensei::Yielder;
 
-thread_local! {
-    static CURRENT: Cell<*const Running> = const { Cell::new(ptr::null()) };
+const AT_ONCE: &str = "a fiber cannot wait in the function that `trace_with` calls";
+
+/// The first fiber of this thread's chain, or null.
+#[inline(always)]
+fn current() -> *const Running {
+    fibers::current().cast()
+}
+
+#[inline(always)]
+fn set_current(running: *const Running) {
+    fibers::set_current(running.cast());
 }
 
 /// The value with which a stack is resumed: a poll, or none to unwind it.
@@ -66,6 +84,8 @@ pub(crate) struct Running {
     resumption: Cell<NonNull<Resumption>>,
     /// It polls a future with the context of that.
     polling: Cell<bool>,
+    /// The scopes in which the fiber is.
+    scopes: FiberScopes,
     /// The fiber was dropped.
     unwinding: Cell<bool>,
     /// A pointer for the code that runs in the fiber.
@@ -106,15 +126,16 @@ impl Running {
         };
         let running = Running {
             yielder,
-            outer: Cell::new(CURRENT.get()),
+            outer: Cell::new(current()),
             resumption: Cell::new(resumption),
             polling: Cell::new(false),
+            scopes: FiberScopes::new(),
             unwinding: Cell::new(false),
             local: Cell::new(ptr::null()),
             name,
             stack,
         };
-        CURRENT.set(&running);
+        set_current(&running);
         let _leave = Leave(&running);
         body()
     }
@@ -143,6 +164,7 @@ impl Running {
         let suspends = !std::thread::panicking()
             && !self.unwinding.get()
             && !self.polling.get()
+            && self.scopes.may_suspend()
             && self.resumption().surroundings.are_now();
         if !suspends {
             return self.block_specially(future);
@@ -170,8 +192,10 @@ impl Running {
         }
         let task = match self.resumption().surroundings.wait() {
             Wait::Block => return pinned::block_anyway(future),
-            Wait::SuspendAs(task) if !self.polling.get() => task,
-            _ => pinned::panic_nested(),
+            _ if self.polling.get() => pinned::panic_nested(),
+            _ if !self.scopes.may_suspend() => panic!("{AT_ONCE}"),
+            Wait::SuspendAs(task) => task,
+            Wait::Suspend => pinned::panic_nested(),
         };
         let mut future = pin!(future);
         loop {
@@ -200,10 +224,15 @@ impl Running {
 
     #[inline(always)]
     fn suspend(&self) {
-        CURRENT.set(self.outer.get());
+        // SAFETY: it is the innermost fiber of this thread, and resumed below.
+        unsafe { self.scopes.suspend() };
+        set_current(self.outer.get());
         // SAFETY: it is the yielder of this stack, below whose frame this is.
         let resume = unsafe { &*self.yielder }.suspend(());
-        self.outer.set(CURRENT.replace(self));
+        self.outer.set(current());
+        set_current(self);
+        // SAFETY: it has suspended above, and stays on its thread.
+        unsafe { self.scopes.resume() };
         match resume {
             Some(resumption) => self.resumption.set(resumption),
             None => self.unwind(),
@@ -232,7 +261,7 @@ struct Leave<'a>(&'a Running);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
-        CURRENT.set(self.0.outer.get());
+        set_current(self.0.outer.get());
     }
 }
 
@@ -242,7 +271,12 @@ pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
     // SAFETY: a fiber in the chain has not ended, and its stack stays where it is. The
     // reference does not leave the call, which is further down that stack, or in a signal handler
     // that interrupts it.
-    with(unsafe { CURRENT.get().as_ref() })
+    with(unsafe { current().as_ref() })
+}
+
+/// Lets the crates below this one wait in fibers.
+pub(crate) fn wait_in_fibers() {
+    fibers::set_wait(|condition: &mut Condition<'_>| block_on(poll_fn(condition)));
 }
 
 /// Waits until `future` is ready.
@@ -255,7 +289,8 @@ pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
 ///
 /// * In a task that is no fiber, as the runtime's `block_on` does.
 /// * In a future that a fiber waits for.
-/// * If the fiber has to wait while it holds the guard of `Handle::enter`.
+/// * If the fiber holds the guard of `Handle::enter`.
+/// * In the function that `runtime::dump::trace_with` calls for an operation.
 ///
 /// # Cancel safety
 ///
@@ -283,7 +318,7 @@ pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     // A closure would not pass the caller's place on.
     // SAFETY: a fiber in the chain has not ended, and this call is on its stack, or above.
-    match unsafe { CURRENT.get().as_ref() } {
+    match unsafe { current().as_ref() } {
         Some(running) => running.block_on(future),
         None => pinned::block_thread(future),
     }
@@ -300,7 +335,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 #[inline]
 #[must_use]
 pub fn is_fiber() -> bool {
-    !CURRENT.get().is_null()
+    fibers::is_fiber()
 }
 
 /// Returns what [`set_local`] has stored in the calling fiber: NULL at first, and outside of fibers.

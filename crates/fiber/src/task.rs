@@ -29,7 +29,7 @@ where
 }
 
 // SAFETY: before the first poll there is only the function, which is `Send`. Later the drop on
-// another thread leaves the stack to its own.
+// another thread touches nothing of the stack.
 unsafe impl<F, T> Pinnable for Task<F, T>
 where
     F: FnOnce() -> T + Send + 'static,

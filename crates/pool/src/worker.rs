@@ -10,13 +10,18 @@
 //!   ([`Worker::wait_for`]): its own later forks, and those that the thief has made since
 //!   it began. (Wagner and Calder call that leapfrogging: "Leapfrogging: A Portable
 //!   Technique for Implementing Efficient Futures", 1993.)
+//!
+//! A *fiber* that is polled in a worker may suspend in the middle of a job, and another fiber goes on
+//! with the thread. But the deque, and the job in progress, need calls that end in the reverse order.
+//! So code in a fiber leaves both alone: a `join` there runs one closure after the other, a spawned job
+//! goes to the pool, and a wait takes none of the worker's forks, whose own frames may wait for them.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::{processors, this_processor};
+use blitz_io_core::{fibers, processors, this_processor};
 
 use crate::deque::Deque;
 use crate::job_ref::JobRef;
@@ -129,9 +134,12 @@ impl Worker {
     }
 
     /// Forks a job that this worker takes back itself if no thread steals it. Returns `None` if
-    /// there is no room: then the caller runs the job.
+    /// there is no room, or the caller is in a fiber: then the caller runs the job.
     #[inline(always)]
     pub(crate) fn fork(&self, job: JobRef) -> Option<usize> {
+        if fibers::is_fiber() {
+            return None;
+        }
         // SAFETY: a `Worker` is used by its own thread only.
         let position = unsafe { self.deque().push(job)? };
         if self.sleeper().is_asked() {
@@ -146,10 +154,10 @@ impl Worker {
         self.registry.sleep.announce_fork(self.index);
     }
 
-    /// Forks a spawned job, or injects it if there is no room.
+    /// Forks a spawned job, or injects it if there is no room, or the caller is in a fiber.
     pub(crate) fn push_or_inject(&self, tag: usize, job: JobRef) {
         // SAFETY: a `Worker` is used by its own thread only.
-        if unsafe { self.deque().push(job) }.is_some() {
+        if !fibers::is_fiber() && unsafe { self.deque().push(job) }.is_some() {
             self.registry.sleep.spawned(self.index);
         } else {
             self.registry.inject(tag, job);
@@ -188,8 +196,11 @@ impl Worker {
         unsafe { self.deque().bottom() }
     }
 
-    /// Takes one of this worker's own forks, but none below `base`.
+    /// Takes one of this worker's own forks, but none below `base`, and none in a fiber.
     pub(crate) fn take_local(&self, base: usize) -> Option<JobRef> {
+        if fibers::is_fiber() {
+            return None;
+        }
         // SAFETY: a `Worker` is used by its own thread only, which owns the deque.
         unsafe {
             if self.breadth_first {
@@ -205,6 +216,9 @@ impl Worker {
     /// Runs a foreign job. A thread that waits for `tag` may help with the job's forks.
     #[inline]
     pub(crate) fn run_stolen<R>(&self, tag: usize, job: impl FnOnce() -> R) -> R {
+        if fibers::is_fiber() {
+            return job();
+        }
         // SAFETY: a `Worker` is used by its own thread only, which owns the deque. `job` catches
         // its panics; if it did not, the pool would abort.
         unsafe {

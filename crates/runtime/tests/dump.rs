@@ -1,13 +1,17 @@
 //! Task dumps.
 #![cfg(not(loom))]
 
+use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
+use blitz_io::fiber;
 use blitz_io_channel::{mpsc, oneshot};
-use blitz_io_runtime::runtime::dump::{Trace, trace_with};
+use blitz_io_runtime::runtime::dump::{Trace, TraceMeta, trace_with};
 use blitz_io_runtime::runtime::{Builder, Handle, Runtime};
 use blitz_io_runtime::task::{self, Id, yield_now};
 use blitz_io_sync::task::{Barrier, Mutex, Notify, Semaphore};
@@ -231,4 +235,70 @@ fn a_captured_stack_ends_at_the_root() {
         "{text}"
     );
     assert_eq!(trace.resolve_backtraces().len(), 1);
+}
+
+/// A future that is pending, and reached by a capture, until it is woken by hand.
+fn reached_until(go: Rc<Cell<bool>>) -> impl Future<Output = ()> {
+    poll_fn(move |cx| {
+        if go.get() {
+            return Poll::Ready(());
+        }
+        pin!(yield_now()).poll(cx)
+    })
+}
+
+/// Two fibers are within captures, and roots, of their own, which end in the order in which they began.
+#[test]
+fn captures_of_two_fibers_end_in_any_order() {
+    let found = Rc::new(RefCell::new(Vec::new()));
+    let fiber = |name, go: &Rc<Cell<bool>>| {
+        let (go, found) = (go.clone(), found.clone());
+        Box::pin(fiber::run(move || {
+            let mut root = pin!(Trace::root(async {
+                let leaf =
+                    |meta: &TraceMeta| found.borrow_mut().push((name, meta.root_addr.is_some()));
+                trace_with(|| fiber::block_on(reached_until(go)), leaf);
+            }));
+            assert!(
+                root.as_mut()
+                    .poll(&mut Context::from_waker(Waker::noop()))
+                    .is_ready()
+            );
+        }))
+    };
+    let is_ready = |fiber: &mut Pin<Box<fiber::Fiber<()>>>| {
+        let polled = fiber.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        // Outside of the fibers there is no capture.
+        let future = pin!(yield_now());
+        assert!(
+            future
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
+        polled.is_ready()
+    };
+    for first in [0, 1] {
+        let gone = [const { Cell::new(false) }; 2].map(Rc::new);
+        let mut fibers = [fiber("a", &gone[0]), fiber("b", &gone[1])];
+        assert!(fibers.iter_mut().all(|fiber| !is_ready(fiber)));
+        assert_eq!(found.take(), [("a", true), ("b", true)]);
+        for next in [first, 1 - first] {
+            gone[next].set(true);
+            assert!(is_ready(&mut fibers[next]));
+        }
+        assert!(found.take().is_empty());
+    }
+}
+
+/// The capture may end, or reach another operation, before the fiber goes on.
+#[test]
+fn a_fiber_does_not_wait_in_the_function_of_a_capture() {
+    let fiber = fiber::run(|| {
+        let future = pin!(yield_now());
+        let poll = || future.poll(&mut Context::from_waker(Waker::noop()));
+        let wait = |_: &TraceMeta| fiber::yield_now();
+        let caught = catch_unwind(AssertUnwindSafe(|| trace_with(poll, wait)));
+        *caught.unwrap_err().downcast::<String>().unwrap()
+    });
+    assert!(pollster::block_on(fiber).contains("`trace_with`"));
 }

@@ -1,10 +1,13 @@
 //! Abort, drop and shutdown unwind the stacks.
 
-use std::future::pending;
+use std::cell::RefCell;
+use std::future::{Future, pending};
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 
 use blitz_io::runtime::{Builder, Runtime};
@@ -109,39 +112,63 @@ fn the_end_of_a_runtime_unwinds_all_stacks() {
     }
 }
 
+/// When its own thread gets to it, thread-local values may be gone to which its stack refers.
 #[test]
-fn the_end_of_a_current_thread_runtime_unwinds_on_its_thread() {
-    let runtime = Builder::new_current_thread().build().unwrap();
+fn a_fiber_that_is_dropped_on_another_thread_is_leaked() {
     let count = Arc::new(AtomicUsize::new(0));
     let (begun, mut begins) = mpsc::unbounded_channel();
-    runtime.block_on(async {
-        fiber::spawn(waits_for_ever(&count, &begun));
-        begins.recv().await.unwrap();
+    let inner = count.clone();
+    let owner = thread::spawn(move || {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let fiber = runtime.block_on(async {
+            let fiber = fiber::spawn(waits_for_ever(&inner, &begun));
+            begins.recv().await.unwrap();
+            [fiber]
+        });
+        thread::spawn(move || drop(runtime)).join().unwrap();
+        let [fiber] = fiber;
+        assert!(fiber::block_on(fiber).unwrap_err().is_cancelled());
+        fiber::block_on(fiber::run(|| ()));
     });
-    // The other thread leaves the stack to this one.
-    thread::spawn(move || drop(runtime)).join().unwrap();
+    owner.join().unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 0);
-    fiber::block_on(fiber::run(|| ()));
-    assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
+/// The destructors of thread-local variables come in the opposite order of their first uses.
 #[test]
-fn a_thread_that_ends_unwinds_what_was_left_to_it() {
-    let count = Arc::new(AtomicUsize::new(0));
-    let (begun, mut begins) = mpsc::unbounded_channel();
-    let owner = {
-        let count = count.clone();
-        thread::spawn(move || {
-            let runtime = Builder::new_current_thread().build().unwrap();
-            runtime.block_on(async {
-                fiber::spawn(waits_for_ever(&count, &begun));
-                begins.recv().await.unwrap();
+fn a_fiber_that_is_dropped_while_its_thread_ends_is_leaked() {
+    thread_local! {
+        static KEPT: RefCell<Option<fiber::Fiber<()>>> = const { RefCell::new(None) };
+        static VALUE: RefCell<Option<Dropped>> = const { RefCell::new(None) };
+    }
+
+    /// The value must be there when a frame of the fiber is unwound.
+    struct Frame(Arc<AtomicUsize>);
+    impl Drop for Frame {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    let [unwound, dropped] = [const { AtomicUsize::new(0) }; 2].map(Arc::new);
+    let counts = (unwound.clone(), dropped.clone());
+    let owner = thread::spawn(move || {
+        let (unwound, dropped) = counts;
+        assert!(KEPT.take().is_none());
+        let mut kept = fiber::run(move || {
+            VALUE.set(Some(Dropped::new(&dropped)));
+            VALUE.with_borrow(|_| {
+                let _frame = Frame(unwound);
+                fiber::block_on(pending::<()>());
             });
-            thread::spawn(move || drop(runtime)).join().unwrap();
-        })
-    };
+        });
+        let context = &mut Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut kept).poll(context).is_pending());
+        KEPT.set(Some(kept));
+    });
     owner.join().unwrap();
-    assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
+    assert_eq!(unwound.load(Ordering::SeqCst), 0);
 }
 
 #[test]

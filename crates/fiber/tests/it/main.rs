@@ -2,5 +2,6 @@
 
 mod ends;
 mod places;
+mod scopes;
 mod tasks;
 mod waits;

@@ -1,27 +1,30 @@
 //! `task_local!`: values that belong to a task, not to a thread.
 //!
 //! The value stays in the future that sets it ([`TaskLocalFuture`]); it is never moved.
-//! While the future is polled, a thread-local cell points to it. The poll restores the
-//! cell before it ends. So reading a value costs one access to a thread-local without a
-//! destructor, and polling a scope writes two words, however large the value is.
+//! While the future is polled, a thread-local cell points to it: a scope, which moves with the
+//! fiber that is in it (`scopes.rs` of blitz-io-core). So reading a value costs no read-modify-write,
+//! and polling a scope writes a few words, however large the value is.
 //!
-//! The cell also counts the running closures that borrow the value: while there is one,
-//! no scope of the same key may begin.
+//! The cell also says whether a running closure borrows the value: while one does, no scope of the same
+//! key may begin. That is a scope, too. If the closure's fiber suspends in it, the closure holds the
+//! [`Lease`] of the slot that has the value. The slot may be outside of the fiber, and must then
+//! outlive the closure. A future that is dropped drops its fiber first, which unwinds it and
+//! so ends the closure. If the lease is held even then, the slot ends the process.
 
-use blitz_io_core::{OnDrop, error_text};
-use std::cell::Cell;
+use blitz_io_core::error_text;
+use blitz_io_core::scopes::{self, Lease};
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::mem;
+use std::panic::RefUnwindSafe;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll};
 use std::thread;
 
 use pin_project_lite::pin_project;
-
-use super::counted::Counted;
 
 /// Declares keys of task-local values, of type [`LocalKey`].
 ///
@@ -91,24 +94,88 @@ pub struct LocalKey<T: 'static> {
 
 /// The thread-local state of a key.
 #[doc(hidden)]
-pub struct Place<T> {
-    /// The value of the innermost scope; null if there is none, or if that one's
+pub struct Place<T>(Cell<State<T>>);
+
+struct State<T> {
+    /// The slot of the innermost scope; null if there is none, or if that one's
     /// value has been taken.
-    value: Cell<*const T>,
-    /// How many running closures borrow the value.
-    looking: Cell<usize>,
+    slot: *const Slot<T>,
+    /// A running closure borrows the value.
+    is_borrowed: bool,
 }
+
+impl<T> Clone for State<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for State<T> {}
 
 impl<T> Place<T> {
     /// A key without a value.
     #[doc(hidden)]
     #[allow(clippy::new_without_default, reason = "only for the macro")]
     pub const fn new() -> Self {
+        Self(Cell::new(State {
+            slot: ptr::null(),
+            is_borrowed: false,
+        }))
+    }
+}
+
+/// The place of a value. A fiber may have a reference to it that lives while the slot's owner has an
+/// exclusive one, so it is never moved.
+struct Slot<T> {
+    value: UnsafeCell<Option<T>>,
+    lease: Lease,
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: a shared reference gives only shared ones to the value.
+unsafe impl<T: Sync> Sync for Slot<T> {}
+impl<T: RefUnwindSafe> RefUnwindSafe for Slot<T> {}
+
+impl<T> Slot<T> {
+    fn new(value: T) -> Self {
         Self {
-            value: Cell::new(ptr::null()),
-            looking: Cell::new(0),
+            value: UnsafeCell::new(Some(value)),
+            lease: Lease::new(),
+            _pinned: PhantomPinned,
         }
     }
+
+    fn get(&self) -> Option<&T> {
+        // SAFETY: only `take` changes it, to which the caller gives an exclusive reference.
+        unsafe { &*self.value.get() }.as_ref()
+    }
+
+    /// Takes the value, unless a fiber waits with a reference to it.
+    fn take(self: Pin<&mut Self>) -> Option<T> {
+        if self.lease.is_held() {
+            return None;
+        }
+        // SAFETY: the reference is exclusive, and a closure with a reference to the value would either
+        // hold the lease, or run within a scope, which has a reference to the slot.
+        unsafe { &mut *self.value.get() }.take()
+    }
+}
+
+impl<T> Drop for Slot<T> {
+    fn drop(&mut self) {
+        if self.lease.is_held() {
+            leased();
+        }
+    }
+}
+
+#[cold]
+fn leased() -> ! {
+    eprintln!(
+        "fatal error: a task-local value was dropped while a fiber waits in `LocalKey::with` with a \
+         reference to it"
+    );
+    std::process::abort()
 }
 
 /// Panics because a scope began while a closure borrowed the value of the same key.
@@ -146,7 +213,7 @@ impl<T: 'static> LocalKey<T> {
     {
         TaskLocalFuture {
             key: self,
-            slot: Some(value),
+            slot: Slot::new(value),
             future: Some(f),
             _pinned: PhantomPinned,
         }
@@ -171,27 +238,40 @@ impl<T: 'static> LocalKey<T> {
     where
         F: FnOnce() -> R,
     {
-        match self.within(&Some(value), f) {
+        match self.within(&Slot::new(value), f) {
             Some(result) => result,
             None => borrowed(),
         }
     }
 
-    /// Runs `f` while the key has the value in `slot`. `None` if a closure borrows a
-    /// value of the key.
+    /// This thread's state of the key.
     #[inline]
-    fn within<R>(&'static self, slot: &Option<T>, f: impl FnOnce() -> R) -> Option<R> {
-        let value = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let replace = |place: &Place<T>| {
-            let is_free = place.looking.get() == 0;
-            is_free.then(|| place.value.replace(value))
+    fn state(&'static self) -> *const Cell<State<T>> {
+        const { assert!(!mem::needs_drop::<Place<T>>()) };
+        self.place.with(|Place(state)| ptr::from_ref(state))
+    }
+
+    /// Runs `f` while the key has the value in `slot`. `None` if a closure borrows a
+    /// value of the key, or a fiber of another thread this value.
+    #[inline]
+    fn within<R>(&'static self, slot: &Slot<T>, f: impl FnOnce() -> R) -> Option<R> {
+        let place = self.state();
+        // SAFETY: nothing drops it, so it is there as long as this thread.
+        if unsafe { &*place }.get().is_borrowed || slot.lease.is_held_elsewhere() {
+            return None;
+        }
+        let state = State {
+            slot: slot.get().map_or(ptr::null(), |_| slot),
+            is_borrowed: false,
         };
-        let outer = self.place.with(replace)?;
-        let _leave = OnDrop(|| self.place.with(|place| place.value.set(outer)));
-        Some(f())
+        // SAFETY: it has no destructor.
+        Some(unsafe { scopes::with(place, state, f) })
     }
 
     /// Calls `f` with the value.
+    ///
+    /// A fiber may wait in `f`. It must end before the scope that has the value does, as it
+    /// does if it is a part of the scope's future: otherwise the end of the scope ends the process.
     ///
     /// # Panics
     ///
@@ -235,19 +315,24 @@ impl<T: 'static> LocalKey<T> {
     where
         F: FnOnce(&T) -> R,
     {
-        self.place.with(|place| {
-            let value = place.value.get();
-            if value.is_null() {
-                return Err(AccessError);
-            }
-            let _looking = Counted::new(&place.looking);
-            // SAFETY: the value lies in the slot of the scope that this thread is
-            // in. Only `within` writes the pointer, and it restores the former one before
-            // it gives the slot back. `f` cannot leave a scope that it has not entered,
-            // and `looking` keeps it from entering one. So the slot stays borrowed, and
-            // only shared, while `f` runs.
-            Ok(f(unsafe { &*value }))
-        })
+        let place = self.state();
+        // SAFETY: nothing drops it, so it is there as long as this thread.
+        let State { slot, .. } = unsafe { &*place }.get();
+        // SAFETY: it is that of the innermost scope, which borrows the slot until it ends; or that of a
+        // closure around this one, which holds the lease.
+        let Some((value, lease)) = unsafe { slot.as_ref() }
+            .and_then(|slot| slot.get().map(|value| (value, &raw const slot.lease)))
+        else {
+            return Err(AccessError);
+        };
+        let borrowed = State {
+            slot,
+            is_borrowed: true,
+        };
+        // SAFETY: as in `within`. `f` cannot end a scope that it has not begun, and `is_borrowed` keeps it
+        // from beginning one. So the slot stays borrowed, and only shared, while `f` runs; or, if a fiber
+        // suspends in it, as long as the lease is held. All of that is on this thread: see `within`.
+        Ok(unsafe { scopes::leasing(place, borrowed, lease, || f(value)) })
     }
 }
 
@@ -314,7 +399,8 @@ pin_project! {
         T: 'static,
     {
         key: &'static LocalKey<T>,
-        slot: Option<T>,
+        #[pin]
+        slot: Slot<T>,
         #[pin]
         future: Option<F>,
         #[pin]
@@ -325,17 +411,21 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if mem::needs_drop::<F>() && this.future.is_some() {
-                // Dropped with its value in place; inside a closure that borrows the
-                // value, it is dropped with the other fields instead.
-                let mut future = this.future;
-                let _ = this.key.within(this.slot, || future.set(None));
+                // Dropped with its value in place, except inside a closure that borrows a
+                // value of the key; but always before the value, to which a fiber in it may
+                // have a reference.
+                let (slot, mut future) = (this.slot.into_ref(), this.future);
+                if this.key.within(&slot, || future.set(None)).is_none() {
+                    future.set(None);
+                }
             }
         }
     }
 }
 
 impl<T: 'static, F> TaskLocalFuture<T, F> {
-    /// Takes the value; `None` if it has been taken before.
+    /// Takes the value; `None` if it has been taken before, or if a fiber waits in
+    /// [`with`](LocalKey::with) with a reference to it.
     ///
     /// If the future has not completed yet, the key has no value in the rest of it.
     ///
@@ -362,11 +452,11 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
     #[track_caller]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let mut slot = this.future;
-        let result = this.key.within(this.slot, || {
-            let result = slot.as_mut().as_pin_mut()?.poll(cx);
+        let (slot, mut future) = (this.slot.into_ref(), this.future);
+        let result = this.key.within(&slot, || {
+            let result = future.as_mut().as_pin_mut()?.poll(cx);
             if result.is_ready() {
-                slot.set(None);
+                future.set(None);
             }
             Some(result)
         });
@@ -383,7 +473,7 @@ where
     T: fmt::Debug + 'static,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value: &dyn fmt::Debug = match &self.slot {
+        let value: &dyn fmt::Debug = match self.slot.get() {
             Some(value) => value,
             None => &format_args!("<missing>"),
         };

@@ -7,6 +7,8 @@ mod countdown;
 mod event;
 #[cfg(not(loom))]
 mod fair_mutex;
+#[cfg(not(loom))]
+mod fiber_waits;
 mod latch;
 mod lazy_lock;
 #[cfg(not(loom))]
@@ -15,7 +17,6 @@ mod notify_queue;
 mod once;
 mod once_lock;
 mod parker;
-mod reentrancy;
 #[cfg(not(loom))]
 mod reentrant_mutex;
 mod rounds;

@@ -25,16 +25,18 @@
 //! # Recursion
 //!
 //! A closure that waits for its own `Once` would sleep forever, so it panics instead. A thread
-//! knows which of its own closures are running ([`reentrancy`]), and looks only when it is about
-//! to wait.
+//! knows which of its own closures are running ([`scopes`]), and looks only when it is about
+//! to wait. A closure that runs in a fiber of the thread, which waits meanwhile, cannot go on while the
+//! thread sleeps: so another fiber waits for it by suspending, and other code panics.
 //!
 //! The states are those of `std::sync::Once`.
 
-use super::reentrancy;
-use blitz_io_core::deadline;
+#[cfg(not(loom))]
+use super::fiber_waits;
 use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{const_unless_loom, debug_fields, default_is_new, named};
+use blitz_io_core::{deadline, scopes};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all};
 use std::mem;
@@ -188,7 +190,8 @@ impl Once {
     /// # Panics
     ///
     /// When `f` panics (which poisons the `Once`), when the `Once` is poisoned, and when it is
-    /// called from within its own closure, where the wait would never end.
+    /// called from within its own closure, or by a task while a fiber of this thread waits in that
+    /// closure: the wait would never end.
     ///
     /// # Examples
     ///
@@ -438,8 +441,7 @@ impl Once {
             match word & !SLEEPERS {
                 DONE => return None,
                 RUNNING => {
-                    self.refuse_to_wait_for_itself();
-                    if !spin.turn() {
+                    if !self.waits_here() && !spin.turn() {
                         self.sleep_while(word, None, Caller::here());
                     }
                 }
@@ -457,7 +459,7 @@ impl Once {
     #[track_caller]
     fn initialise(&self, on_poison: OnPoison, f: &mut dyn FnMut(OnceState)) {
         if let Some(claim) = self.claim(on_poison) {
-            reentrancy::enter(self, || f(claim.before()));
+            scopes::marked(self, || f(claim.before()));
             claim.complete();
         }
     }
@@ -474,8 +476,8 @@ impl Once {
                 return true;
             }
             self.check_poison(state, on_poison);
-            if deadline.is_none() && state == RUNNING {
-                self.refuse_to_wait_for_itself();
+            if deadline.is_none() && state == RUNNING && self.waits_here() {
+                continue;
             }
             if spin.turn() && !deadline::is_past(deadline) {
                 continue;
@@ -493,6 +495,8 @@ impl Once {
         if self.word.swap(outcome, Ordering::AcqRel) & SLEEPERS != 0 {
             wake_sleepers(&self.word);
         }
+        #[cfg(not(loom))]
+        fiber_waits::ended(self);
     }
 
     /// Announces a sleeper, then sleeps, if the word is still `seen`.
@@ -522,13 +526,24 @@ impl Once {
         }
     }
 
-    /// Called by a thread that found the state `RUNNING` and is about to wait.
+    /// Called by a thread that found the state `RUNNING` and is about to wait. If a fiber of this thread
+    /// has to go on first, waits for that, and returns true.
     #[track_caller]
-    fn refuse_to_wait_for_itself(&self) {
+    fn waits_here(&self) -> bool {
         assert!(
-            !reentrancy::is_inside(self),
+            !scopes::is_in(self),
             "one-time initialisation waits for itself: it was called again by its own closure"
         );
+        #[cfg(not(loom))]
+        if scopes::waits_in(self) {
+            let is_over = || self.word.load(Ordering::Acquire) & !SLEEPERS != RUNNING;
+            assert!(
+                fiber_waits::wait(self, is_over),
+                "one-time initialisation waits for a fiber of this thread, which cannot go on meanwhile"
+            );
+            return true;
+        }
+        false
     }
 }
 

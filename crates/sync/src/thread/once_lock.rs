@@ -12,11 +12,10 @@
 
 use super::Once;
 use super::once::OnPoison;
-use super::reentrancy;
 use crate::cell_traits::cell_traits;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
-use blitz_io_core::named;
+use blitz_io_core::{named, scopes};
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::fmt;
@@ -379,7 +378,7 @@ impl<T> OnceLock<T> {
         let Some(claim) = self.once.claim(OnPoison::Retry) else {
             return Ok(());
         };
-        let value = reentrancy::enter(&self.once, f)?;
+        let value = scopes::marked(&self.once, f)?;
         // SAFETY: the claim makes this thread the only one to touch the value,
         // and there is none to be dropped.
         unsafe { self.value.get().write(Some(value)) };

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll};
 
-use blitz_io_core::{OnDrop, coop};
+use blitz_io_core::{coop, scopes};
 use pin_project_lite::pin_project;
 
 thread_local! {
@@ -84,8 +84,8 @@ impl<T: Future> Future for Root<T> {
     // Its frame bounds the stack.
     #[inline(never)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
-        let outer = ROOT.replace(Self::poll as *const c_void);
-        let _restore = OnDrop(|| ROOT.set(outer));
-        self.project().future.poll(context)
+        let poll = || self.project().future.poll(context);
+        // SAFETY: it has no destructor.
+        unsafe { scopes::with(ROOT.with(ptr::from_ref), Self::poll as *const c_void, poll) }
     }
 }

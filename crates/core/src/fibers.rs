@@ -1,0 +1,52 @@
+//! What the crates below the fibers need of them: whether a fiber runs, and how it waits.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::OnceLock;
+use std::task::{Context, Poll};
+
+/// The poll of something that a fiber waits for.
+pub type Condition<'a> = dyn FnMut(&mut Context<'_>) -> Poll<()> + 'a;
+
+thread_local! {
+    static CURRENT: Cell<*const ()> = const { Cell::new(ptr::null()) };
+}
+
+static WAIT: OnceLock<fn(&mut Condition<'_>)> = OnceLock::new();
+
+/// The fiber that runs on this thread, or null: the first of a chain whose nodes only the crate of
+/// the fibers knows.
+#[inline(always)]
+#[must_use]
+pub fn current() -> *const () {
+    CURRENT.get()
+}
+
+/// Makes this the fiber that runs on this thread.
+#[inline(always)]
+pub fn set_current(fiber: *const ()) {
+    CURRENT.set(fiber);
+}
+
+/// Whether a fiber runs on this thread.
+#[inline(always)]
+#[must_use]
+pub fn is_fiber() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// From now on [`wait`] calls this in a fiber.
+pub fn set_wait(wait: fn(&mut Condition<'_>)) {
+    WAIT.get_or_init(|| wait);
+}
+
+/// In a fiber, suspends the fiber until the condition is met. Otherwise returns `false`.
+pub fn wait(condition: &mut Condition<'_>) -> bool {
+    match WAIT.get() {
+        Some(wait) if is_fiber() => {
+            wait(condition);
+            true
+        }
+        _ => false,
+    }
+}

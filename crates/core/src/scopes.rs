@@ -1,0 +1,536 @@
+//! Scopes: what a thread keeps as long as a function runs.
+//!
+//! Such a function changes a thread-local variable, runs a closure, and puts back what was there. That
+//! needs scopes which end in the reverse order of their beginnings, as calls of one stack do. A fiber
+//! that waits leaves its calls in the middle: the thread goes on below them, and with other fibers.
+//! So a scope belongs to the stack on which it began, and moves with it.
+//!
+//! # The list
+//!
+//! A thread has a list of the scopes that it is in, innermost first. Each is a [`Link`] in the frame
+//! of its function.
+//!
+//! 1. A scope exchanges the variable's value with its own, and becomes the innermost one. At its end
+//!    it does the reverse.
+//! 2. A fiber remembers the innermost scope of the poll that resumed it: its *base*. The scopes
+//!    before the base in the list are the fiber's.
+//! 3. When the fiber suspends, its scopes exchange their values back, the innermost first, and leave
+//!    the list. So the variables are as they were before the poll.
+//! 4. When it is resumed, they exchange them again, the outermost first, and come before the scopes
+//!    of that poll, which may be others than before. What was in a variable then is what the scope
+//!    puts back at its end.
+//!
+//! A scope is a function with a closure, never a guard that a program could keep. So a fiber cannot end
+//! a scope of its base, and its scopes end in the reverse order of their beginnings.
+//!
+//! # What a variable points to
+//!
+//! If the variable is a pointer, a function may pass a reference to what it points to on to a closure of
+//! the program, as `LocalKey::with` does. The scope that owns it does not end before the closure: both
+//! are calls of one stack. Unless the closure runs in a fiber that suspends there, and the owner is outside
+//! of that fiber. For this there are two answers:
+//!
+//! - The owner has a [`Lease`], which is held from the fiber's first suspension until the closure ends.
+//!   As long as it is held, the owner keeps the value; if it cannot, it ends the process.
+//! - The fiber must not suspend there ([`FiberScopes::may_suspend`]).
+//!
+//! # Waits for fibers that wait
+//!
+//! A thread also has a list of the fibers which wait in scopes. Some code would block the thread until
+//! another call of the same thread has ended ([`waits_in`]), and must not.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::{OnDrop, ThreadId};
+
+#[cfg(not(loom))]
+thread_local! {
+    static INNERMOST: Cell<*const Link> = const { Cell::new(ptr::null()) };
+    /// The first fiber that waits in scopes.
+    static WAITING: Cell<*const FiberScopes> = const { Cell::new(ptr::null()) };
+}
+
+// The threads of a model share one thread of the system.
+#[cfg(loom)]
+loom::thread_local! {
+    static INNERMOST: Cell<*const Link> = Cell::new(ptr::null());
+}
+
+fn innermost() -> *const Link {
+    INNERMOST.with(Cell::get)
+}
+
+fn set_innermost(link: *const Link) {
+    INNERMOST.with(|innermost| innermost.set(link));
+}
+
+/// One scope.
+struct Link {
+    /// The next one in the list. While a fiber waits: the next one inside.
+    next: Cell<*const Link>,
+    /// Identifies what the scope is for.
+    key: *const (),
+    suspension: Suspension,
+    /// It holds its lease.
+    holds: Cell<bool>,
+    exchange: unsafe fn(*const Link),
+}
+
+/// What a scope has to say when its fiber suspends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Suspension {
+    Allowed,
+    /// This lease has to be held then.
+    Leases(*const Lease),
+    Forbidden,
+}
+
+impl Link {
+    fn new(key: *const (), suspension: Suspension, exchange: unsafe fn(*const Link)) -> Self {
+        Self {
+            next: Cell::new(ptr::null()),
+            key,
+            suspension,
+            holds: Cell::new(false),
+            exchange,
+        }
+    }
+
+    /// Runs `run` with the link in the list.
+    ///
+    /// # Safety
+    ///
+    /// `this` points to the link at the beginning of an object that stays where it is.
+    #[inline(always)]
+    unsafe fn during<R>(this: *const Self, run: impl FnOnce() -> R) -> R {
+        // SAFETY: as the caller promises.
+        let link = unsafe { &*this };
+        (link.exchange_now(this), link.next.set(innermost()));
+        set_innermost(this);
+        let _end = OnDrop(|| {
+            set_innermost(link.next.get());
+            link.exchange_now(this);
+            if link.holds.get() {
+                link.give_back();
+            }
+        });
+        run()
+    }
+
+    /// The fiber suspends.
+    #[cfg(not(loom))]
+    fn take_lease(&self) {
+        if let (Suspension::Leases(lease), false) = (self.suspension, self.holds.replace(true)) {
+            // SAFETY: as `leasing` says; from now on it is held.
+            unsafe { &*lease }.hold();
+        }
+    }
+
+    #[cold]
+    fn give_back(&self) {
+        if let Suspension::Leases(lease) = self.suspension {
+            // Release: this thread has used the value, which another one may drop.
+            // SAFETY: the owner keeps it as long as it is held.
+            unsafe { &*lease }.holders.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    #[inline(always)]
+    fn exchange_now(&self, this: *const Self) {
+        // SAFETY: `this` points to the object of which this is the link.
+        unsafe { (self.exchange)(this) };
+    }
+}
+
+/// A scope that has a value in a thread-local variable.
+#[repr(C)]
+struct Exchange<T: Copy> {
+    link: Link,
+    variable: *const Cell<T>,
+    /// The scope's own value, or the one that it replaces.
+    other: Cell<T>,
+}
+
+impl<T: Copy> Exchange<T> {
+    /// # Safety
+    ///
+    /// `link` is that of an `Exchange<T>`.
+    unsafe fn exchange(link: *const Link) {
+        // SAFETY: as the caller promises; the variable lives as long as the thread.
+        unsafe {
+            let this = &*link.cast::<Self>();
+            this.other.set((*this.variable).replace(this.other.get()));
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`with`].
+    #[inline(always)]
+    unsafe fn during<R>(
+        variable: *const Cell<T>,
+        value: T,
+        suspension: Suspension,
+        run: impl FnOnce() -> R,
+    ) -> R {
+        let scope = Self {
+            link: Link::new(variable.cast(), suspension, Self::exchange),
+            variable,
+            other: Cell::new(value),
+        };
+        // SAFETY: the link is the first field, and the scope stays in this frame.
+        unsafe { Link::during((&raw const scope).cast(), run) }
+    }
+}
+
+/// The fibers that have waited in closures with a reference to a value, which its owner must keep until
+/// the closures end. All are fibers of one thread.
+#[derive(Debug)]
+pub struct Lease {
+    holders: AtomicUsize,
+    /// Their thread, if there are any.
+    thread: AtomicUsize,
+}
+
+impl Lease {
+    /// A lease that is not held.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "nobody needs it")]
+    pub const fn new() -> Self {
+        Self {
+            holders: AtomicUsize::new(0),
+            thread: AtomicUsize::new(0),
+        }
+    }
+
+    #[cfg(not(loom))]
+    fn hold(&self) {
+        let here = ThreadId::current().get().get();
+        self.thread.store(here, Ordering::Relaxed);
+        self.holders.fetch_add(1, Ordering::Release);
+    }
+
+    /// Whether the value must be kept.
+    #[inline]
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        // Acquire: see `Link::give_back`.
+        self.holders.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether the value must be kept for another thread, with which this one must not share it.
+    #[inline]
+    #[must_use]
+    pub fn is_held_elsewhere(&self) -> bool {
+        self.is_held() && self.thread.load(Ordering::Relaxed) != ThreadId::current().get().get()
+    }
+}
+
+/// Runs `run` with `value` in a thread-local variable, and then puts back what was there.
+///
+/// # Safety
+///
+/// The variable is one of this thread, and has no destructor: it is there as long as the thread.
+#[inline(always)]
+pub unsafe fn with<T: Copy, R>(variable: *const Cell<T>, value: T, run: impl FnOnce() -> R) -> R {
+    // SAFETY: as the caller promises.
+    unsafe { Exchange::during(variable, value, Suspension::Allowed, run) }
+}
+
+/// The same for a closure with a reference to a value. The lease is held if the closure's fiber
+/// suspends in it.
+///
+/// # Safety
+///
+/// As [`with`]. The owner of the value keeps it, and the lease, as long as the lease is held; and until
+/// the closure ends, if no fiber suspends in that. Fibers of other threads do not hold it.
+#[inline(always)]
+pub unsafe fn leasing<T: Copy, R>(
+    variable: *const Cell<T>,
+    value: T,
+    lease: *const Lease,
+    run: impl FnOnce() -> R,
+) -> R {
+    // SAFETY: as the caller promises.
+    unsafe { Exchange::during(variable, value, Suspension::Leases(lease), run) }
+}
+
+/// The same for a closure in which no fiber may suspend.
+///
+/// # Safety
+///
+/// As [`with`].
+#[inline(always)]
+pub unsafe fn at_once<T: Copy, R>(
+    variable: *const Cell<T>,
+    value: T,
+    run: impl FnOnce() -> R,
+) -> R {
+    // SAFETY: as the caller promises.
+    unsafe { Exchange::during(variable, value, Suspension::Forbidden, run) }
+}
+
+/// Runs `run` in a scope that only [`is_in`] and [`waits_in`] notice.
+#[inline]
+pub fn marked<K, R>(key: *const K, run: impl FnOnce() -> R) -> R {
+    let link = Link::new(key.cast(), Suspension::Allowed, |_| ());
+    // SAFETY: the link stays in this frame.
+    unsafe { Link::during(&raw const link, run) }
+}
+
+/// Whether this thread, or the fiber that runs on it, is in a scope with this key.
+#[must_use]
+pub fn is_in<K>(key: *const K) -> bool {
+    let is_it = |link: &&Link| ptr::addr_eq(link.key, key);
+    // SAFETY: the thread is in these scopes.
+    unsafe { links(innermost(), ptr::null()) }.any(|link| is_it(&link))
+}
+
+/// The scopes from `first` up to `end`.
+///
+/// # Safety
+///
+/// The scopes do not end before the last use.
+unsafe fn links<'a>(first: *const Link, end: *const Link) -> impl Iterator<Item = &'a Link> {
+    let mut next = first;
+    std::iter::from_fn(move || {
+        if ptr::eq(next, end) {
+            return None;
+        }
+        // SAFETY: as the caller promises.
+        let link = unsafe { &*next };
+        next = link.next.get();
+        Some(link)
+    })
+}
+
+/// Whether a fiber of this thread waits in a scope with this key.
+#[cfg(not(loom))]
+#[must_use]
+pub fn waits_in<K>(key: *const K) -> bool {
+    let mut next = WAITING.get();
+    // SAFETY: a fiber that waits leaves the list before its stack is freed.
+    while let Some(fiber) = unsafe { next.as_ref() } {
+        // SAFETY: the fiber waits in these scopes.
+        let mut links = unsafe { links(fiber.outermost.get(), ptr::null()) };
+        if links.any(|link| ptr::addr_eq(link.key, key)) {
+            return true;
+        }
+        next = fiber.next.get();
+    }
+    false
+}
+
+/// A fiber's part in this. It stays where it is on the fiber's stack, which is never freed while
+/// the fiber waits.
+#[cfg(not(loom))]
+pub struct FiberScopes {
+    /// The innermost scope of the poll that resumed the fiber.
+    base: Cell<*const Link>,
+    /// The fiber's outermost scope while it waits in scopes.
+    outermost: Cell<*const Link>,
+    next: Cell<*const FiberScopes>,
+    previous: Cell<*const FiberScopes>,
+}
+
+#[cfg(not(loom))]
+impl FiberScopes {
+    /// The fiber begins, on this thread.
+    #[inline]
+    #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        reason = "it depends on the thread's state"
+    )]
+    pub fn new() -> Self {
+        Self {
+            base: Cell::new(innermost()),
+            outermost: Cell::new(ptr::null()),
+            next: Cell::new(ptr::null()),
+            previous: Cell::new(ptr::null()),
+        }
+    }
+
+    /// Whether none of the fiber's scopes forbids that it suspends.
+    #[inline(always)]
+    #[must_use]
+    pub fn may_suspend(&self) -> bool {
+        self.are_none() || self.allow()
+    }
+
+    #[inline(always)]
+    fn are_none(&self) -> bool {
+        ptr::eq(innermost(), self.base.get())
+    }
+
+    #[cold]
+    fn allow(&self) -> bool {
+        // SAFETY: the fiber runs in these scopes.
+        let mut links = unsafe { links(innermost(), self.base.get()) };
+        links.all(|link| link.suspension != Suspension::Forbidden)
+    }
+
+    /// The fiber suspends.
+    ///
+    /// # Safety
+    ///
+    /// The fiber runs on this thread, as the innermost one, and the next call is one of
+    /// [`resume`](Self::resume).
+    #[inline(always)]
+    pub unsafe fn suspend(&self) {
+        if !self.are_none() {
+            self.leave();
+        }
+    }
+
+    #[cold]
+    fn leave(&self) {
+        let base = self.base.get();
+        let (mut link, mut inner) = (innermost(), ptr::null());
+        while !ptr::eq(link, base) {
+            // SAFETY: the fiber runs in these scopes.
+            let here = unsafe { &*link };
+            here.take_lease();
+            here.exchange_now(link);
+            let outer = here.next.replace(inner);
+            (inner, link) = (link, outer);
+        }
+        set_innermost(base);
+        self.outermost.set(inner);
+        let next = WAITING.replace(self);
+        self.next.set(next);
+        self.previous.set(ptr::null());
+        // SAFETY: as in `waits_in`.
+        if let Some(next) = unsafe { next.as_ref() } {
+            next.previous.set(self);
+        }
+    }
+
+    /// The fiber is resumed.
+    ///
+    /// # Safety
+    ///
+    /// It has suspended, on this thread.
+    #[inline(always)]
+    pub unsafe fn resume(&self) {
+        self.base.set(innermost());
+        if !self.outermost.get().is_null() {
+            self.come_back();
+        }
+    }
+
+    #[cold]
+    fn come_back(&self) {
+        let (mut link, mut outer) = (self.outermost.replace(ptr::null()), innermost());
+        while !link.is_null() {
+            // SAFETY: the fiber has waited in these scopes.
+            let here = unsafe { &*link };
+            here.exchange_now(link);
+            let inner = here.next.replace(outer);
+            (outer, link) = (link, inner);
+        }
+        set_innermost(outer);
+        let (previous, next) = (self.previous.get(), self.next.get());
+        // SAFETY: as in `waits_in`.
+        unsafe {
+            match previous.as_ref() {
+                Some(previous) => previous.next.set(next),
+                None => WAITING.set(next),
+            }
+            if let Some(next) = next.as_ref() {
+                next.previous.set(previous);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    thread_local! {
+        static VALUE: Cell<u32> = const { Cell::new(0) };
+    }
+
+    fn value_is<R>(value: u32, run: impl FnOnce() -> R) -> R {
+        // SAFETY: it has no destructor.
+        unsafe { with(VALUE.with(ptr::from_ref), value, run) }
+    }
+
+    #[test]
+    fn a_scope_ends_with_what_was_there() {
+        value_is(1, || {
+            value_is(2, || assert_eq!(VALUE.get(), 2));
+            assert_eq!(VALUE.get(), 1);
+            let panic = std::panic::catch_unwind(|| value_is(3, || panic!("on purpose")));
+            assert!(panic.is_err());
+            assert_eq!(VALUE.get(), 1);
+        });
+        assert_eq!(VALUE.get(), 0);
+        assert!(innermost().is_null());
+    }
+
+    /// A fiber's suspension and resumption, without a stack of its own.
+    #[test]
+    fn the_scopes_of_a_fiber_come_and_go_with_it() {
+        let key = 0_u8;
+        value_is(1, || {
+            let fiber = FiberScopes::new();
+            value_is(2, || {
+                value_is(3, || {
+                    marked(&raw const key, || {
+                        // SAFETY: in turn.
+                        unsafe { fiber.suspend() };
+                        assert_eq!(VALUE.get(), 1);
+                        assert!(!is_in(&raw const key) && waits_in(&raw const key));
+                        value_is(9, || {
+                            // SAFETY: in turn.
+                            unsafe { fiber.resume() };
+                            assert_eq!(VALUE.get(), 3);
+                            assert!(is_in(&raw const key) && !waits_in(&raw const key));
+                            // SAFETY: in turn.
+                            unsafe { fiber.suspend() };
+                            assert_eq!(VALUE.get(), 9);
+                        });
+                        // SAFETY: in turn.
+                        unsafe { fiber.resume() };
+                    });
+                });
+                assert_eq!(VALUE.get(), 2);
+            });
+            assert_eq!(VALUE.get(), 1);
+        });
+    }
+
+    #[test]
+    fn a_lease_is_held_from_the_first_suspension_to_the_end_of_the_closure() {
+        let lease = Lease::new();
+        let fiber = FiberScopes::new();
+        let closure = || {
+            assert!(!lease.is_held());
+            for _ in 0..2 {
+                // SAFETY: in turn.
+                unsafe { fiber.suspend() };
+                assert!(lease.is_held());
+                // SAFETY: in turn.
+                unsafe { fiber.resume() };
+                assert!(lease.is_held());
+            }
+        };
+        // SAFETY: the variable has no destructor, and the lease stays.
+        unsafe { leasing(VALUE.with(ptr::from_ref), 7, &raw const lease, closure) };
+        assert!(!lease.is_held());
+    }
+
+    #[test]
+    fn a_scope_may_forbid_that_its_fiber_suspends() {
+        // SAFETY: it has no destructor.
+        let at_once = |run: &dyn Fn()| unsafe { at_once(VALUE.with(ptr::from_ref), 7, run) };
+        at_once(&|| assert!(FiberScopes::new().may_suspend()));
+        let fiber = FiberScopes::new();
+        at_once(&|| value_is(2, || assert!(!fiber.may_suspend())));
+        value_is(1, || assert!(fiber.may_suspend()));
+    }
+}

@@ -1,0 +1,81 @@
+//! Waits of a fiber for a call that another fiber of the same thread has begun.
+//!
+//! The other fiber waits, and goes on only on this thread. So the fiber must not block it: it suspends,
+//! and the call's end wakes it. All of that happens on one thread, so that there are no races.
+
+use std::cell::Cell;
+use std::ptr;
+use std::task::{Poll, Waker};
+
+use blitz_io_core::{OnDrop, fibers};
+
+thread_local! {
+    /// The waits of this thread's fibers.
+    static WAITS: Cell<*const FiberWait> = const { Cell::new(ptr::null()) };
+}
+
+/// A wait, on the stack of its fiber, which is not freed before the wait has left the list.
+struct FiberWait {
+    key: *const (),
+    waker: Cell<Option<Waker>>,
+    next: Cell<*const FiberWait>,
+}
+
+/// Suspends the fiber until `is_over` returns true, which it may do after a call of [`ended`] with the
+/// same key. Returns `false` at once if the caller is in no fiber.
+pub(super) fn wait<K>(key: *const K, is_over: impl Fn() -> bool) -> bool {
+    let wait = FiberWait {
+        key: key.cast(),
+        waker: Cell::new(None),
+        next: Cell::new(WAITS.get()),
+    };
+    WAITS.set(&wait);
+    let _leave = OnDrop(|| leave(&wait));
+    fibers::wait(&mut |context| {
+        if is_over() {
+            return Poll::Ready(());
+        }
+        wait.waker.set(Some(context.waker().clone()));
+        Poll::Pending
+    })
+}
+
+/// Takes a wait out of the list.
+fn leave(wait: &FiberWait) {
+    let next = wait.next.get();
+    // SAFETY: see `FiberWait`.
+    let before = unsafe { waits() }.find(|other| ptr::eq(other.next.get(), wait));
+    match before {
+        Some(before) => before.next.set(next),
+        None => WAITS.set(next),
+    }
+}
+
+/// The waits of this thread's fibers.
+///
+/// # Safety
+///
+/// None leaves the list before the last use.
+unsafe fn waits<'a>() -> impl Iterator<Item = &'a FiberWait> {
+    // SAFETY: see `FiberWait`.
+    let wait = |wait: *const FiberWait| unsafe { wait.as_ref() };
+    std::iter::successors(wait(WAITS.get()), move |here| wait(here.next.get()))
+}
+
+/// The call with this key has ended.
+#[inline]
+pub(super) fn ended<K>(key: *const K) {
+    if !WAITS.get().is_null() {
+        wake(key.cast());
+    }
+}
+
+#[cold]
+fn wake(key: *const ()) {
+    // SAFETY: no waker is called while the list is in use.
+    let next =
+        || unsafe { waits() }.find_map(|wait| (wait.key == key).then(|| wait.waker.take())?);
+    while let Some(waker) = next() {
+        waker.wake();
+    }
+}
