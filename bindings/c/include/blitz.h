@@ -27,6 +27,10 @@
 //    the parent used them at that moment. A fiber that has called fork is a plain thread in the
 //    child: its waits block. In the child, the function that called fork ends by exec or _exit,
 //    and does not return to the library.
+// 10. An object by value may be freed, or its memory used for something else, when all calls with it
+//    have returned and none follows. That another thread or fiber goes on does not tell that the call
+//    which let it go has returned: after blitz_mutex_unlock has passed a mutex on, say, it still uses
+//    the mutex. Latches, events and blitz_once promise more, see there.
 
 #ifndef BLITZ_H
 #define BLITZ_H
@@ -204,6 +208,9 @@
 // A sender gets `BLITZ_EFULL`.
 #define BLITZ_IPC_FAIL 2
 
+// The largest count of a latch.
+#define BLITZ_LATCH_MAX 2147483647
+
 // The first word of `space` of a mutex that is free. See `blitz_mutex`.
 #define BLITZ_MUTEX_FREE 4
 
@@ -309,7 +316,8 @@ typedef struct blitz_udp blitz_udp;
 
 // A barrier, by value: the last of a number of threads and fibers releases all of them.
 // Initialise it with `BLITZ_BARRIER_INIT(count)`; a count of 0 counts as 1. It needs no
-// destruction. Do not copy or move it after its first use. It can be used again at once.
+// destruction. Do not copy or move it after its first use. It can be used again at once. Free it when all
+// calls with it have returned: not as soon as one wait has ended.
 typedef struct blitz_barrier {
     uint32_t state;
     uint32_t config;
@@ -332,7 +340,8 @@ typedef struct blitz_case {
 
 // A condition variable, by value, for `blitz_mutex`. Initialise it with `BLITZ_CONDVAR_INIT`, or
 // with zeros. It needs no destruction. Do not copy or move it after its first use. Threads and
-// fibers may use one together.
+// fibers may use one together. Free it when all calls with it have returned. (One that notifies while it
+// has the mutex has returned when a waiter gets the mutex.)
 typedef struct blitz_condvar {
     uint32_t state;
     uint32_t config;
@@ -342,7 +351,9 @@ typedef struct blitz_condvar {
 // A mutual exclusion lock, by value. Initialise it with `BLITZ_MUTEX_INIT`, or with zeros. It
 // needs no destruction. Do not copy or move it after its first use. Threads and fibers may use
 // one mutex together. It is fair: waiters get it in the order in which they came. (A thread becomes
-// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock what another has locked.
+// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock
+// what another has locked. Free it when all calls with it have returned: the next owner must not free
+// it while the `blitz_mutex_unlock` of the former one runs.
 //
 // Waiting for a mutex is not ended by the cancellation of a fiber.
 //
@@ -358,9 +369,13 @@ typedef struct blitz_mutex {
 } blitz_mutex;
 
 // An event, by value. Initialise it with `BLITZ_EVENT_INIT(BLITZ_EVENT_MANUAL)` or
-// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros, and another mode, are a manual event. It begins
-// unset. It needs no destruction. Do not copy or move it after its first use. Threads and fibers
-// may use one event together.
+// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros are a manual event, and another mode gives
+// `BLITZ_EINVAL`. It begins unset. It needs no destruction. Do not copy or move it after its first
+// use. Threads and fibers may use one event together.
+//
+// A thread or fiber that has seen that the event is set, in `blitz_event_wait` or
+// `blitz_event_try_wait`, may free the event if no other waits for it: the `blitz_event_set` that has
+// set it does not use the event any more, even if it has not returned.
 typedef struct blitz_event {
     uint32_t state;
     uint32_t config;
@@ -437,8 +452,12 @@ typedef struct blitz_ipc_settings {
 } blitz_ipc_settings;
 
 // A latch, by value: threads and fibers wait until a count has come down to 0, once. Initialise
-// it with `BLITZ_LATCH_INIT(count)`; zeros are an open latch. It needs no destruction. Do not
-// copy or move it after its first use.
+// it with `BLITZ_LATCH_INIT(count)`, where `count` is `BLITZ_LATCH_MAX` at most; zeros are an open
+// latch. It needs no destruction. Do not copy or move it after its first use.
+//
+// A thread or fiber that has seen that the count is 0, in `blitz_latch_wait`, `blitz_latch_try_wait` or
+// `blitz_latch_count`, may free the latch if no other waits for it: the `blitz_latch_count_down` that has
+// let it go does not use the latch any more, even if it has not returned.
 typedef struct blitz_latch {
     uint32_t state;
     uint32_t config;
@@ -447,7 +466,9 @@ typedef struct blitz_latch {
 
 // Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 // no destruction. Do not copy or move it after its first use. Threads and fibers may use one
-// together.
+// together. A thread or fiber whose call has returned, or that has seen that the function has run, may
+// free it if no other waits for it: the call that has run the function does not use it any more, even
+// if it has not returned.
 //
 // A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
 // `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with
@@ -466,7 +487,9 @@ typedef void (*blitz_job)(void *argument);
 
 // A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 // one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
-// or with zeros. It needs no destruction. Do not copy or move it after its first use.
+// or with zeros. It needs no destruction. Do not copy or move it after its first use. Free it when all
+// calls with it have returned: not as soon as the token has come, while the `blitz_parker_unpark` that
+// handed it over runs. (A latch or an event may be freed then.)
 //
 // A program may hand over and take the token without a call, in inline functions. If `state`, read with
 // acquire ordering, is `BLITZ_STATE_READY`, the lowest two bits of the first word of `space` (a `size_t`)
@@ -552,7 +575,8 @@ typedef struct blitz_runtime_settings {
 // A lock for many readers or one writer, by value. Initialise it with `BLITZ_RWLOCK_INIT`, or
 // with zeros. It needs no destruction. Do not copy or move it after its first use. Threads and
 // fibers may use one lock together. It is fair: a reader that comes after a writer waits for the
-// writer, so a thread or fiber must not lock it for reading twice.
+// writer, so a thread or fiber must not lock it for reading twice. Free it when all calls with it have
+// returned: the next owner must not free it while the unlocking call of the former one runs.
 //
 // Waiting for a lock is not ended by the cancellation of a fiber.
 //
@@ -560,8 +584,8 @@ typedef struct blitz_runtime_settings {
 // ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_RWLOCK_FREE` less
 // `BLITZ_RWLOCK_READER` for each reader, and 0 while a writer has the lock. Its lowest two bits are 0
 // if nothing waits. Then a reader may subtract its part from a word that is not 0, with a
-// compare-exchange of acquire ordering, and add it again, with one of release ordering. A writer
-// changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
+// compare-exchange of acquire ordering. To unlock it adds this part to a word that is neither 0 nor
+// `BLITZ_RWLOCK_FREE`, with one of release ordering. A writer changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
 // is another, call the functions.
 typedef struct blitz_rwlock {
     uint32_t state;
@@ -573,7 +597,8 @@ typedef struct blitz_rwlock {
 // `permits` is 0 to `BLITZ_SEMAPHORE_MAX` (a larger number counts as the maximum); zeros are 0
 // permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 // fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
-// by smaller ones.
+// by smaller ones. Free it when all calls with it have returned: not as soon as a permit has come,
+// while the `blitz_semaphore_release` that added it runs. (A latch or an event may be freed then.)
 //
 // A program may take and add permits without a call, in inline functions. If `state`, read with acquire
 // ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
@@ -628,7 +653,7 @@ const char *blitz_error_name(int error);
 int blitz_os_error(int error);
 
 // Returns details on the last error that a function of this library has returned to this thread
-// or fiber, in English, or "" if there are none.
+// or fiber, in English, or "" if that error had none.
 //
 // The text is valid until the next error of this thread or fiber, or its end. It is never NULL.
 // Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
@@ -847,8 +872,9 @@ int blitz_condvar_notify_one(struct blitz_condvar *condvar);
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `condvar` is NULL.
 int blitz_condvar_notify_all(struct blitz_condvar *condvar);
 
-// Sets an event. Lets all waiters go if its reset is manual, else one, or the next that comes.
-// Does not wait.
+// Sets an event. Lets all waiters go if its reset is manual, even if the event is reset at once;
+// else one, or the next that comes. To set an event that is set already changes nothing. Does not
+// wait. This may still run when a thread or fiber that it has let go has freed the event.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `event` is NULL.
 int blitz_event_set(struct blitz_event *event);
@@ -1514,7 +1540,7 @@ int blitz_ipc_participants(const char *name,
 int blitz_ipc_clean(size_t *count);
 
 // Lowers the count by `n`. At 0, all that wait go on. Does not wait. Everything that was done
-// before is visible to them.
+// before is visible to them. At 0, this may still run when they have freed the latch.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 // stays as it is.
@@ -1761,12 +1787,14 @@ int blitz_rwlock_try_write(struct blitz_rwlock *lock);
 
 // Ends a lock for reading. Does not wait.
 //
-// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked.
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for reading; then it stays as
+// it is.
 int blitz_rwlock_unlock_read(struct blitz_rwlock *lock);
 
 // Ends a lock for writing. Does not wait.
 //
-// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for writing.
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for writing; then it stays as
+// it is.
 int blitz_rwlock_unlock_write(struct blitz_rwlock *lock);
 
 // Takes permits. Suspends the calling fiber, or blocks the calling thread, until there are as

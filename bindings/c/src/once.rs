@@ -21,7 +21,9 @@ pub const BLITZ_ONCE_DONE: u32 = 3;
 
 /// Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 /// no destruction. Do not copy or move it after its first use. Threads and fibers may use one
-/// together.
+/// together. A thread or fiber whose call has returned, or that has seen that the function has run, may
+/// free it if no other waits for it: the call that has run the function does not use it any more, even
+/// if it has not returned.
 ///
 /// A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
 /// `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with

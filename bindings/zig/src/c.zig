@@ -88,6 +88,7 @@ pub const BLITZ_EEOF: c_int = -1020;
 pub const BLITZ_EVENT_MANUAL: u32 = 0;
 /// An event is reset by the one waiter that it lets go.
 pub const BLITZ_EVENT_AUTO: u32 = 1;
+pub const BLITZ_LATCH_MAX: u32 = 2147483647;
 
 /// The word is used by the threads and fibers of one process.
 pub const BLITZ_FUTEX_PRIVATE: u32 = 0;
