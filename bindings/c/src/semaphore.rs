@@ -19,7 +19,8 @@ pub const BLITZ_SEMAPHORE_PERMIT: usize = 4;
 /// `permits` is 0 to `BLITZ_SEMAPHORE_MAX` (a larger number counts as the maximum); zeros are 0
 /// permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 /// fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
-/// by smaller ones.
+/// by smaller ones. Free it when all calls with it have returned: not as soon as a permit has come,
+/// while the `blitz_semaphore_release` that added it runs. (A latch or an event may be freed then.)
 ///
 /// A program may take and add permits without a call, in inline functions. If `state`, read with acquire
 /// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
@@ -128,12 +129,13 @@ pub extern "C" fn blitz_semaphore_try_acquire(
 pub extern "C" fn blitz_semaphore_release(semaphore: *mut blitz_semaphore, permits: u32) -> c_int {
     entry(|| {
         let semaphore = blitz_semaphore::of(semaphore)?;
-        let room = BLITZ_SEMAPHORE_MAX as usize;
-        if permits as usize > room.saturating_sub(semaphore.available_permits()) {
-            return Err(BLITZ_EINVAL);
+        let room = (BLITZ_SEMAPHORE_MAX as usize).checked_sub(permits as usize);
+        let fits = |free| room.is_some_and(|room| free <= room);
+        if permits == 0 || semaphore.add_permits_if(permits as usize, fits) {
+            Ok(())
+        } else {
+            Err(BLITZ_EINVAL)
         }
-        semaphore.add_permits(permits as usize);
-        Ok(())
     })
 }
 
