@@ -10,7 +10,7 @@ use blitz_io::task::JoinHandle;
 use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
 use crate::error::{
     BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, of_io,
-    of_join, record,
+    of_join, record, returned,
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
@@ -120,7 +120,7 @@ pub extern "C" fn blitz_spawn_owned(
     task: *mut *mut blitz_task,
 ) -> c_int {
     if drop.is_none() {
-        return BLITZ_EINVAL;
+        return returned(BLITZ_EINVAL);
     }
     start_fiber(
         runtime,
@@ -197,7 +197,7 @@ pub extern "C" fn blitz_spawn_blocking_owned(
     task: *mut *mut blitz_task,
 ) -> c_int {
     if drop.is_none() {
-        return BLITZ_EINVAL;
+        return returned(BLITZ_EINVAL);
     }
     start_blocking(runtime, function, Argument::new(argument, drop), task)
 }

@@ -8,7 +8,7 @@ use blitz_io::net::UdpSocket;
 use super::address::blitz_address;
 use super::stream::tried;
 use crate::args::{arg, bytes, bytes_mut, check, handle, put, put_if_wanted, text};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
+use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, returned};
 use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::wait::Limit;
@@ -151,7 +151,7 @@ pub extern "C" fn blitz_udp_address(udp: *mut blitz_udp, address: *mut blitz_add
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_udp_fd(udp: *mut blitz_udp) -> c_int {
     entry_or(BLITZ_EINVAL, || {
-        arg(udp).map_or_else(|error| error, |udp| udp.socket.as_raw_fd())
+        arg(udp).map_or_else(returned, |udp| udp.socket.as_raw_fd())
     })
 }
 

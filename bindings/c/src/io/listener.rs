@@ -10,7 +10,9 @@ use blitz_io::net::{TcpListener, UnixListener};
 use super::address::blitz_address;
 use super::stream::blitz_stream;
 use crate::args::{arg, check, handle, os_text, put, text};
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
+use crate::error::{
+    BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, returned,
+};
 use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
@@ -177,7 +179,7 @@ pub extern "C" fn blitz_listener_address(
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_listener_fd(listener: *mut blitz_listener) -> c_int {
     entry_or(BLITZ_EINVAL, || {
-        arg(listener).map_or_else(|error| error, blitz_listener::fd)
+        arg(listener).map_or_else(returned, blitz_listener::fd)
     })
 }
 

@@ -10,7 +10,9 @@ use blitz_io::net::{TcpStream, UnixStream};
 
 use super::address::blitz_address;
 use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, text};
-use crate::error::{BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record};
+use crate::error::{
+    BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record, returned,
+};
 use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
@@ -484,7 +486,7 @@ pub extern "C" fn blitz_stream_addresses(
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_fd(stream: *mut blitz_stream) -> c_int {
     entry_or(BLITZ_EINVAL, || {
-        arg(stream).map_or_else(|error| error, blitz_stream::fd)
+        arg(stream).map_or_else(returned, blitz_stream::fd)
     })
 }
 
