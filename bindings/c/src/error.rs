@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -54,6 +54,8 @@ pub const BLITZ_EMISMATCH: c_int = -1018;
 pub const BLITZ_ECALLBACK: c_int = -1019;
 /// The end of the file or stream came before the buffer was full.
 pub const BLITZ_EEOF: c_int = -1020;
+/// The system's resolver has no address of the host, or cannot be asked. `blitz_last_error` has its answer.
+pub const BLITZ_EHOST: c_int = -1021;
 /// The result of an entry before it is a number.
 pub(crate) type Outcome<T = ()> = Result<T, c_int>;
 
@@ -127,6 +129,11 @@ const ERRORS: &[(c_int, &CStr, &CStr)] = &[
         BLITZ_EEOF,
         c"BLITZ_EEOF",
         c"unexpected end of the file or stream",
+    ),
+    (
+        BLITZ_EHOST,
+        c"BLITZ_EHOST",
+        c"no address of the host is known",
     ),
 ];
 
@@ -235,11 +242,25 @@ fn forget_older() {
     drop(old);
 }
 
+/// The answer of a resolver that has no address of a host, in an `io::Error`.
+#[derive(Debug)]
+pub(crate) struct UnknownHost(pub(crate) io::Error);
+
+impl Display for UnknownHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for UnknownHost {}
+
 /// The number of an error of the system. Kinds that only Rust's library reports have names of
 /// this library.
 #[cold]
 pub(crate) fn of_io(error: &io::Error) -> c_int {
+    let is_lookup = |inner: &(dyn std::error::Error + 'static)| inner.is::<UnknownHost>();
     let number = match (error.raw_os_error(), error.kind()) {
+        _ if error.get_ref().is_some_and(|inner| is_lookup(inner)) => BLITZ_EHOST,
         (Some(number), _) => -number,
         (None, io::ErrorKind::UnexpectedEof) => BLITZ_EEOF,
         (None, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => BLITZ_EINVAL,

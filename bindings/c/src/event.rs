@@ -106,6 +106,7 @@ pub extern "C" fn blitz_event_reset(event: *mut blitz_event) -> c_int {
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 /// `event` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_wait(event: *mut blitz_event) -> c_int {
     entry(|| wait_until(event, BLITZ_NEVER))
@@ -114,6 +115,7 @@ pub extern "C" fn blitz_event_wait(event: *mut blitz_event) -> c_int {
 /// Waits until an event is set, or `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns what `blitz_event_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_wait_until(event: *mut blitz_event, deadline_ns: u64) -> c_int {
     entry(|| wait_until(event, deadline_ns))
@@ -121,6 +123,7 @@ pub extern "C" fn blitz_event_wait_until(event: *mut blitz_event, deadline_ns: u
 
 /// Returns `BLITZ_OK` if an event is set, and resets it if its reset is automatic; `BLITZ_EAGAIN`
 /// if it is not set; `BLITZ_EINVAL` if `event` is NULL. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_try_wait(event: *mut blitz_event) -> c_int {
     entry(|| {

@@ -136,6 +136,7 @@ pub extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
 /// `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mutex_lock_until(mutex: *mut blitz_mutex, deadline_ns: u64) -> c_int {
     entry(|| take_masked(blitz_mutex::of(mutex)?, 1, Limit::at(deadline_ns)))
@@ -144,6 +145,7 @@ pub extern "C" fn blitz_mutex_lock_until(mutex: *mut blitz_mutex, deadline_ns: u
 /// Locks a mutex if it is free. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN` if it is not free, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mutex_try_lock(mutex: *mut blitz_mutex) -> c_int {
     entry(|| try_take(blitz_mutex::of(mutex)?, 1))

@@ -97,6 +97,7 @@ pub extern "C" fn blitz_once_call_until(
 /// wait, but the function may.
 ///
 /// Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_once_try_call(
     once: *mut blitz_once,
@@ -159,6 +160,6 @@ fn wait_for_end(word: &AtomicU32, running: u32, limit: Limit) -> bool {
 /// Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
 /// Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_once_is_done(once: *mut blitz_once) -> bool {
+pub extern "C" fn blitz_once_is_done(once: *const blitz_once) -> bool {
     crate::error::entry_or(false, || word(once).is_ok_and(once_word::is_done))
 }

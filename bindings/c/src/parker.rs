@@ -96,6 +96,7 @@ pub extern "C" fn blitz_parker_park_until(parker: *mut blitz_parker, deadline_ns
 
 /// Takes the token if there is one: `BLITZ_OK`, else `BLITZ_EAGAIN`; `BLITZ_EINVAL` if `parker` is
 /// NULL. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_parker_try_park(parker: *mut blitz_parker) -> c_int {
     entry(|| {

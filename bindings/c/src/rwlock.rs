@@ -93,6 +93,7 @@ pub extern "C" fn blitz_rwlock_read(lock: *mut blitz_rwlock) -> c_int {
 /// Locks for reading, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_read_until(lock: *mut blitz_rwlock, deadline_ns: u64) -> c_int {
     lock_until(lock, 1, deadline_ns)
@@ -101,6 +102,7 @@ pub extern "C" fn blitz_rwlock_read_until(lock: *mut blitz_rwlock, deadline_ns: 
 /// Locks for reading if that is possible at once. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_try_read(lock: *mut blitz_rwlock) -> c_int {
     entry(|| try_take(blitz_rwlock::of(lock)?, 1))
@@ -118,6 +120,7 @@ pub extern "C" fn blitz_rwlock_write(lock: *mut blitz_rwlock) -> c_int {
 /// Locks for writing, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_write_until(lock: *mut blitz_rwlock, deadline_ns: u64) -> c_int {
     lock_until(lock, ALL, deadline_ns)
@@ -126,6 +129,7 @@ pub extern "C" fn blitz_rwlock_write_until(lock: *mut blitz_rwlock, deadline_ns:
 /// Locks for writing if that is possible at once. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_try_write(lock: *mut blitz_rwlock) -> c_int {
     entry(|| try_take(blitz_rwlock::of(lock)?, ALL))

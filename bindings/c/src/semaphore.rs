@@ -85,6 +85,7 @@ fn acquire(semaphore: *mut blitz_semaphore, permits: u32, deadline_ns: u64) -> c
 /// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the semaphore is closed; `BLITZ_ECANCELED` in a fiber
 /// that is cancelled; `BLITZ_EINVAL` if `semaphore` is NULL or `permits` exceeds
 /// `BLITZ_SEMAPHORE_MAX`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_semaphore_acquire(semaphore: *mut blitz_semaphore, permits: u32) -> c_int {
     acquire(semaphore, permits, crate::time::BLITZ_NEVER)
@@ -94,6 +95,7 @@ pub extern "C" fn blitz_semaphore_acquire(semaphore: *mut blitz_semaphore, permi
 /// taken if this fails.
 ///
 /// Returns what `blitz_semaphore_acquire` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_semaphore_acquire_until(
     semaphore: *mut blitz_semaphore,
@@ -107,6 +109,7 @@ pub extern "C" fn blitz_semaphore_acquire_until(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, `BLITZ_ECLOSED`, or `BLITZ_EINVAL` if `semaphore` is NULL
 /// or `permits` exceeds `BLITZ_SEMAPHORE_MAX`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_semaphore_try_acquire(
     semaphore: *mut blitz_semaphore,
@@ -153,7 +156,7 @@ pub extern "C" fn blitz_semaphore_close(semaphore: *mut blitz_semaphore) -> c_in
 /// Returns the number of free permits, which may be another one by now; 0 if `semaphore` is NULL.
 /// Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_available(semaphore: *mut blitz_semaphore) -> u32 {
+pub extern "C" fn blitz_semaphore_available(semaphore: *const blitz_semaphore) -> u32 {
     entry_or(0, || {
         blitz_semaphore::of(semaphore).map_or(0, |semaphore| semaphore.available_permits() as u32)
     })

@@ -23,6 +23,7 @@ pub extern "C" fn blitz_abi_version() -> u32 {
 /// Returns `BLITZ_OK` or `BLITZ_EABI`. With another version, call no function but
 /// `blitz_abi_version`, `blitz_version`, `blitz_strerror` and `blitz_last_error`. Any thread or
 /// fiber may call this; it does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_check_abi(version: u32) -> c_int {
     entry(|| {

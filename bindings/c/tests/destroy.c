@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-enum { ROUNDS = 300 };
+enum { ROUNDS = 100 };
 
 // What the two sides do with one object by value. If `returns` is set, the object may be freed only when
 // the releasing call has returned; else as soon as the wait has ended.

@@ -229,8 +229,8 @@ static void a_child_gets_errors(void) {
     struct parent parent = {.mutex = &mutex};
     struct worker worker;
     blitz_stream *other;
-    blitz_ipc_settings settings = {.kind = BLITZ_IPC_ROUTE};
-    blitz_process_settings sleep = {.program = "sleep", .arguments = second, .kill_on_free = true};
+    blitz_ipc_settings settings = {.size = sizeof(blitz_ipc_settings), .kind = BLITZ_IPC_ROUTE};
+    blitz_process_settings sleep = {.size = sizeof(blitz_process_settings), .program = "sleep", .arguments = second, .kill_on_free = true};
     char name[64];
     snprintf(name, sizeof name, "c-fork-%d", (int)getpid());
     OK(blitz_mutex_lock(&mutex));
