@@ -69,6 +69,7 @@ int main(void) {
     snprintf(path, sizeof path, "%s/socket", folder);
     const char *arguments[] = {"--port", "0", "--unixsocket", path, "--save", "", NULL};
     blitz_process_settings settings = {
+        .size = sizeof(blitz_process_settings),
         .program = "redis-server",
         .arguments = arguments,
         .directory = folder,

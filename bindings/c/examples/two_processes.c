@@ -23,7 +23,7 @@ static void must(int result, const char *what) {
 static pid_t start_sender(int number, int die_after) {
     pid_t child = fork();
     if (child != 0) return child;
-    blitz_ipc_settings settings = {.kind = BLITZ_IPC_ROUTE, .must_exist = true};
+    blitz_ipc_settings settings = {.size = sizeof(blitz_ipc_settings), .kind = BLITZ_IPC_ROUTE, .must_exist = true};
     blitz_ipc_sender *sender;
     must(blitz_ipc_sender_open(name, &settings, &sender), "sender");
     for (int i = 1; i <= 1000; i++) {
@@ -52,7 +52,7 @@ static int receive_all(blitz_ipc_receiver *receiver, int process) {
 }
 
 int main(void) {
-    blitz_ipc_settings settings = {.kind = BLITZ_IPC_ROUTE, .capacity = 64, .max_len = 64};
+    blitz_ipc_settings settings = {.size = sizeof(blitz_ipc_settings), .kind = BLITZ_IPC_ROUTE, .capacity = 64, .max_len = 64};
     blitz_ipc_receiver *receiver;
     int status;
     snprintf(name, sizeof name, "example-%d", (int)getpid());

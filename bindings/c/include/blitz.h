@@ -18,7 +18,9 @@
 //    function that waits suspends the calling fiber only, and blocks the thread if the caller is
 //    not a fiber.
 // 7. Deadlines are nanoseconds of the monotonic clock, see blitz_now_ns. A deadline in the past
-//    does not wait, BLITZ_NEVER has no limit.
+//    does not wait, BLITZ_NEVER has no limit. Of a function that waits there are two if one is mostly
+//    called without a deadline: NAME waits as long as it takes, and NAME_until has a deadline. The
+//    others have a deadline, and no such ending.
 // 8. A panic inside the library is caught and returned as BLITZ_EPANIC, with the text in
 //    blitz_last_error. It leaves the objects usable.
 // 9. In a child process after fork, the objects that need threads of the parent return
@@ -27,6 +29,10 @@
 //    the parent used them at that moment. A fiber that has called fork is a plain thread in the
 //    child: its waits block. In the child, the function that called fork ends by exec or _exit,
 //    and does not return to the library.
+// 10. An object by value may be freed, or its memory used for something else, when all calls with it
+//    have returned and none follows. That another thread or fiber goes on does not tell that the call
+//    which let it go has returned: after blitz_mutex_unlock has passed a mutex on, say, it still uses
+//    the mutex. Latches, events and blitz_once promise more, see there.
 
 #ifndef BLITZ_H
 #define BLITZ_H
@@ -34,6 +40,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// The compiler warns if the result of such a function is not used.
+#if defined(__GNUC__)
+#define BLITZ_MUST_USE __attribute__((warn_unused_result))
+#else
+#define BLITZ_MUST_USE
+#endif
 
 // A capacity of a channel without a limit.
 #define BLITZ_UNBOUNDED SIZE_MAX
@@ -48,6 +61,13 @@
 #define BLITZ_EVENT_INIT(mode) {0, (mode), {0}}
 #define BLITZ_ONCE_INIT {0, 0, {0}}
 #define BLITZ_PARKER_INIT {0, 0, {0}}
+
+// Initialisers of settings: the defaults.
+#define BLITZ_RUNTIME_SETTINGS_INIT {sizeof(blitz_runtime_settings), 0, 0, NULL, {0}}
+#define BLITZ_FIBER_SETTINGS_INIT {sizeof(blitz_fiber_settings), 0, NULL, {0}}
+#define BLITZ_PROCESS_SETTINGS_INIT {sizeof(blitz_process_settings), NULL, NULL, NULL, NULL, 0, 0, 0, false, {0}}
+#define BLITZ_IPC_SETTINGS_INIT {sizeof(blitz_ipc_settings), 0, 0, 0, 0, 0, 0, 0, false, false, NULL, {0}}
+#define BLITZ_PIPELINE_INIT {sizeof(blitz_pipeline), NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, false, NULL, {0}}
 
 // The largest element, in bytes.
 #define BLITZ_ELEMENT_MAX (1 << 30)
@@ -114,6 +134,9 @@
 
 // The end of the file or stream came before the buffer was full.
 #define BLITZ_EEOF -1020
+
+// The system's resolver has no address of the host, or cannot be asked. `blitz_last_error` has its answer.
+#define BLITZ_EHOST -1021
 
 
 
@@ -203,6 +226,9 @@
 
 // A sender gets `BLITZ_EFULL`.
 #define BLITZ_IPC_FAIL 2
+
+// The largest count of a latch.
+#define BLITZ_LATCH_MAX 2147483647
 
 // The first word of `space` of a mutex that is free. See `blitz_mutex`.
 #define BLITZ_MUTEX_FREE 4
@@ -309,7 +335,8 @@ typedef struct blitz_udp blitz_udp;
 
 // A barrier, by value: the last of a number of threads and fibers releases all of them.
 // Initialise it with `BLITZ_BARRIER_INIT(count)`; a count of 0 counts as 1. It needs no
-// destruction. Do not copy or move it after its first use. It can be used again at once.
+// destruction. Do not copy or move it after its first use. It can be used again at once. Free it when all
+// calls with it have returned: not as soon as one wait has ended.
 typedef struct blitz_barrier {
     uint32_t state;
     uint32_t config;
@@ -332,7 +359,8 @@ typedef struct blitz_case {
 
 // A condition variable, by value, for `blitz_mutex`. Initialise it with `BLITZ_CONDVAR_INIT`, or
 // with zeros. It needs no destruction. Do not copy or move it after its first use. Threads and
-// fibers may use one together.
+// fibers may use one together. Free it when all calls with it have returned. (One that notifies while it
+// has the mutex has returned when a waiter gets the mutex.)
 typedef struct blitz_condvar {
     uint32_t state;
     uint32_t config;
@@ -342,7 +370,9 @@ typedef struct blitz_condvar {
 // A mutual exclusion lock, by value. Initialise it with `BLITZ_MUTEX_INIT`, or with zeros. It
 // needs no destruction. Do not copy or move it after its first use. Threads and fibers may use
 // one mutex together. It is fair: waiters get it in the order in which they came. (A thread becomes
-// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock what another has locked.
+// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock
+// what another has locked. Free it when all calls with it have returned: the next owner must not free
+// it while the `blitz_mutex_unlock` of the former one runs.
 //
 // Waiting for a mutex is not ended by the cancellation of a fiber.
 //
@@ -358,9 +388,13 @@ typedef struct blitz_mutex {
 } blitz_mutex;
 
 // An event, by value. Initialise it with `BLITZ_EVENT_INIT(BLITZ_EVENT_MANUAL)` or
-// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros, and another mode, are a manual event. It begins
-// unset. It needs no destruction. Do not copy or move it after its first use. Threads and fibers
-// may use one event together.
+// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros are a manual event, and another mode gives
+// `BLITZ_EINVAL`. It begins unset. It needs no destruction. Do not copy or move it after its first
+// use. Threads and fibers may use one event together.
+//
+// A thread or fiber that has seen that the event is set, in `blitz_event_wait` or
+// `blitz_event_try_wait`, may free the event if no other waits for it: the `blitz_event_set` that has
+// set it does not use the event any more, even if it has not returned.
 typedef struct blitz_event {
     uint32_t state;
     uint32_t config;
@@ -389,9 +423,11 @@ typedef struct blitz_address {
     uint8_t ip[16];
 } blitz_address;
 
-// What a child process is started with. Set all bytes to zero, and change what shall not be the
-// default. All texts are copied.
+// What a child process is started with. Initialise it with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
+// and `size`, and change what shall not be the default. All texts are copied.
 typedef struct blitz_process_settings {
+    // The size of this structure, `sizeof(blitz_process_settings)`.
+    size_t size;
     // The program: a path, or a name that is looked up in `PATH`.
     const char *program;
     // The arguments after the program's name, and a final NULL. NULL: none.
@@ -408,12 +444,16 @@ typedef struct blitz_process_settings {
     uint32_t error;
     // Whether `blitz_process_free` kills a child that has not ended.
     bool kill_on_free;
+    // Must be 0.
+    uint64_t reserved[4];
 } blitz_process_settings;
 
-// Settings of a segment of shared memory. Set all bytes to zero, and change what shall not be the
-// default. The participant that makes the segment decides; others ask for the same, or leave a
-// setting 0 to take what there is.
+// Settings of a segment of shared memory. Initialise them with `BLITZ_IPC_SETTINGS_INIT`, or with zeros
+// and `size`, and change what shall not be the default. The participant that makes the segment decides;
+// others ask for the same, or leave a setting 0 to take what there is.
 typedef struct blitz_ipc_settings {
+    // The size of this structure, `sizeof(blitz_ipc_settings)`.
+    size_t size;
     // `BLITZ_IPC_ROUTE`, `BLITZ_IPC_CHANNEL` or `BLITZ_IPC_QUEUE`.
     uint32_t kind;
     // `BLITZ_IPC_BLOCK`, `BLITZ_IPC_DROP_OLDEST` or `BLITZ_IPC_FAIL`.
@@ -434,11 +474,17 @@ typedef struct blitz_ipc_settings {
     bool must_exist;
     // The directory of the segment's file. NULL: one of the user. It is copied.
     const char *directory;
+    // Must be 0.
+    uint64_t reserved[4];
 } blitz_ipc_settings;
 
 // A latch, by value: threads and fibers wait until a count has come down to 0, once. Initialise
-// it with `BLITZ_LATCH_INIT(count)`; zeros are an open latch. It needs no destruction. Do not
-// copy or move it after its first use.
+// it with `BLITZ_LATCH_INIT(count)`, where `count` is `BLITZ_LATCH_MAX` at most; zeros are an open
+// latch. It needs no destruction. Do not copy or move it after its first use.
+//
+// A thread or fiber that has seen that the count is 0, in `blitz_latch_wait`, `blitz_latch_try_wait` or
+// `blitz_latch_count`, may free the latch if no other waits for it: the `blitz_latch_count_down` that has
+// let it go does not use the latch any more, even if it has not returned.
 typedef struct blitz_latch {
     uint32_t state;
     uint32_t config;
@@ -447,7 +493,9 @@ typedef struct blitz_latch {
 
 // Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 // no destruction. Do not copy or move it after its first use. Threads and fibers may use one
-// together.
+// together. A thread or fiber whose call has returned, or that has seen that the function has run, may
+// free it if no other waits for it: the call that has run the function does not use it any more, even
+// if it has not returned.
 //
 // A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
 // `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with
@@ -466,7 +514,9 @@ typedef void (*blitz_job)(void *argument);
 
 // A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 // one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
-// or with zeros. It needs no destruction. Do not copy or move it after its first use.
+// or with zeros. It needs no destruction. Do not copy or move it after its first use. Free it when all
+// calls with it have returned: not as soon as the token has come, while the `blitz_parker_unpark` that
+// handed it over runs. (A latch or an event may be freed then.)
 //
 // A program may hand over and take the token without a call, in inline functions. If `state`, read with
 // acquire ordering, is `BLITZ_STATE_READY`, the lowest two bits of the first word of `space` (a `size_t`)
@@ -499,8 +549,11 @@ typedef struct blitz_stage {
 // Takes an item over. Returns 0, or a negative number to fail.
 typedef int (*blitz_sink)(void *argument, void *item);
 
-// A pipeline. Set all bytes to zero, then fill in at least `source` and `sink`.
+// A pipeline. Initialise it with `BLITZ_PIPELINE_INIT`, or with zeros and `size`, then fill in at least
+// `source` and `sink`.
 typedef struct blitz_pipeline {
+    // The size of this structure, `sizeof(blitz_pipeline)`.
+    size_t size;
     // Makes the items. One call at a time.
     blitz_source source;
     // The argument of the source.
@@ -523,6 +576,8 @@ typedef struct blitz_pipeline {
     bool unordered;
     // Cancels the run from another thread or fiber. May be NULL. It is for one run.
     struct blitz_pipeline_control *control;
+    // Must be 0.
+    uint64_t reserved[4];
 } blitz_pipeline;
 
 // What a pipeline has done.
@@ -533,26 +588,34 @@ typedef struct blitz_pipeline_result {
     uint64_t failed_item;
     // The number that the callback returned, if the result is `BLITZ_ECALLBACK`.
     int callback_result;
+    // 0.
+    uint64_t reserved[4];
 } blitz_pipeline_result;
 
 // A body of `blitz_parallel_for`: it is called for the indices from `begin` up to, but not
 // including, `end`.
 typedef void (*blitz_loop_body)(void *argument, size_t begin, size_t end);
 
-// Settings of a runtime. Set all bytes to zero, and change what shall not be the default.
+// Settings of a runtime. Initialise them with `BLITZ_RUNTIME_SETTINGS_INIT`, or with zeros and `size`,
+// and change what shall not be the default.
 typedef struct blitz_runtime_settings {
+    // The size of this structure, `sizeof(blitz_runtime_settings)`.
+    size_t size;
     // The number of worker threads, up to `BLITZ_WORKERS_MAX`. 0: one for each processor.
     size_t workers;
     // The most threads for blocking functions. 0: 512.
     size_t blocking_threads;
     // The name of the threads, in UTF-8. NULL: a name of the library. It is copied.
     const char *thread_name;
+    // Must be 0.
+    uint64_t reserved[4];
 } blitz_runtime_settings;
 
 // A lock for many readers or one writer, by value. Initialise it with `BLITZ_RWLOCK_INIT`, or
 // with zeros. It needs no destruction. Do not copy or move it after its first use. Threads and
 // fibers may use one lock together. It is fair: a reader that comes after a writer waits for the
-// writer, so a thread or fiber must not lock it for reading twice.
+// writer, so a thread or fiber must not lock it for reading twice. Free it when all calls with it have
+// returned: the next owner must not free it while the unlocking call of the former one runs.
 //
 // Waiting for a lock is not ended by the cancellation of a fiber.
 //
@@ -560,8 +623,8 @@ typedef struct blitz_runtime_settings {
 // ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_RWLOCK_FREE` less
 // `BLITZ_RWLOCK_READER` for each reader, and 0 while a writer has the lock. Its lowest two bits are 0
 // if nothing waits. Then a reader may subtract its part from a word that is not 0, with a
-// compare-exchange of acquire ordering, and add it again, with one of release ordering. A writer
-// changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
+// compare-exchange of acquire ordering. To unlock it adds this part to a word that is neither 0 nor
+// `BLITZ_RWLOCK_FREE`, with one of release ordering. A writer changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
 // is another, call the functions.
 typedef struct blitz_rwlock {
     uint32_t state;
@@ -573,7 +636,8 @@ typedef struct blitz_rwlock {
 // `permits` is 0 to `BLITZ_SEMAPHORE_MAX` (a larger number counts as the maximum); zeros are 0
 // permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 // fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
-// by smaller ones.
+// by smaller ones. Free it when all calls with it have returned: not as soon as a permit has come,
+// while the `blitz_semaphore_release` that added it runs. (A latch or an event may be freed then.)
 //
 // A program may take and add permits without a call, in inline functions. If `state`, read with acquire
 // ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
@@ -587,14 +651,19 @@ typedef struct blitz_semaphore {
     uint64_t space[7];
 } blitz_semaphore;
 
-// Settings of a fiber. Set all bytes to zero, and change what shall not be the default.
+// Settings of a fiber. Initialise them with `BLITZ_FIBER_SETTINGS_INIT`, or with zeros and `size`, and
+// change what shall not be the default.
 typedef struct blitz_fiber_settings {
+    // The size of this structure, `sizeof(blitz_fiber_settings)`.
+    size_t size;
     // The size of the stack in bytes, `BLITZ_STACK_MIN` to `BLITZ_STACK_MAX`, rounded up to whole
     // pages. 0: the default of the library.
     size_t stack_size;
     // The name, in UTF-8, which the message about an overflow of the stack has. NULL: none. It is
     // copied.
     const char *name;
+    // Must be 0.
+    uint64_t reserved[4];
 } blitz_fiber_settings;
 
 // The function of a fiber, or one that blocks. Its result goes to `blitz_task_join`.
@@ -628,7 +697,7 @@ const char *blitz_error_name(int error);
 int blitz_os_error(int error);
 
 // Returns details on the last error that a function of this library has returned to this thread
-// or fiber, in English, or "" if there are none.
+// or fiber, in English, or "" if that error had none.
 //
 // The text is valid until the next error of this thread or fiber, or its end. It is never NULL.
 // Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
@@ -655,6 +724,7 @@ int blitz_barrier_wait_until(struct blitz_barrier *barrier, uint64_t deadline_ns
 //
 // The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 // `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+BLITZ_MUST_USE
 int blitz_mpsc_new(size_t size,
                    size_t capacity,
                    struct blitz_sender **sender,
@@ -667,6 +737,7 @@ int blitz_mpsc_new(size_t size,
 //
 // The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 // `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+BLITZ_MUST_USE
 int blitz_mpmc_new(size_t size,
                    size_t capacity,
                    struct blitz_sender **sender,
@@ -677,7 +748,10 @@ int blitz_mpmc_new(size_t size,
 //
 // The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 // `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
-int blitz_oneshot_new(size_t size, struct blitz_sender **sender, struct blitz_receiver **receiver);
+BLITZ_MUST_USE
+int blitz_oneshot_new(size_t size,
+                      struct blitz_sender **sender,
+                      struct blitz_receiver **receiver);
 
 // Makes a channel whose receivers all get every element that is sent after they came. It keeps at
 // least `capacity` elements (1 to 16,777,216) of `size` bytes (0 to 1 GiB). Sending does not
@@ -687,6 +761,7 @@ int blitz_oneshot_new(size_t size, struct blitz_sender **sender, struct blitz_re
 //
 // The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 // `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+BLITZ_MUST_USE
 int blitz_broadcast_new(size_t size,
                         size_t capacity,
                         struct blitz_sender **sender,
@@ -699,6 +774,7 @@ int blitz_broadcast_new(size_t size,
 //
 // The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 // `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
+BLITZ_MUST_USE
 int blitz_watch_new(size_t size,
                     const void *initial,
                     struct blitz_sender **sender,
@@ -710,18 +786,21 @@ int blitz_watch_new(size_t size,
 // Returns `BLITZ_OK`; `BLITZ_ECLOSED` if nothing can receive it any more; `BLITZ_ECANCELED` in a
 // fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: it
 // is the caller's still.
-int blitz_send(struct blitz_sender *sender, const void *value);
+BLITZ_MUST_USE int blitz_send(struct blitz_sender *sender, const void *value);
 
 // Sends as `blitz_send` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`).
 //
 // Returns what `blitz_send` returns, or `BLITZ_ETIMEDOUT`.
-int blitz_send_until(struct blitz_sender *sender, const void *value, uint64_t deadline_ns);
+BLITZ_MUST_USE
+int blitz_send_until(struct blitz_sender *sender,
+                     const void *value,
+                     uint64_t deadline_ns);
 
 // Sends if there is room. Does not wait.
 //
 // Returns what `blitz_send` returns, or `BLITZ_EFULL`.
-int blitz_try_send(struct blitz_sender *sender, const void *value);
+BLITZ_MUST_USE int blitz_try_send(struct blitz_sender *sender, const void *value);
 
 // Receives an element, and copies it to `value`, which has room for the channel's `size`. Suspends
 // the calling fiber, or blocks the calling thread, while the channel is empty.
@@ -730,18 +809,21 @@ int blitz_try_send(struct blitz_sender *sender, const void *value);
 // receiver of `blitz_broadcast_new` missed elements; `BLITZ_ECANCELED` in a fiber that is
 // cancelled; `BLITZ_EBUSY` if another call uses this receiver; or `BLITZ_EINVAL` for NULL. After
 // an error nothing was received, and `value` is as before.
-int blitz_recv(struct blitz_receiver *receiver, void *value);
+BLITZ_MUST_USE int blitz_recv(struct blitz_receiver *receiver, void *value);
 
 // Receives as `blitz_recv` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`).
 //
 // Returns what `blitz_recv` returns, or `BLITZ_ETIMEDOUT`.
-int blitz_recv_until(struct blitz_receiver *receiver, void *value, uint64_t deadline_ns);
+BLITZ_MUST_USE
+int blitz_recv_until(struct blitz_receiver *receiver,
+                     void *value,
+                     uint64_t deadline_ns);
 
 // Receives an element if there is one. Does not wait.
 //
 // Returns what `blitz_recv` returns, or `BLITZ_EEMPTY`.
-int blitz_try_recv(struct blitz_receiver *receiver, void *value);
+BLITZ_MUST_USE int blitz_try_recv(struct blitz_receiver *receiver, void *value);
 
 // Copies the latest element of a channel of `blitz_watch_new` to `value`, and counts it as seen.
 // Does not wait.
@@ -778,7 +860,7 @@ int blitz_sender_subscribe(struct blitz_sender *sender, struct blitz_receiver **
 int blitz_sender_wait_closed(struct blitz_sender *sender, uint64_t deadline_ns);
 
 // Returns whether sending would return `BLITZ_ECLOSED`. True for NULL. Does not wait.
-bool blitz_sender_is_closed(struct blitz_sender *sender);
+bool blitz_sender_is_closed(const struct blitz_sender *sender);
 
 // Closes a channel of `blitz_mpmc_new` for all its ends. What is in it can be received still. Does
 // not wait.
@@ -795,7 +877,7 @@ int blitz_receiver_close(struct blitz_receiver *receiver);
 
 // Returns how many elements wait for this receiver, which may be another number by now; 0 for
 // NULL, or if another call uses the receiver. Does not wait.
-size_t blitz_receiver_len(struct blitz_receiver *receiver);
+size_t blitz_receiver_len(const struct blitz_receiver *receiver);
 
 // Frees a sender. NULL is fine. No other call may use it, now or later. Does not wait.
 void blitz_sender_free(struct blitz_sender *sender);
@@ -814,12 +896,16 @@ void blitz_receiver_free(struct blitz_receiver *receiver);
 // `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or
 // `BLITZ_EINVAL` for NULL, no cases, or a case with both or none of the two ends. Then no
 // operation was performed.
-int blitz_select(struct blitz_case *cases, size_t count, uint64_t deadline_ns, size_t *index);
+BLITZ_MUST_USE
+int blitz_select(struct blitz_case *cases,
+                 size_t count,
+                 uint64_t deadline_ns,
+                 size_t *index);
 
 // Performs one of `count` operations that is possible now, as `blitz_select` does. Does not wait.
 //
 // Returns what `blitz_select` returns, with `BLITZ_EAGAIN` if none is possible.
-int blitz_try_select(struct blitz_case *cases, size_t count, size_t *index);
+BLITZ_MUST_USE int blitz_try_select(struct blitz_case *cases, size_t count, size_t *index);
 
 // Unlocks the mutex, waits for a notification, and locks the mutex again, also if this fails
 // (except for `BLITZ_EINVAL`). It may return without a notification: check the condition in a
@@ -847,8 +933,9 @@ int blitz_condvar_notify_one(struct blitz_condvar *condvar);
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `condvar` is NULL.
 int blitz_condvar_notify_all(struct blitz_condvar *condvar);
 
-// Sets an event. Lets all waiters go if its reset is manual, else one, or the next that comes.
-// Does not wait.
+// Sets an event. Lets all waiters go if its reset is manual, even if the event is reset at once;
+// else one, or the next that comes. To set an event that is set already changes nothing. Does not
+// wait. This may still run when a thread or fiber that it has let go has freed the event.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `event` is NULL.
 int blitz_event_set(struct blitz_event *event);
@@ -862,16 +949,16 @@ int blitz_event_reset(struct blitz_event *event);
 //
 // Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 // `event` is NULL.
-int blitz_event_wait(struct blitz_event *event);
+BLITZ_MUST_USE int blitz_event_wait(struct blitz_event *event);
 
 // Waits until an event is set, or `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 //
 // Returns what `blitz_event_wait` returns, or `BLITZ_ETIMEDOUT`.
-int blitz_event_wait_until(struct blitz_event *event, uint64_t deadline_ns);
+BLITZ_MUST_USE int blitz_event_wait_until(struct blitz_event *event, uint64_t deadline_ns);
 
 // Returns `BLITZ_OK` if an event is set, and resets it if its reset is automatic; `BLITZ_EAGAIN`
 // if it is not set; `BLITZ_EINVAL` if `event` is NULL. Does not wait.
-int blitz_event_try_wait(struct blitz_event *event);
+BLITZ_MUST_USE int blitz_event_try_wait(struct blitz_event *event);
 
 // Sleeps while the word holds `expected`, until a wake. Suspends the calling fiber, or blocks the
 // calling thread. It may return without a wake: check the condition in a loop. The word is read
@@ -950,7 +1037,7 @@ int blitz_futex_spin_until_different(const uint32_t *word,
 // Reads an address with a port, such as "127.0.0.1:80" or "[::1]:80". Looks up no names.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or another text. Does not wait.
-int blitz_address_parse(const char *text, struct blitz_address *address);
+BLITZ_MUST_USE int blitz_address_parse(const char *text, struct blitz_address *address);
 
 // Writes an address with its port to `buffer`, as a text with a final zero; 64 bytes are enough.
 //
@@ -964,8 +1051,9 @@ int blitz_address_format(const struct blitz_address *address, char *buffer, size
 //
 // `addresses` has room for `capacity` addresses; the first ones are written, in the order of the
 // system's resolver. `count` gets how many there are in all. Returns `BLITZ_OK`,
-// `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port, or an
-// error if the name is not known.
+// `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port,
+// `BLITZ_EHOST` if the resolver has no address of the host, or an error of the system.
+BLITZ_MUST_USE
 int blitz_dns_lookup(const char *host,
                      uint64_t deadline_ns,
                      struct blitz_address *addresses,
@@ -976,8 +1064,11 @@ int blitz_dns_lookup(const char *host,
 // May wait for the lookup of a name.
 //
 // The caller frees it with `blitz_udp_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL`
-// for NULL or a text without a port, or an error of the system.
-int blitz_udp_bind(const char *host, struct blitz_udp **udp);
+// for NULL or a text without a port, `BLITZ_EHOST` if the resolver has no address of the host, or an
+// error of the system.
+BLITZ_MUST_USE
+int blitz_udp_bind(const char *host,
+                   struct blitz_udp **udp);
 
 // Sends a datagram of `len` bytes to an address, until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread,
@@ -985,6 +1076,7 @@ int blitz_udp_bind(const char *host, struct blitz_udp **udp);
 //
 // Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
 // `BLITZ_EFORKED`, or an error of the system.
+BLITZ_MUST_USE
 int blitz_udp_send(struct blitz_udp *udp,
                    const void *buffer,
                    size_t len,
@@ -998,6 +1090,7 @@ int blitz_udp_send(struct blitz_udp *udp,
 // `count` gets the number of bytes, and `address` the sender's address; it may be NULL. Returns
 // `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or
 // an error of the system.
+BLITZ_MUST_USE
 int blitz_udp_recv(struct blitz_udp *udp,
                    void *buffer,
                    size_t len,
@@ -1008,6 +1101,7 @@ int blitz_udp_recv(struct blitz_udp *udp,
 // Receives a datagram that is there, without waiting.
 //
 // Returns what `blitz_udp_recv` returns, or `BLITZ_EAGAIN`.
+BLITZ_MUST_USE
 int blitz_udp_try_recv(struct blitz_udp *udp,
                        void *buffer,
                        size_t len,
@@ -1017,11 +1111,11 @@ int blitz_udp_try_recv(struct blitz_udp *udp,
 // Writes the address of a socket. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an error of the system.
-int blitz_udp_address(struct blitz_udp *udp, struct blitz_address *address);
+int blitz_udp_address(const struct blitz_udp *udp, struct blitz_address *address);
 
 // Returns the descriptor of a socket, for options of the system, or `BLITZ_EINVAL` for NULL. The
 // socket keeps it: do not close it. Does not wait.
-int blitz_udp_fd(struct blitz_udp *udp);
+int blitz_udp_fd(const struct blitz_udp *udp);
 
 // Closes a socket and frees it. NULL is fine. No other call may use it, now or later. Does not
 // wait.
@@ -1044,20 +1138,28 @@ int blitz_fd_wait(int fd, uint32_t events, uint64_t deadline_ns, uint32_t *ready
 // The caller closes it with `blitz_file_free`. Returns `BLITZ_OK`,
 // `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, no or unknown flags, or an error of the system, as
 // `-ENOENT`.
-int blitz_file_open(const char *path, uint32_t flags, uint32_t mode, struct blitz_file **file);
+BLITZ_MUST_USE
+int blitz_file_open(const char *path,
+                    uint32_t flags,
+                    uint32_t mode,
+                    struct blitz_file **file);
 
 // Reads up to `len` bytes at the file's position, which moves on.
 //
 // `count` gets how many; 0 is the end of the file (if `len` is not 0). Returns `BLITZ_OK`,
 // `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
 // system.
-int blitz_file_read(struct blitz_file *file, void *buffer, size_t len, size_t *count);
+BLITZ_MUST_USE
+int blitz_file_read(struct blitz_file *file,
+                    void *buffer,
+                    size_t len,
+                    size_t *count);
 
 // Writes all of `len` bytes at the file's position, which moves on, and gives them to the system.
 //
 // Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 // or an error of the system, as `-ENOSPC`; then a part may have been written.
-int blitz_file_write(struct blitz_file *file, const void *buffer, size_t len);
+BLITZ_MUST_USE int blitz_file_write(struct blitz_file *file, const void *buffer, size_t len);
 
 // Moves the file's position to `offset` from `whence` (`BLITZ_SEEK_SET`, `BLITZ_SEEK_CURRENT`,
 // `BLITZ_SEEK_END`). `position` gets the new one from the beginning; it may be NULL.
@@ -1091,25 +1193,31 @@ void blitz_file_free(struct blitz_file *file);
 // wait for the lookup of a name.
 //
 // The caller frees the listener with `blitz_listener_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`,
-// `BLITZ_EINVAL` for NULL or a text without a port, or an error of the system, as `-EADDRINUSE`.
-int blitz_tcp_listen(const char *host, struct blitz_listener **listener);
+// `BLITZ_EINVAL` for NULL or a text without a port, `BLITZ_EHOST` if the resolver has no address of the
+// host, or an error of the system, as `-EADDRINUSE`.
+BLITZ_MUST_USE
+int blitz_tcp_listen(const char *host,
+                     struct blitz_listener **listener);
 
 // Listens at a path with a Unix socket. The file remains when the listener is freed.
 //
 // The caller frees the listener with `blitz_listener_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for
 // NULL, or an error of the system, as `-EADDRINUSE`. Does not wait.
-int blitz_unix_listen(const char *path, struct blitz_listener **listener);
+BLITZ_MUST_USE int blitz_unix_listen(const char *path, struct blitz_listener **listener);
 
 // Accepts a connection. Suspends the calling fiber, or blocks the calling thread, until one comes.
 //
 // The caller frees the stream with `blitz_stream_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`,
 // `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as `-EMFILE`.
-int blitz_listener_accept(struct blitz_listener *listener, struct blitz_stream **stream);
+BLITZ_MUST_USE
+int blitz_listener_accept(struct blitz_listener *listener,
+                          struct blitz_stream **stream);
 
 // Accepts as `blitz_listener_accept` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`).
 //
 // Returns what `blitz_listener_accept` returns, or `BLITZ_ETIMEDOUT`.
+BLITZ_MUST_USE
 int blitz_listener_accept_until(struct blitz_listener *listener,
                                 uint64_t deadline_ns,
                                 struct blitz_stream **stream);
@@ -1117,16 +1225,18 @@ int blitz_listener_accept_until(struct blitz_listener *listener,
 // Accepts a connection that is there, without waiting.
 //
 // Returns what `blitz_listener_accept` returns, or `BLITZ_EAGAIN`.
-int blitz_listener_try_accept(struct blitz_listener *listener, struct blitz_stream **stream);
+BLITZ_MUST_USE
+int blitz_listener_try_accept(struct blitz_listener *listener,
+                              struct blitz_stream **stream);
 
 // Writes the address at which a listener of TCP listens. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or another listener, or an error of the system.
-int blitz_listener_address(struct blitz_listener *listener, struct blitz_address *address);
+int blitz_listener_address(const struct blitz_listener *listener, struct blitz_address *address);
 
 // Returns the descriptor of a listener, for options of the system, or `BLITZ_EINVAL` for NULL.
 // The listener keeps it: do not close it. Does not wait.
-int blitz_listener_fd(struct blitz_listener *listener);
+int blitz_listener_fd(const struct blitz_listener *listener);
 
 // Closes a listener and frees it. NULL is fine. No other call may use it, now or later. Does not
 // wait.
@@ -1136,6 +1246,7 @@ void blitz_listener_free(struct blitz_listener *listener);
 //
 // The caller frees it with `blitz_process_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or an
 // unknown setting, or an error of the system, as `-ENOENT`. Does not wait.
+BLITZ_MUST_USE
 int blitz_process_spawn(const struct blitz_process_settings *settings,
                         struct blitz_process **process);
 
@@ -1150,7 +1261,7 @@ int blitz_process_wait(struct blitz_process *process, uint64_t deadline_ns, int 
 
 // Returns the number of a child process; 0 for NULL, if it has ended and was waited for, or if
 // another call uses it. Does not wait.
-uint32_t blitz_process_id(struct blitz_process *process);
+uint32_t blitz_process_id(const struct blitz_process *process);
 
 // Kills a child process. Does not wait: see `blitz_process_wait`.
 //
@@ -1177,7 +1288,7 @@ void blitz_process_free(struct blitz_process *process);
 //
 // The caller frees it with `blitz_signal_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an
 // error for a signal that cannot be caught, such as `SIGKILL`. Does not wait.
-int blitz_signal_new(int number, struct blitz_signal **listener);
+BLITZ_MUST_USE int blitz_signal_new(int number, struct blitz_signal **listener);
 
 // Waits for the signal, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. Signals that came
@@ -1195,23 +1306,30 @@ void blitz_signal_free(struct blitz_signal *listener);
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`).
 //
 // The caller frees the stream with `blitz_stream_free`. Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`,
-// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port, or an error of the system,
-// as `-ECONNREFUSED`.
-int blitz_tcp_connect(const char *host, uint64_t deadline_ns, struct blitz_stream **stream);
+// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port, `BLITZ_EHOST` if the resolver has
+// no address of the host, or an error of the system, as `-ECONNREFUSED`.
+BLITZ_MUST_USE
+int blitz_tcp_connect(const char *host,
+                      uint64_t deadline_ns,
+                      struct blitz_stream **stream);
 
 // Connects to an address, as `blitz_tcp_connect` does to a host.
+BLITZ_MUST_USE
 int blitz_tcp_connect_address(const struct blitz_address *address,
                               uint64_t deadline_ns,
                               struct blitz_stream **stream);
 
 // Connects to a Unix socket at a path, as `blitz_tcp_connect` does to a host.
-int blitz_unix_connect(const char *path, uint64_t deadline_ns, struct blitz_stream **stream);
+BLITZ_MUST_USE
+int blitz_unix_connect(const char *path,
+                       uint64_t deadline_ns,
+                       struct blitz_stream **stream);
 
 // Makes two streams that are connected to each other. The caller frees both with
 // `blitz_stream_free`.
 //
 // Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an error of the system. Does not wait.
-int blitz_unix_pair(struct blitz_stream **one, struct blitz_stream **other);
+BLITZ_MUST_USE int blitz_unix_pair(struct blitz_stream **one, struct blitz_stream **other);
 
 // Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 // thread, until there are some.
@@ -1219,12 +1337,17 @@ int blitz_unix_pair(struct blitz_stream **one, struct blitz_stream **other);
 // `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
 // Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
 // the system.
-int blitz_stream_read(struct blitz_stream *stream, void *buffer, size_t len, size_t *count);
+BLITZ_MUST_USE
+int blitz_stream_read(struct blitz_stream *stream,
+                      void *buffer,
+                      size_t len,
+                      size_t *count);
 
 // Receives as `blitz_stream_read` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`). After the deadline nothing was received.
 //
 // Returns what `blitz_stream_read` returns, or `BLITZ_ETIMEDOUT`.
+BLITZ_MUST_USE
 int blitz_stream_read_until(struct blitz_stream *stream,
                             void *buffer,
                             size_t len,
@@ -1234,13 +1357,18 @@ int blitz_stream_read_until(struct blitz_stream *stream,
 // Receives what is there, without waiting.
 //
 // Returns what `blitz_stream_read` returns, or `BLITZ_EAGAIN` if there is nothing.
-int blitz_stream_try_read(struct blitz_stream *stream, void *buffer, size_t len, size_t *count);
+BLITZ_MUST_USE
+int blitz_stream_try_read(struct blitz_stream *stream,
+                          void *buffer,
+                          size_t len,
+                          size_t *count);
 
 // Receives exactly `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 //
 // `count` gets how many came, also after an error; it may be NULL. Returns what
 // `blitz_stream_read_until` returns, or `BLITZ_EEOF` if the stream ends before.
+BLITZ_MUST_USE
 int blitz_stream_read_exact(struct blitz_stream *stream,
                             void *buffer,
                             size_t len,
@@ -1253,12 +1381,17 @@ int blitz_stream_read_exact(struct blitz_stream *stream,
 // `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
 // `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
 // `-EPIPE` (no signal is raised).
-int blitz_stream_write(struct blitz_stream *stream, const void *buffer, size_t len, size_t *count);
+BLITZ_MUST_USE
+int blitz_stream_write(struct blitz_stream *stream,
+                       const void *buffer,
+                       size_t len,
+                       size_t *count);
 
 // Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`). After the deadline nothing was sent.
 //
 // Returns what `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+BLITZ_MUST_USE
 int blitz_stream_write_until(struct blitz_stream *stream,
                              const void *buffer,
                              size_t len,
@@ -1270,6 +1403,7 @@ int blitz_stream_write_until(struct blitz_stream *stream,
 //
 // `count` gets how many were sent, also after an error; it may be NULL. Returns what
 // `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+BLITZ_MUST_USE
 int blitz_stream_write_all(struct blitz_stream *stream,
                            const void *buffer,
                            size_t len,
@@ -1279,6 +1413,7 @@ int blitz_stream_write_all(struct blitz_stream *stream,
 // Sends as much as there is room for, without waiting.
 //
 // Returns what `blitz_stream_write` returns, or `BLITZ_EAGAIN` if there is no room.
+BLITZ_MUST_USE
 int blitz_stream_try_write(struct blitz_stream *stream,
                            const void *buffer,
                            size_t len,
@@ -1300,13 +1435,13 @@ int blitz_stream_set_nodelay(struct blitz_stream *stream, bool nodelay);
 // Writes the addresses of the two sides of a connection of TCP. Each may be NULL. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EINVAL` for a NULL stream or another one, or an error of the system.
-int blitz_stream_addresses(struct blitz_stream *stream,
+int blitz_stream_addresses(const struct blitz_stream *stream,
                            struct blitz_address *local,
                            struct blitz_address *peer);
 
 // Returns the descriptor of a stream, for options of the system, or `BLITZ_EINVAL` for NULL. The
 // stream keeps it: do not close it. It is non-blocking. Does not wait.
-int blitz_stream_fd(struct blitz_stream *stream);
+int blitz_stream_fd(const struct blitz_stream *stream);
 
 // Closes a stream and frees it. NULL is fine. No other call may use it, now or later. Does not
 // wait.
@@ -1317,6 +1452,7 @@ void blitz_stream_free(struct blitz_stream *stream);
 // `blitz_fd_watch_free` before it closes the descriptor.
 //
 // Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or `-EBADF` for a negative descriptor. Does not wait.
+BLITZ_MUST_USE
 int blitz_fd_watch_new(int fd,
                        struct blitz_fd_watch **watch);
 
@@ -1342,6 +1478,7 @@ void blitz_fd_watch_free(struct blitz_fd_watch *watch);
 // a name or setting that is not allowed; `BLITZ_EMISMATCH` if the segment has other settings;
 // `BLITZ_EFULL` if it has as many senders as it allows; `BLITZ_EBUSY` if another process has not
 // finished joining; `BLITZ_EUNSUPPORTED`; or an error of the system. Does not wait.
+BLITZ_MUST_USE
 int blitz_ipc_sender_open(const char *name,
                           const struct blitz_ipc_settings *settings,
                           struct blitz_ipc_sender **sender);
@@ -1349,6 +1486,7 @@ int blitz_ipc_sender_open(const char *name,
 // Joins the segment `name` as a receiver, and makes it if there is none.
 //
 // The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+BLITZ_MUST_USE
 int blitz_ipc_receiver_open(const char *name,
                             const struct blitz_ipc_settings *settings,
                             struct blitz_ipc_receiver **receiver);
@@ -1357,6 +1495,7 @@ int blitz_ipc_receiver_open(const char *name,
 // `BLITZ_ELAGGED` if it is too slow.
 //
 // The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+BLITZ_MUST_USE
 int blitz_ipc_observer_open(const char *name,
                             const struct blitz_ipc_settings *settings,
                             struct blitz_ipc_receiver **receiver);
@@ -1367,12 +1506,13 @@ int blitz_ipc_observer_open(const char *name,
 // Returns `BLITZ_OK`; `BLITZ_EFULL` with `BLITZ_IPC_FAIL`; `BLITZ_ESIZE` if the message is too
 // long; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`;
 // `BLITZ_ECORRUPT`; or an error of the system. After an error nothing was sent.
-int blitz_ipc_send(struct blitz_ipc_sender *sender, const void *message, size_t len);
+BLITZ_MUST_USE int blitz_ipc_send(struct blitz_ipc_sender *sender, const void *message, size_t len);
 
 // Sends as `blitz_ipc_send` does, but waits until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`).
 //
 // Returns what `blitz_ipc_send` returns, or `BLITZ_ETIMEDOUT`.
+BLITZ_MUST_USE
 int blitz_ipc_send_until(struct blitz_ipc_sender *sender,
                          const void *message,
                          size_t len,
@@ -1381,7 +1521,10 @@ int blitz_ipc_send_until(struct blitz_ipc_sender *sender,
 // Sends a message if there is room. Does not wait.
 //
 // Returns what `blitz_ipc_send` returns, or `BLITZ_EFULL`.
-int blitz_ipc_try_send(struct blitz_ipc_sender *sender, const void *message, size_t len);
+BLITZ_MUST_USE
+int blitz_ipc_try_send(struct blitz_ipc_sender *sender,
+                       const void *message,
+                       size_t len);
 
 // Borrows room for a message of `len` bytes in shared memory, to write it in place, until
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`; 0 does not wait).
@@ -1390,6 +1533,7 @@ int blitz_ipc_try_send(struct blitz_ipc_sender *sender, const void *message, siz
 // `message` gets the room, which holds bytes of an older message. It is valid until
 // `blitz_ipc_loan_send` or `blitz_ipc_loan_drop`, or until the sender is freed. Returns what
 // `blitz_ipc_send_until` returns.
+BLITZ_MUST_USE
 int blitz_ipc_loan(struct blitz_ipc_sender *sender,
                    size_t len,
                    uint64_t deadline_ns,
@@ -1410,10 +1554,12 @@ int blitz_ipc_loan_drop(struct blitz_ipc_sender *sender);
 // fiber, or blocks the calling thread, until there is one.
 //
 // `count` gets its number of bytes. Returns `BLITZ_OK`; `BLITZ_ECLOSED` if there is no message and
-// no sender; `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error`
+// no sender, which is no end: a sender may join later, and then the same receiver gets its messages;
+// `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error`
 // tells its length); `BLITZ_ELAGGED` if messages were dropped before; `BLITZ_ECANCELED`;
 // `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
 // system.
+BLITZ_MUST_USE
 int blitz_ipc_recv(struct blitz_ipc_receiver *receiver,
                    void *buffer,
                    size_t len,
@@ -1423,6 +1569,7 @@ int blitz_ipc_recv(struct blitz_ipc_receiver *receiver,
 // `blitz_now_ns`).
 //
 // Returns what `blitz_ipc_recv` returns, or `BLITZ_ETIMEDOUT`.
+BLITZ_MUST_USE
 int blitz_ipc_recv_until(struct blitz_ipc_receiver *receiver,
                          void *buffer,
                          size_t len,
@@ -1432,6 +1579,7 @@ int blitz_ipc_recv_until(struct blitz_ipc_receiver *receiver,
 // Receives a message if there is one. Does not wait.
 //
 // Returns what `blitz_ipc_recv` returns, or `BLITZ_EEMPTY`.
+BLITZ_MUST_USE
 int blitz_ipc_try_recv(struct blitz_ipc_receiver *receiver,
                        void *buffer,
                        size_t len,
@@ -1444,6 +1592,7 @@ int blitz_ipc_try_recv(struct blitz_ipc_receiver *receiver,
 // `message` gets the bytes and `len` their number. They are valid until `blitz_ipc_release`, or
 // until the receiver is freed; senders wait for a receiver that keeps a message. If you do not trust
 // the other processes, use `blitz_ipc_recv`. Returns what `blitz_ipc_recv_until` returns.
+BLITZ_MUST_USE
 int blitz_ipc_take(struct blitz_ipc_receiver *receiver,
                    uint64_t deadline_ns,
                    const void **message,
@@ -1466,6 +1615,7 @@ int blitz_ipc_receiver_doorbell(struct blitz_ipc_receiver *receiver, int *fd);
 // becomes readable when this should be called again. It may become readable for no reason.
 //
 // Returns what `blitz_ipc_try_recv` returns. Does not wait.
+BLITZ_MUST_USE
 int blitz_ipc_try_recv_or_arm(struct blitz_ipc_receiver *receiver,
                               void *buffer,
                               size_t len,
@@ -1483,10 +1633,13 @@ int blitz_ipc_sender_doorbell(struct blitz_ipc_sender *sender, int *fd);
 // becomes readable when this should be called again. It may become readable for no reason.
 //
 // Returns what `blitz_ipc_try_send` returns. Does not wait.
-int blitz_ipc_try_send_or_arm(struct blitz_ipc_sender *sender, const void *message, size_t len);
+BLITZ_MUST_USE
+int blitz_ipc_try_send_or_arm(struct blitz_ipc_sender *sender,
+                              const void *message,
+                              size_t len);
 
 // Returns the most bytes of a message; 0 for NULL or if another call uses the sender. Does not wait.
-size_t blitz_ipc_max_len(struct blitz_ipc_sender *sender);
+size_t blitz_ipc_max_len(const struct blitz_ipc_sender *sender);
 
 // Leaves a segment and frees the sender. NULL is fine. Ends a loan without sending. No other call
 // may use it, now or later. Does not wait.
@@ -1514,7 +1667,7 @@ int blitz_ipc_participants(const char *name,
 int blitz_ipc_clean(size_t *count);
 
 // Lowers the count by `n`. At 0, all that wait go on. Does not wait. Everything that was done
-// before is visible to them.
+// before is visible to them. At 0, this may still run when they have freed the latch.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 // stays as it is.
@@ -1524,19 +1677,19 @@ int blitz_latch_count_down(struct blitz_latch *latch, uint32_t n);
 //
 // Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 // `latch` is NULL.
-int blitz_latch_wait(struct blitz_latch *latch);
+BLITZ_MUST_USE int blitz_latch_wait(struct blitz_latch *latch);
 
 // Waits until the count is 0, or `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 //
 // Returns what `blitz_latch_wait` returns, or `BLITZ_ETIMEDOUT`.
-int blitz_latch_wait_until(struct blitz_latch *latch, uint64_t deadline_ns);
+BLITZ_MUST_USE int blitz_latch_wait_until(struct blitz_latch *latch, uint64_t deadline_ns);
 
 // Returns `BLITZ_OK` if the count is 0, `BLITZ_EAGAIN` if it is not, or `BLITZ_EINVAL` if `latch`
 // is NULL. Does not wait.
-int blitz_latch_try_wait(struct blitz_latch *latch);
+BLITZ_MUST_USE int blitz_latch_try_wait(const struct blitz_latch *latch);
 
 // Returns the count, which may be lower by now; 0 if `latch` is NULL. Does not wait.
-uint32_t blitz_latch_count(struct blitz_latch *latch);
+uint32_t blitz_latch_count(const struct blitz_latch *latch);
 
 // Locks a mutex. Suspends the calling fiber, or blocks the calling thread, until it is free.
 //
@@ -1548,12 +1701,12 @@ int blitz_mutex_lock(struct blitz_mutex *mutex);
 // `blitz_now_ns`).
 //
 // Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `mutex` is NULL.
-int blitz_mutex_lock_until(struct blitz_mutex *mutex, uint64_t deadline_ns);
+BLITZ_MUST_USE int blitz_mutex_lock_until(struct blitz_mutex *mutex, uint64_t deadline_ns);
 
 // Locks a mutex if it is free. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EAGAIN` if it is not free, or `BLITZ_EINVAL` if `mutex` is NULL.
-int blitz_mutex_try_lock(struct blitz_mutex *mutex);
+BLITZ_MUST_USE int blitz_mutex_try_lock(struct blitz_mutex *mutex);
 
 // Unlocks a mutex, and wakes the first thread or fiber that waits for it. Does not wait.
 //
@@ -1581,11 +1734,11 @@ int blitz_once_call_until(struct blitz_once *once,
 // wait, but the function may.
 //
 // Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
-int blitz_once_try_call(struct blitz_once *once, blitz_job function, void *argument);
+BLITZ_MUST_USE int blitz_once_try_call(struct blitz_once *once, blitz_job function, void *argument);
 
 // Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
 // Does not wait.
-bool blitz_once_is_done(struct blitz_once *once);
+bool blitz_once_is_done(const struct blitz_once *once);
 
 // Waits for the token and takes it. Suspends the calling fiber, or blocks the calling thread.
 // What was done before the `blitz_parker_unpark` is visible afterwards.
@@ -1601,7 +1754,7 @@ int blitz_parker_park_until(struct blitz_parker *parker, uint64_t deadline_ns);
 
 // Takes the token if there is one: `BLITZ_OK`, else `BLITZ_EAGAIN`; `BLITZ_EINVAL` if `parker` is
 // NULL. Does not wait.
-int blitz_parker_try_park(struct blitz_parker *parker);
+BLITZ_MUST_USE int blitz_parker_try_park(struct blitz_parker *parker);
 
 // Hands over the token. Any thread or fiber may call this; it does not wait.
 //
@@ -1623,6 +1776,7 @@ int blitz_parker_unpark_all(struct blitz_parker *parker);
 // `BLITZ_ECANCELED`. Returns `BLITZ_OK`; `BLITZ_ECALLBACK` if a callback failed; `BLITZ_ECANCELED`
 // after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, more than 1,024
 // workers, or a capacity of more than 16,777,216. Cancelling the calling fiber does not end the run.
+BLITZ_MUST_USE
 int blitz_pipeline_run(const struct blitz_pipeline *pipeline,
                        struct blitz_pipeline_result *result);
 
@@ -1630,7 +1784,7 @@ int blitz_pipeline_run(const struct blitz_pipeline *pipeline,
 // frees it with `blitz_pipeline_control_free`, after the run.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL. Does not wait.
-int blitz_pipeline_control_new(struct blitz_pipeline_control **control);
+BLITZ_MUST_USE int blitz_pipeline_control_new(struct blitz_pipeline_control **control);
 
 // Cancels the run of a pipeline: callbacks that run come to their end, and no more begin. Does not
 // wait.
@@ -1646,7 +1800,7 @@ void blitz_pipeline_control_free(struct blitz_pipeline_control *control);
 //
 // The caller frees it with `blitz_pool_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or too
 // many threads, or `BLITZ_EUNSUPPORTED` if the system gives no threads. Does not wait.
-int blitz_pool_new(size_t threads, struct blitz_pool **pool);
+BLITZ_MUST_USE int blitz_pool_new(size_t threads, struct blitz_pool **pool);
 
 // Frees a pool, when its threads have nothing more to do. NULL is fine. No other call may use it,
 // now or later. Does not wait.
@@ -1706,6 +1860,7 @@ size_t blitz_pool_threads(struct blitz_pool *pool);
 // The caller ends it with `blitz_runtime_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `runtime`
 // is NULL or a setting is out of range; or an error of the system if it does not give threads or
 // descriptors. Does not wait.
+BLITZ_MUST_USE
 int blitz_runtime_new(const struct blitz_runtime_settings *settings,
                       struct blitz_runtime **runtime);
 
@@ -1736,12 +1891,12 @@ int blitz_rwlock_read(struct blitz_rwlock *lock);
 // Locks for reading, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 //
 // Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
-int blitz_rwlock_read_until(struct blitz_rwlock *lock, uint64_t deadline_ns);
+BLITZ_MUST_USE int blitz_rwlock_read_until(struct blitz_rwlock *lock, uint64_t deadline_ns);
 
 // Locks for reading if that is possible at once. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
-int blitz_rwlock_try_read(struct blitz_rwlock *lock);
+BLITZ_MUST_USE int blitz_rwlock_try_read(struct blitz_rwlock *lock);
 
 // Locks for writing. Suspends the calling fiber, or blocks the calling thread, until nothing else
 // has the lock.
@@ -1752,21 +1907,23 @@ int blitz_rwlock_write(struct blitz_rwlock *lock);
 // Locks for writing, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 //
 // Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
-int blitz_rwlock_write_until(struct blitz_rwlock *lock, uint64_t deadline_ns);
+BLITZ_MUST_USE int blitz_rwlock_write_until(struct blitz_rwlock *lock, uint64_t deadline_ns);
 
 // Locks for writing if that is possible at once. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
-int blitz_rwlock_try_write(struct blitz_rwlock *lock);
+BLITZ_MUST_USE int blitz_rwlock_try_write(struct blitz_rwlock *lock);
 
 // Ends a lock for reading. Does not wait.
 //
-// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked.
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for reading; then it stays as
+// it is.
 int blitz_rwlock_unlock_read(struct blitz_rwlock *lock);
 
 // Ends a lock for writing. Does not wait.
 //
-// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for writing.
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for writing; then it stays as
+// it is.
 int blitz_rwlock_unlock_write(struct blitz_rwlock *lock);
 
 // Takes permits. Suspends the calling fiber, or blocks the calling thread, until there are as
@@ -1775,12 +1932,13 @@ int blitz_rwlock_unlock_write(struct blitz_rwlock *lock);
 // Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the semaphore is closed; `BLITZ_ECANCELED` in a fiber
 // that is cancelled; `BLITZ_EINVAL` if `semaphore` is NULL or `permits` exceeds
 // `BLITZ_SEMAPHORE_MAX`.
-int blitz_semaphore_acquire(struct blitz_semaphore *semaphore, uint32_t permits);
+BLITZ_MUST_USE int blitz_semaphore_acquire(struct blitz_semaphore *semaphore, uint32_t permits);
 
 // Takes permits, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`). None are
 // taken if this fails.
 //
 // Returns what `blitz_semaphore_acquire` returns, or `BLITZ_ETIMEDOUT`.
+BLITZ_MUST_USE
 int blitz_semaphore_acquire_until(struct blitz_semaphore *semaphore,
                                   uint32_t permits,
                                   uint64_t deadline_ns);
@@ -1789,7 +1947,7 @@ int blitz_semaphore_acquire_until(struct blitz_semaphore *semaphore,
 //
 // Returns `BLITZ_OK`, `BLITZ_EAGAIN`, `BLITZ_ECLOSED`, or `BLITZ_EINVAL` if `semaphore` is NULL
 // or `permits` exceeds `BLITZ_SEMAPHORE_MAX`.
-int blitz_semaphore_try_acquire(struct blitz_semaphore *semaphore, uint32_t permits);
+BLITZ_MUST_USE int blitz_semaphore_try_acquire(struct blitz_semaphore *semaphore, uint32_t permits);
 
 // Adds permits and wakes those that can go on with them. Does not wait.
 //
@@ -1804,7 +1962,7 @@ int blitz_semaphore_close(struct blitz_semaphore *semaphore);
 
 // Returns the number of free permits, which may be another one by now; 0 if `semaphore` is NULL.
 // Does not wait.
-uint32_t blitz_semaphore_available(struct blitz_semaphore *semaphore);
+uint32_t blitz_semaphore_available(const struct blitz_semaphore *semaphore);
 
 // Suspends the calling fiber, or blocks the calling thread, until the deadline.
 //
@@ -1829,6 +1987,7 @@ int blitz_sleep_ns(uint64_t nanoseconds);
 // detaches the fiber at once. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `function` is NULL or a setting
 // is out of range; `BLITZ_ECLOSED` if the runtime shuts down; `BLITZ_EFORKED`; or an error of the
 // system without memory for a stack. Does not wait.
+BLITZ_MUST_USE
 int blitz_spawn(struct blitz_runtime *runtime,
                 const struct blitz_fiber_settings *settings,
                 blitz_task_function function,
@@ -1840,6 +1999,7 @@ int blitz_spawn(struct blitz_runtime *runtime,
 // ends before. That may be in any thread, during this call or later.
 //
 // Returns what `blitz_spawn` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+BLITZ_MUST_USE
 int blitz_spawn_owned(struct blitz_runtime *runtime,
                       const struct blitz_fiber_settings *settings,
                       blitz_task_function function,
@@ -1853,6 +2013,7 @@ int blitz_spawn_owned(struct blitz_runtime *runtime,
 // `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
 // detaches it at once. Returns `BLITZ_OK`, `BLITZ_EINVAL` if `function` is NULL, or
 // `BLITZ_EFORKED`. Does not wait.
+BLITZ_MUST_USE
 int blitz_spawn_blocking(struct blitz_runtime *runtime,
                          blitz_task_function function,
                          void *argument,
@@ -1863,6 +2024,7 @@ int blitz_spawn_blocking(struct blitz_runtime *runtime,
 // an error or the runtime ends before. That may be in any thread, during this call or later.
 //
 // Returns what `blitz_spawn_blocking` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+BLITZ_MUST_USE
 int blitz_spawn_blocking_owned(struct blitz_runtime *runtime,
                                blitz_task_function function,
                                blitz_drop drop,
@@ -1891,7 +2053,7 @@ void blitz_task_detach(struct blitz_task *task);
 int blitz_task_cancel(struct blitz_task *task);
 
 // Returns whether a task has ended; true for NULL. Does not wait.
-bool blitz_task_is_done(struct blitz_task *task);
+bool blitz_task_is_done(const struct blitz_task *task);
 
 // Returns whether the caller runs in a fiber. Does not wait.
 bool blitz_is_fiber(void);
@@ -1944,7 +2106,7 @@ uint32_t blitz_abi_version(void);
 // Returns `BLITZ_OK` or `BLITZ_EABI`. With another version, call no function but
 // `blitz_abi_version`, `blitz_version`, `blitz_strerror` and `blitz_last_error`. Any thread or
 // fiber may call this; it does not wait.
-int blitz_check_abi(uint32_t version);
+BLITZ_MUST_USE int blitz_check_abi(uint32_t version);
 
 // Returns the version of the library, such as "0.2.0".
 //

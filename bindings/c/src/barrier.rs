@@ -11,7 +11,8 @@ use crate::wait::{self, Limit, is_fiber};
 
 /// A barrier, by value: the last of a number of threads and fibers releases all of them.
 /// Initialise it with `BLITZ_BARRIER_INIT(count)`; a count of 0 counts as 1. It needs no
-/// destruction. Do not copy or move it after its first use. It can be used again at once.
+/// destruction. Do not copy or move it after its first use. It can be used again at once. Free it when all
+/// calls with it have returned: not as soon as one wait has ended.
 #[repr(C)]
 pub struct blitz_barrier {
     state: u32,

@@ -17,7 +17,8 @@ use crate::wait::{self, Limit};
 
 /// A condition variable, by value, for `blitz_mutex`. Initialise it with `BLITZ_CONDVAR_INIT`, or
 /// with zeros. It needs no destruction. Do not copy or move it after its first use. Threads and
-/// fibers may use one together.
+/// fibers may use one together. Free it when all calls with it have returned. (One that notifies while it
+/// has the mutex has returned when a waiter gets the mutex.)
 #[repr(C)]
 pub struct blitz_condvar {
     state: u32,

@@ -1,15 +1,15 @@
 //! The numbers of errors, the text of the last error, and the catching of panics.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use blitz_io::task::JoinError;
 
-use crate::fiber;
+use crate::fiber::{self, Details};
 use crate::fork::Process;
 
 /// Success.
@@ -54,6 +54,8 @@ pub const BLITZ_EMISMATCH: c_int = -1018;
 pub const BLITZ_ECALLBACK: c_int = -1019;
 /// The end of the file or stream came before the buffer was full.
 pub const BLITZ_EEOF: c_int = -1020;
+/// The system's resolver has no address of the host, or cannot be asked. `blitz_last_error` has its answer.
+pub const BLITZ_EHOST: c_int = -1021;
 /// The result of an entry before it is a number.
 pub(crate) type Outcome<T = ()> = Result<T, c_int>;
 
@@ -128,6 +130,11 @@ const ERRORS: &[(c_int, &CStr, &CStr)] = &[
         c"BLITZ_EEOF",
         c"unexpected end of the file or stream",
     ),
+    (
+        BLITZ_EHOST,
+        c"BLITZ_EHOST",
+        c"no address of the host is known",
+    ),
 ];
 
 /// Returns the text that describes an error, in English. An error of the operating system has the
@@ -175,24 +182,35 @@ pub extern "C" fn blitz_os_error(error: c_int) -> c_int {
 }
 
 thread_local! {
-    /// The text of the last error of this thread. A fiber keeps its own.
-    static LAST: RefCell<CString> = RefCell::default();
+    /// The details of this thread. A fiber keeps its own.
+    static LAST: RefCell<Details> = RefCell::default();
+    /// Details have been recorded in this thread, or a fiber of it.
+    static HAS_DETAILS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Gives the details of the calling thread or fiber to `with`.
+fn with_details<R>(with: impl FnOnce(&mut Details) -> R) -> R {
+    fiber::with_current(|fiber| match fiber {
+        Some(fiber) => with(&mut fiber.last_error.lock()),
+        // A thread that ends, and has dropped them, keeps none.
+        None => {
+            let mut last = LAST.try_with(RefCell::take).unwrap_or_default();
+            let result = with(&mut last);
+            _ = LAST.try_with(|own| own.replace(last));
+            result
+        }
+    })
 }
 
 /// Returns details on the last error that a function of this library has returned to this thread
-/// or fiber, in English, or "" if there are none.
+/// or fiber, in English, or "" if that error had none.
 ///
 /// The text is valid until the next error of this thread or fiber, or its end. It is never NULL.
 /// Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_last_error() -> *const c_char {
     entry_or(c"".as_ptr(), || {
-        fiber::with_current(|fiber| match fiber {
-            Some(fiber) => {
-                (fiber.last_error.lock().as_ref()).map_or(c"".as_ptr(), |text| text.as_ptr())
-            }
-            None => LAST.with_borrow(|last| last.as_ptr()),
-        })
+        with_details(|last| (last.text.as_ref()).map_or(c"".as_ptr(), |text| text.as_ptr()))
     })
 }
 
@@ -200,19 +218,49 @@ pub extern "C" fn blitz_last_error() -> *const c_char {
 #[cold]
 pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     let text = details.to_string().replace('\0', " ");
-    let text = CString::new(text).unwrap_or_default();
-    fiber::with_current(|fiber| match fiber {
-        Some(fiber) => *fiber.last_error.lock() = Some(text),
-        None => LAST.set(text),
-    });
+    let text = CString::new(text).ok();
+    HAS_DETAILS.set(true);
+    with_details(|last| *last = Details { text, is_new: true });
     error
 }
+
+/// Returns an error from an entry: without details of its own, it clears those of an older one.
+#[inline]
+pub(crate) fn returned(error: c_int) -> c_int {
+    if HAS_DETAILS.get() {
+        forget_older();
+    }
+    error
+}
+
+#[cold]
+fn forget_older() {
+    let old = with_details(|last| match std::mem::take(&mut last.is_new) {
+        true => None,
+        false => last.text.take(),
+    });
+    drop(old);
+}
+
+/// The answer of a resolver that has no address of a host, in an `io::Error`.
+#[derive(Debug)]
+pub(crate) struct UnknownHost(pub(crate) io::Error);
+
+impl Display for UnknownHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for UnknownHost {}
 
 /// The number of an error of the system. Kinds that only Rust's library reports have names of
 /// this library.
 #[cold]
 pub(crate) fn of_io(error: &io::Error) -> c_int {
+    let is_lookup = |inner: &(dyn std::error::Error + 'static)| inner.is::<UnknownHost>();
     let number = match (error.raw_os_error(), error.kind()) {
+        _ if error.get_ref().is_some_and(|inner| is_lookup(inner)) => BLITZ_EHOST,
         (Some(number), _) => -number,
         (None, io::ErrorKind::UnexpectedEof) => BLITZ_EEOF,
         (None, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => BLITZ_EINVAL,
@@ -259,7 +307,7 @@ fn forked() -> c_int {
 pub(crate) fn entry(body: impl FnOnce() -> Outcome) -> c_int {
     entry_or(BLITZ_EPANIC, || match body() {
         Ok(()) => BLITZ_OK,
-        Err(error) => error,
+        Err(error) => returned(error),
     })
 }
 
@@ -271,6 +319,7 @@ pub(crate) fn entry_or<R>(failed: R, body: impl FnOnce() -> R) -> R {
         Ok(result) => result,
         Err(panic) => {
             panicked(panic);
+            forget_older();
             failed
         }
     }
@@ -298,6 +347,21 @@ fn a_panic_becomes_an_error_with_its_text() {
     let text = unsafe { CStr::from_ptr(blitz_last_error()) };
     assert_eq!(text, c"the text");
     assert_eq!(entry(|| Ok(())), BLITZ_OK);
+}
+
+#[test]
+fn an_error_without_details_clears_those_of_an_older_one() {
+    // SAFETY: the text is valid until the next error of this thread.
+    let last = || unsafe { CStr::from_ptr(blitz_last_error()) };
+    assert_eq!(entry(|| Err(record(BLITZ_ESIZE, "details"))), BLITZ_ESIZE);
+    assert_eq!(last(), c"details");
+    assert_eq!(entry(|| Ok(())), BLITZ_OK);
+    assert_eq!(last(), c"details");
+    assert_eq!(entry(|| Err(BLITZ_ESIZE)), BLITZ_ESIZE);
+    assert_eq!(last(), c"");
+    assert_eq!(entry(|| panic!("the text")), BLITZ_EPANIC);
+    assert_eq!(entry(|| Err(BLITZ_EINVAL)), BLITZ_EINVAL);
+    assert_eq!(last(), c"");
 }
 
 #[test]

@@ -1,27 +1,18 @@
-//! An event: a flag that threads and fibers wait for.
-//!
-//! # No event is lost
-//!
-//! 1. A setter stores the flag, then notifies.
-//! 2. A waiter joins the queue of the `Notify`, then reads the flag, then sleeps.
-//! 3. Notifying and joining take the lock of the queue, or exchange the state of the `Notify`. If
-//!    the waiter joined first, the notification finds it. If the notification came first, joining
-//!    reads from it, so the waiter sees the flag. With a manual reset the call of `notify_waiters`
-//!    has no effect without waiters; then the sequentially consistent flag decides: either the
-//!    waiter reads it, or the setter stored it after the waiter had joined, and finds the waiter.
-//! 4. A waiter that was chosen and leaves passes its notification on (`Notify`). One that finds
-//!    the flag of an automatic event taken waits again: another waiter went on in its place.
+//! An event: a flag that threads and fibers wait for, on a futex word. The protocol is
+//! `blitz_io_sync::event_word`'s.
 
 use std::ffi::c_int;
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::AtomicU32;
 
-use blitz_io::sync::Notify;
+use blitz_io::futex::Scope;
+use blitz_io_core::{Spin, deadline};
+use blitz_io_sync::event_word::{auto, manual, try_take};
 
-use crate::error::{BLITZ_EAGAIN, Outcome, entry};
-use crate::storage::Storage;
+use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry};
+use crate::futex::{sleep_on, wake};
+use crate::storage::words;
 use crate::time::BLITZ_NEVER;
-use crate::wait::{self, Limit};
+use crate::wait::{Limit, is_fiber};
 
 /// An event stays set until it is reset, and lets all waiters go.
 pub const BLITZ_EVENT_MANUAL: u32 = 0;
@@ -29,9 +20,13 @@ pub const BLITZ_EVENT_MANUAL: u32 = 0;
 pub const BLITZ_EVENT_AUTO: u32 = 1;
 
 /// An event, by value. Initialise it with `BLITZ_EVENT_INIT(BLITZ_EVENT_MANUAL)` or
-/// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros, and another mode, are a manual event. It begins
-/// unset. It needs no destruction. Do not copy or move it after its first use. Threads and fibers
-/// may use one event together.
+/// `BLITZ_EVENT_INIT(BLITZ_EVENT_AUTO)`; zeros are a manual event, and another mode gives
+/// `BLITZ_EINVAL`. It begins unset. It needs no destruction. Do not copy or move it after its first
+/// use. Threads and fibers may use one event together.
+///
+/// A thread or fiber that has seen that the event is set, in `blitz_event_wait` or
+/// `blitz_event_try_wait`, may free the event if no other waits for it: the `blitz_event_set` that has
+/// set it does not use the event any more, even if it has not returned.
 #[repr(C)]
 pub struct blitz_event {
     state: u32,
@@ -39,78 +34,56 @@ pub struct blitz_event {
     space: [u64; 9],
 }
 
-pub(crate) struct Event {
-    is_set: AtomicBool,
-    is_auto: bool,
-    set: Notify,
-}
-
-// SAFETY: the fields are as required.
-unsafe impl Storage for blitz_event {
-    type Primitive = Event;
-
-    fn new(mode: u32) -> Event {
-        Event {
-            is_set: AtomicBool::new(false),
-            is_auto: mode == BLITZ_EVENT_AUTO,
-            set: Notify::const_new(),
-        }
-    }
-}
-
-impl Event {
-    fn take(&self) -> bool {
-        if self.is_auto {
-            self.is_set.load(Ordering::Relaxed) && self.is_set.swap(false, Ordering::SeqCst)
-        } else {
-            self.is_set.load(Ordering::SeqCst)
-        }
-    }
-
-    fn set(&self) {
-        self.is_set.store(true, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        if self.is_auto {
-            self.set.notify_one();
-        } else {
-            self.set.notify_waiters();
-        }
-    }
-
-    #[cold]
-    fn wait(&self, limit: Limit) -> Outcome {
-        loop {
-            let mut notified = pin!(self.set.notified());
-            let _is_notified = notified.as_mut().enable();
-            fence(Ordering::SeqCst);
-            if self.take() {
-                return Ok(());
-            }
-            wait::on(notified, limit)?;
-            if self.take() {
-                return Ok(());
-            }
-        }
+/// The word, and whether the reset is automatic.
+#[inline]
+fn parts<'a>(event: *const blitz_event) -> Outcome<(&'a AtomicU32, bool)> {
+    match words(event.cast())? {
+        (word, BLITZ_EVENT_MANUAL) => Ok((word, false)),
+        (word, BLITZ_EVENT_AUTO) => Ok((word, true)),
+        _ => Err(BLITZ_EINVAL),
     }
 }
 
 fn wait_until(event: *mut blitz_event, deadline_ns: u64) -> Outcome {
-    let event = blitz_event::of(event)?;
-    if event.take() {
+    let (word, is_auto) = parts(event)?;
+    if try_take(word, is_auto) {
         Ok(())
     } else {
-        event.wait(Limit::at(deadline_ns))
+        wait(word, is_auto, Limit::at(deadline_ns))
     }
 }
 
-/// Sets an event. Lets all waiters go if its reset is manual, else one, or the next that comes.
-/// Does not wait.
+#[cold]
+fn wait(word: &AtomicU32, is_auto: bool, limit: Limit) -> Outcome {
+    let take = || try_take(word, is_auto);
+    if !is_fiber() && deadline::spin_until(Spin::EVENT, limit.deadline(), take) {
+        return Ok(());
+    }
+    let sleep = |word: &AtomicU32, state| sleep_on(word, state, limit);
+    if is_auto {
+        auto::wait(word, sleep)
+    } else {
+        manual::wait(word, sleep)
+    }
+}
+
+/// Wakes up to `n` threads and fibers. Every system has a futex for one process.
+fn wake_up_to(n: usize) -> impl FnOnce(*const AtomicU32) {
+    move |word| _ = wake(word.cast(), n, Scope::Private)
+}
+
+/// Sets an event. Lets all waiters go if its reset is manual, even if the event is reset at once;
+/// else one, or the next that comes. To set an event that is set already changes nothing. Does not
+/// wait. This may still run when a thread or fiber that it has let go has freed the event.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `event` is NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_set(event: *mut blitz_event) -> c_int {
     entry(|| {
-        blitz_event::of(event)?.set();
+        match parts(event)? {
+            (word, false) => manual::set(word, wake_up_to(usize::MAX)),
+            (word, true) => auto::set(word, wake_up_to(1)),
+        }
         Ok(())
     })
 }
@@ -121,9 +94,10 @@ pub extern "C" fn blitz_event_set(event: *mut blitz_event) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_reset(event: *mut blitz_event) -> c_int {
     entry(|| {
-        blitz_event::of(event)?
-            .is_set
-            .store(false, Ordering::SeqCst);
+        match parts(event)? {
+            (word, false) => manual::reset(word),
+            (word, true) => auto::reset(word),
+        }
         Ok(())
     })
 }
@@ -132,6 +106,7 @@ pub extern "C" fn blitz_event_reset(event: *mut blitz_event) -> c_int {
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 /// `event` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_wait(event: *mut blitz_event) -> c_int {
     entry(|| wait_until(event, BLITZ_NEVER))
@@ -140,6 +115,7 @@ pub extern "C" fn blitz_event_wait(event: *mut blitz_event) -> c_int {
 /// Waits until an event is set, or `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns what `blitz_event_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_wait_until(event: *mut blitz_event, deadline_ns: u64) -> c_int {
     entry(|| wait_until(event, deadline_ns))
@@ -147,10 +123,12 @@ pub extern "C" fn blitz_event_wait_until(event: *mut blitz_event, deadline_ns: u
 
 /// Returns `BLITZ_OK` if an event is set, and resets it if its reset is automatic; `BLITZ_EAGAIN`
 /// if it is not set; `BLITZ_EINVAL` if `event` is NULL. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_event_try_wait(event: *mut blitz_event) -> c_int {
     entry(|| {
-        if blitz_event::of(event)?.take() {
+        let (word, is_auto) = parts(event)?;
+        if try_take(word, is_auto) {
             Ok(())
         } else {
             Err(BLITZ_EAGAIN)

@@ -43,8 +43,16 @@ pub(crate) struct Fiber {
     waker: OnceLock<Waker>,
     /// A pointer of the caller's. Only the fiber itself uses it.
     pub(crate) local: AtomicPtr<c_void>,
-    /// The text for `blitz_last_error`. Only the fiber itself uses it.
-    pub(crate) last_error: Mutex<Option<CString>>,
+    /// For `blitz_last_error`. Only the fiber itself uses it.
+    pub(crate) last_error: Mutex<Details>,
+}
+
+/// The details of the last error of a thread or fiber.
+#[derive(Default)]
+pub(crate) struct Details {
+    pub(crate) text: Option<CString>,
+    /// The call that has recorded them has not returned.
+    pub(crate) is_new: bool,
 }
 
 impl Fiber {
@@ -57,7 +65,7 @@ impl Fiber {
             masked: AtomicU32::new(0),
             waker: OnceLock::new(),
             local: AtomicPtr::new(ptr::null_mut()),
-            last_error: Mutex::new(None),
+            last_error: Mutex::default(),
         }
     }
 

@@ -1,15 +1,19 @@
 //! Fibers that sleep on a futex word of this process. They wait in a table, whose protocol is
 //! `blitz_io_sync::words`'s.
+//!
+//! Each process has its own table: in a child after `fork`, the fibers of the parent do not exist, so they
+//! must not take a wake; and a bucket that another thread had locked would stay locked.
 
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 
+use blitz_io_core::StaticPerProcess;
 use blitz_io_sync::words::{Slept, Waited, Words};
 
 use crate::error::BLITZ_ETIMEDOUT;
 use crate::wait::{self, Limit};
 
-static TABLE: Words<128> = Words::new();
+static TABLE: StaticPerProcess<Words<128>> = StaticPerProcess::new(Words::new(), Words::new);
 
 /// Suspends the calling fiber while all words hold their expected values.
 pub(crate) fn sleep(words: &[(&AtomicU32, u32)], limit: Limit) -> Slept<c_int> {
@@ -24,4 +28,26 @@ pub(crate) fn sleep(words: &[(&AtomicU32, u32)], limit: Limit) -> Slept<c_int> {
 #[inline]
 pub(crate) fn wake(word: *const u32, n: usize) -> usize {
     TABLE.wake(word.cast(), n)
+}
+
+#[test]
+fn a_fiber_of_the_parent_takes_no_wake_of_a_child() {
+    let word = AtomicU32::new(0);
+    // While it waits, its entry is in the table.
+    let slept = TABLE.sleep(&[(&word, 0)], |_| {
+        // SAFETY: the child calls only the code under test, and the allocator, which the C library
+        // makes usable in a child.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let woken = wake(word.as_ptr(), 1);
+            // SAFETY: it ends this process without running what the test harness registered.
+            unsafe { libc::_exit(i32::from(woken != 0)) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is a place for a number.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
+        Waited::<()>::TimedOut
+    });
+    assert_eq!(slept, Slept::TimedOut);
 }

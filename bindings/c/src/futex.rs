@@ -91,6 +91,15 @@ pub(crate) fn wait_on(word: &AtomicU32, expected: u32, scope: Scope, limit: Limi
     }
 }
 
+/// Sleeps on a word of this process while it holds `state`, in a thread or in a fiber. Fails at the
+/// limit, and in a fiber that is cancelled.
+pub(crate) fn sleep_on(word: &AtomicU32, state: u32, limit: Limit) -> Outcome {
+    match wait_on(word, state, Scope::Private, limit) {
+        Err(BLITZ_ECHANGED) => Ok(()),
+        result => result,
+    }
+}
+
 /// A thread of the runtime sleeps in the place of the fiber, for no longer than a slice at once:
 /// the wake-up of another process cannot reach a fiber. The fiber outlives each slice, so the
 /// word does too.

@@ -21,6 +21,7 @@ use crate::error::{
 };
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
+use crate::settings::{read, settings};
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};
 
@@ -38,11 +39,14 @@ pub const BLITZ_IPC_DROP_OLDEST: u32 = 1;
 /// A sender gets `BLITZ_EFULL`.
 pub const BLITZ_IPC_FAIL: u32 = 2;
 
-/// Settings of a segment of shared memory. Set all bytes to zero, and change what shall not be the
-/// default. The participant that makes the segment decides; others ask for the same, or leave a
-/// setting 0 to take what there is.
+/// Settings of a segment of shared memory. Initialise them with `BLITZ_IPC_SETTINGS_INIT`, or with zeros
+/// and `size`, and change what shall not be the default. The participant that makes the segment decides;
+/// others ask for the same, or leave a setting 0 to take what there is.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_ipc_settings {
+    /// The size of this structure, `sizeof(blitz_ipc_settings)`.
+    pub size: usize,
     /// `BLITZ_IPC_ROUTE`, `BLITZ_IPC_CHANNEL` or `BLITZ_IPC_QUEUE`.
     pub kind: u32,
     /// `BLITZ_IPC_BLOCK`, `BLITZ_IPC_DROP_OLDEST` or `BLITZ_IPC_FAIL`.
@@ -63,7 +67,11 @@ pub struct blitz_ipc_settings {
     pub must_exist: bool,
     /// The directory of the segment's file. NULL: one of the user. It is copied.
     pub directory: *const c_char,
+    /// Must be 0.
+    pub reserved: [u64; 4],
 }
+
+settings!(blitz_ipc_settings);
 
 /// A borrower of an end, and the end.
 struct Held<E: 'static, B: 'static> {
@@ -140,7 +148,7 @@ impl OfProcess for blitz_ipc_receiver {
 }
 
 fn builder(settings: *const blitz_ipc_settings) -> Outcome<Builder> {
-    let settings = arg(settings)?;
+    let settings = read(settings)?;
     let mut builder = match settings.kind {
         BLITZ_IPC_ROUTE => ipc::Route::builder(),
         BLITZ_IPC_CHANNEL => ipc::Channel::builder(),
@@ -232,6 +240,7 @@ fn of_recv(error: RecvError) -> c_int {
 /// a name or setting that is not allowed; `BLITZ_EMISMATCH` if the segment has other settings;
 /// `BLITZ_EFULL` if it has as many senders as it allows; `BLITZ_EBUSY` if another process has not
 /// finished joining; `BLITZ_EUNSUPPORTED`; or an error of the system. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_sender_open(
     name: *const c_char,
@@ -258,6 +267,7 @@ pub extern "C" fn blitz_ipc_sender_open(
 /// Joins the segment `name` as a receiver, and makes it if there is none.
 ///
 /// The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_receiver_open(
     name: *const c_char,
@@ -277,6 +287,7 @@ pub extern "C" fn blitz_ipc_receiver_open(
 /// `BLITZ_ELAGGED` if it is too slow.
 ///
 /// The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_observer_open(
     name: *const c_char,
@@ -307,6 +318,7 @@ fn new_receiver(receiver: Receiver) -> *mut blitz_ipc_receiver {
 /// Returns `BLITZ_OK`; `BLITZ_EFULL` with `BLITZ_IPC_FAIL`; `BLITZ_ESIZE` if the message is too
 /// long; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`;
 /// `BLITZ_ECORRUPT`; or an error of the system. After an error nothing was sent.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_send(
     sender: *mut blitz_ipc_sender,
@@ -320,6 +332,7 @@ pub extern "C" fn blitz_ipc_send(
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_ipc_send` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_send_until(
     sender: *mut blitz_ipc_sender,
@@ -350,6 +363,7 @@ pub extern "C" fn blitz_ipc_send_until(
 /// Sends a message if there is room. Does not wait.
 ///
 /// Returns what `blitz_ipc_send` returns, or `BLITZ_EFULL`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_try_send(
     sender: *mut blitz_ipc_sender,
@@ -371,6 +385,7 @@ pub extern "C" fn blitz_ipc_try_send(
 /// `message` gets the room, which holds bytes of an older message. It is valid until
 /// `blitz_ipc_loan_send` or `blitz_ipc_loan_drop`, or until the sender is freed. Returns what
 /// `blitz_ipc_send_until` returns.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_loan(
     sender: *mut blitz_ipc_sender,
@@ -430,10 +445,12 @@ pub extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c_int {
 /// fiber, or blocks the calling thread, until there is one.
 ///
 /// `count` gets its number of bytes. Returns `BLITZ_OK`; `BLITZ_ECLOSED` if there is no message and
-/// no sender; `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error`
+/// no sender, which is no end: a sender may join later, and then the same receiver gets its messages;
+/// `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error`
 /// tells its length); `BLITZ_ELAGGED` if messages were dropped before; `BLITZ_ECANCELED`;
 /// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
 /// system.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_recv(
     receiver: *mut blitz_ipc_receiver,
@@ -448,6 +465,7 @@ pub extern "C" fn blitz_ipc_recv(
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_ipc_recv` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_recv_until(
     receiver: *mut blitz_ipc_receiver,
@@ -476,6 +494,7 @@ pub extern "C" fn blitz_ipc_recv_until(
 /// Receives a message if there is one. Does not wait.
 ///
 /// Returns what `blitz_ipc_recv` returns, or `BLITZ_EEMPTY`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_try_recv(
     receiver: *mut blitz_ipc_receiver,
@@ -498,6 +517,7 @@ pub extern "C" fn blitz_ipc_try_recv(
 /// `message` gets the bytes and `len` their number. They are valid until `blitz_ipc_release`, or
 /// until the receiver is freed; senders wait for a receiver that keeps a message. If you do not trust
 /// the other processes, use `blitz_ipc_recv`. Returns what `blitz_ipc_recv_until` returns.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_take(
     receiver: *mut blitz_ipc_receiver,
@@ -560,6 +580,7 @@ pub extern "C" fn blitz_ipc_receiver_doorbell(
 /// becomes readable when this should be called again. It may become readable for no reason.
 ///
 /// Returns what `blitz_ipc_try_recv` returns. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_try_recv_or_arm(
     receiver: *mut blitz_ipc_receiver,
@@ -600,6 +621,7 @@ pub extern "C" fn blitz_ipc_sender_doorbell(
 /// becomes readable when this should be called again. It may become readable for no reason.
 ///
 /// Returns what `blitz_ipc_try_send` returns. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_try_send_or_arm(
     sender: *mut blitz_ipc_sender,
@@ -616,7 +638,7 @@ pub extern "C" fn blitz_ipc_try_send_or_arm(
 
 /// Returns the most bytes of a message; 0 for NULL or if another call uses the sender. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_max_len(sender: *mut blitz_ipc_sender) -> usize {
+pub extern "C" fn blitz_ipc_max_len(sender: *const blitz_ipc_sender) -> usize {
     entry_or(0, || {
         let held = arg(sender).and_then(|sender| sender.held.enter());
         held.map_or(0, |mut held| {
@@ -654,7 +676,7 @@ pub extern "C" fn blitz_ipc_participants(
 ) -> c_int {
     entry(|| {
         let name = text(name)?;
-        let settings = arg(settings)?;
+        let settings = read(settings)?;
         let kind = match settings.kind {
             BLITZ_IPC_ROUTE => ipc::Kind::Route,
             BLITZ_IPC_CHANNEL => ipc::Kind::Channel,

@@ -1,19 +1,31 @@
-//! A latch: a count that only goes down, and a semaphore that is closed when it is 0.
+//! A latch: a count that only goes down, on a futex word. The protocol is
+//! `blitz_io_sync::latch_word`'s.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
-use blitz_io::sync::Semaphore;
+use blitz_io::futex::Scope;
+use blitz_io_core::{Spin, deadline};
+use blitz_io_sync::latch_word;
 
-use crate::error::{BLITZ_EAGAIN, BLITZ_ECLOSED, BLITZ_EINVAL, Outcome, entry, entry_or};
-use crate::mutex::wait_for;
-use crate::storage::Storage;
+use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or};
+use crate::futex::{sleep_on, wake};
+use crate::storage::words;
 use crate::time::BLITZ_NEVER;
-use crate::wait::Limit;
+use crate::wait::{Limit, is_fiber};
+
+/// The largest count of a latch.
+pub const BLITZ_LATCH_MAX: u32 = 2147483647;
+
+const _: () = assert!(BLITZ_LATCH_MAX == latch_word::MAX);
 
 /// A latch, by value: threads and fibers wait until a count has come down to 0, once. Initialise
-/// it with `BLITZ_LATCH_INIT(count)`; zeros are an open latch. It needs no destruction. Do not
-/// copy or move it after its first use.
+/// it with `BLITZ_LATCH_INIT(count)`, where `count` is `BLITZ_LATCH_MAX` at most; zeros are an open
+/// latch. It needs no destruction. Do not copy or move it after its first use.
+///
+/// A thread or fiber that has seen that the count is 0, in `blitz_latch_wait`, `blitz_latch_try_wait` or
+/// `blitz_latch_count`, may free the latch if no other waits for it: the `blitz_latch_count_down` that has
+/// let it go does not use the latch any more, even if it has not returned.
 #[repr(C)]
 pub struct blitz_latch {
     state: u32,
@@ -21,53 +33,50 @@ pub struct blitz_latch {
     space: [u64; 9],
 }
 
-pub(crate) struct Latch {
-    count: AtomicU32,
-    /// Has no permits, and is closed when the count is 0.
-    opened: Semaphore,
-}
-
-// SAFETY: the fields are as required.
-unsafe impl Storage for blitz_latch {
-    type Primitive = Latch;
-
-    fn new(count: u32) -> Latch {
-        Latch {
-            count: AtomicU32::new(count),
-            opened: Semaphore::const_new(0),
-        }
+/// The word and the initial count.
+#[inline]
+fn parts<'a>(latch: *const blitz_latch) -> Outcome<(&'a AtomicU32, u32)> {
+    let (word, initial) = words(latch.cast())?;
+    match latch_word::count(word, initial) {
+        Some(_) => Ok((word, initial)),
+        None => Err(BLITZ_EINVAL),
     }
 }
 
 fn wait_until(latch: *mut blitz_latch, deadline_ns: u64) -> Outcome {
-    let latch = blitz_latch::of(latch)?;
-    if latch.count.load(Ordering::Acquire) == 0 {
-        return Ok(());
-    }
-    match wait_for(&latch.opened, 1, Limit::at(deadline_ns), true) {
-        Err(BLITZ_ECLOSED) => Ok(()),
-        result => result,
+    let (word, initial) = parts(latch)?;
+    if latch_word::is_open(word, initial) {
+        Ok(())
+    } else {
+        wait(word, initial, Limit::at(deadline_ns))
     }
 }
 
+#[cold]
+fn wait(word: &AtomicU32, initial: u32, limit: Limit) -> Outcome {
+    let is_open = || latch_word::is_open(word, initial);
+    if !is_fiber() && deadline::spin_until(Spin::EVENT, limit.deadline(), is_open) {
+        return Ok(());
+    }
+    latch_word::wait(word, initial, |word, state| sleep_on(word, state, limit))
+}
+
 /// Lowers the count by `n`. At 0, all that wait go on. Does not wait. Everything that was done
-/// before is visible to them.
+/// before is visible to them. At 0, this may still run when they have freed the latch.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 /// stays as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_latch_count_down(latch: *mut blitz_latch, n: u32) -> c_int {
     entry(|| {
-        let latch = blitz_latch::of(latch)?;
-        let lower = |count: u32| count.checked_sub(n);
-        let before = latch
-            .count
-            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, lower)
-            .map_err(|_| BLITZ_EINVAL)?;
-        if before == n {
-            latch.opened.close();
+        let (word, initial) = parts(latch)?;
+        // Every system has a futex for one process.
+        let wake_all = |word: *const AtomicU32| _ = wake(word.cast(), usize::MAX, Scope::Private);
+        if latch_word::count_down(word, initial, n, wake_all) {
+            Ok(())
+        } else {
+            Err(BLITZ_EINVAL)
         }
-        Ok(())
     })
 }
 
@@ -75,6 +84,7 @@ pub extern "C" fn blitz_latch_count_down(latch: *mut blitz_latch, n: u32) -> c_i
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 /// `latch` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_latch_wait(latch: *mut blitz_latch) -> c_int {
     entry(|| wait_until(latch, BLITZ_NEVER))
@@ -83,6 +93,7 @@ pub extern "C" fn blitz_latch_wait(latch: *mut blitz_latch) -> c_int {
 /// Waits until the count is 0, or `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns what `blitz_latch_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_latch_wait_until(latch: *mut blitz_latch, deadline_ns: u64) -> c_int {
     entry(|| wait_until(latch, deadline_ns))
@@ -90,20 +101,24 @@ pub extern "C" fn blitz_latch_wait_until(latch: *mut blitz_latch, deadline_ns: u
 
 /// Returns `BLITZ_OK` if the count is 0, `BLITZ_EAGAIN` if it is not, or `BLITZ_EINVAL` if `latch`
 /// is NULL. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_latch_try_wait(latch: *mut blitz_latch) -> c_int {
-    entry(
-        || match blitz_latch::of(latch)?.count.load(Ordering::Acquire) {
-            0 => Ok(()),
-            _ => Err(BLITZ_EAGAIN),
-        },
-    )
+pub extern "C" fn blitz_latch_try_wait(latch: *const blitz_latch) -> c_int {
+    entry(|| {
+        let (word, initial) = parts(latch)?;
+        if latch_word::is_open(word, initial) {
+            Ok(())
+        } else {
+            Err(BLITZ_EAGAIN)
+        }
+    })
 }
 
 /// Returns the count, which may be lower by now; 0 if `latch` is NULL. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_latch_count(latch: *mut blitz_latch) -> u32 {
+pub extern "C" fn blitz_latch_count(latch: *const blitz_latch) -> u32 {
     entry_or(0, || {
-        blitz_latch::of(latch).map_or(0, |latch| latch.count.load(Ordering::Acquire))
+        let count = |(word, initial)| latch_word::count(word, initial).unwrap_or(0);
+        parts(latch).map_or(0, count)
     })
 }

@@ -15,7 +15,9 @@ pub const BLITZ_MUTEX_FREE: usize = 4;
 /// A mutual exclusion lock, by value. Initialise it with `BLITZ_MUTEX_INIT`, or with zeros. It
 /// needs no destruction. Do not copy or move it after its first use. Threads and fibers may use
 /// one mutex together. It is fair: waiters get it in the order in which they came. (A thread becomes
-/// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock what another has locked.
+/// a waiter when it has spun for some microseconds.) It is not recursive. A thread or fiber may unlock
+/// what another has locked. Free it when all calls with it have returned: the next owner must not free
+/// it while the `blitz_mutex_unlock` of the former one runs.
 ///
 /// Waiting for a mutex is not ended by the cancellation of a fiber.
 ///
@@ -134,6 +136,7 @@ pub extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
 /// `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mutex_lock_until(mutex: *mut blitz_mutex, deadline_ns: u64) -> c_int {
     entry(|| take_masked(blitz_mutex::of(mutex)?, 1, Limit::at(deadline_ns)))
@@ -142,6 +145,7 @@ pub extern "C" fn blitz_mutex_lock_until(mutex: *mut blitz_mutex, deadline_ns: u
 /// Locks a mutex if it is free. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN` if it is not free, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mutex_try_lock(mutex: *mut blitz_mutex) -> c_int {
     entry(|| try_take(blitz_mutex::of(mutex)?, 1))
@@ -155,12 +159,12 @@ pub extern "C" fn blitz_mutex_unlock(mutex: *mut blitz_mutex) -> c_int {
     entry(|| unlock(blitz_mutex::of(mutex)?))
 }
 
-/// Returns the permit of a mutex.
+/// Returns the permit of a mutex that is locked.
 #[inline]
 pub(crate) fn unlock(mutex: &Semaphore) -> Outcome {
-    if mutex.available_permits() != 0 {
-        return Err(BLITZ_EINVAL);
+    if mutex.add_permits_if(1, |free| free == 0) {
+        Ok(())
+    } else {
+        Err(BLITZ_EINVAL)
     }
-    mutex.add_permits(1);
-    Ok(())
 }

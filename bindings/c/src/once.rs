@@ -21,7 +21,9 @@ pub const BLITZ_ONCE_DONE: u32 = 3;
 
 /// Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 /// no destruction. Do not copy or move it after its first use. Threads and fibers may use one
-/// together.
+/// together. A thread or fiber whose call has returned, or that has seen that the function has run, may
+/// free it if no other waits for it: the call that has run the function does not use it any more, even
+/// if it has not returned.
 ///
 /// A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
 /// `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with
@@ -95,6 +97,7 @@ pub extern "C" fn blitz_once_call_until(
 /// wait, but the function may.
 ///
 /// Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_once_try_call(
     once: *mut blitz_once,
@@ -157,6 +160,6 @@ fn wait_for_end(word: &AtomicU32, running: u32, limit: Limit) -> bool {
 /// Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
 /// Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_once_is_done(once: *mut blitz_once) -> bool {
+pub extern "C" fn blitz_once_is_done(once: *const blitz_once) -> bool {
     crate::error::entry_or(false, || word(once).is_ok_and(once_word::is_done))
 }

@@ -15,7 +15,9 @@ pub const BLITZ_PARKER_TOKEN: usize = 2;
 
 /// A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 /// one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
-/// or with zeros. It needs no destruction. Do not copy or move it after its first use.
+/// or with zeros. It needs no destruction. Do not copy or move it after its first use. Free it when all
+/// calls with it have returned: not as soon as the token has come, while the `blitz_parker_unpark` that
+/// handed it over runs. (A latch or an event may be freed then.)
 ///
 /// A program may hand over and take the token without a call, in inline functions. If `state`, read with
 /// acquire ordering, is `BLITZ_STATE_READY`, the lowest two bits of the first word of `space` (a `size_t`)
@@ -94,6 +96,7 @@ pub extern "C" fn blitz_parker_park_until(parker: *mut blitz_parker, deadline_ns
 
 /// Takes the token if there is one: `BLITZ_OK`, else `BLITZ_EAGAIN`; `BLITZ_EINVAL` if `parker` is
 /// NULL. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_parker_try_park(parker: *mut blitz_parker) -> c_int {
     entry(|| {

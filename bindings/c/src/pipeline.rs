@@ -9,6 +9,7 @@ use crate::args::{Foreign, arg, check, list, put_if_wanted};
 use crate::error::{
     BLITZ_ECALLBACK, BLITZ_ECANCELED, BLITZ_EINVAL, Outcome, entry, entry_or, of_join, record,
 };
+use crate::settings::{read, settings};
 use crate::wait::{self, Limit, is_fiber};
 
 /// Makes the next item: writes it to `item`, and returns 1; or returns 0 at the end, or a negative
@@ -33,9 +34,13 @@ pub struct blitz_stage {
     pub argument: *mut c_void,
 }
 
-/// A pipeline. Set all bytes to zero, then fill in at least `source` and `sink`.
+/// A pipeline. Initialise it with `BLITZ_PIPELINE_INIT`, or with zeros and `size`, then fill in at least
+/// `source` and `sink`.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_pipeline {
+    /// The size of this structure, `sizeof(blitz_pipeline)`.
+    pub size: usize,
     /// Makes the items. One call at a time.
     pub source: blitz_source,
     /// The argument of the source.
@@ -58,7 +63,11 @@ pub struct blitz_pipeline {
     pub unordered: bool,
     /// Cancels the run from another thread or fiber. May be NULL. It is for one run.
     pub control: *mut blitz_pipeline_control,
+    /// Must be 0.
+    pub reserved: [u64; 4],
 }
+
+settings!(blitz_pipeline);
 
 /// What a pipeline has done.
 #[repr(C)]
@@ -69,6 +78,8 @@ pub struct blitz_pipeline_result {
     pub failed_item: u64,
     /// The number that the callback returned, if the result is `BLITZ_ECALLBACK`.
     pub callback_result: c_int,
+    /// 0.
+    pub reserved: [u64; 4],
 }
 
 /// Cancels a pipeline. Any thread or fiber may use it.
@@ -187,14 +198,15 @@ const CAPACITY_MAX: usize = 1 << 24;
 /// `BLITZ_ECANCELED`. Returns `BLITZ_OK`; `BLITZ_ECALLBACK` if a callback failed; `BLITZ_ECANCELED`
 /// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, more than 1,024
 /// workers, or a capacity of more than 16,777,216. Cancelling the calling fiber does not end the run.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_pipeline_run(
     pipeline: *const blitz_pipeline,
     result: *mut blitz_pipeline_result,
 ) -> c_int {
     entry(|| {
-        let pipeline = arg(pipeline)?;
-        let callbacks = Callbacks::new(pipeline)?;
+        let pipeline = read(pipeline)?;
+        let callbacks = Callbacks::new(&pipeline)?;
         if pipeline.workers > 1024 || pipeline.capacity > CAPACITY_MAX {
             return Err(BLITZ_EINVAL);
         }
@@ -246,6 +258,7 @@ fn report(ended: Result<u64, Error<c_int>>, result: *mut blitz_pipeline_result) 
         written: 0,
         failed_item: 0,
         callback_result: 0,
+        reserved: [0; 4],
     };
     let outcome = match ended {
         Ok(written) => {
@@ -279,6 +292,7 @@ fn report(ended: Result<u64, Error<c_int>>, result: *mut blitz_pipeline_result) 
 /// frees it with `blitz_pipeline_control_free`, after the run.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_pipeline_control_new(control: *mut *mut blitz_pipeline_control) -> c_int {
     entry(|| {

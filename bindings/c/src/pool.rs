@@ -41,6 +41,7 @@ pub struct blitz_scope {
 ///
 /// The caller frees it with `blitz_pool_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or too
 /// many threads, or `BLITZ_EUNSUPPORTED` if the system gives no threads. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_pool_new(threads: usize, pool: *mut *mut blitz_pool) -> c_int {
     entry(|| {

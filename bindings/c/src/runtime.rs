@@ -14,6 +14,7 @@ use crate::error::{
 };
 use crate::fiber::{self, Group};
 use crate::fork::{Process, has_lost_runtime};
+use crate::settings::{read_if_given, settings};
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};
 
@@ -48,22 +49,31 @@ impl Shared {
     }
 }
 
-/// Settings of a runtime. Set all bytes to zero, and change what shall not be the default.
+/// Settings of a runtime. Initialise them with `BLITZ_RUNTIME_SETTINGS_INIT`, or with zeros and `size`,
+/// and change what shall not be the default.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_runtime_settings {
+    /// The size of this structure, `sizeof(blitz_runtime_settings)`.
+    pub size: usize,
     /// The number of worker threads, up to `BLITZ_WORKERS_MAX`. 0: one for each processor.
     pub workers: usize,
     /// The most threads for blocking functions. 0: 512.
     pub blocking_threads: usize,
     /// The name of the threads, in UTF-8. NULL: a name of the library. It is copied.
     pub thread_name: *const c_char,
+    /// Must be 0.
+    pub reserved: [u64; 4],
 }
+
+settings!(blitz_runtime_settings);
 
 /// Starts a runtime. `settings` may be NULL.
 ///
 /// The caller ends it with `blitz_runtime_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `runtime`
 /// is NULL or a setting is out of range; or an error of the system if it does not give threads or
 /// descriptors. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_runtime_new(
     settings: *const blitz_runtime_settings,
@@ -73,8 +83,8 @@ pub extern "C" fn blitz_runtime_new(
         check(runtime)?;
         let mut builder = Builder::new_multi_thread();
         builder.enable_all();
-        if !settings.is_null() {
-            configure(&mut builder, arg(settings)?)?;
+        if let Some(settings) = read_if_given(settings)? {
+            configure(&mut builder, &settings)?;
         }
         // The handler must be there before the threads.
         Process::current();

@@ -9,7 +9,7 @@ use crate::mutex::{take_masked, try_take, wait_for};
 use crate::storage::Storage;
 use crate::wait::Limit;
 
-/// The most readers at once.
+/// All permits: the most readers at once. (As many would look like a writer to those that unlock.)
 const ALL: u32 = (1 << 29) - 1;
 
 /// The first word of `space` of a lock that is free. See `blitz_rwlock`.
@@ -22,7 +22,8 @@ const _: () = assert!(BLITZ_RWLOCK_FREE == ALL as usize * BLITZ_RWLOCK_READER);
 /// A lock for many readers or one writer, by value. Initialise it with `BLITZ_RWLOCK_INIT`, or
 /// with zeros. It needs no destruction. Do not copy or move it after its first use. Threads and
 /// fibers may use one lock together. It is fair: a reader that comes after a writer waits for the
-/// writer, so a thread or fiber must not lock it for reading twice.
+/// writer, so a thread or fiber must not lock it for reading twice. Free it when all calls with it have
+/// returned: the next owner must not free it while the unlocking call of the former one runs.
 ///
 /// Waiting for a lock is not ended by the cancellation of a fiber.
 ///
@@ -30,8 +31,8 @@ const _: () = assert!(BLITZ_RWLOCK_FREE == ALL as usize * BLITZ_RWLOCK_READER);
 /// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_RWLOCK_FREE` less
 /// `BLITZ_RWLOCK_READER` for each reader, and 0 while a writer has the lock. Its lowest two bits are 0
 /// if nothing waits. Then a reader may subtract its part from a word that is not 0, with a
-/// compare-exchange of acquire ordering, and add it again, with one of release ordering. A writer
-/// changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
+/// compare-exchange of acquire ordering. To unlock it adds this part to a word that is neither 0 nor
+/// `BLITZ_RWLOCK_FREE`, with one of release ordering. A writer changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
 /// is another, call the functions.
 #[repr(C)]
 pub struct blitz_rwlock {
@@ -92,6 +93,7 @@ pub extern "C" fn blitz_rwlock_read(lock: *mut blitz_rwlock) -> c_int {
 /// Locks for reading, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_read_until(lock: *mut blitz_rwlock, deadline_ns: u64) -> c_int {
     lock_until(lock, 1, deadline_ns)
@@ -100,6 +102,7 @@ pub extern "C" fn blitz_rwlock_read_until(lock: *mut blitz_rwlock, deadline_ns: 
 /// Locks for reading if that is possible at once. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_try_read(lock: *mut blitz_rwlock) -> c_int {
     entry(|| try_take(blitz_rwlock::of(lock)?, 1))
@@ -117,6 +120,7 @@ pub extern "C" fn blitz_rwlock_write(lock: *mut blitz_rwlock) -> c_int {
 /// Locks for writing, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_write_until(lock: *mut blitz_rwlock, deadline_ns: u64) -> c_int {
     lock_until(lock, ALL, deadline_ns)
@@ -125,6 +129,7 @@ pub extern "C" fn blitz_rwlock_write_until(lock: *mut blitz_rwlock, deadline_ns:
 /// Locks for writing if that is possible at once. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_try_write(lock: *mut blitz_rwlock) -> c_int {
     entry(|| try_take(blitz_rwlock::of(lock)?, ALL))
@@ -132,24 +137,28 @@ pub extern "C" fn blitz_rwlock_try_write(lock: *mut blitz_rwlock) -> c_int {
 
 /// Ends a lock for reading. Does not wait.
 ///
-/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked.
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for reading; then it stays as
+/// it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_unlock_read(lock: *mut blitz_rwlock) -> c_int {
-    entry(|| release(blitz_rwlock::of(lock)?, 1))
+    // While a writer has the lock, no permit is free.
+    entry(|| release(lock, 1, |free| free != 0 && free != ALL as usize))
 }
 
 /// Ends a lock for writing. Does not wait.
 ///
-/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for writing.
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for writing; then it stays as
+/// it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_rwlock_unlock_write(lock: *mut blitz_rwlock) -> c_int {
-    entry(|| release(blitz_rwlock::of(lock)?, ALL))
+    entry(|| release(lock, ALL, |free| free == 0))
 }
 
-fn release(lock: &Semaphore, permits: u32) -> Outcome {
-    if lock.available_permits() > (ALL - permits) as usize {
-        return Err(BLITZ_EINVAL);
+#[inline]
+fn release(lock: *mut blitz_rwlock, permits: u32, is_held: impl Fn(usize) -> bool) -> Outcome {
+    if blitz_rwlock::of(lock)?.add_permits_if(permits as usize, is_held) {
+        Ok(())
+    } else {
+        Err(BLITZ_EINVAL)
     }
-    lock.add_permits(permits as usize);
-    Ok(())
 }

@@ -19,7 +19,8 @@ pub const BLITZ_SEMAPHORE_PERMIT: usize = 4;
 /// `permits` is 0 to `BLITZ_SEMAPHORE_MAX` (a larger number counts as the maximum); zeros are 0
 /// permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 /// fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
-/// by smaller ones.
+/// by smaller ones. Free it when all calls with it have returned: not as soon as a permit has come,
+/// while the `blitz_semaphore_release` that added it runs. (A latch or an event may be freed then.)
 ///
 /// A program may take and add permits without a call, in inline functions. If `state`, read with acquire
 /// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
@@ -84,6 +85,7 @@ fn acquire(semaphore: *mut blitz_semaphore, permits: u32, deadline_ns: u64) -> c
 /// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the semaphore is closed; `BLITZ_ECANCELED` in a fiber
 /// that is cancelled; `BLITZ_EINVAL` if `semaphore` is NULL or `permits` exceeds
 /// `BLITZ_SEMAPHORE_MAX`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_semaphore_acquire(semaphore: *mut blitz_semaphore, permits: u32) -> c_int {
     acquire(semaphore, permits, crate::time::BLITZ_NEVER)
@@ -93,6 +95,7 @@ pub extern "C" fn blitz_semaphore_acquire(semaphore: *mut blitz_semaphore, permi
 /// taken if this fails.
 ///
 /// Returns what `blitz_semaphore_acquire` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_semaphore_acquire_until(
     semaphore: *mut blitz_semaphore,
@@ -106,6 +109,7 @@ pub extern "C" fn blitz_semaphore_acquire_until(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, `BLITZ_ECLOSED`, or `BLITZ_EINVAL` if `semaphore` is NULL
 /// or `permits` exceeds `BLITZ_SEMAPHORE_MAX`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_semaphore_try_acquire(
     semaphore: *mut blitz_semaphore,
@@ -128,12 +132,13 @@ pub extern "C" fn blitz_semaphore_try_acquire(
 pub extern "C" fn blitz_semaphore_release(semaphore: *mut blitz_semaphore, permits: u32) -> c_int {
     entry(|| {
         let semaphore = blitz_semaphore::of(semaphore)?;
-        let room = BLITZ_SEMAPHORE_MAX as usize;
-        if permits as usize > room.saturating_sub(semaphore.available_permits()) {
-            return Err(BLITZ_EINVAL);
+        let room = (BLITZ_SEMAPHORE_MAX as usize).checked_sub(permits as usize);
+        let fits = |free| room.is_some_and(|room| free <= room);
+        if permits == 0 || semaphore.add_permits_if(permits as usize, fits) {
+            Ok(())
+        } else {
+            Err(BLITZ_EINVAL)
         }
-        semaphore.add_permits(permits as usize);
-        Ok(())
     })
 }
 
@@ -151,7 +156,7 @@ pub extern "C" fn blitz_semaphore_close(semaphore: *mut blitz_semaphore) -> c_in
 /// Returns the number of free permits, which may be another one by now; 0 if `semaphore` is NULL.
 /// Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_available(semaphore: *mut blitz_semaphore) -> u32 {
+pub extern "C" fn blitz_semaphore_available(semaphore: *const blitz_semaphore) -> u32 {
     entry_or(0, || {
         blitz_semaphore::of(semaphore).map_or(0, |semaphore| semaphore.available_permits() as u32)
     })

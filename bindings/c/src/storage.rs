@@ -16,7 +16,7 @@
 use std::mem::{align_of, size_of};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::args::arg;
+use crate::args::{arg, check};
 use crate::error::{BLITZ_EINVAL, Outcome};
 
 /// The `state` of an object by value that has been used. See `blitz_mutex` and `blitz_rwlock`.
@@ -64,6 +64,18 @@ pub(crate) unsafe trait Storage: Sized {
         // SAFETY: callers have a reference from `of`; the number does not change.
         unsafe { pointer.cast::<u32>().add(1).read() }
     }
+}
+
+/// The first two numbers of an object by value that lives on its first word alone: the word, and the
+/// initialiser's number, which does not change.
+#[inline]
+pub(crate) fn words<'a>(object: *const [u32; 2]) -> Outcome<(&'a AtomicU32, u32)> {
+    check(object)?;
+    let first: *mut u32 = object.cast_mut().cast();
+    // SAFETY: rule 1: the object lives. This crate uses its first number atomically only.
+    let word = unsafe { AtomicU32::from_ptr(first) };
+    // SAFETY: rule 1; the number is written before the object is shared.
+    Ok((word, unsafe { first.add(1).read() }))
 }
 
 /// Where the primitive is.

@@ -10,12 +10,13 @@ use blitz_io::task::JoinHandle;
 use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
 use crate::error::{
     BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, of_io,
-    of_join, record,
+    of_join, record, returned,
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
 use crate::fork::{self, Process};
 use crate::runtime::{blitz_runtime, group_of};
+use crate::settings::{read_if_given, settings};
 use crate::wait::{self, Limit};
 
 /// The smallest stack of a fiber, in bytes.
@@ -65,16 +66,24 @@ pub struct blitz_task {
     process: Process,
 }
 
-/// Settings of a fiber. Set all bytes to zero, and change what shall not be the default.
+/// Settings of a fiber. Initialise them with `BLITZ_FIBER_SETTINGS_INIT`, or with zeros and `size`, and
+/// change what shall not be the default.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_fiber_settings {
+    /// The size of this structure, `sizeof(blitz_fiber_settings)`.
+    pub size: usize,
     /// The size of the stack in bytes, `BLITZ_STACK_MIN` to `BLITZ_STACK_MAX`, rounded up to whole
     /// pages. 0: the default of the library.
     pub stack_size: usize,
     /// The name, in UTF-8, which the message about an overflow of the stack has. NULL: none. It is
     /// copied.
     pub name: *const c_char,
+    /// Must be 0.
+    pub reserved: [u64; 4],
 }
+
+settings!(blitz_fiber_settings);
 
 /// Starts a fiber: `function(argument)` runs in the runtime's threads, and each of its waits
 /// suspends it alone. `runtime` may be NULL: the runtime that runs the caller, or else one of the
@@ -88,6 +97,7 @@ pub struct blitz_fiber_settings {
 /// detaches the fiber at once. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `function` is NULL or a setting
 /// is out of range; `BLITZ_ECLOSED` if the runtime shuts down; `BLITZ_EFORKED`; or an error of the
 /// system without memory for a stack. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_spawn(
     runtime: *mut blitz_runtime,
@@ -110,6 +120,7 @@ pub extern "C" fn blitz_spawn(
 /// ends before. That may be in any thread, during this call or later.
 ///
 /// Returns what `blitz_spawn` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_spawn_owned(
     runtime: *mut blitz_runtime,
@@ -120,7 +131,7 @@ pub extern "C" fn blitz_spawn_owned(
     task: *mut *mut blitz_task,
 ) -> c_int {
     if drop.is_none() {
-        return BLITZ_EINVAL;
+        return returned(BLITZ_EINVAL);
     }
     start_fiber(
         runtime,
@@ -141,8 +152,7 @@ fn start_fiber(
     entry(|| {
         let function = function.ok_or(BLITZ_EINVAL)?;
         let mut builder = blitz_io::fiber::Builder::new();
-        if !settings.is_null() {
-            let settings = arg(settings)?;
+        if let Some(settings) = read_if_given(settings)? {
             if settings.stack_size != 0 {
                 if !(BLITZ_STACK_MIN..=BLITZ_STACK_MAX).contains(&settings.stack_size) {
                     return Err(BLITZ_EINVAL);
@@ -173,6 +183,7 @@ fn start_fiber(
 /// `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
 /// detaches it at once. Returns `BLITZ_OK`, `BLITZ_EINVAL` if `function` is NULL, or
 /// `BLITZ_EFORKED`. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_spawn_blocking(
     runtime: *mut blitz_runtime,
@@ -188,6 +199,7 @@ pub extern "C" fn blitz_spawn_blocking(
 /// an error or the runtime ends before. That may be in any thread, during this call or later.
 ///
 /// Returns what `blitz_spawn_blocking` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_spawn_blocking_owned(
     runtime: *mut blitz_runtime,
@@ -197,7 +209,7 @@ pub extern "C" fn blitz_spawn_blocking_owned(
     task: *mut *mut blitz_task,
 ) -> c_int {
     if drop.is_none() {
-        return BLITZ_EINVAL;
+        return returned(BLITZ_EINVAL);
     }
     start_blocking(runtime, function, Argument::new(argument, drop), task)
 }
@@ -294,7 +306,7 @@ pub extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
 
 /// Returns whether a task has ended; true for NULL. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_task_is_done(task: *mut blitz_task) -> bool {
+pub extern "C" fn blitz_task_is_done(task: *const blitz_task) -> bool {
     entry_or(true, || match arg(task) {
         Ok(task) => task.handle.enter().is_ok_and(|handle| handle.is_finished()),
         Err(_) => true,

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use crate::error::{BLITZ_EABI, BLITZ_OK, record};
+use crate::error::{BLITZ_EABI, entry, record};
 
 /// The version of this interface. It is the number in the name of the shared library,
 /// `libblitz.so.0`, and changes when a program must be compiled again.
@@ -23,18 +23,21 @@ pub extern "C" fn blitz_abi_version() -> u32 {
 /// Returns `BLITZ_OK` or `BLITZ_EABI`. With another version, call no function but
 /// `blitz_abi_version`, `blitz_version`, `blitz_strerror` and `blitz_last_error`. Any thread or
 /// fiber may call this; it does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_check_abi(version: u32) -> c_int {
-    if version == BLITZ_ABI_VERSION {
-        return BLITZ_OK;
-    }
-    record(
-        BLITZ_EABI,
-        format_args!(
-            "the program was compiled for version {version} of the interface, and the library has \
-             version {BLITZ_ABI_VERSION}"
-        ),
-    )
+    entry(|| {
+        if version == BLITZ_ABI_VERSION {
+            return Ok(());
+        }
+        Err(record(
+            BLITZ_EABI,
+            format_args!(
+                "the program was compiled for version {version} of the interface, and the library has \
+                 version {BLITZ_ABI_VERSION}"
+            ),
+        ))
+    })
 }
 
 /// Returns the version of the library, such as "0.2.0".

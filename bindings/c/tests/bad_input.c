@@ -324,12 +324,12 @@ static void numbers_out_of_range_are_errors(void) {
     blitz_pool *pool;
     blitz_signal *signal;
     blitz_task *task;
-    blitz_runtime_settings settings = {.workers = BLITZ_WORKERS_MAX + 1};
+    blitz_runtime_settings settings = {.size = sizeof(blitz_runtime_settings), .workers = BLITZ_WORKERS_MAX + 1};
     EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
-    settings = (blitz_runtime_settings){.workers = SIZE_MAX};
+    settings = (blitz_runtime_settings){.size = sizeof(blitz_runtime_settings), .workers = SIZE_MAX};
     EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
     EXPECT(BLITZ_EINVAL, blitz_pool_new(SIZE_MAX, &pool));
-    blitz_fiber_settings fiber = {.stack_size = BLITZ_STACK_MIN - 1};
+    blitz_fiber_settings fiber = {.size = sizeof(blitz_fiber_settings), .stack_size = BLITZ_STACK_MIN - 1};
     EXPECT(BLITZ_EINVAL, blitz_spawn(NULL, &fiber, nothing, NULL, &task));
     fiber.stack_size = (size_t)BLITZ_STACK_MAX + 1;
     EXPECT(BLITZ_EINVAL, blitz_spawn(NULL, &fiber, nothing, NULL, &task));
@@ -386,6 +386,65 @@ static void memory_that_is_no_object_is_noticed(void) {
     CHECK(blitz_semaphore_available(&memory.semaphore) == 0);
 }
 
+// Settings of a program that was compiled with another version of the header.
+static void settings_of_another_size_are_checked(void) {
+    struct {
+        blitz_runtime_settings known;
+        uint64_t more;
+    } newer = {.known = {.size = sizeof newer, .workers = 1}};
+    blitz_runtime_settings settings = BLITZ_RUNTIME_SETTINGS_INIT;
+    blitz_fiber_settings fiber = BLITZ_FIBER_SETTINGS_INIT;
+    blitz_process_settings process = BLITZ_PROCESS_SETTINGS_INIT;
+    blitz_ipc_settings ipc = BLITZ_IPC_SETTINGS_INIT;
+    blitz_pipeline pipeline = BLITZ_PIPELINE_INIT;
+    blitz_runtime *runtime;
+    blitz_process *child;
+    blitz_ipc_sender *sender;
+    blitz_pipeline_result result;
+    OK(blitz_runtime_new(&settings, &runtime));
+    blitz_runtime_free(runtime);
+    OK(blitz_runtime_new(&newer.known, &runtime));
+    blitz_runtime_free(runtime);
+    newer.more = 1;
+    EXPECT(BLITZ_EINVAL, blitz_runtime_new(&newer.known, &runtime));
+    settings.size = 0;
+    EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
+    CHECK(strstr(blitz_last_error(), "size") != NULL);
+    settings.size = sizeof settings - 1;
+    EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
+    settings.size = SIZE_MAX;
+    EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
+    settings.size = sizeof settings;
+    settings.reserved[3] = 1;
+    EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
+    // The others.
+    fiber.size = process.size = ipc.size = pipeline.size = 0;
+    EXPECT(BLITZ_EINVAL, blitz_spawn(NULL, &fiber, NULL, NULL, NULL));
+    process.program = "true";
+    EXPECT(BLITZ_EINVAL, blitz_process_spawn(&process, &child));
+    CHECK(strstr(blitz_last_error(), "size") != NULL);
+    EXPECT(BLITZ_EINVAL, blitz_ipc_sender_open("c-settings", &ipc, &sender));
+    CHECK(strstr(blitz_last_error(), "size") != NULL);
+    EXPECT(BLITZ_EINVAL, blitz_ipc_participants("c-settings", &ipc, NULL, NULL));
+    CHECK(strstr(blitz_last_error(), "size") != NULL);
+    EXPECT(BLITZ_EINVAL, blitz_pipeline_run(&pipeline, &result));
+    CHECK(strstr(blitz_last_error(), "size") != NULL);
+}
+
+// An error without details does not show those of an older one.
+static void details_are_those_of_the_last_error(void) {
+    EXPECT(BLITZ_EABI, blitz_check_abi(UINT32_MAX));
+    CHECK(blitz_last_error()[0] != 0);
+    EXPECT(BLITZ_EINVAL, blitz_mutex_lock(NULL));
+    CHECK(blitz_last_error()[0] == 0);
+    EXPECT(BLITZ_EABI, blitz_check_abi(UINT32_MAX));
+    EXPECT(BLITZ_EINVAL, blitz_spawn_owned(NULL, NULL, NULL, NULL, NULL, NULL));
+    CHECK(blitz_last_error()[0] == 0);
+    EXPECT(BLITZ_EABI, blitz_check_abi(UINT32_MAX));
+    EXPECT(BLITZ_EINVAL, blitz_stream_fd(NULL));
+    CHECK(blitz_last_error()[0] == 0);
+}
+
 static void another_interface_is_noticed(void) {
     OK(blitz_check_abi(BLITZ_ABI_VERSION));
     EXPECT(BLITZ_EABI, blitz_check_abi(BLITZ_ABI_VERSION + 1));
@@ -399,6 +458,8 @@ int main(void) {
         {"handles_check_deadlines_and_sizes", handles_check_deadlines_and_sizes},
         {"numbers_out_of_range_are_errors", numbers_out_of_range_are_errors},
         {"memory_that_is_no_object_is_noticed", memory_that_is_no_object_is_noticed},
+        {"settings_of_another_size_are_checked", settings_of_another_size_are_checked},
+        {"details_are_those_of_the_last_error", details_are_those_of_the_last_error},
         {"another_interface_is_noticed", another_interface_is_noticed},
     };
     return RUN_TESTS(tests);

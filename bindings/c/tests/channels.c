@@ -348,8 +348,26 @@ static void bad_arguments(void) {
     CHECK(blitz_sender_is_closed(NULL) && blitz_receiver_len(NULL) == 0);
 }
 
+// The last element is there for a receiver that has not seen it, also when no sender is left.
+static void a_watch_gives_its_last_element_after_the_senders(void) {
+    blitz_sender *sender;
+    blitz_receiver *receiver;
+    int value = 0;
+    OK(blitz_watch_new(sizeof value, &value, &sender, &receiver));
+    OK(blitz_send(sender, &(int){1}));
+    blitz_sender_free(sender);
+    CHECK(blitz_receiver_len(receiver) == 1);
+    OK(blitz_try_recv(receiver, &value));
+    CHECK(value == 1 && blitz_receiver_len(receiver) == 0);
+    EXPECT(BLITZ_ECLOSED, blitz_try_recv(receiver, &value));
+    EXPECT(BLITZ_ECLOSED, blitz_recv(receiver, &value));
+    blitz_receiver_free(receiver);
+}
+
 int main(void) {
     static const struct test tests[] = {
+        {"a_watch_gives_its_last_element_after_the_senders",
+         a_watch_gives_its_last_element_after_the_senders},
         {"mpsc", mpsc},         {"mpmc", mpmc},
         {"sizes", sizes},       {"full_and_empty", full_and_empty},
         {"oneshot", oneshot},   {"broadcast", broadcast},

@@ -229,8 +229,8 @@ static void a_child_gets_errors(void) {
     struct parent parent = {.mutex = &mutex};
     struct worker worker;
     blitz_stream *other;
-    blitz_ipc_settings settings = {.kind = BLITZ_IPC_ROUTE};
-    blitz_process_settings sleep = {.program = "sleep", .arguments = second, .kill_on_free = true};
+    blitz_ipc_settings settings = {.size = sizeof(blitz_ipc_settings), .kind = BLITZ_IPC_ROUTE};
+    blitz_process_settings sleep = {.size = sizeof(blitz_process_settings), .program = "sleep", .arguments = second, .kill_on_free = true};
     char name[64];
     snprintf(name, sizeof name, "c-fork-%d", (int)getpid());
     OK(blitz_mutex_lock(&mutex));
@@ -302,8 +302,50 @@ static void a_lock_of_another_thread_is_free_in_a_child(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+// Many fibers of the parent wait for this word, and are woken all the time.
+static uint32_t awaited;
+
+static void *wait_again_and_again(void *stop) {
+    while (!atomic_load((atomic_bool *)stop))
+        (void)blitz_futex_wait(&awaited, 0, BLITZ_FUTEX_PRIVATE);
+    return NULL;
+}
+
+static void *wake_again_and_again(void *stop) {
+    while (!atomic_load((atomic_bool *)stop))
+        OK(blitz_futex_wake_all(&awaited, BLITZ_FUTEX_PRIVATE));
+    return NULL;
+}
+
+static void wake_in_child(void *argument) {
+    size_t woken = 1;
+    (void)argument;
+    alarm(60);
+    OK(blitz_futex_wake(&awaited, SIZE_MAX, BLITZ_FUTEX_PRIVATE, &woken));
+    // The fibers of the parent do not exist here.
+    CHECK(woken == 0);
+}
+
+// The table of the fibers that wait for words is one of each process.
+static void words_are_free_in_a_child(void) {
+    atomic_bool stop = false;
+    blitz_task *fibers[64];
+    struct worker waker;
+    for (int i = 0; i < 64; i++) OK(blitz_spawn(NULL, NULL, wait_again_and_again, &stop, &fibers[i]));
+    start(&waker, wake_again_and_again, &stop);
+    for (int i = 0; i < 100; i++) in_child(wake_in_child, NULL);
+    atomic_store(&stop, true);
+    finish(&waker);
+    // None sleeps from now on.
+    __atomic_store_n(&awaited, 1, __ATOMIC_RELEASE);
+    OK(blitz_futex_wake_all(&awaited, BLITZ_FUTEX_PRIVATE));
+    for (int i = 0; i < 64; i++) OK(blitz_task_join(fibers[i], BLITZ_NEVER, NULL));
+    __atomic_store_n(&awaited, 0, __ATOMIC_RELEASE);
+}
+
 int main(void) {
     static const struct test tests[] = {
+        {"words_are_free_in_a_child", words_are_free_in_a_child},
         {"a_child_gets_errors", a_child_gets_errors},
         {"a_fiber_and_a_blocking_function_may_fork", a_fiber_and_a_blocking_function_may_fork},
         {"a_lock_of_another_thread_is_free_in_a_child", a_lock_of_another_thread_is_free_in_a_child},

@@ -164,6 +164,7 @@ static void *pipeline_body(void *argument) {
         struct progress progress = {.end = 1000, .fail_at = -1};
         blitz_stage stages[] = {{square, &progress}, {only_even, NULL}};
         blitz_pipeline pipeline = {
+            .size = sizeof(blitz_pipeline),
             .source = source, .source_argument = &progress,
             .stages = stages, .stage_count = 2,
             .sink = sink, .sink_argument = &progress,
@@ -184,6 +185,7 @@ static void *pipeline_body(void *argument) {
         blitz_pipeline_control *control;
         OK(blitz_pipeline_control_new(&control));
         blitz_pipeline cancelled = {
+            .size = sizeof(blitz_pipeline),
             .source = endless, .source_argument = &numbers,
             .sink = cancelling_sink, .sink_argument = control,
             .free_item = free_item, .workers = workers, .control = control,

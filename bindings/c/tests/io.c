@@ -352,6 +352,7 @@ static void *process_body(void *argument) {
     const char *arguments[] = {"-c", "read line; echo \"$GREETING $line\"; exit 3", NULL};
     const char *environment[] = {"GREETING=hello", "PATH=/usr/bin:/bin", NULL};
     blitz_process_settings settings = {
+        .size = sizeof(blitz_process_settings),
         .program = "/bin/sh",
         .arguments = arguments,
         .environment = environment,
@@ -383,14 +384,14 @@ static void *process_body(void *argument) {
     blitz_process_free(process);
 
     const char *sleep[] = {"60", NULL};
-    settings = (blitz_process_settings){.program = "sleep", .arguments = sleep};
+    settings = (blitz_process_settings){.size = sizeof(blitz_process_settings), .program = "sleep", .arguments = sleep};
     OK(blitz_process_spawn(&settings, &process));
     OK(blitz_process_kill(process));
     OK(blitz_process_wait(process, BLITZ_NEVER, &status));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     blitz_process_free(process);
 
-    settings = (blitz_process_settings){.program = "/no/such/program"};
+    settings = (blitz_process_settings){.size = sizeof(blitz_process_settings), .program = "/no/such/program"};
     EXPECT(-ENOENT, blitz_process_spawn(&settings, &process));
     settings.input = 7;
     EXPECT(BLITZ_EINVAL, blitz_process_spawn(&settings, &process));
@@ -477,9 +478,26 @@ static void a_full_stream_is_written_until_the_deadline(void) {
     finish(&worker);
 }
 
+// The domain `invalid` has no hosts.
+static void an_unknown_host_has_an_error_of_its_own(void) {
+    blitz_address address;
+    blitz_stream *stream;
+    blitz_listener *listener;
+    blitz_udp *udp;
+    size_t count;
+    EXPECT(BLITZ_EHOST, blitz_dns_lookup("no-such-host.invalid:80", BLITZ_NEVER, &address, 1, &count));
+    CHECK(blitz_last_error()[0] != 0);
+    EXPECT(BLITZ_EHOST, blitz_tcp_connect("no-such-host.invalid:80", BLITZ_NEVER, &stream));
+    EXPECT(BLITZ_EHOST, blitz_tcp_listen("no-such-host.invalid:80", &listener));
+    EXPECT(BLITZ_EHOST, blitz_udp_bind("no-such-host.invalid:80", &udp));
+    EXPECT(BLITZ_EINVAL, blitz_dns_lookup("no-port.invalid", BLITZ_NEVER, &address, 1, &count));
+    CHECK(strcmp(blitz_error_name(BLITZ_EHOST), "BLITZ_EHOST") == 0);
+}
+
 int main(void) {
     CHECK(mkdtemp(directory) != NULL);
     static const struct test tests[] = {
+        {"an_unknown_host_has_an_error_of_its_own", an_unknown_host_has_an_error_of_its_own},
         {"tcp_echoes", tcp_echoes},
         {"unix_sockets_echo", unix_sockets_echo},
         {"a_full_stream_is_written_until_the_deadline", a_full_stream_is_written_until_the_deadline},

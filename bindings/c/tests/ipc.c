@@ -14,7 +14,7 @@ static void new_name(void) {
 }
 
 static blitz_ipc_settings settings_of(uint32_t kind) {
-    blitz_ipc_settings settings = {.kind = kind, .capacity = 8, .max_len = 100};
+    blitz_ipc_settings settings = {.size = sizeof(blitz_ipc_settings), .kind = kind, .capacity = 8, .max_len = 100};
     return settings;
 }
 

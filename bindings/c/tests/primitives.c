@@ -113,6 +113,97 @@ static void rwlock_excludes_writers(void) {
     EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_read(&pair.lock));
 }
 
+// The first word of a lock says in its lowest two bits that something waits.
+static void wait_for_waiter(uint64_t *space) {
+    while ((__atomic_load_n((size_t *)space, __ATOMIC_ACQUIRE) & 3) == 0) blitz_yield();
+}
+
+static void *lock_and_unlock(void *argument) {
+    blitz_mutex *mutex = argument;
+    OK(blitz_mutex_lock(mutex));
+    OK(blitz_mutex_unlock(mutex));
+    return NULL;
+}
+
+static void *read_once(void *argument) {
+    blitz_rwlock *lock = argument;
+    OK(blitz_rwlock_read(lock));
+    OK(blitz_rwlock_unlock_read(lock));
+    return NULL;
+}
+
+static void *write_once(void *argument) {
+    blitz_rwlock *lock = argument;
+    OK(blitz_rwlock_write(lock));
+    OK(blitz_rwlock_unlock_write(lock));
+    return NULL;
+}
+
+static void *acquire_three(void *argument) {
+    OK(blitz_semaphore_acquire(argument, 3));
+    return NULL;
+}
+
+// An unlock that does not fit to the state of the object is an error, and changes nothing.
+static void a_wrong_unlock_is_an_error(void) {
+    blitz_mutex mutex = BLITZ_MUTEX_INIT;
+    blitz_condvar condvar = BLITZ_CONDVAR_INIT;
+    blitz_rwlock lock = BLITZ_RWLOCK_INIT;
+    blitz_semaphore semaphore = BLITZ_SEMAPHORE_INIT(BLITZ_SEMAPHORE_MAX);
+    struct worker worker;
+
+    EXPECT(BLITZ_EINVAL, blitz_mutex_unlock(&mutex));
+    EXPECT(BLITZ_EINVAL, blitz_condvar_wait(&condvar, &mutex));
+    OK(blitz_mutex_lock(&mutex));
+    start(&worker, lock_and_unlock, &mutex);
+    wait_for_waiter(mutex.space);
+    OK(blitz_mutex_unlock(&mutex));
+    finish(&worker);
+    EXPECT(BLITZ_EINVAL, blitz_mutex_unlock(&mutex));
+
+    // Free.
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_read(&lock));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_write(&lock));
+    // Locked for writing.
+    OK(blitz_rwlock_write(&lock));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_read(&lock));
+    EXPECT(BLITZ_EAGAIN, blitz_rwlock_try_read(&lock));
+    // The same, and a reader waits.
+    start(&worker, read_once, &lock);
+    wait_for_waiter(lock.space);
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_read(&lock));
+    EXPECT(BLITZ_EAGAIN, blitz_rwlock_try_read(&lock));
+    OK(blitz_rwlock_unlock_write(&lock));
+    finish(&worker);
+    // Locked for reading.
+    OK(blitz_rwlock_read(&lock));
+    OK(blitz_rwlock_read(&lock));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_write(&lock));
+    EXPECT(BLITZ_EAGAIN, blitz_rwlock_try_write(&lock));
+    // The same, and a writer waits.
+    start(&worker, write_once, &lock);
+    wait_for_waiter(lock.space);
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_write(&lock));
+    OK(blitz_rwlock_unlock_read(&lock));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_write(&lock));
+    OK(blitz_rwlock_unlock_read(&lock));
+    finish(&worker);
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_read(&lock));
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_write(&lock));
+    OK(blitz_rwlock_try_write(&lock));
+
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_release(&semaphore, 1));
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_release(&semaphore, UINT32_MAX));
+    OK(blitz_semaphore_acquire(&semaphore, BLITZ_SEMAPHORE_MAX));
+    start(&worker, acquire_three, &semaphore);
+    wait_for_waiter(semaphore.space);
+    OK(blitz_semaphore_release(&semaphore, 2));
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_release(&semaphore, BLITZ_SEMAPHORE_MAX));
+    OK(blitz_semaphore_release(&semaphore, 1));
+    finish(&worker);
+    CHECK(blitz_semaphore_available(&semaphore) == 0);
+}
+
 struct queue {
     blitz_mutex mutex;
     blitz_condvar filled, emptied;
@@ -483,6 +574,7 @@ int main(void) {
         {"mutex_excludes", mutex_excludes},
         {"mutex_times_out", mutex_times_out},
         {"rwlock_excludes_writers", rwlock_excludes_writers},
+        {"a_wrong_unlock_is_an_error", a_wrong_unlock_is_an_error},
         {"condvar_passes_values", condvar_passes_values},
         {"condvar_wakes_all", condvar_wakes_all},
         {"condvar_times_out_with_the_mutex", condvar_times_out_with_the_mutex},

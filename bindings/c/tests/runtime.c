@@ -33,7 +33,7 @@ static void *tree(void *argument) {
 }
 
 static void fibers_start_fibers(void) {
-    blitz_runtime_settings settings = {.workers = 2, .thread_name = "tree"};
+    blitz_runtime_settings settings = {.size = sizeof(blitz_runtime_settings), .workers = 2, .thread_name = "tree"};
     blitz_runtime *runtime;
     blitz_task *task;
     void *leaves;
@@ -191,7 +191,7 @@ static void drop_owned(void *argument) {
 static void owned_arguments_are_used_or_dropped(void) {
     enum { EACH = 50 };
     ran = dropped = 0;
-    blitz_runtime_settings settings = {.workers = 1, .blocking_threads = 1};
+    blitz_runtime_settings settings = {.size = sizeof(blitz_runtime_settings), .workers = 1, .blocking_threads = 1};
     blitz_runtime *runtime;
     OK(blitz_runtime_new(&settings, &runtime));
     for (int i = 0; i < EACH; i++) {
@@ -222,7 +222,7 @@ static void *deep(void *argument) {
 }
 
 static void stacks_have_their_size(void) {
-    blitz_fiber_settings settings = {.stack_size = 1 << 20, .name = "deep"};
+    blitz_fiber_settings settings = {.size = sizeof(blitz_fiber_settings), .stack_size = 1 << 20, .name = "deep"};
     blitz_task *task;
     OK(blitz_spawn(NULL, &settings, deep, (void *)200, &task));
     OK(blitz_task_join(task, BLITZ_NEVER, NULL));
@@ -274,7 +274,7 @@ static void errors_belong_to_their_fiber(void) {
 
 static void bad_arguments(void) {
     blitz_runtime *runtime;
-    blitz_runtime_settings settings = {.workers = 1000000};
+    blitz_runtime_settings settings = {.size = sizeof(blitz_runtime_settings), .workers = 1000000};
     EXPECT(BLITZ_EINVAL, blitz_runtime_new(&settings, &runtime));
     EXPECT(BLITZ_EINVAL, blitz_runtime_new(NULL, NULL));
     EXPECT(BLITZ_EINVAL, blitz_runtime_shutdown(NULL, 0));

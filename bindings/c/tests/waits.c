@@ -295,6 +295,7 @@ static void open_channels(void) {
 static void open_system(void) {
     static const char *const minute[] = {"600", NULL};
     blitz_process_settings sleeps = {
+        .size = sizeof(blitz_process_settings),
         .program = "sleep", .arguments = minute, .kill_on_free = true};
     char path[64];
     snprintf(path, sizeof path, "/tmp/blitz-c-waits-%d", (int)getpid());
@@ -312,7 +313,7 @@ static void open_system(void) {
 
 static void open_ipc(void) {
     char name[64];
-    blitz_ipc_settings settings = {.kind = BLITZ_IPC_ROUTE, .capacity = 2};
+    blitz_ipc_settings settings = {.size = sizeof(blitz_ipc_settings), .kind = BLITZ_IPC_ROUTE, .capacity = 2};
     snprintf(name, sizeof name, "c-waits-full-%d", (int)getpid());
     OK(blitz_ipc_sender_open(name, &settings, &of.ipc_full));
     OK(blitz_ipc_receiver_open(name, &settings, &of.ipc_slow));
@@ -347,7 +348,7 @@ static void free_all(void) {
 }
 
 int main(void) {
-    const blitz_runtime_settings one = {.workers = 1};
+    const blitz_runtime_settings one = {.size = sizeof(blitz_runtime_settings), .workers = 1};
     OK(blitz_runtime_new(&one, &of.runtime));
     of.barrier = (blitz_barrier)BLITZ_BARRIER_INIT(1000000);
     of.latch = (blitz_latch)BLITZ_LATCH_INIT(1);

@@ -83,11 +83,16 @@ pub const BLITZ_EMISMATCH: c_int = -1018;
 pub const BLITZ_ECALLBACK: c_int = -1019;
 /// The end of the file or stream came before the buffer was full.
 pub const BLITZ_EEOF: c_int = -1020;
+/// The system's resolver has no address of the host, or cannot be asked.
+pub const BLITZ_EHOST: c_int = -1021;
 
 /// An event stays set until it is reset, and lets all waiters go.
 pub const BLITZ_EVENT_MANUAL: u32 = 0;
 /// An event is reset by the one waiter that it lets go.
 pub const BLITZ_EVENT_AUTO: u32 = 1;
+
+/// The largest count of a latch.
+pub const BLITZ_LATCH_MAX: u32 = 2147483647;
 
 /// The word is used by the threads and fibers of one process.
 pub const BLITZ_FUTEX_PRIVATE: u32 = 0;
@@ -226,6 +231,7 @@ pub const blitz_address = extern struct {
 
 /// What a child process is started with.
 pub const blitz_process_settings = extern struct {
+    size: usize = @sizeOf(@This()),
     program: ?[*:0]const u8 = null,
     arguments: ?[*:null]const ?[*:0]const u8 = null,
     environment: ?[*:null]const ?[*:0]const u8 = null,
@@ -234,10 +240,12 @@ pub const blitz_process_settings = extern struct {
     output: u32 = 0,
     @"error": u32 = 0,
     kill_on_free: bool = false,
+    reserved: [4]u64 = @splat(0),
 };
 
 /// Settings of a segment of shared memory.
 pub const blitz_ipc_settings = extern struct {
+    size: usize = @sizeOf(@This()),
     kind: u32 = 0,
     when_full: u32 = 0,
     capacity: usize = 0,
@@ -248,6 +256,7 @@ pub const blitz_ipc_settings = extern struct {
     with_history: bool = false,
     must_exist: bool = false,
     directory: ?[*:0]const u8 = null,
+    reserved: [4]u64 = @splat(0),
 };
 
 /// Makes the next item: 1 with an item, 0 at the end, or a negative number to fail.
@@ -265,6 +274,7 @@ pub const blitz_stage = extern struct {
 
 /// A pipeline.
 pub const blitz_pipeline = extern struct {
+    size: usize = @sizeOf(@This()),
     source: blitz_source,
     source_argument: ?*anyopaque = null,
     stages: ?[*]const blitz_stage = null,
@@ -276,6 +286,7 @@ pub const blitz_pipeline = extern struct {
     capacity: usize = 0,
     unordered: bool = false,
     control: ?*blitz_pipeline_control = null,
+    reserved: [4]u64 = @splat(0),
 };
 
 /// What a pipeline has done.
@@ -283,6 +294,7 @@ pub const blitz_pipeline_result = extern struct {
     written: u64 = 0,
     failed_item: u64 = 0,
     callback_result: c_int = 0,
+    reserved: [4]u64 = @splat(0),
 };
 
 /// A body of `blitz_parallel_for`.
@@ -292,15 +304,19 @@ pub const blitz_job = *const fn (argument: ?*anyopaque) callconv(.c) void;
 
 /// Settings of a runtime.
 pub const blitz_runtime_settings = extern struct {
+    size: usize = @sizeOf(@This()),
     workers: usize = 0,
     blocking_threads: usize = 0,
     thread_name: ?[*:0]const u8 = null,
+    reserved: [4]u64 = @splat(0),
 };
 
 /// Settings of a fiber.
 pub const blitz_fiber_settings = extern struct {
+    size: usize = @sizeOf(@This()),
     stack_size: usize = 0,
     name: ?[*:0]const u8 = null,
+    reserved: [4]u64 = @splat(0),
 };
 
 /// The function of a fiber, or one that blocks.
@@ -366,10 +382,10 @@ pub extern fn blitz_sender_clone(sender: *blitz_sender, clone: **blitz_sender) c
 pub extern fn blitz_receiver_clone(receiver: *blitz_receiver, clone: **blitz_receiver) c_int;
 pub extern fn blitz_sender_subscribe(sender: *blitz_sender, receiver: **blitz_receiver) c_int;
 pub extern fn blitz_sender_wait_closed(sender: *blitz_sender, deadline_ns: u64) c_int;
-pub extern fn blitz_sender_is_closed(sender: *blitz_sender) bool;
+pub extern fn blitz_sender_is_closed(sender: *const blitz_sender) bool;
 pub extern fn blitz_sender_close(sender: *blitz_sender) c_int;
 pub extern fn blitz_receiver_close(receiver: *blitz_receiver) c_int;
-pub extern fn blitz_receiver_len(receiver: *blitz_receiver) usize;
+pub extern fn blitz_receiver_len(receiver: *const blitz_receiver) usize;
 pub extern fn blitz_sender_free(sender: *blitz_sender) void;
 pub extern fn blitz_receiver_free(receiver: *blitz_receiver) void;
 pub extern fn blitz_select(
@@ -449,8 +465,8 @@ pub extern fn blitz_udp_try_recv(
     count: *usize,
     address: ?*blitz_address,
 ) c_int;
-pub extern fn blitz_udp_address(udp: *blitz_udp, address: *blitz_address) c_int;
-pub extern fn blitz_udp_fd(udp: *blitz_udp) c_int;
+pub extern fn blitz_udp_address(udp: *const blitz_udp, address: *blitz_address) c_int;
+pub extern fn blitz_udp_fd(udp: *const blitz_udp) c_int;
 pub extern fn blitz_udp_free(udp: *blitz_udp) void;
 pub extern fn blitz_fd_wait(fd: c_int, events: u32, deadline_ns: u64, ready: ?*u32) c_int;
 pub extern fn blitz_fd_watch_new(fd: c_int, watch: **blitz_fd_watch) c_int;
@@ -473,15 +489,15 @@ pub extern fn blitz_listener_accept_until(
     stream: **blitz_stream,
 ) c_int;
 pub extern fn blitz_listener_try_accept(listener: *blitz_listener, stream: **blitz_stream) c_int;
-pub extern fn blitz_listener_address(listener: *blitz_listener, address: *blitz_address) c_int;
-pub extern fn blitz_listener_fd(listener: *blitz_listener) c_int;
+pub extern fn blitz_listener_address(listener: *const blitz_listener, address: *blitz_address) c_int;
+pub extern fn blitz_listener_fd(listener: *const blitz_listener) c_int;
 pub extern fn blitz_listener_free(listener: *blitz_listener) void;
 pub extern fn blitz_process_spawn(
     settings: *const blitz_process_settings,
     process: **blitz_process,
 ) c_int;
 pub extern fn blitz_process_wait(process: *blitz_process, deadline_ns: u64, status: ?*c_int) c_int;
-pub extern fn blitz_process_id(process: *blitz_process) u32;
+pub extern fn blitz_process_id(process: *const blitz_process) u32;
 pub extern fn blitz_process_kill(process: *blitz_process) c_int;
 pub extern fn blitz_process_take_stream(
     process: *blitz_process,
@@ -563,11 +579,11 @@ pub extern fn blitz_stream_try_write(
 pub extern fn blitz_stream_shutdown(stream: *blitz_stream, how: u32) c_int;
 pub extern fn blitz_stream_set_nodelay(stream: *blitz_stream, nodelay: bool) c_int;
 pub extern fn blitz_stream_addresses(
-    stream: *blitz_stream,
+    stream: *const blitz_stream,
     local: ?*blitz_address,
     peer: ?*blitz_address,
 ) c_int;
-pub extern fn blitz_stream_fd(stream: *blitz_stream) c_int;
+pub extern fn blitz_stream_fd(stream: *const blitz_stream) c_int;
 pub extern fn blitz_stream_free(stream: *blitz_stream) void;
 pub extern fn blitz_ipc_sender_open(
     name: [*:0]const u8,
@@ -639,7 +655,7 @@ pub extern fn blitz_ipc_try_send_or_arm(
     message: [*]const u8,
     len: usize,
 ) c_int;
-pub extern fn blitz_ipc_max_len(sender: *blitz_ipc_sender) usize;
+pub extern fn blitz_ipc_max_len(sender: *const blitz_ipc_sender) usize;
 pub extern fn blitz_ipc_sender_free(sender: *blitz_ipc_sender) void;
 pub extern fn blitz_ipc_receiver_free(receiver: *blitz_ipc_receiver) void;
 pub extern fn blitz_ipc_participants(
@@ -652,8 +668,8 @@ pub extern fn blitz_ipc_clean(count: ?*usize) c_int;
 pub extern fn blitz_latch_count_down(latch: *blitz_latch, n: u32) c_int;
 pub extern fn blitz_latch_wait(latch: *blitz_latch) c_int;
 pub extern fn blitz_latch_wait_until(latch: *blitz_latch, deadline_ns: u64) c_int;
-pub extern fn blitz_latch_try_wait(latch: *blitz_latch) c_int;
-pub extern fn blitz_latch_count(latch: *blitz_latch) u32;
+pub extern fn blitz_latch_try_wait(latch: *const blitz_latch) c_int;
+pub extern fn blitz_latch_count(latch: *const blitz_latch) u32;
 pub extern fn blitz_mutex_lock(mutex: *blitz_mutex) c_int;
 pub extern fn blitz_mutex_lock_until(mutex: *blitz_mutex, deadline_ns: u64) c_int;
 pub extern fn blitz_mutex_try_lock(mutex: *blitz_mutex) c_int;
@@ -661,7 +677,7 @@ pub extern fn blitz_mutex_unlock(mutex: *blitz_mutex) c_int;
 pub extern fn blitz_once_call(once: *blitz_once, function: blitz_job, argument: ?*anyopaque) c_int;
 pub extern fn blitz_once_call_until(once: *blitz_once, function: blitz_job, argument: ?*anyopaque, deadline_ns: u64) c_int;
 pub extern fn blitz_once_try_call(once: *blitz_once, function: blitz_job, argument: ?*anyopaque) c_int;
-pub extern fn blitz_once_is_done(once: *blitz_once) bool;
+pub extern fn blitz_once_is_done(once: *const blitz_once) bool;
 pub extern fn blitz_parker_park(parker: *blitz_parker) c_int;
 pub extern fn blitz_parker_park_until(parker: *blitz_parker, deadline_ns: u64) c_int;
 pub extern fn blitz_parker_try_park(parker: *blitz_parker) c_int;
@@ -722,7 +738,7 @@ pub extern fn blitz_semaphore_acquire_until(
 pub extern fn blitz_semaphore_try_acquire(semaphore: *blitz_semaphore, permits: u32) c_int;
 pub extern fn blitz_semaphore_release(semaphore: *blitz_semaphore, permits: u32) c_int;
 pub extern fn blitz_semaphore_close(semaphore: *blitz_semaphore) c_int;
-pub extern fn blitz_semaphore_available(semaphore: *blitz_semaphore) u32;
+pub extern fn blitz_semaphore_available(semaphore: *const blitz_semaphore) u32;
 pub extern fn blitz_sleep_until(deadline_ns: u64) c_int;
 pub extern fn blitz_sleep_ns(nanoseconds: u64) c_int;
 pub extern fn blitz_spawn(
@@ -756,7 +772,7 @@ pub extern fn blitz_spawn_blocking_owned(
 pub extern fn blitz_task_join(task: *blitz_task, deadline_ns: u64, result: ?*?*anyopaque) c_int;
 pub extern fn blitz_task_detach(task: *blitz_task) void;
 pub extern fn blitz_task_cancel(task: *blitz_task) c_int;
-pub extern fn blitz_task_is_done(task: *blitz_task) bool;
+pub extern fn blitz_task_is_done(task: *const blitz_task) bool;
 pub extern fn blitz_is_fiber() bool;
 pub extern fn blitz_fiber_id() u64;
 pub extern fn blitz_fiber_local() ?*anyopaque;

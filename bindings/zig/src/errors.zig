@@ -52,6 +52,8 @@ pub const LibraryError = error{
     CallbackFailed,
     /// The end of the file or stream came before the buffer was full.
     EndOfStream,
+    /// The system's resolver has no address of the host, or cannot be asked.
+    UnknownHost,
 };
 
 /// Errors of the operating system.
@@ -148,6 +150,7 @@ pub fn fromResult(result: c_int) Error {
         c.BLITZ_EMISMATCH => error.SettingsMismatch,
         c.BLITZ_ECALLBACK => error.CallbackFailed,
         c.BLITZ_EEOF => error.EndOfStream,
+        c.BLITZ_EHOST => error.UnknownHost,
         else => fromErrno(c.blitz_os_error(result)),
     };
 }
@@ -192,12 +195,12 @@ fn fromErrno(number: c_int) SystemError {
 test "each number of the library has an error of its own" {
     var number: c_int = c.BLITZ_EINVAL;
     var seen: usize = 0;
-    while (number >= c.BLITZ_EEOF) : (number -= 1) {
+    while (number >= c.BLITZ_EHOST) : (number -= 1) {
         inline for (comptime @typeInfo(LibraryError).error_set.error_names.?) |name| {
             if (fromResult(number) == @field(Error, name)) seen += 1;
         }
     }
-    try std.testing.expectEqual(20, seen);
+    try std.testing.expectEqual(21, seen);
 }
 
 test "errors of the system have names, and the rest is a system error" {

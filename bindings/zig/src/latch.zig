@@ -11,7 +11,7 @@ const Deadline = @import("deadline.zig").Deadline;
 pub const Latch = struct {
     raw: c.blitz_latch,
 
-    /// Returns a latch with a count. With 0 it is open.
+    /// Returns a latch with a count, `maxInt(i32)` at most. With 0 it is open.
     pub fn init(initial: u32) Latch {
         return .{ .raw = .{ .config = initial } };
     }

@@ -25,6 +25,15 @@ pub inline fn take(raw: anytype, permits: u32) bool {
     return @cmpxchgStrong(usize, at, free, free - permits * permit, .acquire, .monotonic) == null;
 }
 
+/// Ends a lock for reading, if there is one.
+pub inline fn unlockShared(raw: *c.blitz_rwlock) bool {
+    const at = word.of(raw) orelse return false;
+    const free = @atomicLoad(usize, at, .monotonic);
+    // A writer takes all permits, and a lock that is free has all.
+    if (free & flags != 0 or free == 0 or free == c.BLITZ_RWLOCK_FREE) return false;
+    return @cmpxchgStrong(usize, at, free, free + permit, .release, .monotonic) == null;
+}
+
 /// Adds permits, if there is room for them.
 pub inline fn add(raw: anytype, permits: u32) bool {
     const at = word.of(raw) orelse return false;

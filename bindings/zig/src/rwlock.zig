@@ -60,7 +60,7 @@ pub const RwLock = struct {
 
     /// Ends a lock for reading. Asserts that there is one.
     pub inline fn unlockShared(rwlock: *RwLock) void {
-        if (permits.add(&rwlock.raw, 1)) return;
+        if (permits.unlockShared(&rwlock.raw)) return;
         errors.expectOk(c.blitz_rwlock_unlock_read(&rwlock.raw));
     }
 };
@@ -79,6 +79,25 @@ test RwLock {
     try std.testing.expect(!lock.tryLockShared());
     try std.testing.expectError(error.TimedOut, lock.lockSharedUntil(.passed));
     lock.unlock();
+}
+
+test "an unlock that does not fit to the state is refused" {
+    var lock: RwLock = .init;
+    const read = c.blitz_rwlock_unlock_read;
+    const write = c.blitz_rwlock_unlock_write;
+    lock.lock();
+    // Written by a writer, whose lock a reader does not end, with or without a call.
+    try std.testing.expect(!permits.unlockShared(&lock.raw));
+    try std.testing.expectEqual(c.BLITZ_EINVAL, read(&lock.raw));
+    try std.testing.expect(!lock.tryLockShared());
+    lock.unlock();
+    try std.testing.expect(!permits.unlockShared(&lock.raw));
+    try std.testing.expectEqual(c.BLITZ_EINVAL, read(&lock.raw));
+    try std.testing.expectEqual(c.BLITZ_EINVAL, write(&lock.raw));
+    lock.lockShared();
+    try std.testing.expectEqual(c.BLITZ_EINVAL, write(&lock.raw));
+    try std.testing.expect(permits.unlockShared(&lock.raw));
+    try std.testing.expect(lock.tryLock());
 }
 
 test "readers never see half of a write" {

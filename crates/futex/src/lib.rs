@@ -56,6 +56,9 @@ compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 pub mod atomic;
 #[cfg(loom)]
 pub mod model;
+// Not part of the public interface.
+#[doc(hidden)]
+pub mod per_process;
 mod result;
 mod scope;
 mod split_word;

@@ -33,6 +33,12 @@ compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 mod cell_traits;
 // Not part of the public interface.
 #[doc(hidden)]
+pub mod event_word;
+// Not part of the public interface.
+#[doc(hidden)]
+pub mod latch_word;
+// Not part of the public interface.
+#[doc(hidden)]
 pub mod once_word;
 mod semaphores;
 pub mod task;

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 
 use crate::args::{element, element_mut};
-use crate::error::{BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry};
+use crate::error::{BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry, returned};
 use crate::wait::Limit;
 
 /// A future of a case of a selection. It does nothing if it is dropped before it is ready.
@@ -180,7 +180,7 @@ macro_rules! handle {
             #[inline(always)]
             pub(super) fn $attempt(handle: *mut Self, value: $value) -> c_int {
                 let Some(handle) = NonNull::new(handle) else {
-                    return BLITZ_EINVAL;
+                    return returned(BLITZ_EINVAL);
                 };
                 // SAFETY: rule 1. `begin` stored the function for the type of this end.
                 unsafe { (handle.as_ref().$attempt)(handle, value) }

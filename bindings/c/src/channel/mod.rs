@@ -52,6 +52,7 @@ fn make(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mpsc_new(
     size: usize,
@@ -73,6 +74,7 @@ pub extern "C" fn blitz_mpsc_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mpmc_new(
     size: usize,
@@ -93,6 +95,7 @@ pub extern "C" fn blitz_mpmc_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_oneshot_new(
     size: usize,
@@ -112,6 +115,7 @@ pub extern "C" fn blitz_oneshot_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_broadcast_new(
     size: usize,
@@ -132,6 +136,7 @@ pub extern "C" fn blitz_broadcast_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_watch_new(
     size: usize,
@@ -151,6 +156,7 @@ pub extern "C" fn blitz_watch_new(
 /// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if nothing can receive it any more; `BLITZ_ECANCELED` in a
 /// fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: it
 /// is the caller's still.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
     blitz_send_until(sender, value, BLITZ_NEVER)
@@ -160,6 +166,7 @@ pub extern "C" fn blitz_send(sender: *mut blitz_sender, value: *const c_void) ->
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_send` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_send_until(
     sender: *mut blitz_sender,
@@ -183,6 +190,7 @@ fn send_slow(sender: *mut blitz_sender, value: *const c_void, deadline_ns: u64) 
 /// Sends if there is room. Does not wait.
 ///
 /// Returns what `blitz_send` returns, or `BLITZ_EFULL`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
     blitz_sender::try_send(sender, value)
@@ -195,6 +203,7 @@ pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void
 /// receiver of `blitz_broadcast_new` missed elements; `BLITZ_ECANCELED` in a fiber that is
 /// cancelled; `BLITZ_EBUSY` if another call uses this receiver; or `BLITZ_EINVAL` for NULL. After
 /// an error nothing was received, and `value` is as before.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
     blitz_recv_until(receiver, value, BLITZ_NEVER)
@@ -204,6 +213,7 @@ pub extern "C" fn blitz_recv(receiver: *mut blitz_receiver, value: *mut c_void) 
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_recv` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_recv_until(
     receiver: *mut blitz_receiver,
@@ -227,6 +237,7 @@ fn recv_slow(receiver: *mut blitz_receiver, value: *mut c_void, deadline_ns: u64
 /// Receives an element if there is one. Does not wait.
 ///
 /// Returns what `blitz_recv` returns, or `BLITZ_EEMPTY`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_try_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
     blitz_receiver::try_recv(receiver, value)
@@ -312,7 +323,7 @@ pub extern "C" fn blitz_sender_wait_closed(sender: *mut blitz_sender, deadline_n
 
 /// Returns whether sending would return `BLITZ_ECLOSED`. True for NULL. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_sender_is_closed(sender: *mut blitz_sender) -> bool {
+pub extern "C" fn blitz_sender_is_closed(sender: *const blitz_sender) -> bool {
     entry_or(true, || {
         arg(sender).is_ok_and(|sender| sender.end().is_closed()) || sender.is_null()
     })
@@ -340,7 +351,7 @@ pub extern "C" fn blitz_receiver_close(receiver: *mut blitz_receiver) -> c_int {
 /// Returns how many elements wait for this receiver, which may be another number by now; 0 for
 /// NULL, or if another call uses the receiver. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_receiver_len(receiver: *mut blitz_receiver) -> usize {
+pub extern "C" fn blitz_receiver_len(receiver: *const blitz_receiver) -> usize {
     entry_or(0, || {
         arg(receiver).map_or(0, |receiver| receiver.end().len())
     })

@@ -60,6 +60,7 @@ fn case<'a>(case: &blitz_case) -> Outcome<Case<'a>> {
 /// `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or
 /// `BLITZ_EINVAL` for NULL, no cases, or a case with both or none of the two ends. Then no
 /// operation was performed.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_select(
     cases: *mut blitz_case,
@@ -77,6 +78,7 @@ pub extern "C" fn blitz_select(
 /// Performs one of `count` operations that is possible now, as `blitz_select` does. Does not wait.
 ///
 /// Returns what `blitz_select` returns, with `BLITZ_EAGAIN` if none is possible.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_try_select(
     cases: *mut blitz_case,

@@ -61,11 +61,15 @@ impl<T: Element> Receives for Receiver<T> {
     #[inline(always)]
     fn try_recv(&self, to: &mut [u8]) -> Outcome {
         let mut receiver = self.0.enter()?;
-        let is_new = receiver.has_changed().map_err(|_| BLITZ_ECLOSED)?;
-        if !is_new {
+        if let Ok(false) = receiver.has_changed() {
             return Err(BLITZ_EEMPTY);
         }
-        receiver.borrow_and_update().write(to);
+        let latest = receiver.borrow_and_update();
+        // After the last sender too, an element that this receiver has not seen comes first.
+        if !latest.has_changed() {
+            return Err(BLITZ_ECLOSED);
+        }
+        latest.write(to);
         Ok(())
     }
 
@@ -92,6 +96,6 @@ impl<T: Element> Receives for Receiver<T> {
     fn len(&self) -> usize {
         self.0
             .enter()
-            .map_or(0, |receiver| receiver.has_changed().unwrap_or(false).into())
+            .map_or(0, |receiver| receiver.borrow().has_changed().into())
     }
 }

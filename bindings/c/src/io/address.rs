@@ -1,11 +1,11 @@
 //! Addresses of the internet, and their names.
 
 use std::ffi::{c_char, c_int};
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use crate::args::{arg, bytes_mut, check, list_mut, put, text};
-use crate::error::{BLITZ_EINVAL, BLITZ_ESIZE, Outcome, entry};
+use crate::error::{BLITZ_EINVAL, BLITZ_ESIZE, Outcome, UnknownHost, entry};
 use crate::runtime;
 use crate::wait::Limit;
 
@@ -68,6 +68,7 @@ impl blitz_address {
 /// Reads an address with a port, such as "127.0.0.1:80" or "[::1]:80". Looks up no names.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or another text. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_address_parse(text: *const c_char, address: *mut blitz_address) -> c_int {
     entry(|| {
@@ -94,14 +95,26 @@ pub extern "C" fn blitz_address_format(
     })
 }
 
+/// The addresses of a host with a port.
+pub(crate) async fn lookup(host: &str) -> io::Result<Vec<SocketAddr>> {
+    match blitz_io::net::lookup_host(host).await {
+        Ok(found) => Ok(found.collect()),
+        // A text without a port, or an error of the system.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(error),
+        Err(error) if error.raw_os_error().is_some() => Err(error),
+        Err(error) => Err(io::Error::other(UnknownHost(error))),
+    }
+}
+
 /// Looks up the addresses of a host with a port, such as "example.org:443". Suspends the calling
 /// fiber, or blocks the calling thread, until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`, or `BLITZ_NEVER`).
 ///
 /// `addresses` has room for `capacity` addresses; the first ones are written, in the order of the
 /// system's resolver. `count` gets how many there are in all. Returns `BLITZ_OK`,
-/// `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port, or an
-/// error if the name is not known.
+/// `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port,
+/// `BLITZ_EHOST` if the resolver has no address of the host, or an error of the system.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_dns_lookup(
     host: *const c_char,
@@ -114,8 +127,7 @@ pub extern "C" fn blitz_dns_lookup(
         check(count)?;
         let host = text(host)?;
         let addresses = list_mut(addresses, capacity)?;
-        let lookup = async { Ok(blitz_io::net::lookup_host(host).await?.collect::<Vec<_>>()) };
-        let found = runtime::inside(|| super::on(lookup, Limit::at(deadline_ns)))?;
+        let found = runtime::inside(|| super::on(lookup(host), Limit::at(deadline_ns)))?;
         for (to, from) in addresses.iter_mut().zip(&found) {
             *to = blitz_address::from_rust(*from);
         }

@@ -5,10 +5,10 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use blitz_io::net::UdpSocket;
 
-use super::address::blitz_address;
+use super::address::{blitz_address, lookup};
 use super::stream::tried;
 use crate::args::{arg, bytes, bytes_mut, check, handle, put, put_if_wanted, text};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
+use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, returned};
 use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::wait::Limit;
@@ -39,13 +39,16 @@ fn socket<'a>(udp: *mut blitz_udp) -> Outcome<&'a UdpSocket> {
 /// May wait for the lookup of a name.
 ///
 /// The caller frees it with `blitz_udp_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL`
-/// for NULL or a text without a port, or an error of the system.
+/// for NULL or a text without a port, `BLITZ_EHOST` if the resolver has no address of the host, or an
+/// error of the system.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_udp_bind(host: *const c_char, udp: *mut *mut blitz_udp) -> c_int {
     entry(|| {
         check(udp)?;
         let host = text(host)?;
-        let socket = runtime::inside(|| super::on(UdpSocket::bind(host), Limit::Never))?;
+        let bind = async { UdpSocket::bind(&*lookup(host).await?).await };
+        let socket = runtime::inside(|| super::on(bind, Limit::Never))?;
         put(
             udp,
             handle(blitz_udp {
@@ -62,6 +65,7 @@ pub extern "C" fn blitz_udp_bind(host: *const c_char, udp: *mut *mut blitz_udp) 
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
 /// `BLITZ_EFORKED`, or an error of the system.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_udp_send(
     udp: *mut blitz_udp,
@@ -90,6 +94,7 @@ pub extern "C" fn blitz_udp_send(
 /// `count` gets the number of bytes, and `address` the sender's address; it may be NULL. Returns
 /// `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or
 /// an error of the system.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_udp_recv(
     udp: *mut blitz_udp,
@@ -116,6 +121,7 @@ pub extern "C" fn blitz_udp_recv(
 /// Receives a datagram that is there, without waiting.
 ///
 /// Returns what `blitz_udp_recv` returns, or `BLITZ_EAGAIN`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_udp_try_recv(
     udp: *mut blitz_udp,
@@ -136,7 +142,7 @@ pub extern "C" fn blitz_udp_try_recv(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an error of the system.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_address(udp: *mut blitz_udp, address: *mut blitz_address) -> c_int {
+pub extern "C" fn blitz_udp_address(udp: *const blitz_udp, address: *mut blitz_address) -> c_int {
     entry(|| {
         let local = arg(udp)?
             .socket
@@ -149,9 +155,9 @@ pub extern "C" fn blitz_udp_address(udp: *mut blitz_udp, address: *mut blitz_add
 /// Returns the descriptor of a socket, for options of the system, or `BLITZ_EINVAL` for NULL. The
 /// socket keeps it: do not close it. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_fd(udp: *mut blitz_udp) -> c_int {
+pub extern "C" fn blitz_udp_fd(udp: *const blitz_udp) -> c_int {
     entry_or(BLITZ_EINVAL, || {
-        arg(udp).map_or_else(|error| error, |udp| udp.socket.as_raw_fd())
+        arg(udp).map_or_else(returned, |udp| udp.socket.as_raw_fd())
     })
 }
 

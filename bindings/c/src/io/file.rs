@@ -52,6 +52,7 @@ fn enter<'a>(file: *mut blitz_file) -> Outcome<Entered<'a, File>> {
 /// The caller closes it with `blitz_file_free`. Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, no or unknown flags, or an error of the system, as
 /// `-ENOENT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_file_open(
     path: *const c_char,
@@ -91,6 +92,7 @@ pub extern "C" fn blitz_file_open(
 /// `count` gets how many; 0 is the end of the file (if `len` is not 0). Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
 /// system.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_file_read(
     file: *mut blitz_file,
@@ -113,6 +115,7 @@ pub extern "C" fn blitz_file_read(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 /// or an error of the system, as `-ENOSPC`; then a part may have been written.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_file_write(
     file: *mut blitz_file,

@@ -7,10 +7,12 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_io::net::{TcpListener, UnixListener};
 
-use super::address::blitz_address;
+use super::address::{blitz_address, lookup};
 use super::stream::blitz_stream;
 use crate::args::{arg, check, handle, os_text, put, text};
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
+use crate::error::{
+    BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, returned,
+};
 use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
@@ -68,7 +70,9 @@ impl blitz_listener {
 /// wait for the lookup of a name.
 ///
 /// The caller frees the listener with `blitz_listener_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`,
-/// `BLITZ_EINVAL` for NULL or a text without a port, or an error of the system, as `-EADDRINUSE`.
+/// `BLITZ_EINVAL` for NULL or a text without a port, `BLITZ_EHOST` if the resolver has no address of the
+/// host, or an error of the system, as `-EADDRINUSE`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_tcp_listen(
     host: *const c_char,
@@ -77,7 +81,8 @@ pub extern "C" fn blitz_tcp_listen(
     entry(|| {
         check(listener)?;
         let host = text(host)?;
-        let bound = runtime::inside(|| super::on(TcpListener::bind(host), Limit::Never))?;
+        let bind = async { TcpListener::bind(&*lookup(host).await?).await };
+        let bound = runtime::inside(|| super::on(bind, Limit::Never))?;
         put(listener, blitz_listener::new(Kind::Tcp(bound)))
     })
 }
@@ -86,6 +91,7 @@ pub extern "C" fn blitz_tcp_listen(
 ///
 /// The caller frees the listener with `blitz_listener_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for
 /// NULL, or an error of the system, as `-EADDRINUSE`. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_unix_listen(
     path: *const c_char,
@@ -116,6 +122,7 @@ fn accept(
 ///
 /// The caller frees the stream with `blitz_stream_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`,
 /// `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as `-EMFILE`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_listener_accept(
     listener: *mut blitz_listener,
@@ -128,6 +135,7 @@ pub extern "C" fn blitz_listener_accept(
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_listener_accept` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_listener_accept_until(
     listener: *mut blitz_listener,
@@ -142,6 +150,7 @@ pub extern "C" fn blitz_listener_accept_until(
 /// Accepts a connection that is there, without waiting.
 ///
 /// Returns what `blitz_listener_accept` returns, or `BLITZ_EAGAIN`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_listener_try_accept(
     listener: *mut blitz_listener,
@@ -160,7 +169,7 @@ pub extern "C" fn blitz_listener_try_accept(
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or another listener, or an error of the system.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_listener_address(
-    listener: *mut blitz_listener,
+    listener: *const blitz_listener,
     address: *mut blitz_address,
 ) -> c_int {
     entry(|| match &arg(listener)?.kind {
@@ -175,9 +184,9 @@ pub extern "C" fn blitz_listener_address(
 /// Returns the descriptor of a listener, for options of the system, or `BLITZ_EINVAL` for NULL.
 /// The listener keeps it: do not close it. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_listener_fd(listener: *mut blitz_listener) -> c_int {
+pub extern "C" fn blitz_listener_fd(listener: *const blitz_listener) -> c_int {
     entry_or(BLITZ_EINVAL, || {
-        arg(listener).map_or_else(|error| error, blitz_listener::fd)
+        arg(listener).map_or_else(returned, blitz_listener::fd)
     })
 }
 

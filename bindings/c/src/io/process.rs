@@ -13,6 +13,7 @@ use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
+use crate::settings::{read, settings};
 use crate::wait::Limit;
 
 /// The child has the stream of its parent.
@@ -22,10 +23,13 @@ pub const BLITZ_STDIO_NULL: u32 = 1;
 /// The parent gets the other end: `blitz_process_take_stream`.
 pub const BLITZ_STDIO_PIPE: u32 = 2;
 
-/// What a child process is started with. Set all bytes to zero, and change what shall not be the
-/// default. All texts are copied.
+/// What a child process is started with. Initialise it with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
+/// and `size`, and change what shall not be the default. All texts are copied.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_process_settings {
+    /// The size of this structure, `sizeof(blitz_process_settings)`.
+    pub size: usize,
     /// The program: a path, or a name that is looked up in `PATH`.
     pub program: *const c_char,
     /// The arguments after the program's name, and a final NULL. NULL: none.
@@ -42,7 +46,11 @@ pub struct blitz_process_settings {
     pub error: u32,
     /// Whether `blitz_process_free` kills a child that has not ended.
     pub kill_on_free: bool,
+    /// Must be 0.
+    pub reserved: [u64; 4],
 }
+
+settings!(blitz_process_settings);
 
 /// A child process. Any thread or fiber may use it; a second call at the same time returns
 /// `BLITZ_EBUSY`.
@@ -115,6 +123,7 @@ fn command(settings: &blitz_process_settings) -> Outcome<Command> {
 ///
 /// The caller frees it with `blitz_process_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or an
 /// unknown setting, or an error of the system, as `-ENOENT`. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_process_spawn(
     settings: *const blitz_process_settings,
@@ -122,7 +131,7 @@ pub extern "C" fn blitz_process_spawn(
 ) -> c_int {
     entry(|| {
         check(process)?;
-        let mut command = command(arg(settings)?)?;
+        let mut command = command(&read(settings)?)?;
         let child = runtime::inside(|| command.spawn().map_err(|error| of_io(&error)))?;
         put(
             process,
@@ -160,7 +169,7 @@ pub extern "C" fn blitz_process_wait(
 /// Returns the number of a child process; 0 for NULL, if it has ended and was waited for, or if
 /// another call uses it. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_process_id(process: *mut blitz_process) -> u32 {
+pub extern "C" fn blitz_process_id(process: *const blitz_process) -> u32 {
     entry_or(0, || {
         let child = arg(process).and_then(|process| process.child.enter());
         child.ok().and_then(|child| child.id()).unwrap_or(0)

@@ -29,6 +29,7 @@ impl OfProcess for blitz_signal {
 ///
 /// The caller frees it with `blitz_signal_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an
 /// error for a signal that cannot be caught, such as `SIGKILL`. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_signal_new(number: c_int, listener: *mut *mut blitz_signal) -> c_int {
     entry(|| {

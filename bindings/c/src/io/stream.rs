@@ -8,9 +8,11 @@ use std::os::fd::{AsRawFd, RawFd};
 use blitz_io::net::unix::pipe;
 use blitz_io::net::{TcpStream, UnixStream};
 
-use super::address::blitz_address;
+use super::address::{blitz_address, lookup};
 use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, text};
-use crate::error::{BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record};
+use crate::error::{
+    BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record, returned,
+};
 use crate::fork::{self, OfProcess, Process};
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
@@ -163,8 +165,9 @@ impl blitz_stream {
 /// `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`).
 ///
 /// The caller frees the stream with `blitz_stream_free`. Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`,
-/// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port, or an error of the system,
-/// as `-ECONNREFUSED`.
+/// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port, `BLITZ_EHOST` if the resolver has
+/// no address of the host, or an error of the system, as `-ECONNREFUSED`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_tcp_connect(
     host: *const c_char,
@@ -174,13 +177,14 @@ pub extern "C" fn blitz_tcp_connect(
     entry(|| {
         check(stream)?;
         let host = text(host)?;
-        let connect = TcpStream::connect(host);
+        let connect = async { TcpStream::connect(&*lookup(host).await?).await };
         let connected = runtime::inside(|| super::on(connect, Limit::at(deadline_ns)))?;
         put(stream, blitz_stream::tcp(connected))
     })
 }
 
 /// Connects to an address, as `blitz_tcp_connect` does to a host.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_tcp_connect_address(
     address: *const blitz_address,
@@ -196,6 +200,7 @@ pub extern "C" fn blitz_tcp_connect_address(
 }
 
 /// Connects to a Unix socket at a path, as `blitz_tcp_connect` does to a host.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_unix_connect(
     path: *const c_char,
@@ -214,6 +219,7 @@ pub extern "C" fn blitz_unix_connect(
 /// `blitz_stream_free`.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an error of the system. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_unix_pair(
     one: *mut *mut blitz_stream,
@@ -234,6 +240,7 @@ pub extern "C" fn blitz_unix_pair(
 /// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
 /// the system.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_read(
     stream: *mut blitz_stream,
@@ -248,6 +255,7 @@ pub extern "C" fn blitz_stream_read(
 /// `blitz_now_ns`). After the deadline nothing was received.
 ///
 /// Returns what `blitz_stream_read` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_read_until(
     stream: *mut blitz_stream,
@@ -266,6 +274,7 @@ pub extern "C" fn blitz_stream_read_until(
 /// Receives what is there, without waiting.
 ///
 /// Returns what `blitz_stream_read` returns, or `BLITZ_EAGAIN` if there is nothing.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_try_read(
     stream: *mut blitz_stream,
@@ -297,6 +306,7 @@ pub(super) fn tried<R>(attempt: io::Result<R>) -> Outcome<R> {
 ///
 /// `count` gets how many came, also after an error; it may be NULL. Returns what
 /// `blitz_stream_read_until` returns, or `BLITZ_EEOF` if the stream ends before.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_read_exact(
     stream: *mut blitz_stream,
@@ -330,6 +340,7 @@ pub extern "C" fn blitz_stream_read_exact(
 /// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
 /// `-EPIPE` (no signal is raised).
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_write(
     stream: *mut blitz_stream,
@@ -344,6 +355,7 @@ pub extern "C" fn blitz_stream_write(
 /// `blitz_now_ns`). After the deadline nothing was sent.
 ///
 /// Returns what `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_write_until(
     stream: *mut blitz_stream,
@@ -364,6 +376,7 @@ pub extern "C" fn blitz_stream_write_until(
 ///
 /// `count` gets how many were sent, also after an error; it may be NULL. Returns what
 /// `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_write_all(
     stream: *mut blitz_stream,
@@ -394,6 +407,7 @@ pub extern "C" fn blitz_stream_write_all(
 /// Sends as much as there is room for, without waiting.
 ///
 /// Returns what `blitz_stream_write` returns, or `BLITZ_EAGAIN` if there is no room.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_try_write(
     stream: *mut blitz_stream,
@@ -457,7 +471,7 @@ pub extern "C" fn blitz_stream_set_nodelay(stream: *mut blitz_stream, nodelay: b
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for a NULL stream or another one, or an error of the system.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_stream_addresses(
-    stream: *mut blitz_stream,
+    stream: *const blitz_stream,
     local: *mut blitz_address,
     peer: *mut blitz_address,
 ) -> c_int {
@@ -482,9 +496,9 @@ pub extern "C" fn blitz_stream_addresses(
 /// Returns the descriptor of a stream, for options of the system, or `BLITZ_EINVAL` for NULL. The
 /// stream keeps it: do not close it. It is non-blocking. Does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_fd(stream: *mut blitz_stream) -> c_int {
+pub extern "C" fn blitz_stream_fd(stream: *const blitz_stream) -> c_int {
     entry_or(BLITZ_EINVAL, || {
-        arg(stream).map_or_else(|error| error, blitz_stream::fd)
+        arg(stream).map_or_else(returned, blitz_stream::fd)
     })
 }
 

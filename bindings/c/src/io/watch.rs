@@ -46,6 +46,7 @@ impl blitz_fd_watch {
 /// `blitz_fd_watch_free` before it closes the descriptor.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or `-EBADF` for a negative descriptor. Does not wait.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fd_watch_new(fd: c_int, watch: *mut *mut blitz_fd_watch) -> c_int {
     entry(|| {

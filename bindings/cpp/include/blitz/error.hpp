@@ -31,6 +31,7 @@ enum class errc {
     mismatch = BLITZ_EMISMATCH,
     callback = BLITZ_ECALLBACK,
     eof = BLITZ_EEOF,
+    host = BLITZ_EHOST,
 };
 
 namespace detail {

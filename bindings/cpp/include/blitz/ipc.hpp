@@ -54,7 +54,7 @@ using blitz::detail::waiting;
 using blitz::detail::waiting_for;
 
 inline blitz_ipc_settings native(const options& options, std::uint32_t kind, std::size_t size) {
-    blitz_ipc_settings settings{};
+    blitz_ipc_settings settings = BLITZ_IPC_SETTINGS_INIT;
     settings.kind = kind;
     settings.when_full = static_cast<std::uint32_t>(options.when_full);
     settings.capacity = options.capacity;

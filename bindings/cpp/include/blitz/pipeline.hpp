@@ -226,7 +226,7 @@ private:
                 ((natives[i] = {functions_[i], &callbacks}, i++), ...);
             },
             between);
-        blitz_pipeline settings{};
+        blitz_pipeline settings = BLITZ_PIPELINE_INIT;
         settings.source = begin_;
         settings.source_argument = &first;
         settings.stages = natives.data();

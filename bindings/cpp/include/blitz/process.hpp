@@ -78,7 +78,7 @@ public:
     explicit process(const process_options& options) {
         const auto arguments = pointers(options.arguments);
         std::vector<const char*> environment;
-        blitz_process_settings settings{};
+        blitz_process_settings settings = BLITZ_PROCESS_SETTINGS_INIT;
         settings.program = options.program.c_str();
         settings.arguments = arguments.data();
         if (options.environment) {

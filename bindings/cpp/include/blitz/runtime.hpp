@@ -28,7 +28,7 @@ class runtime {
 public:
     // Throws `error` if a setting is out of range, or the system lacks resources.
     explicit runtime(const runtime_options& options = {}) {
-        blitz_runtime_settings settings{};
+        blitz_runtime_settings settings = BLITZ_RUNTIME_SETTINGS_INIT;
         settings.workers = options.workers;
         settings.blocking_threads = options.blocking_threads;
         settings.thread_name = options.thread_name;

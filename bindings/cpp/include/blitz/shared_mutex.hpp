@@ -130,7 +130,7 @@ private:
         detail::permits* const word = detail::permits_of(lock_);
         if (word == nullptr) return false;
         std::size_t permits = __atomic_load_n(word, __ATOMIC_RELAXED);
-        while (permits < BLITZ_RWLOCK_FREE && none_waits(permits))
+        while (permits != 0 && permits < BLITZ_RWLOCK_FREE && none_waits(permits))
             if (__atomic_compare_exchange_n(word, &permits, permits + BLITZ_RWLOCK_READER, true,
                                             __ATOMIC_RELEASE, __ATOMIC_RELAXED))
                 return true;

@@ -61,7 +61,7 @@ auto start_task(Call call, Start&& start) {
 
 template <class Call>
 auto start_fiber(blitz_runtime* runtime, const fiber_options& options, Call call) {
-    blitz_fiber_settings settings{};
+    blitz_fiber_settings settings = BLITZ_FIBER_SETTINGS_INIT;
     settings.stack_size = options.stack_size;
     settings.name = options.name;
     return start_task(std::move(call), [&](auto run, auto abandon, void* block, blitz_task** task) {

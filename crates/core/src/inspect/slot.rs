@@ -44,8 +44,8 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering, fence};
 
 use crate::fences;
 use crate::macros::const_unless_loom;
-use crate::per_process::{generation, watch_forks};
 use crate::watched::Watched;
+use crate::{generation, watch_forks};
 
 const FREE: u8 = 0;
 const SET: u8 = 1;

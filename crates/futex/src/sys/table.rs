@@ -237,6 +237,25 @@ impl Queue {
     }
 }
 
+#[cfg(all(test, not(loom)))]
+impl Table {
+    /// Locks all buckets, until the result is dropped.
+    pub(super) fn lock_all(&self) -> Vec<prim::MutexGuard<'_, Queue>> {
+        self.buckets
+            .iter()
+            .map(|bucket| prim::lock(&bucket.0))
+            .collect()
+    }
+
+    /// Counts the entries for this address.
+    pub(super) fn entries_of(&self, address: *const ()) -> usize {
+        let is_meant = |entry: &&Entry| entry.address == address.addr();
+        let count = |queue: &mut Queue| queue.entries.iter().filter(is_meant).count();
+        let counts = |bucket: &Bucket| count(&mut prim::lock(&bucket.0));
+        self.buckets.iter().map(counts).sum()
+    }
+}
+
 #[cfg(loom)]
 impl Table {
     /// Makes all deadlines pass.

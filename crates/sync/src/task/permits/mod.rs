@@ -435,44 +435,73 @@ impl Permits {
         if n == 0 {
             return;
         }
-        let fits = |state| n <= MAX_PERMITS.saturating_sub(state / PERMIT);
-        let add = |state| (state & QUEUED == 0 && fits(state)).then(|| state + n * PERMIT);
-        loop {
-            match (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, add) {
-                Ok(_) => return self.resource.given_back(n),
-                Err(state) if state & QUEUED == 0 => would_overflow(n),
-                Err(_) if self.add_to_queue(n) => return self.resource.given_back(n),
-                Err(_) => {}
-            }
+        // Waiting requests use up permits before the limit applies to the rest.
+        let need_of_all = |list: &List<Request>| {
+            list.iter()
+                .fold(0, |sum: usize, node| sum.saturating_add(node.request.need))
+        };
+        let fits = |there: usize, list: Option<&List<Request>>| {
+            n <= MAX_PERMITS
+                && (there + n).saturating_sub(list.map_or(0, need_of_all)) <= MAX_PERMITS
+        };
+        if !self.add_if_fits(n, fits) {
+            would_overflow(n);
         }
     }
 
-    /// Adds permits while waiters are queued. `false` if none is any more.
+    /// Adds new permits if `fits` agrees to the number that is free, or is kept for waiters. Returns
+    /// whether it did.
+    #[inline]
+    pub fn add_if(&self, n: usize, fits: impl Fn(usize) -> bool) -> bool {
+        self.add_if_fits(n, |there, _| fits(there))
+    }
+
+    /// Adds permits if `fits` agrees to the number in the word, with the queue if there is one.
+    #[inline]
+    fn add_if_fits(&self, n: usize, fits: impl Fn(usize, Option<&List<Request>>) -> bool) -> bool {
+        let add = |state| {
+            let fits = state & QUEUED == 0 && fits(state / PERMIT, None);
+            fits.then(|| state + n * PERMIT)
+        };
+        loop {
+            let added = match (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, add) {
+                Ok(_) => true,
+                Err(state) if state & QUEUED == 0 => return false,
+                Err(_) => match self.add_to_queue(n, &fits) {
+                    Some(added) => added,
+                    None => continue,
+                },
+            };
+            if added {
+                self.resource.given_back(n);
+            }
+            return added;
+        }
+    }
+
+    /// Adds permits while waiters are queued, if `fits` agrees. `None` if none is queued any more.
     #[cold]
-    #[track_caller]
-    fn add_to_queue(&self, n: usize) -> bool {
+    fn add_to_queue(
+        &self,
+        n: usize,
+        fits: impl Fn(usize, Option<&List<Request>>) -> bool,
+    ) -> Option<bool> {
         let added = self.queue.locked(|list| {
             let state = self.word.load(Ordering::Acquire);
             if state & QUEUED == 0 {
                 return None;
             }
-            // Waiting requests use up permits before the limit applies to the rest.
-            let there = state / PERMIT;
-            let wanted = list
-                .iter()
-                .fold(0, |sum: usize, node| sum.saturating_add(node.request.need));
-            if n > MAX_PERMITS || (there + n).saturating_sub(wanted) > MAX_PERMITS {
+            if !fits(state / PERMIT, Some(list)) {
                 return Some(None);
             }
             self.word.fetch_add(n * PERMIT, Ordering::Release);
             Some(Some(self.serve_first(list)))
-        });
-        match added {
-            Some(Some((wake, more))) => self.wake(wake, more),
-            Some(None) => would_overflow(n),
-            None => return false,
-        }
-        true
+        })?;
+        let Some((wake, more)) = added else {
+            return Some(false);
+        };
+        self.wake(wake, more);
+        Some(true)
     }
 
     /// Removes up to `n` permits, and returns how many it has removed.

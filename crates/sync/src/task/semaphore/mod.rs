@@ -141,6 +141,14 @@ impl Semaphore {
         self.permits.add(n);
     }
 
+    /// Adds `n` new permits if `fits` agrees to the number of those that no task or thread has. (Unlike
+    /// [`available_permits`](Semaphore::available_permits), this counts permits that are kept for waiters.)
+    #[doc(hidden)]
+    #[inline]
+    pub fn add_permits_if(&self, n: usize, fits: impl Fn(usize) -> bool) -> bool {
+        self.permits.add_if(n, fits)
+    }
+
     /// Removes up to `n` permits, and returns how many it has removed.
     ///
     /// ```

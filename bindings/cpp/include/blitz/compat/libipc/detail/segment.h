@@ -84,7 +84,7 @@ private:
     std::string prefix_;
     std::string name_;
     std::string path_;
-    blitz_ipc_settings settings_{};
+    blitz_ipc_settings settings_ = BLITZ_IPC_SETTINGS_INIT;
 };
 
 }  // namespace ipc::detail

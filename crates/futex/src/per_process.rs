@@ -1,4 +1,5 @@
-//! `PerProcess`: data in a `static` that a forked child begins anew.
+//! `PerProcess`: data in a `static` that a forked child begins anew. (In this crate, because its table of
+//! sleepers is such data.)
 //!
 //! `fork` copies all memory and only one thread. What a global list of the parent holds (its
 //! runtimes, its children, its threads' fibers) means nothing in the child, and a lock that
@@ -81,6 +82,45 @@ impl<T> fmt::Debug for PerProcess<T> {
     }
 }
 
+/// The same for data that need no allocation in the process that makes them first: they lie in the
+/// `static`, and only children allocate their own. For data that a wake uses, which may come from a
+/// handler of a signal.
+pub struct StaticPerProcess<T> {
+    first: T,
+    of_children: PerProcess<T>,
+}
+
+impl<T> StaticPerProcess<T> {
+    /// Creates a place with the data of the first process. `make` makes those of a child.
+    pub const fn new(first: T, make: fn() -> T) -> Self {
+        Self {
+            first,
+            of_children: PerProcess::new(make),
+        }
+    }
+}
+
+impl<T> Deref for StaticPerProcess<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // Before the first use: what no process has used is as good as new in a child.
+        watch_forks();
+        if generation() == 0 {
+            &self.first
+        } else {
+            &self.of_children
+        }
+    }
+}
+
+impl<T> fmt::Debug for StaticPerProcess<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticPerProcess").finish_non_exhaustive()
+    }
+}
+
 #[cfg(all(unix, not(loom)))]
 mod forks {
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -101,12 +141,18 @@ mod forks {
 
     /// Counts each fork from now on. Two threads that get here at once register the handler
     /// twice, and a fork adds 2.
+    #[inline]
     pub fn watch_forks() {
         if !IS_WATCHED.load(Ordering::Acquire) {
-            // SAFETY: the handler only adds to an atomic number, which is allowed in a child.
-            unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-            IS_WATCHED.store(true, Ordering::Release);
+            begin();
         }
+    }
+
+    #[cold]
+    fn begin() {
+        // SAFETY: the handler only adds to an atomic number, which is allowed in a child.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        IS_WATCHED.store(true, Ordering::Release);
     }
 }
 
