@@ -1981,7 +1981,8 @@ int blitz_sleep_ns(uint64_t nanoseconds);
 //
 // A fiber stays in the thread in which it begins. It must not hold a lock of another library while
 // it waits in a function of this library, as other fibers of the thread may want that lock. An
-// overflow of the stack ends the process with a message.
+// overflow of the stack ends the process with a message; a function with more than 1 MiB of local
+// variables can step over the guard, unless it was compiled with `-fstack-clash-protection`.
 //
 // `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
 // detaches the fiber at once. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `function` is NULL or a setting

@@ -91,7 +91,8 @@ settings!(blitz_fiber_settings);
 ///
 /// A fiber stays in the thread in which it begins. It must not hold a lock of another library while
 /// it waits in a function of this library, as other fibers of the thread may want that lock. An
-/// overflow of the stack ends the process with a message.
+/// overflow of the stack ends the process with a message; a function with more than 1 MiB of local
+/// variables can step over the guard, unless it was compiled with `-fstack-clash-protection`.
 ///
 /// `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
 /// detaches the fiber at once. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `function` is NULL or a setting
@@ -142,6 +143,14 @@ pub extern "C" fn blitz_spawn_owned(
     )
 }
 
+/// Compilers of C do not probe each page of a large frame by default. 32-bit processes lack the addresses
+/// for this guard.
+const GUARD_SIZE: usize = if cfg!(target_pointer_width = "64") {
+    blitz_io::fiber::MAX_GUARD_SIZE
+} else {
+    0
+};
+
 fn start_fiber(
     runtime: *mut blitz_runtime,
     settings: *const blitz_fiber_settings,
@@ -151,7 +160,7 @@ fn start_fiber(
 ) -> c_int {
     entry(|| {
         let function = function.ok_or(BLITZ_EINVAL)?;
-        let mut builder = blitz_io::fiber::Builder::new();
+        let mut builder = blitz_io::fiber::Builder::new().guard_size(GUARD_SIZE);
         if let Some(settings) = read_if_given(settings)? {
             if settings.stack_size != 0 {
                 if !(BLITZ_STACK_MIN..=BLITZ_STACK_MAX).contains(&settings.stack_size) {

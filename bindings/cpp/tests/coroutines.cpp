@@ -36,6 +36,23 @@ TEST(Task, ReturnsAndThrows) {
     { const auto never_begun = fails(); }
 }
 
+blitz::task<int> nested(int depth) {
+    if (depth == 0) co_return 0;
+    co_return 1 + co_await nested(depth - 1);
+}
+
+blitz::task<int> nested_fails(int depth) {
+    if (depth == 0) throw std::out_of_range("far");
+    co_return co_await nested_fails(depth - 1);
+}
+
+TEST(Task, TasksThatAwaitEachOtherDeeplyDoNotOverflowTheStack) {
+    EXPECT_EQ(blitz::sync_wait(nested(10000)), 10000);
+    EXPECT_EQ(blitz::spawn(nested(100000)).join(), 100000);
+    EXPECT_THROW(blitz::sync_wait(nested_fails(10000)), std::out_of_range);
+    EXPECT_EQ(blitz::sync_wait(sum_to(30000)), 30000 * 29999);
+}
+
 TEST(Task, AwaitsLocksAndChannels) {
     blitz::mutex mutex;
     blitz::shared_mutex shared;
@@ -248,6 +265,37 @@ TEST(Task, AwaitsObjectsOfOthers) {
     EXPECT_EQ(blitz::sync_wait(outer()), 6);
 }
 
+// The innermost task of each round goes on in another thread, and so do those that await it.
+blitz::task<int> nested_elsewhere(int depth) {
+    if (depth == 0) {
+        co_await other_thread{};
+        co_return 0;
+    }
+    co_return 1 + co_await nested_elsewhere(depth - 1);
+}
+
+TEST(Task, TasksThatGoOnInAnotherThreadDoNotOverflowItsStack) {
+    const auto rounds = [&]() -> blitz::task<int> {
+        int sum = 0;
+        for (int i = 0; i < 20; i++) {
+            sum += co_await nested_elsewhere(20000);
+            // This thread drives the tasks now.
+            sum += co_await nested(20000);
+        }
+        co_return sum;
+    };
+    EXPECT_EQ(blitz::sync_wait(rounds()), 800000);
+    // In a coroutine of another library.
+    static blitz::event ended;
+    const auto waits = [&]() -> detached {
+        EXPECT_EQ(co_await nested_elsewhere(20000), 20000);
+        EXPECT_EQ(co_await nested(20000), 20000);
+        ended.set();
+    };
+    waits();
+    ended.wait();
+}
+
 blitz::task<int> after(std::chrono::milliseconds time, int value) {
     co_await blitz::this_fiber::async_sleep_for(time);
     co_return value;
@@ -266,6 +314,26 @@ TEST(WhenAll, HasAllResultsOrTheException) {
     // The one that would sleep for ever is cancelled.
     const auto sleeps = []() -> blitz::task<> { co_await blitz::this_fiber::async_sleep_for(10000h); };
     EXPECT_THROW(blitz::sync_wait(blitz::when_all(list(fails(), sleeps()))), std::out_of_range);
+}
+
+TEST(WhenAll, TasksOfDifferentTypes) {
+    const auto text = []() -> blitz::task<std::string> { co_return "text"; };
+    const auto nothing = []() -> blitz::task<> { co_await blitz::this_fiber::async_sleep_for(1ms); };
+    const auto alone = []() -> blitz::task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
+    int variable = 4;
+    const auto reference = [&]() -> blitz::task<int&> { co_return variable; };
+    auto [number, word, none, pointer, same] =
+        blitz::sync_wait(blitz::when_all(after(1ms, 1), text(), nothing(), alone(), reference()));
+    EXPECT_EQ(number, 1);
+    EXPECT_EQ(word, "text");
+    EXPECT_EQ(none, std::monostate());
+    EXPECT_EQ(*pointer, 3);
+    EXPECT_EQ(&same, &variable);
+    // The one that would sleep for ever is cancelled.
+    EXPECT_THROW(
+        blitz::sync_wait(blitz::when_all(fails(), text(), after(std::chrono::hours(10000), 1))),
+        std::out_of_range);
+    EXPECT_EQ(blitz::sync_wait(blitz::when_all()), std::tuple<>());
 }
 
 TEST(WhenAny, HasTheFirstAndCancelsTheOthers) {

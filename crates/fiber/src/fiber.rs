@@ -81,7 +81,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if the stack size is out of bounds.
+    /// `InvalidInput` if the size of the stack or of its guard is out of bounds.
     ///
     /// ```
     /// use blitz_io::fiber;
@@ -149,11 +149,16 @@ where
 
     #[inline]
     fn begin(new: &mut Option<(F, Settings)>) -> State<F, T> {
-        let (function, Settings { name, stack_size }) = new
+        let (function, settings) = new
             .take()
             .expect("a fiber was polled after it had panicked");
+        let Settings {
+            name,
+            stack_size,
+            guard_size,
+        } = settings;
         let home = home::home();
-        let stack = match Stack::take(stack_size) {
+        let stack = match Stack::take(stack_size, guard_size) {
             Ok(stack) => stack,
             Err(error) => no_stack(name.as_deref(), stack_size, &error),
         };

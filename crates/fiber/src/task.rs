@@ -76,7 +76,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if the stack size is out of bounds; `Other` outside of a runtime.
+    /// `InvalidInput` if the size of the stack or of its guard is out of bounds; `Other` outside of a runtime.
     ///
     /// ```
     /// use blitz_io::fiber;
@@ -99,7 +99,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if the stack size is out of bounds.
+    /// `InvalidInput` if the size of the stack or of its guard is out of bounds.
     ///
     /// ```
     /// use blitz_io::{fiber, runtime::Runtime};

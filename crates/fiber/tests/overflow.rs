@@ -89,6 +89,25 @@ fn another_fault_in_a_fiber_is_a_fault() {
     }));
 }
 
+/// As a function does that has a large local array and was compiled without stack probes.
+#[test]
+fn a_large_array_does_not_reach_the_stack_of_another_fiber() {
+    if !is_child() {
+        let output = run_child("a_large_array_does_not_reach_the_stack_of_another_fiber");
+        return check(&output, "fiber 'array' has overflowed its stack of ");
+    }
+    let builder = fiber::Builder::new().name("array");
+    let fiber = builder.guard_size(fiber::MAX_GUARD_SIZE).run(|| {
+        let local = black_box(0_u8);
+        for distance in [320 << 10, 640 << 10, 1 << 20] {
+            let address = (&raw const local).expose_provenance() - distance;
+            // SAFETY: none: the write must fault, and ends the child process.
+            unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_volatile(1) };
+        }
+    });
+    fiber::block_on(fiber.unwrap());
+}
+
 #[test]
 fn a_fiber_without_memory_for_its_stack_panics() {
     if !is_child() {

@@ -2,14 +2,26 @@
 //
 // A `task` runs in a fiber, and what it awaits of this library suspends the fiber. So there is one
 // way to wait, and a coroutine allocates its frame only. Awaitable objects of other libraries suspend
-// the coroutine itself; then the fiber, or the awaiting task, waits for its end as follows.
+// the coroutine itself.
 //
-// 1. `phase` is `running` when the awaiting side resumes the task. It resumes it once.
-// 2. When that call returns, the awaiting side exchanges `phase` with `left`. At its end the task
-//    exchanges it with `done`. The second of the two exchanges sees the value of the first.
-// 3. If the awaiting side is second, it goes on without having been suspended. If the task is
-//    second, it resumes the awaiting coroutine, or wakes the fiber that sleeps on `phase`.
-// 4. The task reads who waits for it before it exchanges: afterwards its frame may be destroyed.
+// A task that was started from outside, and the tasks that it awaits, and those that they await, are a
+// *chain*. One of them runs at a time. The thread or fiber that starts the first task *drives* the
+// chain: it resumes a task, and when that call returns it resumes the next one. So the depth of the
+// chain takes no stack. (The compiler's own symmetric transfer would do the same, but gcc needs
+// optimisation for it.) `phase` belongs to the chain:
+//
+// 1. It is `running` when the driver resumes a task. When that call returns, the driver exchanges
+//    `running` with `left`, and goes.
+// 2. A task that awaits another one, or that ends, stores which task is `next`, and exchanges
+//    `phase` with `ready`. At its end the first task exchanges it with `ended`.
+// 3. The second of these two exchanges sees the value of the first. If the driver is second, it stores
+//    `running` and resumes the next task, or the chain has ended and it returns. If the task is second,
+//    then an object of another library has resumed it, and nothing drives the chain: so it stores
+//    `running` and drives the chain itself, in the call that has resumed it.
+// 4. Only the driver, or the task of step 3, uses the chain after `ended`. If it did not start the
+//    chain, it resumes the coroutine of another library that awaits the first task, or stores `done`
+//    and wakes the fiber that sleeps on `phase`. It uses no part of the chain afterwards, as the
+//    frames may be destroyed then.
 #ifndef BLITZ_TASK_HPP
 #define BLITZ_TASK_HPP
 
@@ -23,6 +35,7 @@
 #include <blitz/this_fiber.hpp>
 #include <coroutine>
 #include <exception>
+#include <type_traits>
 #include <utility>
 
 namespace blitz {
@@ -31,6 +44,67 @@ template <class T>
 class task;
 
 namespace detail {
+
+// The tasks of a chain, from the first one to that which runs.
+class task_chain {
+public:
+    // Resumes the first task, and those that follow. Returns whether the chain has ended.
+    bool drive(std::coroutine_handle<> task) {
+        for (;;) {
+            task.resume();
+            std::uint32_t phase = phase_.load(std::memory_order_acquire);
+            if (phase == running) phase = phase_.exchange(left, std::memory_order_acq_rel);
+            // It may go on, and end, in another thread.
+            if (phase == running) return false;
+            if (phase == ended) return true;
+            task = next_;
+            phase_.store(running, std::memory_order_relaxed);
+        }
+    }
+
+    // The running task, which is suspended already, lets another one run.
+    void go_to(std::coroutine_handle<> task) {
+        next_ = task;
+        if (phase_.exchange(ready, std::memory_order_acq_rel) != left) return;
+        phase_.store(running, std::memory_order_relaxed);
+        if (drive(task)) end();
+    }
+
+    // The first task, which is suspended already, has ended.
+    void finish() {
+        if (phase_.exchange(ended, std::memory_order_acq_rel) == left) end();
+    }
+
+    // Waits until the chain has ended, after `drive` has returned false. The frames are in use until
+    // then, so the wait cannot be cancelled.
+    void wait() const {
+        const this_fiber::cancel_mask mask;
+        for (;;) {
+            const std::uint32_t phase = phase_.load(std::memory_order_acquire);
+            if (phase == done) return;
+            (void)sleep_while(phase_, phase, BLITZ_NEVER);
+        }
+    }
+
+    // A coroutine of another library awaits the first task.
+    void resumes_at_end(std::coroutine_handle<> coroutine) noexcept { awaiting_ = coroutine; }
+
+private:
+    enum : std::uint32_t { running, left, ready, ended, done };
+
+    void end() {
+        if (const std::coroutine_handle<> awaiting = awaiting_) {
+            awaiting.resume();
+        } else {
+            phase_.store(done, std::memory_order_release);
+            wake_all(phase_);
+        }
+    }
+
+    word phase_{running};
+    std::coroutine_handle<> next_;
+    std::coroutine_handle<> awaiting_;
+};
 
 class task_promise_base {
 public:
@@ -42,40 +116,41 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <class Promise>
         void await_suspend(std::coroutine_handle<Promise> coroutine) const noexcept {
-            task_promise_base& promise = coroutine.promise();
-            const std::coroutine_handle<> awaiting = promise.awaiting_;
-            word& phase = promise.phase_;
-            if (phase.exchange(done, std::memory_order_acq_rel) != left) return;
-            if (awaiting)
-                awaiting.resume();
+            const task_promise_base& promise = coroutine.promise();
+            if (promise.awaiting_)
+                promise.chain_->go_to(promise.awaiting_);
             else
-                wake_all(phase);
+                promise.chain_->finish();
         }
         void await_resume() const noexcept {}
     };
     [[nodiscard]] ends final_suspend() const noexcept { return {}; }
 
-    // Resumes the task for the first time. Returns whether it has ended already; otherwise it
-    // resumes `awaiting` at its end.
-    bool start(std::coroutine_handle<> task, std::coroutine_handle<> awaiting) {
-        awaiting_ = awaiting;
-        task.resume();
-        return phase_.exchange(left, std::memory_order_acq_rel) == done;
+    // Runs the task as the first of a chain, and waits until it has ended.
+    void run(std::coroutine_handle<> task) {
+        task_chain chain;
+        chain_ = &chain;
+        if (!chain.drive(task)) chain.wait();
     }
 
-    // Resumes the task for the first time, and waits until it has ended. The frame is in use until
-    // then, so the wait cannot be cancelled.
-    void run(std::coroutine_handle<> task) {
-        if (start(task, nullptr)) return;
-        const this_fiber::cancel_mask mask;
-        while (phase_.load(std::memory_order_acquire) != done)
-            (void)sleep_while(phase_, left, BLITZ_NEVER);
+    // Runs the task as the first of a chain. Returns whether it has ended already; otherwise `awaiting`
+    // is resumed at its end.
+    bool start(task_chain& chain, std::coroutine_handle<> task, std::coroutine_handle<> awaiting) {
+        chain.resumes_at_end(awaiting);
+        chain_ = &chain;
+        return chain.drive(task);
+    }
+
+    // Runs the task in the chain of the one that awaits it.
+    void join_chain(std::coroutine_handle<> task, task_promise_base& of, std::coroutine_handle<> awaiting) {
+        awaiting_ = awaiting;
+        chain_ = of.chain_;
+        chain_->go_to(task);
     }
 
 private:
-    enum : std::uint32_t { running, left, done };
-
-    word phase_{running};
+    task_chain* chain_ = nullptr;
+    // The task that awaits this one; none if this is the first of its chain.
     std::coroutine_handle<> awaiting_;
 };
 
@@ -129,20 +204,30 @@ public:
     }
 
     // In a coroutine: runs the task, and returns its result or throws its exception.
-    auto operator co_await() && noexcept {
-        struct awaits {
-            std::coroutine_handle<promise_type> coroutine;
-            [[nodiscard]] bool await_ready() const noexcept { return false; }
-            bool await_suspend(std::coroutine_handle<> awaiting) const {
-                return !coroutine.promise().start(coroutine, awaiting);
-            }
-            T await_resume() const { return coroutine.promise().result.take(); }
-        };
-        return awaits{coroutine_};
-    }
+    auto operator co_await() && noexcept { return awaits{coroutine_, {}}; }
 
 private:
     friend promise_type;
+
+    struct awaits {
+        std::coroutine_handle<promise_type> coroutine;
+        // Used if a coroutine of another library awaits the task.
+        detail::task_chain chain;
+
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> awaiting) {
+            promise_type& promise = coroutine.promise();
+            if constexpr (std::is_base_of_v<detail::task_promise_base, Promise>) {
+                promise.join_chain(coroutine, awaiting.promise(), awaiting);
+                return true;
+            } else {
+                return !promise.start(chain, coroutine, awaiting);
+            }
+        }
+        T await_resume() const { return coroutine.promise().result.take(); }
+    };
+
     explicit task(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
 
     [[nodiscard]] promise_type& promise() const noexcept { return coroutine_.promise(); }

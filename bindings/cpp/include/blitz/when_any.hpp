@@ -62,7 +62,7 @@ template <class T>
 task<std::pair<std::size_t, T>> when_any(std::vector<task<T>> tasks) {
     detail::race race;
     std::vector<join_handle<T>> running;
-    const detail::cancels_at_exit<T> exit(running);
+    const detail::cancels_at_exit exit(running);
     const std::size_t first = detail::first_of(tasks, running, race);
     co_return std::pair<std::size_t, T>(first, running[first].join());
 }
@@ -71,7 +71,7 @@ task<std::pair<std::size_t, T>> when_any(std::vector<task<T>> tasks) {
 inline task<std::size_t> when_any(std::vector<task<void>> tasks) {
     detail::race race;
     std::vector<join_handle<void>> running;
-    const detail::cancels_at_exit<void> exit(running);
+    const detail::cancels_at_exit exit(running);
     const std::size_t first = detail::first_of(tasks, running, race);
     running[first].join();
     co_return first;

@@ -24,5 +24,9 @@ fn untilEnded(child: *Child) std.Io.Cancelable!void {
     if (linux.errno(opened) != .SUCCESS) return;
     const fd: std.posix.fd_t = @intCast(opened);
     defer _ = std.posix.system.close(fd);
-    return ready.waitForever(fd, .read);
+    ready.waitForever(fd, .read) catch |err| switch (err) {
+        error.Canceled => |e| return e,
+        // The blocking pool waits.
+        error.SystemResources, error.Unexpected => {},
+    };
 }

@@ -17,7 +17,10 @@ pub fn receive(instance: *Instance, o: Io.Operation.NetReceive, deadline: u64) r
             receiveOne(o, message, o.data_buffer[used..]) catch |err| switch (err) {
                 error.WouldBlock => {
                     if (count != 0) return .{ null, count };
-                    try ready.waitForSocket(instance, o.socket_handle, .read, deadline);
+                    ready.waitForSocket(instance, o.socket_handle, .read, deadline) catch |ended| switch (ended) {
+                        error.Canceled, error.Timeout => |e| return e,
+                        error.SystemResources, error.Unexpected => |e| return .{ e, count },
+                    };
                     continue;
                 },
                 else => |e| return .{ e, count },
@@ -88,11 +91,14 @@ pub fn send(instance: *Instance, o: Io.Operation.NetSend, deadline: u64) ready.E
         while (true) {
             sendOne(o, message) catch |err| switch (err) {
                 error.WouldBlock => {
-                    ready.waitForSocket(instance, o.socket_handle, .write, deadline) catch |ended| {
-                        if (count == 0) return ended;
-                        // The request is reported by the next cancelation point.
-                        if (ended == error.Canceled) cancel.recancel();
-                        return .{ null, count };
+                    ready.waitForSocket(instance, o.socket_handle, .write, deadline) catch |ended| switch (ended) {
+                        error.SystemResources, error.Unexpected => |e| return .{ e, count },
+                        error.Canceled, error.Timeout => |e| {
+                            if (count == 0) return e;
+                            // The request is reported by the next cancelation point.
+                            if (e == error.Canceled) cancel.recancel();
+                            return .{ null, count };
+                        },
                     };
                     continue;
                 },

@@ -54,7 +54,10 @@ fn ofFile(
         if (no_wait.operate(operation)) |result| return result;
         try ready.yield();
         if (no_wait.operate(operation)) |result| return result;
-        try ready.wait(file.handle, direction, deadline);
+        ready.wait(file.handle, direction, deadline) catch |err| switch (err) {
+            error.Canceled, error.Timeout => |e| return e,
+            error.SystemResources, error.Unexpected => {},
+        };
         if (no_wait.operate(operation)) |result| return result;
     }
     return forward.call("operate", instance, .{operation});

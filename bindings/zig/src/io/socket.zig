@@ -1,4 +1,4 @@
-//! Accepting and connecting.
+//! Making and closing sockets.
 
 const std = @import("std");
 const Io = std.Io;
@@ -8,10 +8,12 @@ const system = posix.system;
 const address = @import("address.zig");
 const c = @import("../c.zig");
 const cancel = @import("cancel.zig");
+const entries = @import("entry.zig");
 const forward = @import("forward.zig");
 const ready = @import("ready.zig");
 const time = @import("time.zig");
 const Instance = @import("instance.zig").Instance;
+const Watches = @import("watches.zig").Watches;
 
 /// `netAccept` of `std.Io`.
 pub fn accept(userdata: ?*anyopaque, listener: net.Socket.Handle, options: net.Server.AcceptOptions) net.Server.AcceptError!net.Socket {
@@ -125,9 +127,101 @@ fn connectError(err: posix.E) net.IpAddress.ConnectError {
     };
 }
 
+/// Returns the entry `name` of `std.Io`, which makes sockets as the standard implementation does.
+pub fn made(comptime name: []const u8, comptime how: anytype) @FieldType(Io.VTable, name) {
+    const Body = struct {
+        fn call(comptime entry: []const u8, userdata: ?*anyopaque, arguments: anytype) entries.Result(entry) {
+            const new = try how(entry, userdata, arguments);
+            forgetAll(&Instance.of(userdata).watches, new);
+            return new;
+        }
+    };
+    return entries.of(name, Body.call);
+}
+
+fn forgetAll(watches: *Watches, new: anytype) void {
+    switch (@TypeOf(new)) {
+        net.Socket.Handle => watches.forget(new),
+        net.Socket => watches.forget(new.handle),
+        else => for (new) |socket| watches.forget(socket.handle),
+    }
+}
+
+/// Closes files, and ends their watches before: a file may be a socket.
+pub fn closeFiles(userdata: ?*anyopaque, files: []const Io.File) void {
+    const instance: *Instance = .of(userdata);
+    for (files) |file| instance.watches.forget(file.handle);
+    return forward.call("fileClose", instance, .{files});
+}
+
 /// Closes sockets, and ends their watches before.
 pub fn close(userdata: ?*anyopaque, sockets: []const net.Socket) void {
     const instance: *Instance = .of(userdata);
     for (sockets) |socket| instance.watches.forget(socket.handle);
     return forward.direct("netClose", instance, .{sockets});
+}
+
+test "a socket with the number of another one does not use the watch of that" {
+    var instance: Instance = .init(std.testing.allocator, .{});
+    defer instance.deinit();
+    const io = instance.io();
+    const Stale = struct {
+        instance: *Instance,
+        const numbers = 256;
+
+        // As if sockets of all small numbers were closed without this library.
+        fn fill(stale: @This()) !void {
+            for (0..numbers) |number| {
+                const watch = stale.instance.watches.get(std.testing.allocator, @intCast(number));
+                try std.testing.expect(watch != null);
+            }
+        }
+
+        fn expectNone(stale: @This(), fd: posix.fd_t) !void {
+            try std.testing.expect(fd < numbers);
+            try std.testing.expectEqual(null, stale.instance.watches.find(fd).?.load(.acquire));
+        }
+    };
+    const stale: Stale = .{ .instance = &instance };
+
+    try stale.fill();
+    const local: net.IpAddress = .{ .ip4 = .loopback(0) };
+    var server = try local.listen(io, .{});
+    defer server.deinit(io);
+    try stale.expectNone(server.socket.handle);
+    const bound = try local.bind(io, .{ .mode = .dgram });
+    try stale.expectNone(bound.handle);
+    try stale.fill();
+    bound.close(io);
+    try stale.expectNone(bound.handle);
+
+    try stale.fill();
+    const connected = try server.socket.address.connect(io, .{ .mode = .stream });
+    defer connected.close(io);
+    try stale.expectNone(connected.socket.handle);
+    const accepted = try server.accept(io);
+    try stale.expectNone(accepted.socket.handle);
+    try stale.fill();
+    const file: Io.File = .{ .handle = accepted.socket.handle, .flags = .{ .nonblocking = false } };
+    file.close(io);
+    try stale.expectNone(file.handle);
+
+    // Linux makes pairs of local sockets only, and std.Io none of those.
+    const pair: [2]net.Socket = .{ bound, accepted.socket };
+    try stale.fill();
+    forgetAll(&instance.watches, pair);
+    for (pair) |each| try stale.expectNone(each.handle);
+
+    var folder = std.testing.tmpDir(.{});
+    defer folder.cleanup();
+    var buffer: [128]u8 = undefined;
+    const path = try std.fmt.bufPrint(&buffer, ".zig-cache/tmp/{s}/socket", .{folder.sub_path});
+    const unix: net.UnixAddress = try .init(path);
+    try stale.fill();
+    var local_server = try unix.listen(io, .{});
+    defer local_server.deinit(io);
+    try stale.expectNone(local_server.socket.handle);
+    const local_stream = try unix.connect(io);
+    defer local_stream.close(io);
+    try stale.expectNone(local_stream.socket.handle);
 }

@@ -1,8 +1,8 @@
 //! The sockets for which tasks have waited: each is registered once, and not for each wait.
 //!
 //! A table by descriptor. An entry begins with the first wait for a socket, and ends before the socket is
-//! closed, in `netClose`. A socket that is closed in another way leaves its entry behind: `accept` and
-//! `connectIp` forget the entry of a descriptor that they make.
+//! closed, in `netClose` or `fileClose`. A socket that is closed in another way leaves its entry behind, so
+//! each entry of `std.Io` that makes a socket forgets the entry of its descriptor.
 
 const std = @import("std");
 const posix = std.posix;
@@ -48,7 +48,8 @@ pub const Watches = struct {
         }
     }
 
-    fn find(watches: *Watches, fd: posix.fd_t) ?*Atomic(?*c.blitz_fd_watch) {
+    /// Returns the entry of a descriptor; null if it never had one.
+    pub fn find(watches: *Watches, fd: posix.fd_t) ?*Atomic(?*c.blitz_fd_watch) {
         const number: usize = @intCast(fd);
         if (number >= page_len * page_count) return null;
         const page = watches.pages[number / page_len].load(.acquire) orelse return null;

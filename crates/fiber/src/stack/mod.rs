@@ -1,6 +1,9 @@
 //! The stacks of fibers, and the pool that keeps them.
 //!
-//! Stacks come in classes: the size with its guard is a power of two. A thread keeps the last
+//! Stacks come in classes: the size with its guard is a power of two. A second set of classes has a
+//! guard that is [`MAX_GUARD_SIZE`] larger, for code that does not probe its stack: a function in C
+//! touches the guard only if its frame is smaller than the guard, unless it was compiled with
+//! `-fstack-clash-protection`. A thread keeps the last
 //! [`KEPT`] stacks of each class that it has freed, with their memory. What is more goes to a
 //! list that all threads share, half of it at once, after its memory was returned to the
 //! system. That list holds addresses only; it is as long as the most fibers that there were at
@@ -19,10 +22,10 @@ use blitz_io_core::PerProcess;
 use blitz_io_sync::thread::Mutex;
 
 use self::slab::Region;
-use crate::builder::MAX_STACK_SIZE;
+use crate::builder::{MAX_GUARD_SIZE, MAX_STACK_SIZE};
 use crate::running::Addresses;
 
-/// The addresses below a stack that cannot be used.
+/// The addresses below a stack that cannot be used, if the user wants no more.
 const GUARD: usize = slab::GUARD;
 /// Bytes of a class beyond the requested size.
 const EXTRA: usize = GUARD + 4 * 1024;
@@ -33,7 +36,9 @@ const SMALLEST: u32 = (16 * 1024 + EXTRA).next_power_of_two().trailing_zeros();
 const LARGEST: u32 = (MAX_STACK_SIZE + EXTRA)
     .next_power_of_two()
     .trailing_zeros();
-const CLASSES: usize = (LARGEST - SMALLEST + 1) as usize;
+const SIZES: usize = (LARGEST - SMALLEST + 1) as usize;
+/// Each size, with either guard.
+const CLASSES: usize = 2 * SIZES;
 
 /// Free stacks of each class.
 type Free = [Vec<Region>; CLASSES];
@@ -72,11 +77,12 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// Takes a stack of at least `size` bytes.
+    /// Takes a stack of at least `size` bytes, with a guard of at least `guard` bytes.
     #[inline]
-    pub(crate) fn take(size: usize) -> io::Result<Self> {
+    pub(crate) fn take(size: usize, guard: usize) -> io::Result<Self> {
         let log = (size + EXTRA).next_power_of_two().trailing_zeros();
-        let class = (log.max(SMALLEST) - SMALLEST) as usize;
+        let size = (log.max(SMALLEST) - SMALLEST) as usize;
+        let class = if guard > GUARD { SIZES + size } else { size };
         let kept = KEPT_HERE.try_with(|kept| kept.borrow_mut().0[class].pop());
         let region = match kept.ok().flatten() {
             Some(region) => region,
@@ -99,8 +105,8 @@ impl Stack {
         let low = self.region().limit().get();
         Addresses {
             low,
-            guard: GUARD,
-            size: self.region().base().get() - low - GUARD,
+            guard: self.region().guard(),
+            size: self.region().base().get() - low - self.region().guard(),
         }
     }
 }
@@ -112,7 +118,11 @@ fn take_shared(class: usize) -> io::Result<Region> {
     let mut shared = SHARED.lock();
     let free = &mut shared[class];
     if free.is_empty() {
-        slab::map(1 << (class as u32 + SMALLEST), free)?;
+        let (size, beyond) = match class.checked_sub(SIZES) {
+            Some(size) => (size, MAX_GUARD_SIZE),
+            None => (class, 0),
+        };
+        slab::map(1 << (size as u32 + SMALLEST), beyond, free)?;
     }
     let first = free.len() - free.len().min(KEPT / 2);
     let mut taken: Vec<Region> = free.drain(first..).collect();

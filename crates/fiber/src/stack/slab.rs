@@ -1,7 +1,7 @@
 //! Stacks from the system, many at once.
 //!
-//! A *slab* is one mapping that is cut into stacks. It is never unmapped. The lowest [`GUARD`]
-//! bytes of each stack are its guard: any use of them is a fault.
+//! A *slab* is one mapping that is cut into stacks. It is never unmapped. The lowest bytes of each
+//! stack, [`GUARD`] or more, are its guard: any use of them is a fault.
 //!
 //! Since version 6.13 Linux marks guards in its page tables (`MADV_GUARD_INSTALL`), so a slab
 //! stays one mapping. Elsewhere a guard is a mapping of its own without rights, and each stack
@@ -39,6 +39,7 @@ const _: () = assert!(COLOURS * COLOUR <= 4 * 1024);
 pub(super) struct Region {
     low: NonZeroUsize,
     size: usize,
+    guard: usize,
     /// How much is left unused at the top.
     offset: usize,
 }
@@ -55,12 +56,18 @@ impl Region {
         self.low
     }
 
+    /// Returns the size in bytes of the guard, which begins at `limit`.
+    #[inline]
+    pub(super) fn guard(&self) -> usize {
+        self.guard
+    }
+
     /// Gives the memory back to the system, which takes it when it needs some.
     pub(super) fn forget_contents(&self) {
-        let low = ptr::without_provenance_mut::<libc::c_void>(self.low.get() + GUARD);
+        let low = ptr::without_provenance_mut::<libc::c_void>(self.low.get() + self.guard);
         // SAFETY: the memory is a mapping of ours which no code uses now. An error leaves it as
         // it is, which does no harm.
-        unsafe { libc::madvise(low, self.size - GUARD, FREE) };
+        unsafe { libc::madvise(low, self.size - self.guard, FREE) };
     }
 }
 
@@ -79,14 +86,16 @@ const FREE: libc::c_int = libc::MADV_DONTNEED;
 ))]
 const FREE: libc::c_int = libc::MADV_FREE;
 
-/// Maps a slab, and adds its stacks of `size` bytes to `free`.
+/// Maps a slab, and adds its stacks to `free`. Each has `size` bytes, of which the lowest [`GUARD`] are
+/// its guard, and `beyond` more bytes of guard below these.
 #[cold]
-pub(super) fn map(size: usize, free: &mut Vec<Region>) -> io::Result<()> {
+pub(super) fn map(size: usize, beyond: usize, free: &mut Vec<Region>) -> io::Result<()> {
+    let (size, guard) = (size + beyond, GUARD + beyond);
     let count = (SLAB / size).max(1);
     let slab = reserve(size * count)?;
     for number in 0..count {
         let low = slab.get() + number * size;
-        if let Err(error) = guard(low) {
+        if let Err(error) = install_guard(low, guard) {
             if number == 0 {
                 // SAFETY: the mapping is new, and not in use.
                 unsafe { libc::munmap(ptr::without_provenance_mut(slab.get()), size * count) };
@@ -98,6 +107,7 @@ pub(super) fn map(size: usize, free: &mut Vec<Region>) -> io::Result<()> {
         free.push(Region {
             low: NonZeroUsize::new(low).unwrap_or(slab),
             size,
+            guard,
             offset: number % COLOURS * COLOUR,
         });
     }
@@ -128,18 +138,18 @@ fn reserve(size: usize) -> io::Result<NonZeroUsize> {
 }
 
 /// Makes the guard of a new stack.
-fn guard(low: usize) -> io::Result<()> {
+fn install_guard(low: usize, size: usize) -> io::Result<()> {
     let low = ptr::without_provenance_mut::<libc::c_void>(low);
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         const MADV_GUARD_INSTALL: libc::c_int = 102;
         // SAFETY: the memory is new, and not in use.
-        if unsafe { libc::madvise(low, GUARD, MADV_GUARD_INSTALL) } == 0 {
+        if unsafe { libc::madvise(low, size, MADV_GUARD_INSTALL) } == 0 {
             return Ok(());
         }
     }
     // SAFETY: the memory is new, and not in use.
-    if unsafe { libc::mprotect(low, GUARD, libc::PROT_NONE) } == 0 {
+    if unsafe { libc::mprotect(low, size, libc::PROT_NONE) } == 0 {
         return Ok(());
     }
     Err(explain(io::Error::last_os_error()))

@@ -31,12 +31,16 @@ impl Region {
         self.0.update_teb_fields(limit, guaranteed);
     }
 
+    pub(super) fn guard(&self) -> usize {
+        GUARD
+    }
+
     /// The system keeps the memory of a stack.
     pub(super) fn forget_contents(&self) {}
 }
 
-/// Makes one stack.
-pub(super) fn map(size: usize, free: &mut Vec<Region>) -> io::Result<()> {
+/// Makes one stack. Its guard is not larger: the compilers of Windows probe each page of a stack.
+pub(super) fn map(size: usize, _beyond: usize, free: &mut Vec<Region>) -> io::Result<()> {
     free.push(Region(DefaultStack::new(size)?));
     Ok(())
 }

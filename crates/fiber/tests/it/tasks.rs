@@ -237,6 +237,14 @@ fn sizes_are_checked() {
     }
     size(fiber::MIN_STACK_SIZE).unwrap();
     size(fiber::MAX_STACK_SIZE).unwrap();
+    let guard = |size| fiber::Builder::new().guard_size(size).run(|| ()).map(drop);
+    for bad in [fiber::MAX_GUARD_SIZE + 1, usize::MAX] {
+        let error = guard(bad).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(&bad.to_string()), "{error}");
+    }
+    guard(0).unwrap();
+    guard(fiber::MAX_GUARD_SIZE).unwrap();
 }
 
 #[test]

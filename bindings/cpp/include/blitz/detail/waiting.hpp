@@ -9,6 +9,8 @@
 // 2. Therefore the list is empty whenever a fiber of this thread is suspended, and whenever a fiber
 //    begins or goes on.
 // 3. A fiber stays in its thread, so it puts its list back where it was.
+//
+// This header is one of C++11, for blitz/compat/hwy_futex.hpp.
 #ifndef BLITZ_DETAIL_WAITING_HPP
 #define BLITZ_DETAIL_WAITING_HPP
 
@@ -16,7 +18,8 @@
 
 #include <utility>
 
-namespace blitz::detail {
+namespace blitz {
+namespace detail {
 
 // The layout that the Itanium C++ ABI prescribes for __cxa_eh_globals.
 struct handled_exceptions {
@@ -32,7 +35,7 @@ public:
     exceptions_aside() noexcept
         : of_thread_(reinterpret_cast<handled_exceptions*>(abi::__cxa_get_globals())),
           saved_(*of_thread_) {
-        if (any()) *of_thread_ = {};
+        if (any()) *of_thread_ = handled_exceptions();
     }
     exceptions_aside(const exceptions_aside&) = delete;
     exceptions_aside& operator=(const exceptions_aside&) = delete;
@@ -41,7 +44,7 @@ public:
     }
 
 private:
-    [[nodiscard]] bool any() const noexcept {
+    bool any() const noexcept {
         return saved_.caught != nullptr || saved_.uncaught != 0;
     }
 
@@ -51,11 +54,12 @@ private:
 
 // Calls a function of blitz.h that may wait, and returns its result.
 template <class Call>
-auto waiting(Call&& call) {
+auto waiting(Call&& call) -> decltype(std::forward<Call>(call)()) {
     const exceptions_aside aside;
     return std::forward<Call>(call)();
 }
 
-}  // namespace blitz::detail
+}  // namespace detail
+}  // namespace blitz
 
 #endif

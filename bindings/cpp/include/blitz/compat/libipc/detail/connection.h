@@ -5,6 +5,7 @@
 #include <blitz/compat/libipc/detail/fragment.h>
 #include <blitz/compat/libipc/detail/segment.h>
 #include <blitz/detail/handle.hpp>
+#include <blitz/mutex.hpp>
 
 #include <atomic>
 #include <memory>
@@ -220,8 +221,9 @@ private:
     std::atomic<std::uint64_t> seen_change_{0};
     std::atomic<std::uint64_t> seen_until_{0};
 
-    // Held for moments, and never in a wait of a message.
-    mutable std::mutex ends_;
+    // Never held in a wait for a message. A fiber sleeps with it while the segment is busy, so the others of
+    // its thread must not block the thread.
+    mutable blitz::mutex ends_;
     std::shared_ptr<sending_end> sender_;
     std::shared_ptr<receiving_end> receiver_;
     bool disconnected_ = false;

@@ -4,6 +4,7 @@
 #define BLITZ_COMPAT_LIBIPC_DETAIL_SHARED_OBJECT_H
 
 #include <blitz/compat/libipc/detail/shared_file.h>
+#include <blitz/mutex.hpp>
 
 #include <map>
 #include <mutex>
@@ -54,8 +55,8 @@ private:
             if (path[i] == '/') path[i] = '\\';
         return path;
     }
-    static std::mutex& mutex() {
-        static std::mutex of_objects;
+    static blitz::mutex& mutex() {
+        static blitz::mutex of_objects;
         return of_objects;
     }
     static std::map<std::string, std::weak_ptr<shared_object>>& objects() {
