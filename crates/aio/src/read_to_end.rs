@@ -21,7 +21,9 @@ const PROBE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Filling {
     read: usize,
-    /// The number of initialised bytes in the spare capacity.
+    /// The number of initialised bytes at the start of the spare capacity. A step that
+    /// changes the vector without a `ReadBuf` of that memory (reserves, appends) sets it to zero: the
+    /// memory may be another one, and its spare part starts elsewhere.
     initialized: usize,
     first_capacity: usize,
 }
@@ -44,7 +46,7 @@ impl Filling {
     ) -> Poll<io::Result<usize>> {
         loop {
             let some = if self.may_be_complete(bytes) {
-                poll_probe(reader.as_mut(), cx, bytes)
+                self.poll_probe(reader.as_mut(), cx, bytes)
             } else {
                 self.poll_spare(reader.as_mut(), cx, bytes)
             };
@@ -78,8 +80,9 @@ impl Filling {
         let spare = bytes.spare_capacity_mut();
         let start = spare.as_ptr().cast::<u8>();
         let mut buf = ReadBuf::uninit(spare);
-        // SAFETY: an earlier call has seen this many bytes of it initialised, and since
-        // then the vector has neither moved nor grown without this being subtracted.
+        // SAFETY: an earlier call has seen this many bytes of it initialised. Since then the
+        // vector has neither moved nor grown: only `Filling` changes it while it is borrowed,
+        // and both `reserve` above and the probe set the number to zero.
         unsafe { buf.assume_init(self.initialized) };
         let result = reader.poll_read(cx, &mut buf);
         // A reader can replace this `ReadBuf` by another one.
@@ -90,18 +93,20 @@ impl Filling {
         unsafe { bytes.set_len(bytes.len() + count) };
         result.map_ok(|()| count)
     }
-}
 
-fn poll_probe<R: AsyncRead + ?Sized>(
-    reader: Pin<&mut R>,
-    cx: &mut Context<'_>,
-    bytes: &mut Vec<u8>,
-) -> Poll<io::Result<usize>> {
-    let mut memory = [MaybeUninit::uninit(); PROBE];
-    let mut probe = ReadBuf::uninit(&mut memory);
-    ready!(reader.poll_read(cx, &mut probe))?;
-    bytes.extend_from_slice(probe.filled());
-    Poll::Ready(Ok(probe.filled().len()))
+    fn poll_probe<R: AsyncRead + ?Sized>(
+        &mut self,
+        reader: Pin<&mut R>,
+        cx: &mut Context<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        let mut memory = [MaybeUninit::uninit(); PROBE];
+        let mut probe = ReadBuf::uninit(&mut memory);
+        ready!(reader.poll_read(cx, &mut probe))?;
+        self.initialized = 0;
+        bytes.extend_from_slice(probe.filled());
+        Poll::Ready(Ok(probe.filled().len()))
+    }
 }
 
 /// The step of `read_to_end`.

@@ -38,8 +38,9 @@
 //! * A future that is dropped loses nothing: a value that it had been given goes to
 //!   the next receiver.
 //! * A channel in steady use allocates nothing, and to wait allocates nothing.
-//! * No waker, and no `Clone` or `Drop` of a value, runs under a lock of the
-//!   channel's that others need.
+//! * No waker, and no `Drop` of a value, runs under a lock of the channel's that others need.
+//!   Nor does a `Clone`, except in [`broadcast`]: there a receiver clones a value under the lock
+//!   of its place, which the value's other receivers need, because values need not be `Sync`.
 //!
 //! # Features
 //!

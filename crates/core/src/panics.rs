@@ -38,6 +38,14 @@ impl Panics {
         self.0.is_some()
     }
 
+    /// Everything has been done, in a destructor. The first panic goes on as in any other place, unless the
+    /// thread already panics: a second panic would end the process.
+    pub fn go_on_in_drop(self) {
+        if !std::thread::panicking() {
+            self.go_on();
+        }
+    }
+
     /// Everything has been done.
     #[inline]
     pub fn go_on(self) {

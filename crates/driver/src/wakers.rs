@@ -12,8 +12,8 @@ use crate::selector::{Memory, NO_MEMORY};
 /// The wakers that a poll has collected, so that a scheduler can queue all their tasks and
 /// then wake other workers once. Keeps its memory from one poll to the next.
 ///
-/// Dropping it wakes those that are left: every waiter that was taken out of a queue is
-/// woken.
+/// Dropping it wakes those that are left, as [`wake_all`](Wakers::wake_all) does: every waiter that
+/// was taken out of a queue is woken. While the thread panics, a waker's panic is dropped.
 #[derive(Default)]
 pub struct Wakers {
     wakers: Vec<Waker>,
@@ -68,13 +68,17 @@ impl Wakers {
     /// Wakes all, in the order of their events. The caller must not hold a lock. If a waker
     /// panics, the others are woken nevertheless, and the first panic is resumed.
     pub fn wake_all(&mut self) {
+        self.wake_each().go_on();
+    }
+
+    fn wake_each(&mut self) -> Panics {
         let mut panics = Panics::new();
         for waker in self.wakers.drain(..) {
             panics.put_off(|| waker.wake());
         }
         #[cfg(any(io_uring, loom))]
         panics.put_off(|| self.retired.clear());
-        panics.go_on();
+        panics
     }
 }
 
@@ -89,10 +93,37 @@ impl fmt::Debug for Wakers {
 impl Drop for Wakers {
     fn drop(&mut self) {
         if !self.wakers.is_empty() {
-            let mut panics = Panics::new();
-            for waker in self.wakers.drain(..) {
-                panics.put_off(|| waker.wake());
-            }
+            self.wake_each().go_on_in_drop();
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use blitz_io_testing::{Wakings, panic_of, shouting_waker};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_of_a_waker_goes_on_also_if_the_wakers_are_dropped() {
+        let (count, counting) = Wakings::new();
+        let filled = || {
+            let mut wakers = Wakers::new();
+            wakers.extend([shouting_waker(), counting.clone()]);
+            wakers
+        };
+        let of_all = panic_of(|| filled().wake_all());
+        let of_drop = panic_of(|| drop(filled()));
+        assert_eq!((of_all, count.count()), (of_drop, 2));
+        // The thread panics already.
+        let wakers = filled();
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            let _wakers = wakers;
+            panic!("the first");
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"the first"));
+        assert_eq!(count.count(), 3);
     }
 }

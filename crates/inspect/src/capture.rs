@@ -4,10 +4,12 @@
 //!
 //! # The signal
 //!
-//! It is a real-time signal whose action is the default one: the last such number. If the program takes
-//! the same number later, its handler stays, and there are no copies any more. The signal is not sent to a
-//! thread that blocks it, or has not handled one yet. It restarts system calls, apart from those that the
-//! system never restarts: such a call returns `EINTR`.
+//! It is `SIGURG`, if its action is the default one, which is to ignore it. So a signal that is still
+//! pending when the thread calls `exec` does not end the new program, as each signal would whose default
+//! action is to do so: `exec` sets the action back, and keeps what is pending. (Go's scheduler uses the same
+//! signal.) If the program handles `SIGURG`, its handler stays, and there are no copies. The signal is not
+//! sent to a thread that blocks it, or has not handled one yet. It restarts system calls, apart from those
+//! that the system never restarts: such a call returns `EINTR`.
 //!
 //! # The handler
 //!
@@ -97,7 +99,7 @@ pub(crate) fn mask() -> u64 {
 }
 
 /// Returns the signal whose action is the handler, and installs it if need be.
-fn signal() -> Option<c_int> {
+pub(crate) fn signal() -> Option<c_int> {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => install(),
         signal => (action(signal)? == handler()).then_some(signal),
@@ -105,8 +107,10 @@ fn signal() -> Option<c_int> {
 }
 
 fn install() -> Option<c_int> {
-    let mut free = (libc::SIGRTMIN()..=libc::SIGRTMAX()).rev();
-    let signal = free.find(|&signal| action(signal) == Some(libc::SIG_DFL))?;
+    let signal = libc::SIGURG;
+    if action(signal) != Some(libc::SIG_DFL) {
+        return None;
+    }
     // SAFETY: all zeros is a valid action.
     let mut new: libc::sigaction = unsafe { mem::zeroed() };
     new.sa_sigaction = handler();

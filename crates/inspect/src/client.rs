@@ -1,13 +1,14 @@
 //! Asks a process for its waits, through its socket or, on Windows, its named pipe.
 
 use std::io::{self, Read, Write};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use crate::findings::Finding;
 #[cfg(windows)]
 use crate::pipe as local;
-use crate::protocol::{WITH_STACKS, WITHOUT_STACKS};
+use crate::protocol::{LIMIT_OF_ANSWER, WITH_STACKS, WITHOUT_STACKS};
 use crate::snapshot::Snapshot;
 #[cfg(unix)]
 use crate::socket as local;
@@ -21,7 +22,8 @@ pub struct Answer {
     pub findings: Vec<Finding>,
 }
 
-/// Returns the processes that answer, with their names, in ascending order.
+/// Returns the processes that answer, with their names, in ascending order. Removes the sockets of processes
+/// that have ended.
 ///
 /// # Errors
 ///
@@ -36,8 +38,8 @@ pub fn list() -> io::Result<Vec<(u32, String)>> {
 ///
 /// # Errors
 ///
-/// If the process cannot be reached, belongs to another user, or does not answer in five seconds. On
-/// Windows, one that is stopped lets this call wait.
+/// If the process cannot be reached, belongs to another user, does not begin to answer in five seconds, or
+/// does not end that in thirty. On Windows, one that is stopped lets this call wait.
 pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
     send(pid, name, WITH_STACKS)
 }
@@ -54,7 +56,19 @@ pub fn ask_without_stacks(pid: u32, name: &str) -> io::Result<Answer> {
 fn send(pid: u32, name: &str, question: u8) -> io::Result<Answer> {
     let mut stream = local::connect(pid, name)?;
     stream.write_all(&[question])?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text)?;
-    Ok(serde_json::from_str(&text)?)
+    let mut text = Vec::new();
+    let mut part = vec![0; 1 << 16];
+    let mut until = None;
+    loop {
+        match stream.read(&mut part)? {
+            0 => break,
+            count => text.extend_from_slice(&part[..count]),
+        }
+        let until = *until.get_or_insert_with(|| Instant::now() + LIMIT_OF_ANSWER);
+        if until <= Instant::now() {
+            let message = "its answer took too long";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+    }
+    Ok(serde_json::from_slice(&text)?)
 }

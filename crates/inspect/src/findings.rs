@@ -62,7 +62,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, is_beside_readers, is_pipeline_worker, is_queued_job, is_unknown};
+use crate::graph::{
+    Graph, is_beside_readers, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
+};
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, Task, TaskState, Wait, Waiter};
@@ -339,6 +341,14 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
         let Some(first) = waits.first().filter(|_| has_lasted) else {
             continue;
         };
+        // What was handed over does no harm unless another future waits for it. Only of a lock is it known
+        // that there is no other one to have.
+        let lasting = later.waits_for(object).iter();
+        let lasting =
+            lasting.filter(|wait| wait.kind == first.kind && earlier.same(wait).is_some());
+        if !is_task_lock(first) && lasting.count() < 2 {
+            continue;
+        }
         if !found.iter().any(is_it) {
             found.push(Finding {
                 certainty: Certainty::Probable,

@@ -18,6 +18,13 @@
 //! of these was chosen, then the combinator has none left: its futures cannot wake the task. The
 //! record of such a future says whether a release has chosen it.
 //!
+//! # Permits, notifications and places that were handed over
+//!
+//! A permit of a semaphore, a notification of a `Notify` and a place in a channel are handed over in the same
+//! way. But other permits may come back, and so on, so this is likely only. The record says that one was
+//! handed to a future with its waker. A task that is idle has been polled since, because the hand-over woke
+//! it, and did not poll that future.
+//!
 //! # Queued jobs
 //!
 //! A closure for blocking work that is queued waits for a thread, which is free when one of the running
@@ -150,9 +157,20 @@ impl<'a> Graph<'a> {
 
     fn find_handed(&mut self) {
         for (&waiter, waits) in &self.waits {
+            if self.is_idle(waiter) {
+                let handed = waits.iter().filter(|wait| has_handed_share(wait));
+                for object in handed.filter_map(|wait| wait.object.as_ref()) {
+                    let tasks = self.handed.entry(object.id).or_default();
+                    if !tasks.contains(&waiter) {
+                        tasks.push(waiter);
+                    }
+                }
+            }
             if self.is_detached(waiter, waits) {
                 self.detached.insert(waiter);
-                let locks = waits.iter().filter(|wait| wait.is_handed);
+                let locks = waits
+                    .iter()
+                    .filter(|wait| is_chosen(wait) && is_task_lock(wait));
                 for object in locks.filter_map(|wait| wait.object.as_ref()) {
                     self.handed.entry(object.id).or_default().push(waiter);
                 }
@@ -167,6 +185,11 @@ impl<'a> Graph<'a> {
         }
     }
 
+    fn is_idle(&self, waiter: Waiter) -> bool {
+        let task = waiter.task().and_then(|id| self.task(id));
+        task.is_some_and(|task| task.state == TaskState::Idle)
+    }
+
     /// Whether a future in a combinator of the task has a lock, and the combinator cannot wake the task.
     fn is_detached(&self, waiter: Waiter, waits: &[&Wait]) -> bool {
         let Some(task) = waiter.task().and_then(|id| self.task(id)) else {
@@ -174,7 +197,7 @@ impl<'a> Graph<'a> {
         };
         let direct: Vec<&Wait> = waits.iter().copied().filter(|w| w.is_direct).collect();
         let mut free = self.free_locks(&direct);
-        let mut chosen = waits.iter().filter(|wait| wait.is_handed).peekable();
+        let mut chosen = waits.iter().filter(|wait| is_chosen(wait)).peekable();
         let has_chosen = chosen.peek().is_some();
         for lock in chosen {
             let object = lock.object.as_ref().map_or(0, |object| object.id);
@@ -320,6 +343,11 @@ impl<'a> Graph<'a> {
             return Enders::default();
         };
         match wait.kind.as_str() {
+            _ if is_shared(wait) && !self.handed_to(wait).is_empty() => Enders {
+                waiters: self.handed_to(wait).to_vec(),
+                is_certain: false,
+                needs_all: true,
+            },
             "Semaphore" | "thread::Semaphore" => Enders::likely(object.holder),
             "JoinSet" => Enders {
                 waiters: object.readers.clone(),
@@ -557,7 +585,22 @@ fn is_lock(wait: &Wait) -> bool {
         || matches!(wait.kind.as_str(), "thread::Once" | "fork-join")
 }
 
-fn is_task_lock(wait: &Wait) -> bool {
+/// Whether a release has chosen this future, which has a waker of its own.
+fn is_chosen(wait: &Wait) -> bool {
+    wait.is_handed && !wait.is_direct
+}
+
+/// Whether a task waits for a permit, a notification or a place, of which its object may have several.
+fn is_shared(wait: &Wait) -> bool {
+    matches!(wait.kind.as_str(), "Semaphore" | "Notify" | "mpsc::Sender")
+}
+
+/// Whether such a thing was handed to a future with the waker of this one.
+fn has_handed_share(wait: &Wait) -> bool {
+    is_shared(wait) && wait.is_handed
+}
+
+pub(crate) fn is_task_lock(wait: &Wait) -> bool {
     matches!(
         wait.kind.as_str(),
         "Mutex" | "RwLock (read)" | "RwLock (write)"

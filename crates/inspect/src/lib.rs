@@ -27,10 +27,14 @@ mod tree;
 
 #[cfg(any(unix, windows))]
 mod client;
+#[cfg(all(unix, feature = "records"))]
+mod clients;
 #[cfg(feature = "records")]
 mod deadlock_panics;
 #[cfg(feature = "records")]
 mod ends;
+#[cfg(all(unix, feature = "records"))]
+mod listener;
 #[cfg(unix)]
 mod peers;
 #[cfg(windows)]

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-/// How long each side waits for the other one.
+/// The time in which a client asks, and in which a process begins to answer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);
+
+/// The time from the beginning of an answer to its end.
+pub(crate) const LIMIT_OF_ANSWER: Duration = Duration::from_secs(30);
 
 /// The bytes that a client sends.
 pub(crate) const WITH_STACKS: u8 = b'?';

@@ -109,7 +109,7 @@ pub(crate) fn waits() -> Snapshot {
             continue;
         }
         let word = word(&record);
-        let is_handed = !is_direct && is_handed(&record);
+        let is_handed = is_handed(&record);
         let (kind, source) = match record.source {
             Some(source) => (source.kind, Some(source.what)),
             None => (record.kind.name(), word),

@@ -1,9 +1,13 @@
 //! Answers [`ask`](crate::ask) in a thread of its own, which takes no lock that a thread may hold
 //! while it waits. So it answers while every worker is blocked.
 
-use std::io::{self, Read, Write};
+use std::io;
+#[cfg(windows)]
+use std::io::{Read, Write};
 use std::sync::Once;
 use std::thread;
+
+use blitz_io_core::PerProcess;
 
 use crate::client::Answer;
 #[cfg(windows)]
@@ -11,15 +15,16 @@ use crate::pipe::Listener;
 use crate::protocol::WITHOUT_STACKS;
 use crate::reader::{judged, judged_with_stacks};
 #[cfg(unix)]
-use crate::socket::Listener;
+use crate::{clients::Clients, listener};
 
-/// Opens this process's socket, or named pipe on Windows, and answers on it until the process ends. Further calls do nothing.
+/// Opens this process's socket, or named pipe on Windows, and answers on it until the process ends. Further
+/// calls do nothing. A forked child does not answer until it calls this function itself.
 ///
 /// # Errors
 ///
 /// If the socket, the pipe or its thread cannot be made.
 pub fn serve() -> io::Result<()> {
-    static ONCE: Once = Once::new();
+    static ONCE: PerProcess<Once> = PerProcess::new(Once::new);
     let mut result = Ok(());
     ONCE.call_once(|| result = start());
     result
@@ -39,24 +44,36 @@ fn start() -> io::Result<()> {
     blitz_io_core::inspect::keep_time();
     let program = std::env::current_exe().unwrap_or_default();
     let name = program.file_name().unwrap_or_default();
-    let listener = Listener::open(&name.to_string_lossy())?;
+    let name = name.to_string_lossy();
+    #[cfg(unix)]
+    let clients = Clients::new(listener::open(&name)?, answer);
+    #[cfg(unix)]
+    let body = move || clients.serve();
+    #[cfg(windows)]
+    let listener = Listener::open(&name)?;
+    #[cfg(windows)]
+    let body = move || listener.serve(answer_on);
     thread::Builder::new()
         .name("blitz-inspect".into())
-        .spawn(move || listener.serve(answer))?;
+        .spawn(body)?;
     Ok(())
 }
 
-fn answer(stream: &mut (impl Read + Write)) -> io::Result<()> {
+fn answer(question: u8) -> io::Result<Vec<u8>> {
+    let (snapshot, findings) = if question == WITHOUT_STACKS {
+        judged()
+    } else {
+        judged_with_stacks()
+    };
+    Ok(serde_json::to_vec(&Answer { snapshot, findings })?)
+}
+
+#[cfg(windows)]
+fn answer_on(stream: &mut (impl Read + Write)) -> io::Result<()> {
     let mut question = [0];
     // `list` only connects.
     if stream.read(&mut question)? == 0 {
         return Ok(());
     }
-    let (snapshot, findings) = if question == [WITHOUT_STACKS] {
-        judged()
-    } else {
-        judged_with_stacks()
-    };
-    let text = serde_json::to_vec(&Answer { snapshot, findings })?;
-    stream.write_all(&text)
+    stream.write_all(&answer(question[0])?)
 }

@@ -348,7 +348,8 @@ pub struct Wait {
     /// The future has the task's own waker, and not one of a combinator such as
     /// `FuturesUnordered`.
     pub is_direct: bool,
-    /// A release has handed the object to this future, which is not direct and has not been polled since.
+    /// The object, or a permit, notification or place of it, was handed to this future, which has not been
+    /// polled since. Of direct futures of one task, it is one of them.
     #[serde(default)]
     pub is_handed: bool,
 }

@@ -3,13 +3,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-#[cfg(feature = "records")]
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
-#[cfg(feature = "records")]
-use std::os::unix::{fs::PermissionsExt, net::UnixListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::protocol::LIMIT;
 
@@ -29,114 +27,159 @@ pub fn directory() -> io::Result<PathBuf> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let found = fs::symlink_metadata(&path)?;
-    if !found.is_dir() || found.uid() != user || found.mode() & 0o077 != 0 {
+    if !is_folder_of(&path, user) {
         let message = format!("{} is not a folder of this user alone", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
     Ok(path)
 }
 
-/// Returns the processes that have a socket and live, with their names.
+/// Whether only this user can enter the folder.
+fn is_folder_of(path: &Path, user: libc::uid_t) -> bool {
+    fs::symlink_metadata(path)
+        .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0)
+}
+
+/// Returns the folders with the sockets that this user may ask: its own, and for root those of each user.
+fn directories() -> io::Result<Vec<PathBuf>> {
+    let own = directory()?;
+    let mut found = Vec::new();
+    // SAFETY: the call has no preconditions.
+    if unsafe { libc::geteuid() } == 0 {
+        let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+        let of_systemd = entries("/run/user".into()).map(|entry| {
+            let user = entry.file_name();
+            (user, entry.path().join("blitz-io"))
+        });
+        let of_temporary = entries(std::env::temp_dir()).filter_map(|entry| {
+            let name = entry.file_name();
+            let user = name.to_str()?.strip_prefix("blitz-io-")?;
+            Some((user.into(), entry.path()))
+        });
+        for (user, path) in of_systemd.chain(of_temporary) {
+            let user = user.to_str().and_then(|user| user.parse().ok());
+            if path != own && user.is_some_and(|user| is_folder_of(&path, user)) {
+                found.push(path);
+            }
+        }
+    }
+    found.insert(0, own);
+    Ok(found)
+}
+
+/// Returns the processes that have a socket and live, with their names. Removes the sockets of those that
+/// have ended.
 pub(crate) fn list() -> io::Result<Vec<(u32, String)>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(directory()?)? {
-        let socket = entry?.path();
+    let folders = directories()?;
+    // An error counts only in this user's folder: others may vanish.
+    let own = fs::read_dir(&folders[0])?.collect::<io::Result<Vec<_>>>()?;
+    let others = folders[1..].iter().flat_map(fs::read_dir).flatten();
+    for entry in own.into_iter().chain(others.flatten()) {
+        let socket = entry.path();
         let name = socket.file_stem().and_then(OsStr::to_str);
         let Some((pid, name)) = name.and_then(|name| name.split_once('-')) else {
             continue;
         };
         if let Ok(pid) = pid.parse::<u32>() {
-            if UnixStream::connect(&socket).is_ok() {
-                found.push((pid, name.to_owned()));
+            match connect_to(&socket) {
+                Ok(_) => found.push((pid, name.to_owned())),
+                // It lives, but does not accept: it may be stopped.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    found.push((pid, name.to_owned()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    remove_if_dead(pid, &socket);
+                }
+                Err(_) => {}
             }
         }
     }
     Ok(found)
 }
 
-/// The socket of a process.
-fn path(pid: u32, name: &str) -> io::Result<PathBuf> {
-    Ok(directory()?.join(format!("{pid}-{name}.sock")))
+/// Removes a socket that has refused a connection, unless its process exists: some systems refuse also if
+/// too many clients wait, and a process makes its socket before it listens.
+fn remove_if_dead(pid: u32, socket: &Path) {
+    let Ok(pid) = libc::pid_t::try_from(pid) else {
+        return;
+    };
+    // SAFETY: signal 0 is not sent.
+    let exists = unsafe { libc::kill(pid, 0) } == 0
+        || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH);
+    if !exists {
+        // Another process may have removed it.
+        _ = fs::remove_file(socket);
+    }
 }
 
-/// Connects to a process, which answers within [`LIMIT`] or not at all.
+/// Returns the socket of this process.
+#[cfg(feature = "records")]
+pub(crate) fn own_path(name: &str) -> io::Result<PathBuf> {
+    Ok(path_in(&directory()?, std::process::id(), name))
+}
+
+/// Returns the socket of a process. Of a long name, it has the beginning: the system limits its path.
+fn path_in(directory: &Path, pid: u32, name: &str) -> PathBuf {
+    let rest = format!("/{pid}-.sock").len() + 1;
+    let most = MOST_BYTES.saturating_sub(directory.as_os_str().len() + rest);
+    let mut end = name.len().min(most);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    directory.join(format!("{pid}-{}.sock", &name[..end]))
+}
+
+/// The size of a socket's path, with the 0 at its end.
+const MOST_BYTES: usize = {
+    // SAFETY: all zeros is a valid address.
+    let address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_path.len()
+};
+
+/// Connects to a process, whose answer begins within [`LIMIT`] or does not come at all.
 pub(crate) fn connect(pid: u32, name: &str) -> io::Result<UnixStream> {
-    let stream = UnixStream::connect(path(pid, name)?)?;
+    let folders = directories()?;
+    let mut paths = folders.iter().map(|folder| path_in(folder, pid, name));
+    // That of this user comes first, and its error counts if there is none.
+    let path = paths
+        .clone()
+        .find(|path| path.exists())
+        .or_else(|| paths.next());
+    let stream = connect_to(&path.unwrap_or_default())?;
+    stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_write_timeout(Some(LIMIT))?;
     Ok(stream)
 }
 
-/// This process's socket.
-#[cfg(feature = "records")]
-pub(crate) struct Listener(UnixListener);
-
-#[cfg(feature = "records")]
-impl Listener {
-    pub(crate) fn open(name: &str) -> io::Result<Self> {
-        let path = path(std::process::id(), name)?;
-        // A process with this number may have left one.
-        _ = fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-        Ok(Self(listener))
+/// Connects without waiting: a process that is stopped has a queue of clients, which may be full. The
+/// stream is non-blocking.
+fn connect_to(socket: &Path) -> io::Result<UnixStream> {
+    // SAFETY: all zeros is a valid address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    let bytes = socket.as_os_str().as_bytes();
+    if bytes.len() >= address.sun_path.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
-
-    /// Answers the clients of this user, one after the other.
-    pub(crate) fn serve(self, answer: fn(&mut UnixStream) -> io::Result<()>) {
-        for stream in self.0.incoming() {
-            let accepted = stream.and_then(|stream| accept(&stream).map(|()| stream));
-            // A client that goes away, or is another user's, is no concern of the program's.
-            _ = accepted.and_then(|mut stream| answer(&mut stream));
-        }
+    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
+        *to = *from as libc::c_char;
     }
-}
-
-#[cfg(feature = "records")]
-fn accept(stream: &UnixStream) -> io::Result<()> {
-    // SAFETY: the call has no preconditions.
-    if peer(stream)? != unsafe { libc::geteuid() } {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    stream.set_read_timeout(Some(LIMIT))?;
-    stream.set_write_timeout(Some(LIMIT))
-}
-
-/// The user of the process at the other end.
-#[cfg(all(feature = "records", any(target_os = "linux", target_os = "android")))]
-fn peer(stream: &UnixStream) -> io::Result<libc::uid_t> {
-    let mut found = libc::ucred {
-        pid: 0,
-        uid: 0,
-        gid: 0,
-    };
-    let mut size = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the descriptor is open, and the pointers are to a value of `size` bytes and its size.
-    let result = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut found).cast(),
-            &raw mut size,
-        )
-    };
-    if result != 0 || size as usize != size_of::<libc::ucred>() {
+    // SAFETY: the call takes numbers only.
+    let descriptor = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0) };
+    if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(found.uid)
-}
-
-/// The user of the process at the other end.
-#[cfg(all(
-    feature = "records",
-    not(any(target_os = "linux", target_os = "android"))
-))]
-fn peer(stream: &UnixStream) -> io::Result<libc::uid_t> {
-    let (mut user, mut group) = (0, 0);
-    // SAFETY: the descriptor is open, and the pointers are to values that the call may write.
-    if unsafe { libc::getpeereid(stream.as_raw_fd(), &raw mut user, &raw mut group) } != 0 {
+    // SAFETY: it is a socket, and nothing else has it.
+    let stream = unsafe { UnixStream::from_raw_fd(descriptor) };
+    // SAFETY: the descriptor is open. A program that this one starts does not inherit it.
+    unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+    stream.set_nonblocking(true)?;
+    let size = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the pointer is to an address of this size.
+    if unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), size) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(user)
+    Ok(stream)
 }

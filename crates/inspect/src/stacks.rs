@@ -179,6 +179,27 @@ mod system {
             );
         }
 
+        /// `exec` sets the action of a signal back to the default one, and a pending signal stays.
+        #[test]
+        fn a_signal_that_is_pending_at_exec_does_not_end_the_new_program() {
+            let signal = crate::capture::signal().expect("this program has no handler of it");
+            // SAFETY: the child makes system calls only.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: the calls take numbers only. The last one ends this process without running
+                // what the test harness registered.
+                unsafe {
+                    libc::signal(signal, libc::SIG_DFL);
+                    libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal);
+                    libc::_exit(0);
+                }
+            }
+            let mut status = 0;
+            // SAFETY: `status` is a place for a number.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            assert!(libc::WIFEXITED(status), "signal {}", libc::WTERMSIG(status));
+        }
+
         #[test]
         fn a_thread_finds_its_own_callers() {
             let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,11 +1,12 @@
 //! Hangs with locks.
 
-use std::pin::pin;
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io::runtime::Handle;
-use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
+use blitz_io::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, mpsc, oneshot};
 use blitz_io::{inspect::Named, select, thread};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -116,15 +117,85 @@ pub async fn futurelock_select() {
 /// Waits for the lock in a future that it does not poll again, and then in another one.
 async fn lock_twice(wanted: &Mutex<()>, queued: oneshot::Sender<()>) {
     let mut first = pin!(wanted.lock());
+    begin(first.as_mut(), queued).await;
+    // The other branch of the `select!`.
+    let _second = wanted.lock().await;
+}
+
+/// Polls a future once, which then waits.
+async fn begin(mut future: Pin<&mut impl Future>, queued: oneshot::Sender<()>) {
     let mut queued = Some(queued);
     std::future::poll_fn(|cx| {
-        assert!(first.as_mut().poll(cx).is_pending());
+        assert!(future.as_mut().poll(cx).is_pending());
         _ = queued.take().map(|queued| queued.send(()));
         Poll::Ready(())
     })
     .await;
-    // The other branch of the `select!`.
-    let _second = wanted.lock().await;
+}
+
+/// The same with the permit of a semaphore.
+///
+/// After <https://rfd.shared.oxide.computer/rfd/0609>.
+pub async fn futurelock_semaphore() {
+    let limit = Arc::new(Semaphore::new(1).named("limit"));
+    let background = limit.acquire().await;
+    let wanted = limit.clone();
+    let (queued, is_queued) = oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut first = pin!(wanted.acquire());
+        begin(first.as_mut(), queued).await;
+        let _second = wanted.acquire().await;
+    });
+    _ = is_queued.await;
+    drop(background);
+    _ = task.await;
+}
+
+/// The same with a lock for reading, which keeps a writer out.
+pub async fn futurelock_rwlock() {
+    let table = Arc::new(RwLock::new(()).named("table"));
+    let background = table.write().await;
+    let wanted = table.clone();
+    let (queued, is_queued) = oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut first = pin!(wanted.read());
+        begin(first.as_mut(), queued).await;
+        let _second = wanted.write().await;
+    });
+    _ = is_queued.await;
+    drop(background);
+    _ = task.await;
+}
+
+/// The same with the notification of a `Notify`.
+pub async fn futurelock_notify() {
+    let changed = Arc::new(Notify::new().named("changed"));
+    let wanted = changed.clone();
+    let (queued, is_queued) = oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut first = pin!(wanted.notified());
+        begin(first.as_mut(), queued).await;
+        wanted.notified().await;
+    });
+    _ = is_queued.await;
+    changed.notify_one();
+    _ = task.await;
+}
+
+/// The same with a place in a channel.
+pub async fn futurelock_reserve() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    _ = sender.send(1).await;
+    let (queued, is_queued) = oneshot::channel();
+    let task = spawn("futurelock", async move {
+        let mut first = pin!(sender.reserve());
+        begin(first.as_mut(), queued).await;
+        _ = sender.send(2).await;
+    });
+    _ = is_queued.await;
+    _ = receiver.recv().await;
+    _ = task.await;
+    drop(receiver);
 }
 
 /// The same in the task of a connection, which also waits for its client.

@@ -32,6 +32,13 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("futurelock_of_connection", || {
         run(locks::futurelock_of_connection())
     }),
+    (
+        "futurelock_semaphore",
+        || run(locks::futurelock_semaphore()),
+    ),
+    ("futurelock_rwlock", || run(locks::futurelock_rwlock())),
+    ("futurelock_notify", || run(locks::futurelock_notify())),
+    ("futurelock_reserve", || run(locks::futurelock_reserve())),
     ("futurelock_block_on", || run(locks::futurelock_block_on())),
     ("guard_over_await", || run(locks::guard_over_await())),
     ("leaked_permit", || run(locks::leaked_permit())),

@@ -157,6 +157,37 @@ fn futurelock_unordered() {
     at(&finding, "locks.rs");
 }
 
+/// Other permits may come back, and others may notify or receive: this is likely only.
+#[test]
+fn futurelocks_of_what_there_is_more_than_one_of() {
+    for (program, kind, name) in [
+        ("futurelock_semaphore", "Semaphore", Some("limit")),
+        ("futurelock_notify", "Notify", Some("changed")),
+        ("futurelock_reserve", "mpsc::Sender", None),
+    ] {
+        let (answer, finding) = finds(program, Certainty::Probable, "futurelock", 1);
+        let (tasks, objects) = names(&answer, &finding);
+        assert_eq!(tasks, ["futurelock"], "{finding:#?}");
+        assert_eq!(objects, Vec::from_iter(name), "{finding:#?}");
+        assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
+        assert!(finding.waits.iter().all(|wait| wait.kind == kind));
+        // The owner before has returned its permit.
+        let object = finding.waits[0].object.as_ref().unwrap();
+        assert_eq!(object.holder, None, "{finding:#?}");
+    }
+}
+
+#[test]
+fn futurelock_of_a_reader() {
+    let (answer, finding) = finds("futurelock_rwlock", Certainty::Certain, "futurelock", 1);
+    assert_eq!(
+        names(&answer, &finding),
+        (vec!["futurelock".into()], vec!["table".into()])
+    );
+    assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
+    at(&finding, "locks.rs");
+}
+
 #[test]
 fn a_guard_over_an_endless_await_has_its_holder() {
     let mut program = Program::start("guard_over_await");

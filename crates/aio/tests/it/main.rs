@@ -6,3 +6,4 @@ mod foreign;
 mod memory;
 mod parity;
 mod read_buf;
+mod uninit;

@@ -312,6 +312,21 @@ impl<T> Chan<T> {
         used > MAX_VALUES || self.limit.saturating_sub(used) >= n
     }
 
+    /// For tests: as if the channel held the most values that it can. Returns the head before.
+    #[cfg(all(test, not(loom)))]
+    pub fn set_head_to_hold_most(&self) -> u32 {
+        let head = self.front.0.head.load(Ordering::Relaxed);
+        let position = self.tail.0.word.load().position();
+        self.set_head(position.wrapping_sub(MAX_VALUES));
+        head
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub fn set_head(&self, head: u32) {
+        self.front.0.head.store(head, Ordering::Relaxed);
+        self.tail.0.head_seen.store(head, Ordering::Relaxed);
+    }
+
     /// Fills a claimed slot, and wakes the receiver if the claim says so.
     #[inline]
     pub fn fill(&self, claim: Claim, value: T) {

@@ -157,7 +157,8 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
 
 /// Creates an unbounded channel: sending never waits.
 ///
-/// If the receiver is slower than the senders, memory use grows without limit.
+/// If the receiver is slower than the senders, memory use grows. The channel holds at most
+/// 2^31 - 1 values: then a send fails, and returns the value.
 ///
 /// ```
 /// # pollster::block_on(async {

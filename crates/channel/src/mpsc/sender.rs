@@ -321,11 +321,8 @@ impl<T> UnboundedSender<T> {
     ///
     /// # Errors
     ///
-    /// If the receiver has closed the channel or has been dropped.
-    ///
-    /// # Panics
-    ///
-    /// If there are 2^31 values in the channel.
+    /// If the receiver has closed the channel or has been dropped; or if the channel holds
+    /// 2^31 - 1 values, the most that it can hold. The error has the value.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;
@@ -340,13 +337,30 @@ impl<T> UnboundedSender<T> {
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match self.tx.try_send(message) {
             Ok(()) => Ok(()),
-            Err(TrySendError::Closed(message)) => Err(SendError(message)),
-            Err(TrySendError::Full(_)) => too_many(),
+            // Full: a queue is never longer than `MAX_VALUES`.
+            Err(TrySendError::Closed(message) | TrySendError::Full(message)) => {
+                Err(SendError(message))
+            }
         }
     }
 }
 
-#[cold]
-fn too_many() -> ! {
-    panic!("too many messages in an unbounded channel");
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::mpsc::unbounded_channel;
+
+    #[test]
+    fn the_value_that_an_unbounded_channel_has_no_room_for_comes_back() {
+        let (tx, mut rx) = unbounded_channel();
+        tx.send(1).unwrap();
+        let head = tx.tx.set_head_to_hold_most();
+        assert_eq!(tx.send(2).unwrap_err().0, 2);
+        assert!(!tx.is_closed());
+        tx.tx.set_head(head);
+        tx.send(3).unwrap();
+        drop(tx);
+        let received = [rx.try_recv(), rx.try_recv()];
+        assert_eq!(received, [Ok(1), Ok(3)]);
+        assert!(rx.try_recv().is_err());
+    }
 }

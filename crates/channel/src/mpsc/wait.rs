@@ -163,6 +163,9 @@ impl<T> Chan<T> {
             }
             self.tail.0.word.grant(request.permits);
             request.granted.set(true);
+            if let Some(waker) = list.first_waker() {
+                self.object.handed_over(waker);
+            }
             // SAFETY: the owner keeps the value in place while the node is linked, and does not
             // use it again once the request is granted.
             let value = request.value.map(|value| unsafe { value.read() });
@@ -379,6 +382,7 @@ impl<T> Reserve<'_, T> {
             // `drop` must not give them back again.
             State::Queued => {
                 self.state = State::Done;
+                chan.object.hand_over_ended();
                 chan.outcome(&node.request)
             }
             State::Holds => {
@@ -395,6 +399,9 @@ impl<T> Reserve<'_, T> {
 impl<T> Drop for Reserve<'_, T> {
     fn drop(&mut self) {
         let (chan, request) = (self.chan, &self.node.request);
+        if self.state == State::Queued {
+            chan.object.hand_over_ended();
+        }
         match self.state {
             State::New | State::Done => return,
             _ if model_has_failed() => return,

@@ -1,5 +1,6 @@
 //! `blitz ps` and `blitz why`: what a process waits for.
 
+mod absent;
 mod picture;
 
 use std::fs;
@@ -109,13 +110,8 @@ pub(crate) fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
             "several processes fit; give a process id: see blitz ps".into(),
         ));
     }
-    found.pop().ok_or_else(|| {
-        Exit::Failed(
-            "no such process answers; it needs the feature `inspect`, and BLITZ_INSPECT=1 in \
-             its environment"
-                .into(),
-        )
-    })
+    let pid = wanted.and_then(|wanted| wanted.parse().ok());
+    (found.pop()).ok_or_else(|| Exit::Failed(absent::reason(pid)))
 }
 
 pub(crate) fn failed(pid: u32, error: &io::Error) -> Exit {

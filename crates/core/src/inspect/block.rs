@@ -6,7 +6,7 @@
 
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 use super::kind_list::KindList;
@@ -25,14 +25,6 @@ pub(super) static READER: Reader = Reader::new();
 pub(super) const MOVABLE: u64 = 1 << 63;
 /// In `holder`, with `MOVABLE`: the holder keeps writers out, but not readers.
 pub(super) const BESIDE_READERS: u64 = 1 << 61;
-/// In `holder`, with the address in a waker: a release has handed the object to the future that kept this
-/// waker, and that has not been polled since.
-pub(super) const HANDED: u64 = 1 << 62;
-
-/// The word of `holder` while the future with this waker has the object.
-pub(super) fn handed(waker: usize) -> u64 {
-    HANDED | waker as u64 & (HANDED - 1)
-}
 
 /// The facts about one object.
 pub struct Block {
@@ -41,6 +33,10 @@ pub struct Block {
     /// counted until the lock has no readers.
     pub(super) unnamed: AtomicU32,
     pub(super) holder: AtomicU64,
+    /// The address in a waker: the object, or one of its permits, notifications or places, was handed to the
+    /// future that kept this waker, and that has not been polled since. 0: to none. Of several such futures,
+    /// it is the last one.
+    pub(super) handed: AtomicUsize,
     /// Each task or thread has a place of its own, which it shares with one in eight others, and
     /// writes without a read-modify-write operation. If two of these race, the name of one is lost
     /// until it releases the lock; a name that is there is that of a reader.
@@ -85,8 +81,8 @@ pub struct Facts {
     pub is_movable: bool,
     /// The holder keeps writers out, but not readers.
     pub is_beside_readers: bool,
-    /// Identifies the waker of the future that a release has handed the object to; 0 if there is none.
-    handed: u64,
+    /// The address in the waker of the future that the object was handed to; 0 if there is none.
+    handed: usize,
     /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
     /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
@@ -98,10 +94,10 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Whether a release has handed the object to a future that keeps the waker with this address.
+    /// Whether the object was handed to a future that keeps the waker with this address.
     #[must_use]
     pub fn is_handed_to(&self, waker: usize) -> bool {
-        waker != 0 && self.handed == handed(waker)
+        waker != 0 && self.handed == waker
     }
 }
 
@@ -118,6 +114,7 @@ impl Block {
                 generation: AtomicU32::new(0),
                 unnamed: AtomicU32::new(0),
                 holder: AtomicU64::new(0),
+                handed: AtomicUsize::new(0),
                 readers: [const { AtomicU64::new(0) }; NAMES],
                 sender: AtomicU64::new(0),
                 receiver: AtomicU64::new(0),
@@ -151,6 +148,7 @@ impl Block {
         for word in words.into_iter().chain(&self.readers) {
             word.store(0, Ordering::Relaxed);
         }
+        self.handed.store(0, Ordering::Relaxed);
         self.name.store(ptr::null_mut(), Ordering::Relaxed);
         totals::retire(&self.totals);
         POOL.lock()
@@ -235,11 +233,10 @@ impl Block {
             id: self.id(),
             // SAFETY: names are never freed.
             name: unsafe { name.as_ref() }.copied(),
-            holder: Waiter::from_word(holder & !(MOVABLE | BESIDE_READERS))
-                .filter(|_| holder & HANDED == 0),
-            is_movable: holder & (MOVABLE | HANDED) == MOVABLE,
-            is_beside_readers: holder & (BESIDE_READERS | HANDED) == BESIDE_READERS,
-            handed: if holder & HANDED == 0 { 0 } else { holder },
+            holder: Waiter::from_word(holder & !(MOVABLE | BESIDE_READERS)),
+            is_movable: holder & MOVABLE != 0,
+            is_beside_readers: holder & BESIDE_READERS != 0,
+            handed: self.handed.load(Ordering::Relaxed),
             readers: self.readers.iter().filter_map(waiter).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),
             sender: waiter(&self.sender),

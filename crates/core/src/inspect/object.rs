@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
-use super::block::{BESIDE_READERS, Block, HANDED, MOVABLE, NAMES, Probe, READER, handed};
+use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
 use super::{Fill, Filled, Waiter, current};
 use crate::debug_is_name;
 
@@ -191,31 +191,29 @@ impl Object {
         }
     }
 
-    /// The object, which has no exclusive holder, is about to be handed to the future that keeps this
-    /// waker. The lock of the queue orders this before the future's next poll.
+    /// The object, or a permit, notification or place of it, is about to be handed to the future that keeps
+    /// this waker. The lock of the queue orders this before the future's next poll. The object has no
+    /// exclusive holder: a holder that is written down has acquired permits before, and may have returned
+    /// them since.
     pub fn handed_over(&self, waker: &Waker) {
-        let holder = &self.block().holder;
-        let word = holder.load(Ordering::Relaxed);
-        if word == 0 || word & HANDED != 0 {
-            holder.store(handed(waker.data().addr()), Ordering::Relaxed);
-        }
+        let block = self.block();
+        block.holder.store(0, Ordering::Relaxed);
+        block.handed.store(waker.data().addr(), Ordering::Relaxed);
     }
 
-    /// A future to which the object was handed is polled, or dropped.
+    /// A future to which the object may have been handed is polled and goes on, or is dropped. If another
+    /// one has the object, too, that is not known any more.
     pub fn hand_over_ended(&self) {
-        let holder = &self.block().holder;
-        let word = holder.load(Ordering::Relaxed);
-        if word & HANDED != 0 {
-            // If this fails, another future has the object.
-            _ = holder.compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let handed = &self.block().handed;
+        if handed.load(Ordering::Relaxed) != 0 {
+            handed.store(0, Ordering::Relaxed);
         }
     }
 
     /// The object is about to be released by its exclusive holder, or else by a reader.
     #[inline]
     pub fn released_by_any(&self) {
-        let holder = self.block().holder.load(Ordering::Relaxed);
-        if holder == 0 || holder & HANDED != 0 {
+        if self.block().holder.load(Ordering::Relaxed) == 0 {
             self.released_shared();
         } else {
             self.released();

@@ -33,8 +33,9 @@ pub struct Root<F> {
 struct State {
     is_polled: AtomicBool,
     is_woken: AtomicBool,
-    /// The waker that drives the future now.
-    outer: Mutex<Waker>,
+    /// The waker that drives the future now. In an `Arc`, which is cloned under the lock: the waker itself is
+    /// foreign code.
+    outer: Mutex<Arc<Waker>>,
 }
 
 /// The references that a root has to its own state: a field, and its waker.
@@ -46,7 +47,7 @@ impl<F> Root<F> {
         let state = Arc::new(State {
             is_polled: AtomicBool::new(false),
             is_woken: AtomicBool::new(true),
-            outer: Mutex::new(Waker::noop().clone()),
+            outer: Mutex::new(Arc::new(Waker::noop().clone())),
         });
         let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         let mut record = Wait::new(caller);
@@ -106,12 +107,27 @@ impl Wake for State {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.is_woken.store(true, Ordering::Release);
-        let outer = self
-            .outer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        outer.wake();
+        self.outer().wake_by_ref();
+    }
+}
+
+impl State {
+    fn outer(&self) -> Arc<Waker> {
+        let outer = self.outer.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&outer)
+    }
+
+    /// Replaces the waker, unless it is this one. Only the thread that polls calls this.
+    fn set_outer(&self, new: &Waker) {
+        if self.outer().will_wake(new) {
+            return;
+        }
+        let new = Arc::new(new.clone());
+        let mut outer = self.outer.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *outer, new);
+        drop(outer);
+        // Foreign code runs without the lock.
+        drop(old);
     }
 }
 
@@ -120,20 +136,7 @@ impl<F: Future> Future for Root<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.get_mut();
-        let new = context.waker();
-        let mut outer = this
-            .state
-            .outer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if !outer.will_wake(new) {
-            let old = std::mem::replace(&mut *outer, new.clone());
-            drop(outer);
-            // Foreign code runs without the lock.
-            drop(old);
-        } else {
-            drop(outer);
-        }
+        this.state.set_outer(context.waker());
         this.state.is_polled.store(true, Ordering::Release);
         this.state.is_woken.store(false, Ordering::Release);
         let _entered = this.record.enter(this.id);
@@ -143,5 +146,52 @@ impl<F: Future> Future for Root<F> {
             .poll(&mut Context::from_waker(&this.waker));
         this.state.is_polled.store(false, Ordering::Release);
         result
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::task::{RawWaker, RawWakerVTable};
+
+    use super::*;
+
+    /// A waker whose clone, wake and drop wake the root.
+    fn of(root: *const State) -> RawWaker {
+        const TABLE: RawWakerVTable = RawWakerVTable::new(
+            |root| {
+                wake(root);
+                of(root.cast())
+            },
+            wake,
+            wake,
+            wake,
+        );
+        fn wake(root: *const ()) {
+            // SAFETY: the test keeps the state until its end.
+            let state = ManuallyDrop::new(unsafe { Arc::from_raw(root.cast::<State>()) });
+            // A lock that is held would make this a deadlock.
+            assert!(
+                state.outer.try_lock().is_ok(),
+                "foreign code under the lock"
+            );
+        }
+        RawWaker::new(root.cast(), &TABLE)
+    }
+
+    #[test]
+    fn a_foreign_waker_may_wake_the_root_in_its_clone_and_its_drop() {
+        let mut root = Root::new(std::future::pending::<()>(), Caller::here());
+        let state = root.state.clone();
+        // SAFETY: the functions of the table do what a waker's have to.
+        let foreign = unsafe { Waker::from_raw(of(Arc::as_ptr(&state))) };
+        let mut root = Pin::new(&mut root);
+        assert!(
+            root.as_mut()
+                .poll(&mut Context::from_waker(&foreign))
+                .is_pending()
+        );
+        state.wake_by_ref();
+        let other = &mut Context::from_waker(Waker::noop());
+        assert!(root.as_mut().poll(other).is_pending());
     }
 }

@@ -117,8 +117,18 @@ impl<T> List<T> {
 
     /// The waker of the first node, if that is a task's.
     pub fn first_waker(&self) -> Option<&Waker> {
-        // SAFETY: it is linked here, and the lock is held.
-        unsafe { self.first()?.waker() }.as_ref()
+        // SAFETY: it is linked here.
+        unsafe { self.waker_of(self.first()?) }
+    }
+
+    /// The waker of a node, if that is a task's.
+    ///
+    /// # Safety
+    ///
+    /// The node is linked in this list.
+    pub unsafe fn waker_of(&self, node: *const Node<T>) -> Option<&Waker> {
+        // SAFETY: a linked node is alive, and the lock is held.
+        unsafe { (*node).waker() }.as_ref()
     }
 
     /// The last node.

@@ -113,6 +113,8 @@ default_is_new!(Wakes);
 impl Drop for Wakes {
     /// A chosen waiter is woken, also when the thread that chose it panics.
     fn drop(&mut self) {
-        self.wake_all(&mut Panics::new());
+        let mut panics = Panics::new();
+        self.wake_all(&mut panics);
+        panics.go_on_in_drop();
     }
 }

@@ -259,6 +259,66 @@ fn a_lock_that_was_handed_to_a_combinator_is_a_futurelock() {
     });
 }
 
+/// A task has a future that was handed something of which there may be several, and polls another one that
+/// waits for it.
+fn handed_share(kind: &str) -> Snapshot {
+    let mut waits = vec![
+        wait(1, T(1), kind, lock(10, None)),
+        wait(2, T(1), kind, lock(10, None)),
+    ];
+    for wait in &mut waits {
+        wait.is_handed = true;
+    }
+    snapshot(vec![task(1, 1)], waits)
+}
+
+#[test]
+fn a_permit_that_was_handed_over_is_probably_a_futurelock() {
+    for kind in ["Semaphore", "Notify", "mpsc::Sender"] {
+        let share = handed_share(kind);
+        let found = findings(&share, &share);
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!(found[0].certainty, Certainty::Probable);
+        assert_eq!(found[0].kind, "futurelock");
+        assert_eq!(found[0].waiters, [T(1)]);
+        assert_eq!(found[0].waits.len(), 2);
+        // Another task waits for it, while this one is busy with another future.
+        let mut of_others = share.clone();
+        (of_others.waits[1].waiter, of_others.waits[1].is_handed) = (T(2), false);
+        of_others.tasks[0].wakers = 1;
+        of_others.tasks.push(task(2, 1));
+        let found = findings(&of_others, &of_others);
+        assert!(
+            found
+                .iter()
+                .any(|f| f.kind == "futurelock" && f.waiters == [T(1)])
+        );
+
+        let changes: [fn(&mut Snapshot); 5] = [
+            // It was not handed over, or not in both snapshots.
+            |changed| {
+                for wait in &mut changed.waits {
+                    wait.is_handed = false;
+                }
+            },
+            // It was woken, and is about to be polled.
+            |changed| changed.tasks[0].state = TaskState::Scheduled,
+            // It is polled.
+            |changed| changed.tasks[0].state = TaskState::Running,
+            // It is another wait.
+            |changed| changed.waits[0].id = 9,
+            // No other future waits for it.
+            |changed| drop(changed.waits.pop()),
+        ];
+        for change in changes {
+            let mut changed = share.clone();
+            change(&mut changed);
+            assert_eq!(findings(&share, &changed), []);
+            assert_eq!(findings(&changed, &share), []);
+        }
+    }
+}
+
 /// The owner has taken the lock and was preempted before it wrote itself down: no future has used
 /// up its waker.
 #[test]

@@ -319,6 +319,10 @@ impl Notify {
         // SAFETY: it is linked, and the lock is held.
         unsafe { (*node).request.order.set(Some(order)) };
         // SAFETY: it is linked.
+        if let Some(waker) = unsafe { list.waker_of(node) } {
+            self.object.handed_over(waker);
+        }
+        // SAFETY: it is linked.
         let wake = unsafe { list.choose(node) };
         self.clear_waiting(list);
         Some(wake)

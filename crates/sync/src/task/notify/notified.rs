@@ -62,7 +62,12 @@ impl Waiter {
                 // SAFETY: it is pinned, and its future's `drop` unlinks it.
                 unsafe { this.join(notify, Some(waker.unwrap_or(Waker::noop()))) };
             }
-            Progress::Waits => this.look_again(notify, waker),
+            Progress::Waits => {
+                this.look_again(notify, waker);
+                if this.progress == Progress::Done {
+                    notify.object.hand_over_ended();
+                }
+            }
             Progress::Done => {}
         }
         if this.progress == Progress::Done {
@@ -216,6 +221,7 @@ impl Waiter {
     #[cold]
     fn cancel_wait(&mut self, notify: &Notify) {
         self.record.end();
+        notify.object.hand_over_ended();
         let wake = notify.waiters.locked(|list| {
             if list.remove(&self.node) {
                 notify.clear_waiting(list);
