@@ -21,7 +21,7 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::thread::ThreadId;
 
-use blitz_io_core::{Random, inspect};
+use blitz_io_core::{Random, coop, inspect};
 
 #[cfg(not(loom))]
 thread_local! {
@@ -56,6 +56,8 @@ pub(crate) struct Context {
     /// The header of the task that is being polled or whose parts are being dropped, with
     /// a [`MARK`].
     task: Cell<*const ()>,
+    /// A future has yielded whose waker is not that of the current task.
+    yielded: Cell<bool>,
     /// The thread's number. To ask the system's library for it counts references.
     pub(crate) thread: Cell<Option<ThreadId>>,
     /// Random numbers for the order of stealing and the like.
@@ -117,6 +119,7 @@ impl Context {
             wheel: Cell::new(ptr::null()),
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
+            yielded: Cell::new(false),
             thread: Cell::new(None),
             random: Cell::new(Random::unseeded()),
         }
@@ -220,6 +223,21 @@ pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
         }
         ptr::eq(current, marked)
     })
+}
+
+/// A future yields whose waker is its own: that of `block_on`, or of a combinator.
+#[inline]
+pub(crate) fn yields() {
+    with(|context| context.yielded.set(true));
+}
+
+/// Returns `true` if the future that this thread has just polled has yielded with a waker of its
+/// own, or was turned away by an operation because its budget is used up. Then a wake-up during
+/// the poll does not mean that there is something for it to do. For a scheduler, within the
+/// budget of the poll.
+#[inline]
+pub(crate) fn take_yielded() -> bool {
+    with(|context| context.yielded.take()) || coop::is_refused()
 }
 
 /// Whether the task, which is the current one, has asked for that.

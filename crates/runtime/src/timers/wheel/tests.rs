@@ -20,7 +20,7 @@ fn wheel() -> &'static Wheel {
 }
 
 fn timer(when: u64, wheel: &'static Wheel) -> Pin<Box<Timer>> {
-    Box::pin(Timer::new(when, wheel, false))
+    Box::pin(Timer::new(when, wheel))
 }
 
 /// A span of time: mostly short, sometimes decades.
