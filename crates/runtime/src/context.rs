@@ -225,6 +225,12 @@ pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
     })
 }
 
+/// Returns `true` if this thread runs the tasks of a scheduler.
+#[inline]
+pub(crate) fn is_worker() -> bool {
+    with(|context| !context.worker.get().is_null())
+}
+
 /// A future yields whose waker is its own: that of `block_on`, or of a combinator.
 #[inline]
 pub(crate) fn yields() {

@@ -6,7 +6,7 @@
 //! the set runs up to [`TASKS_PER_POLL`] tasks from them, and then wakes its own host
 //! if there are more, so that the host's other work has its turn. Tasks that yield are queued at
 //! the end of the poll. If no others are left, the host yields for them, so that they run after
-//! all that its runtime has to do.
+//! all that its runtime has to do. On a thread that runs the tasks of no runtime they go on at once.
 //!
 //! # No wake-up is lost
 //!
@@ -312,6 +312,10 @@ impl Local {
             let Some(task) = task else {
                 // SAFETY: this is the set's thread.
                 let more = unsafe { self.shared.resume() };
+                if more && !context::is_worker() {
+                    // No runtime has anything else to do on this thread.
+                    continue;
+                }
                 if more {
                     step_back(context.waker());
                 }
