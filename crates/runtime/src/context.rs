@@ -21,7 +21,9 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::thread::ThreadId;
 
-use blitz_io_core::{Random, coop, inspect};
+#[cfg(not(loom))]
+use blitz_io_core::coop;
+use blitz_io_core::{Random, inspect};
 
 #[cfg(not(loom))]
 thread_local! {
@@ -57,6 +59,7 @@ pub(crate) struct Context {
     /// a [`MARK`].
     task: Cell<*const ()>,
     /// A future has yielded whose waker is not that of the current task.
+    #[cfg(not(loom))]
     yielded: Cell<bool>,
     /// The thread's number. To ask the system's library for it counts references.
     pub(crate) thread: Cell<Option<ThreadId>>,
@@ -119,6 +122,7 @@ impl Context {
             wheel: Cell::new(ptr::null()),
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
+            #[cfg(not(loom))]
             yielded: Cell::new(false),
             thread: Cell::new(None),
             random: Cell::new(Random::unseeded()),
@@ -226,12 +230,14 @@ pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
 }
 
 /// Returns `true` if this thread runs the tasks of a scheduler.
+#[cfg(not(loom))]
 #[inline]
 pub(crate) fn is_worker() -> bool {
     with(|context| !context.worker.get().is_null())
 }
 
 /// A future yields whose waker is its own: that of `block_on`, or of a combinator.
+#[cfg(not(loom))]
 #[inline]
 pub(crate) fn yields() {
     with(|context| context.yielded.set(true));
@@ -241,6 +247,7 @@ pub(crate) fn yields() {
 /// own, or was turned away by an operation because its budget is used up. Then a wake-up during
 /// the poll does not mean that there is something for it to do. For a scheduler, within the
 /// budget of the poll.
+#[cfg(not(loom))]
 #[inline]
 pub(crate) fn take_yielded() -> bool {
     with(|context| context.yielded.take()) || coop::is_refused()

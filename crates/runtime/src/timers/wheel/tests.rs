@@ -316,6 +316,24 @@ fn a_worker_is_unparked_for_an_earlier_timer_from_elsewhere_only() {
 }
 
 #[test]
+fn a_tick_that_the_worker_has_seen_is_due_at_once() {
+    let wheel = wheel();
+    let (wakings, waker) = Wakings::new();
+    let ready = |when| {
+        let mut timer = timer(when, wheel);
+        timer.as_mut().poll(&waker, || Some(wheel)).is_ready()
+    };
+    assert!(!ready(5));
+    wheel.see(5);
+    assert!(ready(5) && !ready(6));
+    // The next runtime begins at tick zero.
+    wheel.shut();
+    wheel.open(2, 0);
+    assert!(!ready(5));
+    assert_eq!(wakings.count(), 0);
+}
+
+#[test]
 fn a_timer_is_small() {
     assert!(size_of::<Timer>() <= 80, "{}", size_of::<Timer>());
 }
