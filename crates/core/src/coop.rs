@@ -346,6 +346,14 @@ fn is_captured(waker: &Waker) -> bool {
     }
 }
 
+/// Returns `true` if an operation of this poll was turned away because no unit is left. For a
+/// scheduler, before the budget of the poll ends.
+#[inline(always)]
+#[must_use]
+pub fn is_refused() -> bool {
+    LEFT.get() == POLL | REFUSED
+}
+
 /// How often a task of this thread has been made to yield so far.
 #[must_use]
 pub fn forced_yields() -> u64 {
@@ -517,7 +525,9 @@ mod tests {
             let spent = (0..).take_while(|_| spend()).count();
             assert_eq!(spent, 128);
             assert!(!has_budget_remaining());
+            assert!(!is_refused());
             assert!(!spend());
+            assert!(is_refused());
             assert_eq!(attempt(|| Some(())), None);
             let context = &mut Context::from_waker(Waker::noop());
             assert!(poll_with(context, |_| Poll::Ready(())).is_pending());

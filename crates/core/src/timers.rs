@@ -26,8 +26,14 @@ pub trait Timers: Sync {
 
 static INSTALLED: OnceLock<&'static dyn Timers> = OnceLock::new();
 
+/// The panic message for a thread without a runtime: Tokio's, because people search for it.
+#[cfg(feature = "_tokio_names")]
+pub const NO_RUNTIME: &str =
+    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+
 /// The panic message for a thread without a runtime: Tokio's, because people search for it, and
 /// then its meaning here.
+#[cfg(not(feature = "_tokio_names"))]
 pub const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime \
      (blitz-io: `blitz_io::runtime::Runtime` and `#[blitz_io::main]` start one; if this thread is \
      in a Tokio runtime: that is not blitz-io's)";

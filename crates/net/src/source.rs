@@ -1,6 +1,8 @@
-//! Readiness of a registered socket or pipe.
+//! Readiness of a registered socket or pipe, and the check of a socket that the program gives.
 
 use std::io;
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 
 use blitz_io_aio::{Interest, Ready};
@@ -19,4 +21,31 @@ pub(crate) fn poll_ready(
     direction: Direction,
 ) -> Poll<io::Result<()>> {
     registration.poll_ready(cx, direction).map_ok(|_| ())
+}
+
+/// Checks in debug builds that a socket is in non-blocking mode. In blocking mode an operation that
+/// has to wait would stop the thread, with all its tasks.
+///
+/// # Panics
+///
+/// Panics if the socket is in blocking mode. The beginning of the message is Tokio's, because people
+/// search for it.
+#[cfg(unix)]
+#[track_caller]
+pub(crate) fn assert_nonblocking(socket: &impl AsFd) -> io::Result<()> {
+    if cfg!(all(debug_assertions, not(tokio_allow_from_blocking_fd))) {
+        assert!(
+            socket2::SockRef::from(socket).nonblocking()?,
+            "Registering a blocking socket with the tokio runtime is unsupported: an operation that \
+             waits would block the thread. Call `set_nonblocking(true)` before, or build with `--cfg \
+             tokio_allow_from_blocking_fd`."
+        );
+    }
+    Ok(())
+}
+
+/// Windows does not tell the mode of a socket.
+#[cfg(not(unix))]
+pub(crate) fn assert_nonblocking<T>(_socket: &T) -> io::Result<()> {
+    Ok(())
 }

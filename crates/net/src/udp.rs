@@ -74,9 +74,11 @@ impl UdpSocket {
     ///
     /// # Panics
     ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O. In a debug build, also if the
+    /// socket is in blocking mode.
     #[track_caller]
     pub fn from_std(socket: net::UdpSocket) -> io::Result<Self> {
+        source::assert_nonblocking(&socket)?;
         Self::new(mio::net::UdpSocket::from_std(socket))
     }
 

@@ -5,14 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use blitz_io_core::inspect::About;
-use blitz_io_runtime::internals::spawn_blocking_as;
+use blitz_io_runtime::internals::spawn_short_blocking;
 
 /// Runs one blocking operation, which reports of waits describe.
 pub(crate) async fn run<T: Send + 'static>(
     about: About,
     operation: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    match spawn_blocking_as(about, operation).await {
+    match spawn_short_blocking(about, operation).await {
         Ok(result) => result,
         Err(_) => Err(lost()),
     }

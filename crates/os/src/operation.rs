@@ -23,7 +23,7 @@ use blitz_io_core::inspect::About;
 use blitz_io_driver::{Driver, io_uring};
 #[cfg(io_uring)]
 use blitz_io_runtime::internals::own_driver;
-use blitz_io_runtime::internals::spawn_blocking_as;
+use blitz_io_runtime::internals::spawn_short_blocking;
 
 use crate::blocking::lost;
 
@@ -74,7 +74,7 @@ pub(crate) async fn on_pool<O: Blocking>(operation: O) -> O::Output {
         cell.take().expect("it is taken once")
     };
     let taken = cell.clone();
-    match spawn_blocking_as(about, move || take(&taken).block()).await {
+    match spawn_short_blocking(about, move || take(&taken).block()).await {
         Ok(output) => output,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),

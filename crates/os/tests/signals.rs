@@ -115,3 +115,18 @@ fn a_forked_process_has_signals_of_its_own() {
         assert_eq!(listener.recv().await, Some(()));
     });
 }
+
+#[test]
+fn signals_that_do_not_exist_have_errors_of_their_own() {
+    let _alone = alone();
+    runtime().block_on(async {
+        let text = |number| {
+            signal(SignalKind::from_raw(number))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(text(999), "signal too large");
+        assert_eq!(text(0), "Refusing to register signal 0");
+        assert_eq!(text(libc::SIGKILL), "Refusing to register signal 9");
+    });
+}

@@ -54,8 +54,33 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
+    spawn_on_pool(about, f, false)
+}
+
+/// Does the same for a closure that usually ends soon, such as an operation on a file. A burst of
+/// them starts one thread at a time.
+///
+/// # Panics
+///
+/// Same as for [`spawn_blocking`].
+#[doc(hidden)]
+#[track_caller]
+pub fn spawn_short_blocking<F, R>(about: About, f: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    spawn_on_pool(about, f, true)
+}
+
+#[track_caller]
+fn spawn_on_pool<F, R>(about: About, f: F, short: bool) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
     let meta = spawn_meta!(F);
-    let spawn = |handle: &Handle| handle.pool().spawn_blocking(handle, f, meta, about);
+    let spawn = |handle: &Handle| handle.pool().spawn_blocking(handle, f, meta, about, short);
     match with_current(spawn) {
         Ok(join) => join,
         Err(error) => panic!("{error}"),

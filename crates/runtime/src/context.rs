@@ -21,6 +21,8 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::thread::ThreadId;
 
+#[cfg(not(loom))]
+use blitz_io_core::coop;
 use blitz_io_core::{Random, inspect};
 
 #[cfg(not(loom))]
@@ -56,6 +58,9 @@ pub(crate) struct Context {
     /// The header of the task that is being polled or whose parts are being dropped, with
     /// a [`MARK`].
     task: Cell<*const ()>,
+    /// A future has yielded whose waker is not that of the current task.
+    #[cfg(not(loom))]
+    yielded: Cell<bool>,
     /// The thread's number. To ask the system's library for it counts references.
     pub(crate) thread: Cell<Option<ThreadId>>,
     /// Random numbers for the order of stealing and the like.
@@ -117,6 +122,8 @@ impl Context {
             wheel: Cell::new(ptr::null()),
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
+            #[cfg(not(loom))]
+            yielded: Cell::new(false),
             thread: Cell::new(None),
             random: Cell::new(Random::unseeded()),
         }
@@ -220,6 +227,30 @@ pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
         }
         ptr::eq(current, marked)
     })
+}
+
+/// Returns `true` if this thread runs the tasks of a scheduler.
+#[cfg(not(loom))]
+#[inline]
+pub(crate) fn is_worker() -> bool {
+    with(|context| !context.worker.get().is_null())
+}
+
+/// A future yields whose waker is its own: that of `block_on`, or of a combinator.
+#[cfg(not(loom))]
+#[inline]
+pub(crate) fn yields() {
+    with(|context| context.yielded.set(true));
+}
+
+/// Returns `true` if the future that this thread has just polled has yielded with a waker of its
+/// own, or was turned away by an operation because its budget is used up. Then a wake-up during
+/// the poll does not mean that there is something for it to do. For a scheduler, within the
+/// budget of the poll.
+#[cfg(not(loom))]
+#[inline]
+pub(crate) fn take_yielded() -> bool {
+    with(|context| context.yielded.take()) || coop::is_refused()
 }
 
 /// Whether the task, which is the current one, has asked for that.

@@ -87,7 +87,7 @@ pub mod sync {
 #[cfg(not(loom))]
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::blocking::{spawn_blocking_as, spawn_mandatory_blocking};
+    pub use crate::blocking::{spawn_blocking_as, spawn_mandatory_blocking, spawn_short_blocking};
     pub use crate::errors::SHUTTING_DOWN;
     #[cfg(feature = "io")]
     pub use crate::io::own_driver;

@@ -32,4 +32,4 @@ pub use blitz_io_macros::{main_without_runtime as main, test_without_runtime as 
 pub mod stream {}
 
 #[cfg(feature = "time")]
-pub mod time;
+pub use blitz_io::time;

@@ -18,6 +18,7 @@ fn the_panics_say_that_it_is_not_our_runtime() {
     let of_sleep = said(|| drop(blitz_io::time::sleep(std::time::Duration::ZERO)));
     let of_socket = said(|| {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
         drop(blitz_io::net::TcpListener::from_std(listener));
     });
     for text in [of_spawn, of_sleep, of_socket] {

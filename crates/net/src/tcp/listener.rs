@@ -10,6 +10,7 @@ use blitz_io_driver::{Direction, PollEvented};
 use super::stream::TcpStream;
 use crate::addr::{self, ToSocketAddrs};
 use crate::descriptors::descriptors;
+use crate::source;
 
 /// A TCP socket that accepts connections.
 ///
@@ -96,9 +97,11 @@ impl TcpListener {
     ///
     /// # Panics
     ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O. In a debug build, also if the
+    /// socket is in blocking mode.
     #[track_caller]
     pub fn from_std(listener: net::TcpListener) -> io::Result<Self> {
+        source::assert_nonblocking(&listener)?;
         Self::new(mio::net::TcpListener::from_std(listener))
     }
 

@@ -94,9 +94,11 @@ impl TcpStream {
     ///
     /// # Panics
     ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O. In a debug build, also if the
+    /// socket is in blocking mode.
     #[track_caller]
     pub fn from_std(stream: net::TcpStream) -> io::Result<Self> {
+        source::assert_nonblocking(&stream)?;
         Self::new(mio::net::TcpStream::from_std(stream))
     }
 

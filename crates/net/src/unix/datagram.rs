@@ -100,9 +100,11 @@ impl UnixDatagram {
     ///
     /// # Panics
     ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O. In a debug build, also if the
+    /// socket is in blocking mode.
     #[track_caller]
     pub fn from_std(datagram: net::UnixDatagram) -> io::Result<Self> {
+        source::assert_nonblocking(&datagram)?;
         Self::new(mio::net::UnixDatagram::from_std(datagram))
     }
 

@@ -11,6 +11,7 @@ use blitz_io_driver::{Direction, PollEvented};
 use super::SocketAddr;
 use super::stream::UnixStream;
 use crate::descriptors::descriptors;
+use crate::source;
 
 /// A Unix socket that accepts connections.
 ///
@@ -82,9 +83,11 @@ impl UnixListener {
     ///
     /// # Panics
     ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O. In a debug build, also if the
+    /// socket is in blocking mode.
     #[track_caller]
     pub fn from_std(listener: net::UnixListener) -> io::Result<Self> {
+        source::assert_nonblocking(&listener)?;
         Self::new(mio::net::UnixListener::from_std(listener))
     }
 

@@ -123,9 +123,11 @@ impl UnixStream {
     ///
     /// # Panics
     ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O. In a debug build, also if the
+    /// socket is in blocking mode.
     #[track_caller]
     pub fn from_std(stream: net::UnixStream) -> io::Result<Self> {
+        source::assert_nonblocking(&stream)?;
         Self::new(mio::net::UnixStream::from_std(stream))
     }
 

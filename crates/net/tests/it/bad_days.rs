@@ -281,3 +281,37 @@ fn more_connections_than_events_fit_into_a_poll() {
         }
     });
 }
+
+/// In blocking mode, an operation would stop the thread.
+#[cfg(all(unix, debug_assertions))]
+#[test]
+fn sockets_in_blocking_mode_are_refused() {
+    use std::net;
+    use std::os::unix::net as unix;
+
+    use blitz_io::net::{UnixDatagram, UnixListener, UnixStream};
+    use blitz_io_testing::panic_of;
+
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    let refused = |from_std: &dyn Fn()| {
+        let text = panic_of(from_std);
+        assert!(text.contains("Registering a blocking socket"), "{text}");
+    };
+    let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let stream = net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let socket = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (near, _far) = unix::UnixStream::pair().unwrap();
+    let path = std::env::temp_dir().join(format!("blocking-{}", std::process::id()));
+    let local = unix::UnixListener::bind(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let datagram = unix::UnixDatagram::unbound().unwrap();
+    refused(&|| drop(TcpListener::from_std(listener.try_clone().unwrap())));
+    refused(&|| drop(TcpStream::from_std(stream.try_clone().unwrap())));
+    refused(&|| drop(UdpSocket::from_std(socket.try_clone().unwrap())));
+    refused(&|| drop(UnixStream::from_std(near.try_clone().unwrap())));
+    refused(&|| drop(UnixListener::from_std(local.try_clone().unwrap())));
+    refused(&|| drop(UnixDatagram::from_std(datagram.try_clone().unwrap())));
+    listener.set_nonblocking(true).unwrap();
+    assert!(TcpListener::from_std(listener).is_ok());
+}

@@ -13,3 +13,4 @@ mod moving;
 mod owned_buf;
 mod stalled;
 mod storm;
+mod yields;

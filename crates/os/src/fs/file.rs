@@ -40,7 +40,7 @@ use std::time::SystemTime;
 use blitz_io_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
 #[cfg(target_os = "linux")]
 use blitz_io_core::coop;
-use blitz_io_runtime::internals::{spawn_blocking_as, spawn_mandatory_blocking};
+use blitz_io_runtime::internals::{spawn_mandatory_blocking, spawn_short_blocking};
 use blitz_io_runtime::task::JoinHandle;
 use blitz_io_sync::task::Mutex;
 
@@ -184,7 +184,7 @@ impl File {
         let (buffer, ahead) = inner.take_buffer();
         let std = self.std.clone();
         let about = on_file("set_len", &std);
-        inner.state = State::Busy(spawn_blocking_as(about, move || {
+        inner.state = State::Busy(spawn_short_blocking(about, move || {
             let result = go_back(&std, ahead).and_then(|()| std.set_len(size));
             (Outcome::SetLen(result), buffer)
         }));
@@ -449,7 +449,7 @@ impl AsyncRead for File {
                 let std = this.std.clone();
                 let limit = buf.remaining().min(this.max_buf_size);
                 let about = on_file("read", &std);
-                inner.state = State::Busy(spawn_blocking_as(about, move || {
+                inner.state = State::Busy(spawn_short_blocking(about, move || {
                     let result = buffer.read_from(&mut &*std, limit);
                     (Outcome::Read(result), buffer)
                 }));
@@ -542,7 +542,7 @@ impl AsyncSeek for File {
         }
         let std = this.std.clone();
         let about = on_file("seek", &std);
-        inner.state = State::Busy(spawn_blocking_as(about, move || {
+        inner.state = State::Busy(spawn_short_blocking(about, move || {
             let result = go_back(&std, ahead).and_then(|()| (&*std).seek(position));
             (Outcome::Seek(result), buffer)
         }));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_core::inspect::About;
-use blitz_io_runtime::internals::spawn_blocking_as;
+use blitz_io_runtime::internals::spawn_short_blocking;
 use blitz_io_runtime::task::JoinHandle;
 
 use crate::blocking::{on_path, run};
@@ -129,10 +129,13 @@ impl ReadDir {
                 State::Lost => return Poll::Ready(Err(crate::blocking::lost())),
             }
             if let State::Idle(mut chunk) = std::mem::replace(&mut self.0, State::Lost) {
-                self.0 = State::Busy(spawn_blocking_as(About::operation("read_dir"), move || {
-                    chunk.fill();
-                    chunk
-                }));
+                self.0 = State::Busy(spawn_short_blocking(
+                    About::operation("read_dir"),
+                    move || {
+                        chunk.fill();
+                        chunk
+                    },
+                ));
             }
         }
     }

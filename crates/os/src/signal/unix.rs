@@ -156,9 +156,13 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     let (sender, receiver) = pipe::new()?;
     let pipe = PollEvented::with_interest(receiver, Interest::READABLE)?;
     let signal = kind.0;
+    // The texts are Tokio's.
     if signal <= 0 || signal_hook_registry::FORBIDDEN.contains(&signal) {
         let message = format!("Refusing to register signal {signal}");
         return Err(io::Error::other(message));
+    }
+    if signal > last() {
+        return Err(io::Error::other("signal too large"));
     }
     // SAFETY: the call has no requirements.
     let process = unsafe { libc::getpid() };
@@ -174,6 +178,19 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     // nothing else but `errno`, which the registry restores.
     let action = unsafe { signal_hook_registry::register(signal, handler) }?;
     Ok(Signal { pipe, action })
+}
+
+/// Returns the greatest number that a signal may have.
+fn last() -> libc::c_int {
+    #[cfg(any(target_os = "linux", target_os = "illumos"))]
+    {
+        libc::SIGRTMAX()
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "illumos")))]
+    {
+        // The numbers of all these systems end with it.
+        33
+    }
 }
 
 impl Signal {

@@ -182,4 +182,9 @@ impl Stopwatch {
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
+
+    /// When it was started.
+    pub(crate) fn started(self) -> Instant {
+        self.0
+    }
 }

@@ -8,5 +8,7 @@ mod tests;
 #[cfg(not(loom))]
 mod threads;
 
+#[cfg(feature = "tracing")]
+pub(crate) use spawner::Demand;
 #[cfg(not(loom))]
 pub(crate) use spawner::{PoolRef, Spawner};

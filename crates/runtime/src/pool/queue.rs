@@ -31,22 +31,30 @@
 //! own. The rule is
 //!
 //! > while a thread sleeps, or another may be started, there are no more jobs in the
-//! > queue than threads arriving.
+//! > queue than threads arriving, or a thread is starting.
 //!
 //! *Submit* adds one job. If there are more jobs than arriving threads now:
 //!
 //! * It chooses the thread that has slept for the shortest time, so that the keep-alive
 //!   of the others can end.
-//! * If none sleeps, it asks for a new thread, which counts as arriving from that moment.
+//! * If none sleeps, it asks for a new thread, which counts as arriving and as starting from
+//!   that moment. For a *short* job, such as an operation on a file, it does so only if no
+//!   thread is starting.
 //! * If no more threads are allowed, the job waits for the next busy thread that becomes
 //!   free.
 //!
 //! So a job that a searching or starting thread will find wakes no other thread, and a
 //! burst of *n* jobs chooses *n* threads.
 //!
+//! A burst of short jobs has one thread started at a time. A thread that has started takes a job,
+//! and has the next one started before it runs the job, if there are more jobs than arriving
+//! threads. So jobs that end soon are taken by the threads that there are, and jobs that wait get
+//! one thread each, one after the other.
+//!
 //! # No job is left behind
 //!
-//! An arriving thread that takes a job keeps the rule: there is one less of each. A busy
+//! An arriving thread that takes a job keeps the rule: there is one less of each. If it was
+//! starting, it makes the rule hold as a submitter does. A busy
 //! thread that takes a job leaves one job less. A thread stops arriving without a job only
 //! if it finds the queue empty under the lock. If a thread could not be started, its
 //! submitter counts it out, and chooses another one if the rule requires it.
@@ -102,6 +110,8 @@ struct Inside<J> {
     sleepers: Vec<Sleeper>,
     /// How many threads are sure to look at the queue.
     arriving: usize,
+    /// How many of them have not looked yet since they were asked for.
+    starting: usize,
     /// Whether one of them searches.
     searching: bool,
     /// How the last searches ended.
@@ -128,6 +138,9 @@ pub enum Submitted {
 pub enum Next<J> {
     /// A job to run.
     Run(J),
+    /// A job to run, after another thread has been started with [`ThreadState::new`], or
+    /// [`JobQueue::lost`] has been called.
+    StartThreadAndRun(J),
     /// A job of a closed pool, to be cancelled if it may be.
     Cancel(J),
     /// End: the thread has been counted out.
@@ -211,20 +224,34 @@ enum Look<J> {
 }
 
 impl<J> Inside<J> {
-    /// Makes the rule hold after a job has been added. Returns the work that is left to
-    /// the submitter, and the thread to wake, if one has been chosen.
+    /// Makes the rule hold after a job has been added, or a thread has started; `short`: the
+    /// job can wait for a thread that is starting. Returns the work that is left to the
+    /// caller, and the thread to wake, if one has been chosen.
     #[inline]
-    fn serve(&mut self) -> (Submitted, Option<Wake>) {
+    fn serve(&mut self, short: bool) -> (Submitted, Option<Wake>) {
         if self.queue.len() <= self.arriving {
             return (Submitted::Served, None);
         }
         let sleeper = self.choose();
-        if sleeper.is_some() || self.threads == self.limit {
+        if sleeper.is_some() || self.threads == self.limit || short && self.starting > 0 {
             return (Submitted::Served, sleeper);
         }
         self.threads += 1;
         self.arriving += 1;
+        self.starting += 1;
         (Submitted::StartThread, None)
+    }
+
+    /// Makes the rule hold after a thread that was starting has taken a job. Returns `true` if
+    /// the thread has to start another.
+    #[inline]
+    fn starts_another(&mut self) -> bool {
+        if self.closed {
+            return false;
+        }
+        let (work, sleeper) = self.serve(true);
+        debug_assert!(sleeper.is_none(), "a thread slept while jobs waited");
+        work == Submitted::StartThread
     }
 
     /// Chooses the thread that has slept for the shortest time.
@@ -272,6 +299,7 @@ impl<J> JobQueue<J> {
                 queue: VecDeque::new(),
                 sleepers: Vec::new(),
                 arriving: 0,
+                starting: 0,
                 searching: false,
                 searches: Attempts::new(),
                 threads: 0,
@@ -288,20 +316,21 @@ impl<J> JobQueue<J> {
         with(&mut self.inside.lock())
     }
 
-    /// Submits a job.
+    /// Submits a job. A `short` one usually ends soon, so that it can wait for a thread that is
+    /// starting.
     ///
     /// # Errors
     ///
     /// If the pool is closed.
     #[inline]
-    pub fn submit(&self, job: J) -> Result<Submitted, Closed<J>> {
+    pub fn submit(&self, job: J, short: bool) -> Result<Submitted, Closed<J>> {
         let (submitted, sleeper) = self.locked(|inside| {
             if inside.closed {
                 return Err(Closed(job));
             }
             inside.queue.push_back(job);
             self.pending.store(inside.queue.len(), Ordering::Relaxed);
-            Ok(inside.serve())
+            Ok(inside.serve(short))
         })?;
         wake(sleeper);
         Ok(submitted)
@@ -336,10 +365,17 @@ impl<J> JobQueue<J> {
             if searched {
                 inside.searching = false;
             }
+            let started = state.0 == Last::Started;
+            inside.starting -= usize::from(started);
             if let Some(job) = inside.queue.pop_front() {
                 self.pending.store(inside.queue.len(), Ordering::Relaxed);
                 inside.arriving -= usize::from(state.is_arriving());
-                return Look::Next(state.take(job, inside.closed));
+                return Look::Next(match state.take(job, inside.closed) {
+                    Next::Run(job) if started && inside.starts_another() => {
+                        Next::StartThreadAndRun(job)
+                    }
+                    next => next,
+                });
             }
             if inside.closed {
                 inside.arriving -= usize::from(state.is_arriving());
@@ -397,6 +433,7 @@ impl<J> JobQueue<J> {
     pub fn lost(&self) -> Remains<J> {
         let (chosen, last, remains) = self.locked(|inside| {
             inside.arriving -= 1;
+            inside.starting -= 1;
             let last = inside.leave();
             let chosen = if inside.queue.len() > inside.arriving {
                 inside.choose()
@@ -459,7 +496,7 @@ impl<J> JobQueue<J> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{JobQueue, Last, Look, Submitted, ThreadState};
+    use super::{JobQueue, Last, Look, Next, Submitted, ThreadState};
     use blitz_io_core::Parker;
 
     /// Returns whether a thread that has run a job, and finds no other, searches first.
@@ -477,6 +514,35 @@ mod tests {
         searches
     }
 
+    /// A thread that has just started looks at the queue. Returns `true` if it takes a job, and
+    /// has to start another thread.
+    fn starts(queue: &JobQueue<()>) -> bool {
+        let parker = Parker::new();
+        match queue.look(&mut ThreadState::new(), &parker) {
+            Look::Next(Next::StartThreadAndRun(())) => true,
+            Look::Next(Next::Run(())) => false,
+            _ => panic!("there is a job"),
+        }
+    }
+
+    #[test]
+    fn a_burst_of_short_jobs_starts_one_thread_at_a_time() {
+        let queue = JobQueue::new(100);
+        let submits = |short| {
+            let submits = (0..5).map(|_| queue.submit((), short).unwrap());
+            submits
+                .filter(|&work| work == Submitted::StartThread)
+                .count()
+        };
+        assert_eq!(submits(true), 1);
+        assert!(starts(&queue));
+        // The next one is starting. Jobs that may wait long get a thread each.
+        assert_eq!(submits(true), 0);
+        assert_eq!(submits(false), 5);
+        let chain = (0..6).filter(|_| starts(&queue)).count();
+        assert_eq!((chain, queue.numbers().queued), (1, 8));
+    }
+
     #[test]
     fn searches_that_fail_are_skipped_until_one_succeeds() {
         let queue = JobQueue::new(1);
@@ -486,7 +552,7 @@ mod tests {
             }
             assert!(searches(&queue, || {}));
         }
-        let submit = || assert!(matches!(queue.submit(()), Ok(Submitted::Served)));
+        let submit = || assert!(matches!(queue.submit((), false), Ok(Submitted::Served)));
         while !searches(&queue, submit) {}
         assert!(searches(&queue, || {}));
     }

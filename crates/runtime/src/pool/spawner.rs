@@ -92,6 +92,29 @@ fn end_all(jobs: VecDeque<Job>, runtime: &impl PoolRef) {
     });
 }
 
+/// The pool's duty for a closure.
+#[derive(Clone, Copy)]
+pub(crate) struct Demand {
+    /// It runs even if the pool is closed before a thread takes it.
+    mandatory: bool,
+    /// It usually ends soon, so that it can wait for a thread that is starting.
+    short: bool,
+}
+
+impl Demand {
+    const MANDATORY: Self = Self {
+        mandatory: true,
+        short: false,
+    };
+
+    pub(crate) const fn normal(short: bool) -> Self {
+        Self {
+            mandatory: false,
+            short,
+        }
+    }
+}
+
 /// The runtime's pool of threads, which are started when they are needed.
 pub(crate) struct Spawner {
     queue: JobQueue<Job>,
@@ -121,12 +144,13 @@ impl Spawner {
         closure: F,
         meta: SpawnMeta<'_>,
         about: About,
+        short: bool,
     ) -> JoinHandle<R>
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        match self.try_spawn(runtime, closure, meta, about, false) {
+        match self.try_spawn(runtime, closure, meta, about, Demand::normal(short)) {
             // A closed pool has cancelled the task: the join handle says so.
             (join, Ok(_)) => join,
             (_, Err(error)) => panic!("OS can't spawn worker thread: {error}"),
@@ -134,15 +158,14 @@ impl Spawner {
     }
 
     /// The same. Returns whether the pool has taken the closure: if it is closed, the task
-    /// has been cancelled. A `mandatory` closure runs even if the pool is closed before a
-    /// thread takes it.
+    /// has been cancelled.
     pub(crate) fn try_spawn<F, R>(
         &self,
         runtime: &impl PoolRef,
         closure: F,
         meta: SpawnMeta<'_>,
         about: About,
-        mandatory: bool,
+        demand: Demand,
     ) -> (JoinHandle<R>, io::Result<bool>)
     where
         F: FnOnce() -> R + Send + 'static,
@@ -155,7 +178,9 @@ impl Spawner {
         } else {
             prepare(runtime, closure, meta, about)
         };
-        (join, self.submit(runtime, Job { task, mandatory }))
+        let mandatory = demand.mandatory;
+        let submitted = self.submit(runtime, Job { task, mandatory }, demand.short);
+        (join, submitted)
     }
 
     /// The same for a mandatory closure. `None` if the pool is closed already, or the
@@ -172,7 +197,7 @@ impl Spawner {
         R: Send + 'static,
     {
         let meta = spawn_meta!(F);
-        match self.try_spawn(runtime, closure, meta, about, true) {
+        match self.try_spawn(runtime, closure, meta, about, Demand::MANDATORY) {
             (join, Ok(true)) => Some(join),
             (_, Ok(false) | Err(_)) => None,
         }
@@ -193,8 +218,8 @@ impl Spawner {
     /// Submits a job. Returns whether the pool has taken it; if it is closed, the job has
     /// been cancelled.
     #[inline]
-    fn submit(&self, runtime: &impl PoolRef, job: Job) -> io::Result<bool> {
-        match self.queue.submit(job) {
+    fn submit(&self, runtime: &impl PoolRef, job: Job, short: bool) -> io::Result<bool> {
+        match self.queue.submit(job, short) {
             Ok(Submitted::Served) => Ok(true),
             Ok(Submitted::StartThread) => self.start_thread(runtime).map(|()| true),
             Err(Closed(job)) => {
@@ -316,6 +341,11 @@ fn work(runtime: &impl PoolRef, number: u64) {
     loop {
         match pool.queue.next(&mut state, pool.keep_alive) {
             Next::Run(job) => job.run(runtime),
+            Next::StartThreadAndRun(job) => {
+                // If the system refuses a thread, the others run the jobs that wait.
+                _ = pool.start_thread(runtime);
+                job.run(runtime);
+            }
             Next::Cancel(job) => job.end(runtime),
             Next::Leave => break,
         }

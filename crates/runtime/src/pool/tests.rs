@@ -68,7 +68,7 @@ fn a_searching_thread_never_yields() {
     for _ in 0..20 {
         let queue = JobQueue::new(1);
         let (mut thread, keep_alive) = (ThreadState::new(), Duration::from_millis(1));
-        assert_eq!(queue.submit(1).unwrap(), Submitted::StartThread);
+        assert_eq!(queue.submit(1, false).unwrap(), Submitted::StartThread);
         assert!(matches!(queue.next(&mut thread, keep_alive), Next::Run(1)));
         // It searches, sleeps, and leaves.
         assert!(matches!(queue.next(&mut thread, keep_alive), Next::Leave));

@@ -151,9 +151,13 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.inner
-            .pool()
-            .spawn_blocking(&self.inner, func, spawn_meta!(F), About::closure(None))
+        self.inner.pool().spawn_blocking(
+            &self.inner,
+            func,
+            spawn_meta!(F),
+            About::closure(None),
+            false,
+        )
     }
 
     /// Blocks the thread until `future` is ready, with this runtime as the current one.

@@ -8,6 +8,7 @@ use blitz_io_core::inspect::About;
 use super::LocalSet;
 use super::local_set::spawn_local_named;
 use super::spawn;
+use crate::pool::Demand;
 use crate::runtime::Handle;
 use crate::task::raw::JoinHandle;
 use crate::trace::{SpawnMeta, spawn_meta};
@@ -147,7 +148,7 @@ impl<'a> Builder<'a> {
         let (inner, meta) = (&handle.inner, self.meta::<Function>());
         let pool = inner.pool();
         let about = About::closure(meta.name);
-        match pool.try_spawn(inner, function, meta, about, false) {
+        match pool.try_spawn(inner, function, meta, about, Demand::normal(false)) {
             (join, Ok(true)) => Ok(join),
             (_, Ok(false)) => Err(io::Error::other("blocking pool shutting down")),
             (_, Err(error)) => Err(error),

@@ -4,8 +4,9 @@
 //! its word. So it informs only its thread, by a mark in the thread's context
 //! (`context.rs`). The poll's caller checks the mark, and puts the task at the end of the
 //! queue without touching the word. That works if the waker belongs to the task that the
-//! thread polls. A future with wakers of its own (as `FuturesUnordered`) passes another
-//! waker, which has to be woken.
+//! thread polls. A future with wakers of its own (as `FuturesUnordered`, or that of `block_on`)
+//! passes another waker, which has to be woken. Then a mark for the thread says that this is a
+//! yield, and not an event.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
@@ -17,8 +18,12 @@ use crate::task::raw::task_of;
 
 /// Lets the others that are ready run first.
 ///
-/// The task goes to the end of the queue. It may be polled again without anything else
-/// in between, if nothing else is ready.
+/// The task is polled again after all tasks that are ready now. Before that, the runtime looks for
+/// events of sockets and timers, unless another of its threads waits for those, and tasks that
+/// they wake run first. If several tasks yield, one look serves them all.
+///
+/// So a loop that yields until a socket is ready sees that as soon as the system says so. But it
+/// keeps a processor busy: wait for the socket instead where you can.
 ///
 /// ```
 /// use blitz_io::{runtime::Builder, task};
@@ -59,8 +64,9 @@ impl Future for YieldNow {
 
 /// Makes sure that the task of `waker` is polled again, behind the others.
 #[inline]
-fn step_back(waker: &Waker) {
+pub(super) fn step_back(waker: &Waker) {
     if !task_of(waker).is_some_and(context::step_back) {
+        context::yields();
         waker.wake_by_ref();
     }
 }

@@ -8,12 +8,6 @@ use crate::timers::{Clock, is_any_altered};
 /// The text of the panic outside of a runtime.
 const OUTSIDE: &str = "time cannot be frozen from outside the Tokio runtime";
 
-/// Whether the current runtime's clock is the system's.
-#[inline]
-pub(super) fn is_real() -> bool {
-    !is_any_altered() || current::clock().is_none_or(|clock| clock.is_real())
-}
-
 /// See [`Instant::now`](super::Instant::now).
 #[inline]
 pub(super) fn now() -> StdInstant {
@@ -91,7 +85,8 @@ pub fn resume() {
 /// run.
 ///
 /// All timers that are due then fire together; their tasks may not have run yet when the
-/// future is ready. To let them run one after the other, `sleep` instead.
+/// future is ready. [`yield_now`](crate::task::yield_now) lets them run. To let them run one
+/// after the other, `sleep` instead.
 ///
 /// # Panics
 ///
@@ -116,6 +111,6 @@ pub fn resume() {
 /// ```
 pub async fn advance(duration: Duration) {
     alter(|clock| clock.advance(duration));
-    current::turn_all();
+    current::notice_advance();
     crate::task::yield_now().await;
 }

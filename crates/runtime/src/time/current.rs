@@ -57,8 +57,11 @@ pub(super) fn clock() -> Option<Arc<Clock>> {
     scheduler::with_current(|current| current.common().clock.clone()).ok()
 }
 
-/// Fires the timers that are due in the current runtime, after its clock has been moved.
-pub(super) fn turn_all() {
-    let turn = |wheels: &Wheels| wheels.turn_all();
-    _ = scheduler::with_current(|current| current.common().time.as_ref().map(turn));
+/// The clock of the current runtime has been moved. The thread that runs the tasks sees that when
+/// the caller's task yields; if it is another thread than this one, it may be asleep.
+pub(super) fn notice_advance() {
+    if context::with(attached).is_none() {
+        let turn = |wheels: &Wheels| wheels.turn_if_due(0);
+        _ = scheduler::with_current(|current| current.common().time.as_ref().map(turn));
+    }
 }

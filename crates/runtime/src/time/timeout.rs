@@ -50,7 +50,7 @@ where
         reason = "a closure would not pass the caller's place on"
     )]
     let delay = match Instant::now().checked_add(duration) {
-        Some(deadline) => Some(Sleep::new(deadline, duration.is_zero())),
+        Some(deadline) => Some(Sleep::new(deadline)),
         None => None,
     };
     Timeout { value, delay }
@@ -83,7 +83,7 @@ where
 {
     Timeout {
         value: future.into_future(),
-        delay: Some(Sleep::new(deadline, true)),
+        delay: Some(Sleep::new(deadline)),
     }
 }
 

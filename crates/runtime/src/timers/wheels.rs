@@ -8,12 +8,11 @@
 //! 3. Before it sleeps, it calls [`next_deadline`](Wheels::next_deadline) and sleeps no
 //!    longer. The call must come after everything that this thread did as a worker, and
 //!    nothing between the call and the sleep may consume the token of an unpark.
-//! 4. When it wakes up, and regularly between tasks if there
-//!    [are timers](Wheels::has_timers), it calls [`turn_if_due`](Wheels::turn_if_due). Any
-//!    thread may do so for a worker that is stuck.
+//! 4. When it wakes up, and regularly between tasks, it calls [`look`](Wheels::look). Any
+//!    thread may call [`turn_if_due`](Wheels::turn_if_due) for a worker that is stuck.
 //! 5. With a paused clock no time passes by sleeping. So if [`Clock::moves_when_idle`] and
 //!    nothing is left to do, a worker calls [`auto_advance`](Wheels::auto_advance) instead
-//!    of sleeping, and then `turn_if_due`; it sleeps only if there are no timers.
+//!    of sleeping, and then `look`; it sleeps only if there are no timers.
 //! 6. [`shutdown`](Wheels::shutdown), after the last task has ended.
 
 use std::ptr;
@@ -105,7 +104,7 @@ impl Wheels {
     }
 
     /// Whether there may be timers in a worker's wheel. If not, there is no need to read
-    /// the clock for [`turn_if_due`](Self::turn_if_due).
+    /// the clock for [`look`](Self::look).
     #[inline]
     pub(crate) fn has_timers(&self, worker: usize) -> bool {
         self.wheel(worker).earliest() != u64::MAX
@@ -121,19 +120,37 @@ impl Wheels {
         self.wheel(worker).turn(self.tick())
     }
 
+    /// The worker looks at its timers, and wakes the tasks of those that are due. Reads the clock
+    /// if there are timers, or if tests move it.
+    #[inline]
+    pub(crate) fn look(&self, worker: usize) {
+        if self.has_timers(worker) || !self.clock.is_real() {
+            self.look_at_tick(worker, self.tick());
+        }
+    }
+
+    /// The same for a worker that has just read the system's clock anyway.
+    #[inline]
+    pub(crate) fn look_at(&self, worker: usize, now: Instant) {
+        let tick = if self.clock.is_real() {
+            ticks::at(now, self.origin)
+        } else {
+            self.tick()
+        };
+        self.look_at_tick(worker, tick);
+    }
+
+    #[inline]
+    fn look_at_tick(&self, worker: usize, now: u64) {
+        let wheel = self.wheel(worker);
+        wheel.see(now);
+        wheel.turn(now);
+    }
+
     /// The tick that has come.
     #[inline]
     fn tick(&self) -> u64 {
         ticks::at(self.clock.now(), self.origin)
-    }
-
-    /// Turns all wheels, even if nothing is due, so that timers that start from now on
-    /// compare with the current tick.
-    pub(crate) fn turn_all(&self) {
-        let now = self.tick();
-        self.wheels.iter().for_each(|wheel| {
-            wheel.turn_to(now);
-        });
     }
 
     /// Advances a paused clock to the next timer of a worker. `false` if there is none.

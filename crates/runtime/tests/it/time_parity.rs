@@ -24,6 +24,8 @@ blitz_io_testing::the_same! {
     intervals
     late_intervals
     timeouts
+    fresh
+    yields
     budgets
     sends_in_time
     sends_in_time_without_timers

@@ -47,22 +47,37 @@ impl Pool {
 
     /// Hands in a job, and starts a thread if one is wanted.
     fn submit(self: &Arc<Self>, job: Job) -> Result<(), Closed<Job>> {
-        if self.queue.submit(job)? == Submitted::StartThread {
-            let pool = self.clone();
-            let thread = thread::spawn(move || pool.work());
-            self.threads.lock().unwrap().push(thread);
+        self.submit_as(job, false)
+    }
+
+    fn submit_as(self: &Arc<Self>, job: Job, short: bool) -> Result<(), Closed<Job>> {
+        if self.queue.submit(job, short)? == Submitted::StartThread {
+            self.start();
         }
         Ok(())
     }
 
-    fn work(&self) {
+    fn start(self: &Arc<Self>) {
+        let pool = self.clone();
+        let thread = thread::spawn(move || pool.work());
+        self.threads.lock().unwrap().push(thread);
+    }
+
+    fn run(&self, job: Job) {
+        if let Job::Await(others) = job {
+            self.await_jobs(others);
+        }
+        self.count();
+    }
+
+    fn work(self: &Arc<Self>) {
         let mut state = ThreadState::new();
         loop {
             match self.queue.next(&mut state, KEEP_ALIVE) {
-                Next::Run(Job::Count) => self.count(),
-                Next::Run(Job::Await(others)) => {
-                    self.await_jobs(others);
-                    self.count();
+                Next::Run(job) => self.run(job),
+                Next::StartThreadAndRun(job) => {
+                    self.start();
+                    self.run(job);
                 }
                 Next::Cancel(_) => drop(self.cancelled.fetch_add(1, Ordering::Relaxed)),
                 Next::Leave => break,
@@ -139,6 +154,18 @@ fn jobs_that_need_each_other() {
     });
 }
 
+/// Two short jobs which need a thread each: the first thread starts the second.
+fn short_jobs_that_need_each_other() {
+    model(2, || {
+        let pool = Pool::new(2);
+        pool.submit_as(Job::Await(1), true).unwrap();
+        pool.submit_as(Job::Count, true).unwrap();
+        pool.await_jobs(2);
+        pool.close();
+        pool.check(2);
+    });
+}
+
 /// Two submit at the same time.
 fn two_submit() {
     model(2, || {
@@ -202,7 +229,7 @@ fn a_start_fails() {
     model(2, || {
         let pool = Pool::new(2);
         pool.submit(Job::Count).unwrap();
-        let failing = pool.queue.submit(Job::Count).unwrap();
+        let failing = pool.queue.submit(Job::Count, false).unwrap();
         pool.submit(Job::Count).unwrap();
         if failing == Submitted::StartThread {
             let remains = pool.queue.lost();
@@ -220,7 +247,7 @@ fn the_only_start_fails() {
     model(3, || {
         let pool = Pool::new(1);
         assert_eq!(
-            pool.queue.submit(Job::Count).unwrap(),
+            pool.queue.submit(Job::Count, false).unwrap(),
             Submitted::StartThread
         );
         let closer = {
@@ -249,6 +276,7 @@ macro_rules! models {
 models! {
     jobs_in_turn
     jobs_that_need_each_other
+    short_jobs_that_need_each_other
     two_submit
     keep_alive_ends
     closing

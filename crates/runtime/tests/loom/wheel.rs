@@ -41,7 +41,7 @@ struct Kept(*mut Timer);
 
 impl Kept {
     fn new(when: u64, wheel: &'static Wheel) -> Self {
-        Self(Box::into_raw(Box::new(Timer::new(when, wheel, false))))
+        Self(Box::into_raw(Box::new(Timer::new(when, wheel))))
     }
 
     fn get(&mut self) -> Pin<&mut Timer> {

@@ -1,8 +1,12 @@
 //! The core of the thread that runs the tasks: their queue, and the loop.
 //!
-//! The queue is first in, first out. When it is empty, a round is over: the future of
-//! `block_on` gets its turn, and then those that yielded in this round make up the next
-//! one. If there is nothing at all, the thread sleeps until the next timer or an unpark.
+//! The queue is first in, first out. When it is empty, a round is over. If tasks have yielded in
+//! it, or the future of `block_on` has, the thread looks at the driver and the timers, and queues
+//! the tasks that these wake. Then the future of `block_on` gets its turn, and those that yielded
+//! join the queue. So a task that yields waits until the thread has looked at everything else. A
+//! round costs one look, however many tasks yield in it: one system call if there are sources of
+//! events, one look at the clock if there are timers, and nothing otherwise. If there is nothing
+//! at all, the thread sleeps until the next timer or an unpark.
 //!
 //! Long rounds must delay nothing. So after `event_interval` polls at the latest, the
 //! future of `block_on` and the timers get their turn, and tasks that have yielded join
@@ -29,6 +33,7 @@ use crate::hooks;
 use crate::metrics::{Counters, Stopwatch};
 use crate::scheduler::reference::{Base, Scheduler};
 use crate::task::raw::{Header, Notified, Ran};
+use crate::timers::Wheels;
 
 /// How many polls lie between two looks at the inject queue, if the user has not said.
 const GLOBAL_QUEUE_INTERVAL: u32 = 31;
@@ -47,6 +52,8 @@ pub(in crate::scheduler) struct Core {
     which: Cell<bool>,
     /// This thread has woken the future of `block_on`.
     main_woken: Cell<bool>,
+    /// The future of `block_on` has yielded.
+    main_yielded: Cell<bool>,
     /// How many polls there were, and looks for something to poll.
     tick: Cell<u32>,
     /// `tick` when timers had their turn.
@@ -78,6 +85,7 @@ impl Core {
             queues: [INITIAL_CAPACITY, 0].map(|n| UnsafeCell::new(VecDeque::with_capacity(n))),
             which: Cell::new(false),
             main_woken: Cell::new(false),
+            main_yielded: Cell::new(false),
             tick: Cell::new(0),
             timers_at: Cell::new(0),
             inject_at: Cell::new(1),
@@ -184,8 +192,12 @@ impl Core {
     fn next_but_queued(&self, shared: &Shared) -> Option<Notified> {
         self.take_injected(shared);
         let queued = self.pop();
-        if queued.is_some() || self.main_is_woken(shared) {
+        if queued.is_some() || !self.has_yielded() || self.main_is_woken(shared) {
             return queued;
+        }
+        self.look(shared);
+        if self.main_is_woken(shared) {
+            return None;
         }
         self.resume();
         self.pop()
@@ -204,7 +216,13 @@ impl Core {
     ) -> Result<F::Output, Doomed> {
         let waker = main_waker(shared);
         let mut context = Context::from_waker(&waker);
-        let mut poll = || coop::budget(|| future.as_mut().poll(&mut context));
+        let mut poll = || {
+            coop::budget(|| {
+                let polled = future.as_mut().poll(&mut context);
+                self.main_yielded.set(context::take_yielded());
+                polled
+            })
+        };
         // The core may have been another thread's before. Yields that this thread has
         // counted until now are not the core's.
         self.forced_yields.set(coop::forced_yields());
@@ -228,8 +246,10 @@ impl Core {
             } else {
                 self.count_work(shared, &busy);
                 self.sleep(shared);
-                busy.set(Stopwatch::start());
+                let now = Stopwatch::start();
+                busy.set(now);
                 inspect::cache_time();
+                self.look_at_timers(shared, |wheels| wheels.look_at(0, now.started()));
             }
             if self.take_main_woken(shared) {
                 if let Poll::Ready(output) = poll() {
@@ -272,34 +292,45 @@ impl Core {
 
     #[inline]
     fn run(&self, shared: &Shared, task: Notified) {
-        let ran = if self.observes_polls {
-            coop::budget(|| shared.base.run_observed(task, 0, &shared.counters, || true))
-        } else {
-            coop::budget(|| task.run())
-        };
-        shared.counters.polls.add(1);
-        match ran {
-            Ran::Done | Ran::Idle => {}
-            Ran::Again(task) | Ran::Here(task) => self.push(task),
-            Ran::Yielded(task) => self.put_off(task),
-        }
+        coop::budget(|| {
+            let ran = if self.observes_polls {
+                shared.base.run_observed(task, 0, &shared.counters, || true)
+            } else {
+                task.run()
+            };
+            shared.counters.polls.add(1);
+            match ran {
+                Ran::Done | Ran::Idle => {}
+                Ran::Again(task) if !context::take_yielded() => self.push(task),
+                Ran::Here(task) => self.push(task),
+                Ran::Again(task) | Ran::Yielded(task) => self.put_off(task),
+            }
+        });
     }
 
     /// Whether there is something to do before the thread may sleep.
     fn has_work(&self, shared: &Shared) -> bool {
         self.main_is_woken(shared)
             || self.with_queue(|queue| !queue.is_empty())
-            || self.with_yielded(|yielded| !yielded.is_empty())
+            || self.has_yielded()
             || !shared.inject.is_empty()
     }
 
-    /// Those that have yielded make up the queue.
+    /// Whether tasks have yielded in this round.
+    #[inline]
+    fn has_yielded(&self) -> bool {
+        self.with_yielded(|yielded| !yielded.is_empty())
+    }
+
+    /// Those that have yielded make up the queue, behind the tasks whose events have happened.
     #[inline]
     fn begin_round(&self, shared: &Shared) {
-        self.resume();
         if self.tick.get().wrapping_sub(self.timers_at.get()) >= self.event_interval {
             self.poll_driver(shared);
+        } else if self.has_yielded() || self.main_yielded.take() {
+            self.look(shared);
         }
+        self.resume();
     }
 
     /// Those that have yielded make up the queue, or join it.
@@ -333,16 +364,22 @@ impl Core {
     #[inline]
     fn poll_driver(&self, shared: &Shared) {
         inspect::cache_time();
+        self.look(shared);
+    }
+
+    /// The same, at the end of a round in which tasks have yielded.
+    #[inline]
+    fn look(&self, shared: &Shared) {
         shared.driver.poll();
-        self.turn_timers(shared);
+        self.look_at_timers(shared, |wheels| wheels.look(0));
     }
 
     /// Wakes those whose time has come.
     #[inline]
-    fn turn_timers(&self, shared: &Shared) {
+    fn look_at_timers(&self, shared: &Shared, look: impl FnOnce(&Wheels)) {
         self.timers_at.set(self.tick.get());
         if let Some(wheels) = &shared.base.common.time {
-            wheels.turn_if_due(0);
+            look(wheels);
         }
     }
 
@@ -366,7 +403,6 @@ impl Core {
             self.poll_driver(shared);
         } else {
             self.wait(shared);
-            self.turn_timers(shared);
         }
         shared.counters.unparked();
     }

@@ -229,6 +229,13 @@ impl Idle {
         self.count().awake() > self.processors
     }
 
+    /// Returns `true` if a worker waits in each of so many drivers, or is about to. A worker that
+    /// goes to sleep waits in a driver in which no other does, if there is one.
+    #[inline]
+    pub fn waits_in_each(&self, drivers: usize) -> bool {
+        self.workers - self.count().awake() >= drivers
+    }
+
     /// Whether one more may be woken to work.
     fn wants_worker(&self, count: Count) -> bool {
         count.searching() == 0 && count.awake() < self.processors.min(self.workers)

@@ -184,6 +184,17 @@ impl<T> Inbox<T> {
         !local.is_empty() || self.has_remote.load(Ordering::SeqCst)
     }
 
+    /// Returns the number of ready tasks that the owner has made ready, or has taken over.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    pub unsafe fn queued(&self) -> usize {
+        // SAFETY: the caller is the owner.
+        unsafe { &*self.local.get() }.len()
+    }
+
     /// How many tasks are pinned to the owner, which asks.
     #[inline]
     pub fn tasks(&self) -> usize {

@@ -29,6 +29,7 @@ use super::shared::Shared;
 use super::thread_inbox::ThreadInbox;
 use super::worker::Worker;
 use super::worker_core::Core;
+use crate::context;
 use crate::scheduler::reference::{Reference, Scheduler};
 use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 
@@ -156,10 +157,14 @@ impl Schedule for Pinned {
 
     #[inline]
     fn put_back(&self, ran: Ran) -> Ran {
+        let yields = matches!(ran, Ran::Yielded(_));
         let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
             return ran;
         };
         if let Some(worker) = self.scheduler.worker_here() {
+            if worker.has_core.get() && (yields || context::take_yielded()) {
+                worker.begin_round(worker.core());
+            }
             if worker.has_nothing_else() {
                 return Ran::Here(task);
             }
@@ -249,6 +254,14 @@ impl Worker {
         let inbox = self.inbox.get();
         // SAFETY: this thread is the owner.
         inbox.is_some_and(|inbox| unsafe { inbox.tasks.is_ready() })
+    }
+
+    /// How many tasks are ready that are pinned to this thread and were made ready here.
+    #[inline]
+    pub(super) fn queued_pinned(&self) -> usize {
+        let inbox = self.inbox.get();
+        // SAFETY: this thread is the owner.
+        inbox.map_or(0, |inbox| unsafe { inbox.tasks.queued() })
     }
 
     /// Whether tasks are pinned to this thread.

@@ -41,8 +41,12 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     }
     worker.count_busy();
     sleep(worker);
-    worker.core().local.busy.set(Stopwatch::start());
+    let now = Stopwatch::start();
+    worker.core().local.busy.set(now);
     inspect::cache_time();
+    if let Some(wheels) = &worker.shared.base.common.time {
+        wheels.look_at(worker.index, now.started());
+    }
     None
 }
 

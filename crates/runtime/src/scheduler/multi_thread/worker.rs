@@ -18,6 +18,11 @@
 //! A task that yields, or was woken while it was polled, goes to the end of the ring. If
 //! no other is queued, it does not go through the ring at all, and is polled again at once:
 //! no other worker has to know, and no read-modify-write is needed.
+//!
+//! A yield also begins a *round*, unless one is under way: when the tasks that are queued now have
+//! begun, the worker looks at its timers and its driver. So a task that yields is polled again
+//! after that look, which serves all that yield in the round. It is left out if there are neither
+//! timers nor sources of events, or if another worker waits for them.
 
 use std::cell::{Cell, OnceCell};
 use std::ops::ControlFlow;
@@ -32,11 +37,12 @@ use super::queue::CAPACITY;
 use super::run_batch;
 use super::shared::Shared;
 use super::thread_inbox::ThreadInbox;
-use super::worker_core::Core;
+use super::worker_core::{Core, Local};
 use crate::context::{self, Current, Flavor, WorkerGuard};
 use crate::metrics::Counters;
 use crate::scheduler::reference::{Base, Scheduler};
 use crate::task::raw::{Header, Notified, Ran};
+use crate::timers::Wheels;
 
 /// How often in a row the LIFO slot goes before the ring.
 const MOST_FROM_LIFO_SLOT: u32 = 3;
@@ -167,6 +173,12 @@ impl Worker {
     #[cold]
     fn checkpoint(&self, core: &Core) -> ControlFlow<Option<Notified>> {
         coop::set(Budget::UNCONSTRAINED);
+        let after_round = core.local.after_round.take();
+        if after_round > 0 {
+            core.local.until_checkpoint.set(after_round);
+            self.look(core);
+            return ControlFlow::Continue(());
+        }
         let tuning = &core.local.tuning;
         let due = tuning.count_down();
         core.local.until_checkpoint.set(tuning.span());
@@ -194,14 +206,54 @@ impl Worker {
     /// Performs periodic maintenance.
     fn maintain(&self, core: &Core) {
         inspect::cache_time();
-        self.shared.poll_driver(self.shared.driver_of(self.index));
-        self.turn_timers();
+        self.look(core);
         self.free_tasks();
         self.count_forced_yields();
         if !core.ring.is_empty() {
             // Whatever a push has overlooked.
             self.notify_ring(core);
         }
+    }
+
+    /// Wakes the tasks whose events have happened, and those whose time has come. They go before
+    /// a task that has yielded.
+    fn look(&self, core: &Core) {
+        self.shared.poll_driver(self.shared.driver_of(self.index));
+        self.turn_timers();
+        if core.has_tasks() {
+            self.queue_yielded();
+        }
+    }
+
+    /// A task yields: the tasks that are queued now, and then a look for events, go before it.
+    #[inline]
+    pub(super) fn begin_round(&self, core: &Core) {
+        let Local {
+            after_round,
+            until_checkpoint,
+            ..
+        } = &core.local;
+        // If the ring is empty, other workers may have stolen the rest of the round.
+        if after_round.get() > 0 && !core.ring.is_empty() || !self.has_to_look() {
+            return;
+        }
+        let lifo = usize::from(!core.lifo_slot.is_empty());
+        let queued = core.ring.len() + lifo + self.queued_pinned();
+        let left = until_checkpoint.get();
+        // If the checkpoint comes before that anyway, it stays.
+        let until = left.min(u32::try_from(queued).unwrap_or(u32::MAX));
+        until_checkpoint.set(until);
+        after_round.set(after_round.get() + (left - until));
+    }
+
+    /// Whether there may be events or timers for which no other worker waits.
+    #[inline]
+    fn has_to_look(&self) -> bool {
+        let Shared { drivers, base, .. } = &*self.shared;
+        let has_timers = |wheels: &Wheels| wheels.has_timers(self.index);
+        (drivers.has_sources(self.shared.driver_of(self.index))
+            || base.common.time.as_ref().is_some_and(has_timers))
+            && !(drivers.are_in_use() && self.shared.idle.waits_in_each(drivers.len()))
     }
 
     /// The next task of this worker's queues.
@@ -323,7 +375,7 @@ impl Worker {
                 return;
             }
             core.counters.polls.add(1);
-            if let Ran::Again(task) | Ran::Yielded(task) = ran {
+            if let Some(task) = self.wants_again(core, ran) {
                 self.reschedule(core, task);
             }
             let Some(task) = self.take_lifo(core) else {
@@ -362,11 +414,11 @@ impl Worker {
             Ran::Done | Ran::Idle => {
                 return self.next_claimed(core).or_else(|| self.next_woken(core));
             }
-            Ran::Again(task) | Ran::Yielded(task) => task,
             Ran::Here(task) => {
                 self.begins(core, 1);
                 return Some(task);
             }
+            ran => self.wants_again(core, ran)?,
         };
         if let Some(next) = self.next_claimed(core) {
             self.push_back(core, task);
@@ -380,6 +432,24 @@ impl Worker {
         }
         self.reschedule(core, task);
         None
+    }
+
+    /// The task, if it is to be polled again behind the others.
+    #[inline]
+    fn wants_again(&self, core: &Core, ran: Ran) -> Option<Notified> {
+        match ran {
+            Ran::Yielded(task) => {
+                self.begin_round(core);
+                Some(task)
+            }
+            Ran::Again(task) => {
+                if context::take_yielded() {
+                    self.begin_round(core);
+                }
+                Some(task)
+            }
+            _ => None,
+        }
     }
 
     fn run_observed(&self, task: Notified) -> Ran {
@@ -465,7 +535,7 @@ impl Worker {
     #[inline]
     pub(super) fn turn_timers(&self) {
         if let Some(wheels) = &self.shared.base.common.time {
-            _ = wheels.turn_if_due(self.index);
+            wheels.look(self.index);
         }
     }
 

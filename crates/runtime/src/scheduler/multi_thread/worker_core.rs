@@ -40,6 +40,9 @@ pub(super) struct Local {
     pub(super) yielded: Cell<Option<NonNull<Header>>>,
     /// How many tasks may begin until the next checkpoint, besides those claimed.
     pub(super) until_checkpoint: Cell<u32>,
+    /// If a yield has brought the next checkpoint forward: how many tasks begin after that until
+    /// the one that was next before. Otherwise 0.
+    pub(super) after_round: Cell<u32>,
     pub(super) tuning: Tuning,
     /// The time since the last park or count.
     pub(super) busy: Cell<Stopwatch>,
@@ -95,6 +98,7 @@ impl Core {
             local: Local {
                 yielded: Cell::new(None),
                 until_checkpoint: Cell::new(tuning.span()),
+                after_round: Cell::new(0),
                 tuning,
                 busy: Cell::new(Stopwatch::start()),
                 searching: Cell::new(false),

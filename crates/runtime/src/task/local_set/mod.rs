@@ -4,7 +4,9 @@
 //! *host*. Its tasks wait in two queues. The first belongs to the set's thread and
 //! has no lock; the second is for wake-ups from other threads (`queues.rs`). A poll of
 //! the set runs up to [`TASKS_PER_POLL`] tasks from them, and then wakes its own host
-//! if there are more, so that the host's other work has its turn.
+//! if there are more, so that the host's other work has its turn. Tasks that yield are queued at
+//! the end of the poll. If no others are left, the host yields for them, so that they run after
+//! all that its runtime has to do. On a thread that runs the tasks of no runtime they go on at once.
 //!
 //! # No wake-up is lost
 //!
@@ -38,9 +40,11 @@ use blitz_io_core::{coop, default_is_new};
 use self::current::Enter;
 use self::queues::Shared;
 use crate::config::UnhandledPanic;
+use crate::context;
 use crate::enter;
 use crate::runtime::{self, Runtime};
 use crate::task::raw::{BOX_ABOVE, Id, JoinHandle, Ran};
+use crate::task::yield_now::step_back;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 #[cfg(feature = "tracing")]
@@ -290,8 +294,8 @@ impl Local {
         (Enter::new(self), polled, enter::disallow_block_in_place())
     }
 
-    /// Runs tasks. Returns whether it stopped although there may be more; then it has woken
-    /// the host.
+    /// Runs tasks. Returns whether it stopped although there may be more; then the host is
+    /// polled again.
     ///
     /// # Panics
     ///
@@ -305,13 +309,29 @@ impl Local {
             self.looks.set(looks.wrapping_add(1));
             // SAFETY: this is the set's thread.
             let task = unsafe { self.shared.pop(looks % REMOTE_FIRST == 0) };
-            let Some(task) = task else { return false };
-            let ran = coop::budget(|| self.shared.run(task));
-            if let Ran::Again(task) | Ran::Yielded(task) = ran {
+            let Some(task) = task else {
                 // SAFETY: this is the set's thread.
-                unsafe { self.shared.push(task) };
-            }
+                let more = unsafe { self.shared.resume() };
+                if more && !context::is_worker() {
+                    // No runtime has anything else to do on this thread.
+                    continue;
+                }
+                if more {
+                    step_back(context.waker());
+                }
+                return more;
+            };
+            coop::budget(|| match self.shared.run(task) {
+                // SAFETY: this is the set's thread.
+                Ran::Again(task) if !context::take_yielded() => unsafe { self.shared.push(task) },
+                // SAFETY: this is the set's thread.
+                Ran::Again(task) | Ran::Yielded(task) => unsafe { self.shared.put_off(task) },
+                // Tasks of a set are not pinned, so none is to be polled at once.
+                Ran::Done | Ran::Idle | Ran::Here(_) => {}
+            });
         }
+        // SAFETY: this is the set's thread.
+        unsafe { self.shared.resume() };
         context.waker().wake_by_ref();
         true
     }
@@ -335,6 +355,8 @@ impl Local {
 
     /// Ends the cancelled tasks in the queues. Returns whether no task is left.
     fn drain(&self) -> bool {
+        // SAFETY: this is the set's thread.
+        unsafe { self.shared.resume() };
         // SAFETY: this is the set's thread.
         while let Some(task) = unsafe { self.shared.pop(false) } {
             // It is cancelled, so it ends.

@@ -23,6 +23,8 @@ pub(super) struct Shared {
     owned: OwnedTasks,
     /// Belongs to the set's thread.
     local: UnsafeCell<VecDeque<Notified>>,
+    /// Tasks that have yielded in this poll of the set. Belongs to the set's thread.
+    yielded: UnsafeCell<VecDeque<Notified>>,
     /// Which waker is in `remote`, if it has not been taken. Belongs to the set's thread,
     /// as the next two fields do.
     registered: Cell<Option<WakerId>>,
@@ -49,11 +51,11 @@ struct Remote {
 /// The data and the vtable of a waker, which identify it while it exists.
 type WakerId = (*const (), *const ());
 
-// SAFETY: `local` and the cells are used on the set's thread only: by functions that demand
+// SAFETY: `local`, `yielded` and the cells are used on the set's thread only: by functions that demand
 // this of their callers, and by those that a `LocalSet` calls, which does not leave its
 // thread.
 unsafe impl Send for Shared {}
-// SAFETY: only the set's thread uses `local` and the cells, also through shared
+// SAFETY: only the set's thread uses `local`, `yielded` and the cells, also through shared
 // references.
 unsafe impl Sync for Shared {}
 
@@ -65,6 +67,7 @@ impl Shared {
             id: runtime_id::Id::next(),
             owned: OwnedTasks::new(1),
             local: UnsafeCell::new(VecDeque::new()),
+            yielded: UnsafeCell::new(VecDeque::new()),
             registered: Cell::new(None),
             polls: Cell::new(0),
             running: Cell::new(0),
@@ -149,6 +152,33 @@ impl Shared {
         debug_assert_eq!(self.thread, ThreadId::current());
         // SAFETY: the queue belongs to this thread, and the reference ends here.
         unsafe { &mut *self.local.get() }.push_back(task);
+    }
+
+    /// Takes a task that has yielded, until [`resume`](Self::resume).
+    ///
+    /// # Safety
+    ///
+    /// On the set's thread only.
+    #[inline]
+    pub(super) unsafe fn put_off(&self, task: Notified) {
+        debug_assert_eq!(self.thread, ThreadId::current());
+        // SAFETY: the queue belongs to this thread, and the reference ends here.
+        unsafe { &mut *self.yielded.get() }.push_back(task);
+    }
+
+    /// Queues the tasks that have yielded. Returns whether there were any.
+    ///
+    /// # Safety
+    ///
+    /// On the set's thread only.
+    #[inline]
+    pub(super) unsafe fn resume(&self) -> bool {
+        debug_assert_eq!(self.thread, ThreadId::current());
+        // SAFETY: both queues belong to this thread, and the references end here.
+        let (local, yielded) = unsafe { (&mut *self.local.get(), &mut *self.yielded.get()) };
+        let any = !yielded.is_empty();
+        local.append(yielded);
+        any
     }
 
     /// Queues a task, and wakes the host unless it is polling the set.

@@ -33,9 +33,6 @@ pub(super) struct Entry {
     /// The tick for which it was last put into a slot, or at which it fired.
     placed: Cell<u64>,
     state: AtomicU32,
-    /// Whether the owner must read the clock before it links the entry, because the
-    /// deadline may have passed already. The owner's.
-    pub(super) may_be_past: Cell<bool>,
     /// The waker of the task. The owner writes it, under the lock while the entry is
     /// linked. The thread that fires the entry reads it out, and writes nothing.
     waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
@@ -48,13 +45,12 @@ pub(super) struct Entry {
 
 impl Entry {
     #[inline]
-    pub(super) fn new(when: u64, may_be_past: bool) -> Self {
+    pub(super) fn new(when: u64) -> Self {
         Self {
             links: Links::new(),
             when: AtomicU64::new(when),
             placed: Cell::new(0),
             state: AtomicU32::new(IDLE),
-            may_be_past: Cell::new(may_be_past),
             waker: UnsafeCell::new(ManuallyDrop::new(None)),
             user: Watched::new(()),
             _pinned: PhantomPinned,

@@ -71,6 +71,14 @@
 //! for a thread that has linked the entry, or has synchronized with the thread that
 //! linked it.
 //!
+//! # A timer that starts with a tick that has come
+//!
+//! A timer whose tick has come when it is linked is due at once. The wheel knows the present tick
+//! from the last look of its worker, which notes it in `seen` without the lock, or from the last
+//! turn. Both are ticks that have come, so a timer that is due at once is not early. The present of
+//! the wheel stands still between two looks. So a timer for the moment at which it starts is linked
+//! like any other, and a task that starts such timers in a loop waits for a tick with each.
+//!
 //! # The end of a runtime
 //!
 //! Timers may outlive their runtimes, so wheels are never freed. A wheel that is not needed
@@ -118,6 +126,8 @@ pub struct Wheel {
     origin: AtomicU64,
     /// The tick before which nothing is due.
     earliest: AtomicU64,
+    /// The tick that had come when the worker looked last.
+    seen: AtomicU64,
     /// The tick at which the worker will turn the wheel without being unparked.
     promised: Cell<u64>,
     /// How to wake the wheel's worker, and the worker's number.
@@ -139,6 +149,7 @@ impl Wheel {
             epoch: AtomicU64::new(CLOSED),
             origin: AtomicU64::new(0),
             earliest: AtomicU64::new(u64::MAX),
+            seen: AtomicU64::new(0),
             promised: Cell::new(0),
             unpark: UnsafeCell::new(None),
             slots: Slots::new(),
@@ -151,6 +162,7 @@ impl Wheel {
             self.slots.close();
             self.promised.set(0);
             self.earliest.store(u64::MAX, Ordering::Relaxed);
+            self.seen.store(0, Ordering::Relaxed);
             self.origin.store(origin, Ordering::Relaxed);
             self.epoch.store(epoch, Ordering::Relaxed);
         });
@@ -207,19 +219,30 @@ impl Wheel {
         next
     }
 
+    /// The worker looks at the clock, which shows the tick `now`. Timers that start from now on
+    /// are due at once if their tick is not after that.
+    #[inline]
+    pub fn see(&self, now: u64) {
+        self.seen.store(now, Ordering::Relaxed);
+    }
+
+    /// Under the lock. Returns the tick up to which timers are due.
+    #[inline]
+    fn present(&self) -> u64 {
+        self.slots.elapsed().max(self.seen.load(Ordering::Relaxed))
+    }
+
     /// Fires the timers that are due at tick `now`, and returns how many.
     #[inline]
     pub fn turn(&self, now: u64) -> usize {
         if self.earliest() > now {
             return 0;
         }
-        self.turn_to(now)
+        self.turn_now(now)
     }
 
-    /// The same, even if nothing is due. Timers that start from now on are due at once if
-    /// their tick is not after `now`.
     #[cold]
-    pub fn turn_to(&self, now: u64) -> usize {
+    fn turn_now(&self, now: u64) -> usize {
         self.finish_all(FIRED, || self.slots.due(now))
     }
 

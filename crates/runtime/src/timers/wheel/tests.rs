@@ -20,7 +20,7 @@ fn wheel() -> &'static Wheel {
 }
 
 fn timer(when: u64, wheel: &'static Wheel) -> Pin<Box<Timer>> {
-    Box::pin(Timer::new(when, wheel, false))
+    Box::pin(Timer::new(when, wheel))
 }
 
 /// A span of time: mostly short, sometimes decades.
@@ -312,6 +312,24 @@ fn a_worker_is_unparked_for_an_earlier_timer_from_elsewhere_only() {
     wheel.next_tick();
     earlier.as_mut().reset(40, || None);
     assert_eq!(*unparks.lock().unwrap(), [3, 3]);
+    assert_eq!(wakings.count(), 0);
+}
+
+#[test]
+fn a_tick_that_the_worker_has_seen_is_due_at_once() {
+    let wheel = wheel();
+    let (wakings, waker) = Wakings::new();
+    let ready = |when| {
+        let mut timer = timer(when, wheel);
+        timer.as_mut().poll(&waker, || Some(wheel)).is_ready()
+    };
+    assert!(!ready(5));
+    wheel.see(5);
+    assert!(ready(5) && !ready(6));
+    // The next runtime begins at tick zero.
+    wheel.shut();
+    wheel.open(2, 0);
+    assert!(!ready(5));
     assert_eq!(wakings.count(), 0);
 }
 

@@ -54,11 +54,10 @@ enum Linked {
 
 impl Timer {
     /// Makes a timer for tick `when`, in no wheel yet; `wheel` is one of its runtime's.
-    /// `may_be_past`: see [`may_be_past`](Self::may_be_past).
     #[inline]
-    pub fn new(when: u64, wheel: &'static Wheel, may_be_past: bool) -> Self {
+    pub fn new(when: u64, wheel: &'static Wheel) -> Self {
         Self {
-            entry: Entry::new(when, may_be_past),
+            entry: Entry::new(when),
             wheel: Cell::new(wheel),
             epoch: wheel.epoch(),
         }
@@ -68,13 +67,6 @@ impl Timer {
     #[inline]
     pub fn wheel(&self) -> &'static Wheel {
         self.wheel.get()
-    }
-
-    /// Whether its owner should read the clock before it polls, because the timer may be
-    /// due before it has ever been in a wheel. `true` only once.
-    #[inline]
-    pub fn may_be_past(self: Pin<&mut Self>) -> bool {
-        self.entry.may_be_past.get() && self.entry.may_be_past.replace(false)
     }
 
     /// Whether its tick has come, or its runtime has ended.
@@ -195,7 +187,7 @@ impl Timer {
         if self.has_ended() {
             return Linked::Ended;
         }
-        if when <= wheel.slots.elapsed() {
+        if when <= wheel.present() {
             return Linked::Due;
         }
         self.entry.set_state(LINKED);
@@ -234,13 +226,6 @@ impl Timer {
         unsafe { self.entry.replace_waker(None) }
     }
 
-    /// Marks it as elapsed. It must not be in a wheel.
-    #[inline]
-    pub fn elapse(self: Pin<&mut Self>) {
-        debug_assert_eq!(self.entry.state(), IDLE);
-        self.entry.finish_at_once(FIRED);
-    }
-
     /// Changes the tick, and registers the timer.
     #[inline]
     pub fn reset(self: Pin<&mut Self>, when: u64, own: impl OwnWheel) {
@@ -250,7 +235,6 @@ impl Timer {
             LINKED => this.bring_forward(when, own),
             ENDED => this.entry.set_wanted(when),
             _ => {
-                this.entry.may_be_past.set(false);
                 this.entry.set_wanted(when);
                 this.link_again(own);
             }
@@ -313,7 +297,6 @@ impl Timer {
             this.entry.set_state(IDLE);
         }
         this.entry.set_wanted(when);
-        this.entry.may_be_past.set(true);
     }
 
     #[inline]

@@ -9,6 +9,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use blitz_io_testing::{Dice, Wakings, implements, log, panic_of, poll_once, traits_of};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use runtime::{Builder, Runtime};
 use time::error::{Elapsed, Error};
 use time::{Instant, Interval, MissedTickBehavior, Sleep, Timeout};
@@ -396,6 +398,122 @@ pub fn timeouts() -> Log {
         log!(log, timeout.into_inner().await);
         let never = time::timeout(Duration::MAX, pending::<()>());
         log!(log, time::timeout(ms(5), never).await, start.elapsed());
+    });
+    log
+}
+
+fn running() -> Runtime {
+    Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+/// Returns how many of 200 new futures are ready at their first poll.
+async fn ready_at_once<F: Future>(mut new: impl FnMut() -> F) -> usize {
+    let ready = poll_fn(|cx| {
+        let ready = (0..200).filter(|_| pin!(new()).poll(cx).is_ready());
+        Poll::Ready(ready.count())
+    });
+    task::unconstrained(ready).await
+}
+
+/// While the clock runs, timers for this moment wait for the next tick, so that a loop of them
+/// does not spin. The runtime has seen other moments pass.
+pub fn fresh() -> Log {
+    let mut log = Log::new();
+    for runtime in [running(), paused()] {
+        runtime.block_on(async {
+            let start = Instant::now();
+            log!(log, ready_at_once(|| time::sleep(Duration::ZERO)).await);
+            log!(log, ready_at_once(|| time::sleep_until(Instant::now())).await);
+            let timeout = || time::timeout(Duration::ZERO, pending::<()>());
+            log!(log, ready_at_once(timeout).await);
+            let timeout = || time::timeout_at(Instant::now(), pending::<()>());
+            log!(log, ready_at_once(timeout).await);
+            let tick = || async { time::interval(ms(1000)).tick().await };
+            log!(log, ready_at_once(tick).await);
+            time::sleep(ms(5)).await;
+            log!(log, ready_at_once(|| time::sleep_until(start)).await);
+            let timeout = || time::timeout_at(start, pending::<()>());
+            log!(log, ready_at_once(timeout).await);
+            // A loop over it takes the time.
+            let start = Instant::now();
+            for _ in 0..5 {
+                _ = time::timeout(Duration::ZERO, pending::<()>()).await;
+            }
+            log!(log, start.elapsed() >= ms(4));
+        });
+    }
+    log
+}
+
+/// Returns how often this task yields until the other one has ended.
+async fn yields_until(other: &task::JoinHandle<()>) -> usize {
+    for yields in 0..1000 {
+        if other.is_finished() {
+            return yields;
+        }
+        task::yield_now().await;
+    }
+    1000
+}
+
+/// Starts a task that sleeps, waits until its time has come, and returns how often this task yields
+/// until the other one has ended.
+async fn yields_until_timer() -> usize {
+    let timer = task::spawn(time::sleep(ms(2)));
+    task::yield_now().await;
+    std::thread::sleep(ms(10));
+    yields_until(&timer).await
+}
+
+/// A task that yields is behind everything else that the runtime has to do.
+pub fn yields() -> Log {
+    let mut log = Log::new();
+    let runtime = running();
+    log!(log, "main", runtime.block_on(yields_until_timer()));
+    let in_task = runtime.block_on(async { task::spawn(yields_until_timer()).await });
+    log!(log, "task", in_task.unwrap());
+    let with_own_waker = runtime.block_on(async {
+        let mut futures = FuturesUnordered::from_iter([yields_until_timer()]);
+        futures.next().await
+    });
+    log!(log, "main with a waker of its own", with_own_waker);
+    let with_own_waker = async {
+        let mut futures = FuturesUnordered::from_iter([yields_until_timer()]);
+        futures.next().await
+    };
+    let in_task = runtime.block_on(async { task::spawn(with_own_waker).await });
+    log!(log, "task with a waker of its own", in_task.unwrap());
+    let in_set = task::LocalSet::new().block_on(&runtime, async {
+        task::spawn_local(async {
+            let other = task::spawn(async {});
+            (yields_until(&other).await, yields_until_timer().await)
+        })
+        .await
+    });
+    log!(log, "local task", in_set.unwrap());
+    let forced = runtime.block_on(async {
+        let timer = task::spawn(time::sleep(ms(2)));
+        task::yield_now().await;
+        std::thread::sleep(ms(10));
+        task::spawn(async move {
+            let mut units = 0;
+            while !timer.is_finished() && units < 10_000 {
+                task::consume_budget().await;
+                units += 1;
+            }
+            units
+        })
+        .await
+    });
+    log!(log, "forced", forced.unwrap());
+    paused().block_on(async {
+        let timer = task::spawn(time::sleep(ms(5)));
+        task::yield_now().await;
+        time::advance(ms(20)).await;
+        log!(log, "advanced", yields_until(&timer).await);
+        let start = Instant::now();
+        time::advance(ms(3)).await;
+        log!(log, ready_at_once(|| time::sleep_until(start + ms(3))).await);
     });
     log
 }

@@ -1,0 +1,91 @@
+//! A task that yields until a socket is ready sees that with its next poll.
+
+use std::io::ErrorKind;
+
+use blitz_io::io::AsyncWriteExt;
+use blitz_io::net::TcpStream;
+use blitz_io::runtime::{Builder, Runtime};
+use blitz_io::task::{LocalSet, spawn, spawn_local, yield_now};
+
+use crate::help::pair;
+
+fn current() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Returns how often this task yields until it can read a byte that is there.
+async fn yields_until_read() -> usize {
+    let (mut near, far) = pair().await;
+    // The socket has no readiness left.
+    while far.try_read(&mut [0; 8]).is_ok() {}
+    near.write_all(b"x").await.unwrap();
+    let mut yields = 0;
+    while !has_read(&far) {
+        yield_now().await;
+        yields += 1;
+    }
+    yields
+}
+
+fn has_read(stream: &TcpStream) -> bool {
+    match stream.try_read(&mut [0; 8]) {
+        Ok(count) => count == 1,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::WouldBlock);
+            false
+        }
+    }
+}
+
+#[test]
+fn a_main_future_sees_a_socket_after_one_yield() {
+    assert_eq!(current().block_on(yields_until_read()), 1);
+}
+
+#[test]
+fn a_task_sees_a_socket_after_one_yield() {
+    let yields = current().block_on(async { spawn(yields_until_read()).await.unwrap() });
+    assert_eq!(yields, 1);
+}
+
+#[test]
+fn a_local_task_sees_a_socket_after_one_yield() {
+    let yields = LocalSet::new().block_on(&current(), async {
+        spawn_local(yields_until_read()).await.unwrap()
+    });
+    assert_eq!(yields, 1);
+}
+
+#[test]
+fn a_task_among_tasks_that_yield_sees_a_socket_after_a_round() {
+    let yields = current().block_on(async {
+        for _ in 0..1000 {
+            spawn(async {
+                loop {
+                    yield_now().await;
+                }
+            });
+        }
+        spawn(yields_until_read()).await.unwrap()
+    });
+    assert!(yields <= 2, "{yields} yields");
+}
+
+#[test]
+fn a_task_of_the_only_worker_sees_a_socket_after_one_yield() {
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).enable_all().build().unwrap();
+    let yields = runtime.block_on(async { spawn(yields_until_read()).await.unwrap() });
+    assert_eq!(yields, 1);
+    let yields = runtime.block_on(async {
+        for _ in 0..20 {
+            spawn(async {
+                loop {
+                    yield_now().await;
+                }
+            });
+        }
+        spawn(yields_until_read()).await.unwrap()
+    });
+    assert!(yields <= 2, "{yields} yields");
+}
