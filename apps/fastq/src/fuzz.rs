@@ -3,10 +3,13 @@
 
 use crate::arguments::Arguments;
 use crate::collect::{Collect, Collector};
+use crate::detect::FEWEST_FOR_ADAPTER;
+use crate::known;
 use crate::options::Options;
 use crate::process::{Batch, STREAMS, Stream, Worker};
 use crate::record::Blocks;
 use crate::report::Report;
+use crate::unknown;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
@@ -88,6 +91,36 @@ pub fn command_line(words: &[String]) {
     if let Ok(arguments) = Arguments::parse(words) {
         let _ = Options::new(&arguments, String::new());
     }
+}
+
+/// Looks for an adapter in reads: the lines of `data` after random bases, again and again, until there are
+/// as many reads as that takes. `data` starts with the logarithm of the length of the last read, and with
+/// how many bases at the end of a read are none of an adapter. Returns how many bases the reads have.
+pub fn adapter(data: &[u8]) -> usize {
+    let &[last, tail, ref lines @ ..] = data else {
+        return 0;
+    };
+    let mut state = 1u32;
+    let mut base = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b"ACGT"[(state >> 24) as usize % 4]
+    };
+    let lines: Vec<&[u8]> = lines.split(|&byte| byte == b'\n').collect();
+    let mut reads: Vec<Box<[u8]>> = vec![];
+    for (which, line) in lines.iter().cycle().take(FEWEST_FOR_ADAPTER).enumerate() {
+        let start = 20 + which % 32;
+        let start = std::iter::repeat_with(&mut base).take(start);
+        reads.push(start.chain(line.iter().copied()).collect());
+    }
+    if let Some(read) = reads.last_mut() {
+        let more = std::iter::repeat_with(base).take(1 << (last % 24));
+        *read = read.iter().copied().chain(more).collect();
+    }
+    let tail = usize::from(tail).max(1);
+    known::find(&reads).or_else(|| unknown::find(&reads, tail));
+    // The known ones may hide it.
+    unknown::find(&reads, tail);
+    reads.iter().map(|read| read.len()).sum()
 }
 
 /// Processes the reads in `data` with these options, and makes the reports. Of the options

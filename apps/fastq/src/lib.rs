@@ -40,6 +40,8 @@ mod options;
 mod output;
 mod overlap;
 mod overrepresented;
+#[doc(hidden)]
+pub mod peak;
 mod process;
 mod record;
 mod report;
@@ -50,6 +52,7 @@ mod spare;
 mod stats;
 mod trim;
 mod umi;
+mod unknown;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;

@@ -181,3 +181,26 @@ fn a_known_adapter_of_more_than_sixty_bases_is_not_trimmed() {
     assert_eq!(detected(long), None);
     assert_eq!(detected(&ADAPTER1[..33]), Some(10_000));
 }
+
+/// The sequences around a frequent seed were a tree as deep as the longest read, which overflowed the stack
+/// when it was freed.
+#[test]
+fn one_long_read_among_many_short_ones_is_examined() {
+    let folder = TempDir::new().unwrap();
+    let mut random = Random(64);
+    let seed = "ACTGATCAGT";
+    let mut text = String::new();
+    for at in 0..10_000 {
+        let seq = format!("{}{seed}{}", bases(&mut random, 25), bases(&mut random, 25));
+        text += &record(&format!("r{at}"), &seq);
+    }
+    let long = format!(
+        "{}{seed}{}",
+        bases(&mut random, 25),
+        bases(&mut random, 300_000)
+    );
+    text += &record("long", &long);
+    fs::write(folder.path().join("1.fq"), text).unwrap();
+    let ran = run_well(folder.path(), "-i ../1.fq -o o.fq");
+    assert_eq!(lines(&ran, "o.fq").len(), 4 * 10_001);
+}

@@ -96,6 +96,63 @@ fn call(folder: &Path, arguments: &[&str]) -> io::Result<Output> {
         .output()
 }
 
+/// Locked packages that Cargo names as the reasons why it found no versions, each with its version.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Conflict {
+    /// Those whose version does not fit.
+    pub selected: Vec<(String, String)>,
+    /// Those whose requirements were considered.
+    pub others: Vec<(String, String)>,
+}
+
+impl Conflict {
+    /// Reads what Cargo said.
+    pub fn in_message(message: &str) -> Conflict {
+        let mut conflict = Conflict::default();
+        let owned = |(name, version): (&str, &str)| (name.to_owned(), version.to_owned());
+        for line in message.lines() {
+            // previously selected package `libc v0.2.174`
+            let selected = between(line, "previously selected package `")
+                .and_then(|package| package.split_once(" v"))
+                .map(|(name, version)| (name, version.split(' ').next().unwrap_or(version)));
+            conflict.selected.extend(selected.map(owned));
+            // ... which satisfies dependency `rayon = "^1.10.0"` (locked to 1.10.0) of package ...
+            let other = between(line, "satisfies dependency `")
+                .and_then(|dependency| dependency.split_once(" = "))
+                .zip(between(line, "(locked to "))
+                .map(|((name, _), version)| (name, version));
+            conflict.others.extend(other.map(owned));
+        }
+        conflict
+    }
+}
+
+/// Returns what stands in `line` between `start` and the next closing quote or parenthesis.
+fn between<'a>(line: &'a str, start: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(start)?;
+    rest.split(['`', ')']).next()
+}
+
+/// Returns what to do if `message` says that Cargo could not reach a server.
+pub fn unreachable(message: &str) -> Option<&'static str> {
+    const SIGNS: [&str; 8] = [
+        "Could not connect",
+        "Could not resolve host",
+        "Couldn't connect to server",
+        "Couldn't resolve host name",
+        "attempting to make an HTTP request, but --offline was specified",
+        "download of config.json failed",
+        "failed to fetch",
+        "network failure seems to have happened",
+    ];
+    SIGNS.iter().any(|sign| message.contains(sign)).then_some(
+        "Cargo needs the network here: for the registry's index, and for the packages of blitz-io. \
+         Run the command again with a connection. Without one, take the packages from a checkout, and \
+         let Cargo use what it has already downloaded:\n\n  \
+         CARGO_NET_OFFLINE=true blitz migrate --path ../blitz-io",
+    )
+}
+
 /// Returns the error without the warnings before it.
 fn message(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
@@ -104,4 +161,32 @@ fn message(output: &Output) -> String {
         .trim()
         .trim_start_matches("error: ")
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_names_the_version_that_does_not_fit() {
+        let message = "failed to select a version for `libc`.
+    ... required by package `blitz-io-core v0.2.0 (/x/crates/core)`
+    ... which satisfies path dependency `blitz-io-core` of package `blitz-io-pool v0.2.0 (/x/crates/pool)`
+    ... which satisfies dependency `rayon = \"^1.10.0\"` (locked to 1.10.0) of package `imagequant v4.4.1`
+versions that meet the requirements `^0.2.183` are: 0.2.191, 0.2.190
+
+all possible versions conflict with previously selected packages.
+
+  previously selected package `libc v0.2.174`
+    ... which satisfies dependency `libc = \"^0.2\"` (locked to 0.2.174) of package `ffmpeg-next v6.1.1`";
+        let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            let owned = |&(name, version): &(&str, &str)| (name.to_owned(), version.to_owned());
+            pairs.iter().map(owned).collect()
+        };
+        let expected = Conflict {
+            selected: pairs(&[("libc", "0.2.174")]),
+            others: pairs(&[("rayon", "1.10.0"), ("libc", "0.2.174")]),
+        };
+        assert_eq!(Conflict::in_message(message), expected);
+    }
 }

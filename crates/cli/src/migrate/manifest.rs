@@ -76,6 +76,8 @@ pub struct Patch {
 
 pub struct Manifest {
     path: PathBuf,
+    /// The file as it was read.
+    text: String,
     document: DocumentMut,
 }
 
@@ -93,6 +95,7 @@ impl Manifest {
         Ok(Manifest {
             path: path.to_owned(),
             document: text.parse().map_err(|error| failed(&error))?,
+            text,
         })
     }
 
@@ -184,13 +187,43 @@ impl Manifest {
     ///
     /// Fails if the file cannot be written.
     pub fn write(&self) -> Result<(), Exit> {
-        fs::write(&self.path, self.document.to_string()).map_err(|error| {
+        fs::write(&self.path, self.changed()).map_err(|error| {
             Exit::Failed(format!(
                 "{} cannot be written: {error}",
                 self.path.display()
             ))
         })
     }
+
+    /// Returns the changed text. The lines before and after the change keep their ends, which
+    /// `toml_edit` would make `\n`, and those of the change end as the first line of the file does.
+    fn changed(&self) -> String {
+        let text = self.document.to_string();
+        let old: Vec<&str> = self.text.split_inclusive('\n').collect();
+        let new: Vec<&str> = text.split_inclusive('\n').collect();
+        let same = |(old, new): &(&&str, &&str)| content(old) == content(new);
+        let start = old.iter().zip(&new).take_while(same).count();
+        let (old_rest, new_rest) = (&old[start..], &new[start..]);
+        let end = old_rest.iter().rev().zip(new_rest.iter().rev());
+        let end = end.take_while(same).count();
+        let is_crlf = old.first().is_some_and(|line| line.ends_with("\r\n"));
+        let line_end = if is_crlf { "\r\n" } else { "\n" };
+        let mut changed = old[..start].concat();
+        for line in &new_rest[..new_rest.len() - end] {
+            // The last line of the file may have had no end.
+            if !changed.is_empty() && !changed.ends_with('\n') {
+                changed.push_str(line_end);
+            }
+            changed.push_str(content(line));
+            changed.push_str(line_end);
+        }
+        changed + &old_rest[old_rest.len() - end..].concat()
+    }
+}
+
+/// Returns the line without its end.
+fn content(line: &str) -> &str {
+    line.trim_end_matches(['\r', '\n'])
 }
 
 #[cfg(test)]
@@ -210,6 +243,7 @@ tokio = \"1\"
     fn manifest(text: &str) -> Manifest {
         Manifest {
             path: PathBuf::new(),
+            text: text.to_owned(),
             document: text.parse().expect("it is TOML"),
         }
     }
@@ -225,6 +259,38 @@ tokio = \"1\"
         assert!(manifest.patch("tokio").expect("it is there").is_ours);
         manifest.remove("tokio");
         assert_eq!(manifest.document.to_string(), PLAIN);
+    }
+
+    #[test]
+    fn a_line_ends_as_those_of_its_file() {
+        let plain = PLAIN.replace('\n', "\r\n");
+        let mut first = manifest(&plain);
+        first.set(&REPLACEMENTS[0], &Source::default());
+        let written = first.changed();
+        let line = format!("tokio = {{ git = \"{REPOSITORY}\" }}\r\n");
+        assert_eq!(written, format!("{plain}\r\n[patch.crates-io]\r\n{line}"));
+        let mut second = manifest(&written);
+        second.remove("tokio");
+        assert_eq!(second.changed(), plain);
+
+        // Of mixed ends, each stays.
+        for mixed in [
+            "[package]\r\nname = \"x\"\n\n",
+            "[package]\nname = \"x\"\r\n",
+        ] {
+            let mut first = manifest(mixed);
+            first.set(&REPLACEMENTS[0], &Source::default());
+            let written = first.changed();
+            assert!(written.starts_with(mixed), "{written:?}");
+            let mut second = manifest(&written);
+            second.remove("tokio");
+            assert_eq!(second.changed(), mixed);
+        }
+
+        let mut unended = manifest("[package]\r\nname = \"x\"");
+        unended.set(&REPLACEMENTS[0], &Source::default());
+        let expected = format!("[package]\r\nname = \"x\"\r\n\r\n[patch.crates-io]\r\n{line}");
+        assert_eq!(unended.changed(), expected);
     }
 
     #[test]

@@ -16,12 +16,13 @@ mod replacement;
 mod report;
 mod undo;
 
+use std::collections::BTreeSet;
 use std::path::{self, Path, PathBuf};
 
 use clap::{Args, ValueHint};
 
 use crate::exit::Exit;
-use cargo::Project;
+use cargo::{Conflict, Project};
 use lock::Lock;
 use manifest::{Manifest, Source};
 use replacement::{REPLACEMENTS, Replacement};
@@ -225,17 +226,23 @@ fn migrate(
         Some(lock) => lock,
         None => {
             cargo::update(project, &["--workspace"]).map_err(|message| {
-                Exit::Failed(format!(
-                    "Cargo does not resolve the program as it is:\n{message}"
-                ))
+                let failed = format!("Cargo does not resolve the program as it is:\n{message}");
+                Exit::Failed(match cargo::unreachable(&message) {
+                    Some(advice) => format!("{failed}\n\n{advice}"),
+                    None => failed,
+                })
             })?;
             Lock::read(&project.lock)?.unwrap_or_default()
         }
     };
-    let mut tried = Vec::new();
-    for known in wanted {
-        tried.push(replace(project, known, source)?);
-    }
+    let tried = match replace_all(project, wanted, source) {
+        Ok(tried) => tried,
+        Err(exit) => {
+            begin.write(project)?;
+            saved.discard_new();
+            return Err(exit);
+        }
+    };
     let end = Files::read(project)?;
     if end == begin {
         saved.discard_new();
@@ -248,7 +255,8 @@ fn migrate(
         let mut finding = Finding::new(known, &after);
         match tried {
             Tried::Kept => {}
-            Tried::Replaced(was) => finding.was = was,
+            // The registry's version in the lock file of before, unless it was ours then.
+            Tried::Replaced => finding.was = before.locked(known).first().map(|&was| was.into()),
             Tried::Failed(why) => finding.why = Some(why),
         }
         finding
@@ -260,12 +268,37 @@ fn migrate(
     )))
 }
 
+/// Replaces one package after the other. The replacement of one can free the versions that another
+/// needs, so those that failed are tried again until none of them succeeds.
+fn replace_all(
+    project: &Project,
+    wanted: &[&'static Replacement],
+    source: Option<&Source>,
+) -> Result<Vec<Tried>, Exit> {
+    let mut tried = Vec::new();
+    for known in wanted {
+        tried.push(replace(project, known, source)?);
+    }
+    loop {
+        let mut is_changed = false;
+        for (known, tried) in wanted.iter().zip(&mut tried) {
+            if matches!(tried, Tried::Failed(_)) {
+                *tried = replace(project, known, source)?;
+                is_changed |= !matches!(tried, Tried::Failed(_));
+            }
+        }
+        if !is_changed {
+            return Ok(tried);
+        }
+    }
+}
+
 /// What became of one package.
 enum Tried {
     /// There was nothing to do.
     Kept,
-    /// It is replaced; the version of the registry's, unless it was ours before.
-    Replaced(Option<String>),
+    /// It is replaced.
+    Replaced,
     /// It is not, for this reason, and both files are as they were.
     Failed(String),
 }
@@ -292,18 +325,65 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
         manifest.write()?;
     }
     match resolve(project, known) {
-        Ok(()) => Ok(Tried::Replaced(locked.first().map(|&was| was.to_owned()))),
+        Ok(()) => Ok(Tried::Replaced),
         Err(why) => {
             begin.write(project)?;
-            Ok(Tried::Failed(why))
+            match cargo::unreachable(&why) {
+                // No other package fares better.
+                Some(advice) => Err(Exit::Failed(format!("{why}\n\n{advice}"))),
+                None => Ok(Tried::Failed(why)),
+            }
         }
     }
 }
 
 /// Makes `Cargo.lock` follow the line that replaces `known`. Returns why it does not.
+///
+/// Locked versions of other packages may be too old. Cargo then names those that do not fit, and they are
+/// updated together; if it names no more, so are the packages that require them. Each version is updated
+/// once, so the loop ends, and what a requirement holds back is Cargo's reason.
 fn resolve(project: &Project, known: &Replacement) -> Result<(), String> {
-    // Makes Cargo read the line. If the package fits as it is, Cargo uses it, else the lock file
-    // names its version.
+    let mut named = BTreeSet::new();
+    loop {
+        let Err(why) = follow(project, known) else {
+            return Ok(());
+        };
+        let mut message = why.clone();
+        loop {
+            let Conflict { selected, others } = Conflict::in_message(&message);
+            let mut is_new = false;
+            for packages in [selected, others] {
+                for package in packages {
+                    is_new |= package.0 != known.name && named.insert(package);
+                }
+                if is_new {
+                    break;
+                }
+            }
+            if !is_new {
+                return Err(why);
+            }
+            let lock = project.resolved()?;
+            let versions = lock.versions();
+            let still = named.iter().filter(|(name, version)| {
+                let locked = versions.get(name.as_str());
+                locked.is_some_and(|locked| locked.contains(version.as_str()))
+            });
+            let packages: Vec<String> = still
+                .map(|(name, version)| format!("{name}@{version}"))
+                .collect();
+            let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+            match cargo::update(project, &packages) {
+                Ok(()) => break,
+                Err(more) => message = more,
+            }
+        }
+    }
+}
+
+/// Makes Cargo read the line, and use the package.
+fn follow(project: &Project, known: &Replacement) -> Result<(), String> {
+    // If the package fits as it is, Cargo uses it, else the lock file names its version.
     cargo::update(project, &["--workspace"])?;
     let lock = project.resolved()?;
     if let Some(version) = lock.unused_patch(known.name) {

@@ -8,6 +8,8 @@ pub struct Replacement {
     series: &'static str,
     /// The same, for people.
     pub versions: &'static str,
+    /// The features that only blitz-io's package has.
+    pub own_features: &'static [&'static str],
 }
 
 impl Replacement {
@@ -23,15 +25,18 @@ pub const REPLACEMENTS: [Replacement; 3] = [
         name: "tokio",
         series: "1.",
         versions: "1",
+        own_features: &["inspect"],
     },
     Replacement {
         name: "rayon-core",
         series: "1.",
         versions: "1",
+        own_features: &[],
     },
     Replacement {
         name: "parking_lot",
         series: "0.12.",
         versions: "0.12",
+        own_features: &[],
     },
 ];

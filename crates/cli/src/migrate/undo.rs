@@ -1,18 +1,25 @@
 //! `blitz migrate --undo`, and the files that it needs.
 //!
 //! Cargo's build folder keeps both files as they were before and after the replacement. If they
-//! have not changed since, they become again what they were, byte for byte.
+//! have not changed since, they become again what they were, byte for byte. Several programs may
+//! share a build folder, so each has a folder of its own there, named for the path of its manifest.
+//! A file in it holds that path, and files that belong to another manifest are not used.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::cargo::{self, Project};
 use super::lock::Lock;
 use super::manifest::Manifest;
-use super::replacement::REPLACEMENTS;
+use super::replacement::{REPLACEMENTS, Replacement};
 use super::report::{Finding, Report};
 use crate::exit::Exit;
+
+/// The file that holds the path of the manifest to which saved files belong.
+const OWNER: &str = "manifest-path";
 
 /// The contents of both files.
 #[derive(PartialEq, Eq)]
@@ -65,19 +72,32 @@ impl Files {
     }
 }
 
-/// The folder with both files as they were before the replacement, and after it.
+/// The folder with both files of one program as they were before the replacement, and after it.
 pub struct Saved {
     folder: PathBuf,
+    /// The path of the program's manifest.
+    manifest: PathBuf,
     /// Whether this run wrote the files of before.
     is_new: bool,
 }
 
 impl Saved {
     fn of(project: &Project) -> Saved {
+        let manifest = fs::canonicalize(&project.manifest);
+        let manifest = manifest.unwrap_or_else(|_| project.manifest.clone());
+        let hash = Sha256::digest(manifest.as_os_str().as_encoded_bytes());
+        let key: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         Saved {
-            folder: project.target.join("blitz-migrate"),
+            folder: project.target.join("blitz-migrate").join(key),
+            manifest,
             is_new: false,
         }
+    }
+
+    /// Returns `true` if the files in the folder are those of this program.
+    fn belongs(&self) -> bool {
+        fs::read(self.folder.join(OWNER))
+            .is_ok_and(|owner| owner == self.manifest.as_os_str().as_encoded_bytes())
     }
 
     /// Saves the files before they are changed. If they are as the last run left them, those of
@@ -88,6 +108,11 @@ impl Saved {
             saved.discard();
             saved.is_new = true;
             saved.save("before", files)?;
+            // Last: without the owner's path, nothing in the folder is used.
+            let owner = saved.folder.join(OWNER);
+            fs::write(&owner, saved.manifest.as_os_str().as_encoded_bytes()).map_err(|error| {
+                Exit::Failed(format!("{} cannot be written: {error}", owner.display()))
+            })?;
         }
         Ok(saved)
     }
@@ -110,6 +135,9 @@ impl Saved {
     }
 
     fn load(&self, when: &str) -> Option<Files> {
+        if !self.belongs() {
+            return None;
+        }
         let folder = self.folder.join(when);
         Files::of(&folder.join("Cargo.toml"), &folder.join("Cargo.lock")).ok()
     }
@@ -143,8 +171,32 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
         .iter()
         .map(|known| Finding::new(known, &new))
         .collect();
-    Report::new(project, findings, Some((&old, &new))).print(json)?;
+    let gone = |known: &Replacement| {
+        !known.own_features.is_empty() && old.ours(known).is_some() && new.ours(known).is_none()
+    };
+    let next = REPLACEMENTS.iter().any(gone).then_some(
+        "If you build with `--features tokio/inspect`, leave that out now: the registry's tokio does not have it.",
+    );
+    let report = Report::new(project, findings, Some((&old, &new)));
+    report.with_next(next).print(json)?;
     Ok(Exit::Done)
+}
+
+/// Returns what to do if `message` says that a manifest asks for a feature that only blitz-io's package has.
+fn own_feature(message: &str) -> Option<String> {
+    let features = REPLACEMENTS.iter().flat_map(|known| {
+        let features = known.own_features.iter();
+        features.map(move |feature| (known.name, feature))
+    });
+    let is_named = |&(name, feature): &(&str, &&str)| {
+        message.contains(&format!("`{name}`")) && message.contains(&format!("`{feature}`"))
+            || message.contains(&format!("{name}/{feature}"))
+    };
+    let (name, feature) = features.into_iter().find(is_named)?;
+    Some(format!(
+        "Only blitz-io's {name} has the feature `{feature}`. Remove it from the manifests of the program, and \
+         run `blitz migrate --undo` again."
+    ))
 }
 
 /// Removes the lines, and lets Cargo return to the versions of before where they still fit.
@@ -169,9 +221,17 @@ fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<(),
     }
     if let Err(message) = cargo::update(project, &["--workspace"]) {
         now.write(project)?;
-        return Err(Exit::Failed(format!(
+        let stay = format!(
             "Cargo does not resolve the program without the replacements, so they stay:\n{message}"
-        )));
+        );
+        let advice = match cargo::unreachable(&message) {
+            Some(advice) => Some(advice.to_owned()),
+            None => own_feature(&message),
+        };
+        return Err(Exit::Failed(match advice {
+            Some(advice) => format!("{stay}\n\n{advice}"),
+            None => stay,
+        }));
     }
     let before = before.and_then(|folder| Lock::read(&folder.join("Cargo.lock")).ok()?);
     let before = before.unwrap_or_default();

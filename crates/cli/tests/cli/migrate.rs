@@ -75,11 +75,26 @@ impl World {
         self
     }
 
+    /// Lets this program build in the folder `target` beside all programs.
+    fn share_target(&self, program: &str) -> &World {
+        let config = self.at(program).join(".cargo/config.toml");
+        let text = fs::read_to_string(&config).expect("the file is there");
+        let target = self.at("target");
+        let line = format!("[build]\ntarget-dir = '{}'\n", target.display());
+        write(&config, &(text + &line));
+        self
+    }
+
     /// Runs Cargo in the program's folder.
     fn cargo(&self, arguments: &[&str]) -> &World {
+        self.cargo_in("program", arguments)
+    }
+
+    /// Runs Cargo in this folder.
+    fn cargo_in(&self, folder: &str, arguments: &[&str]) -> &World {
         let ran = Command::new(env!("CARGO"))
             .args(arguments)
-            .current_dir(self.at("program"))
+            .current_dir(self.at(folder))
             .output()
             .expect("cargo starts");
         let said = String::from_utf8_lossy(&ran.stderr);
@@ -106,7 +121,12 @@ impl World {
     }
 
     fn files(&self) -> (String, String) {
-        (self.read("Cargo.toml"), self.read("Cargo.lock"))
+        self.files_of("program")
+    }
+
+    fn files_of(&self, program: &str) -> (String, String) {
+        let read = |name| fs::read_to_string(self.at(program).join(name)).unwrap_or_default();
+        (read("Cargo.toml"), read("Cargo.lock"))
     }
 
     /// Appends lines to the manifest.
@@ -188,6 +208,192 @@ fn a_lock_file_does_not_hold_back_the_replacement() {
     assert_eq!(world.files(), before);
     world.blitz(0, &["--undo"]);
     assert_eq!(world.files(), before);
+}
+
+/// `bits` is locked at a version that is too old for the replacement, and is no dependency of Tokio, so that
+/// Cargo does not unlock it together with Tokio.
+#[test]
+fn a_locked_version_of_another_package_that_is_too_old_is_updated() {
+    let world = World::new("bits = \"1\"\nmore = \"1\"\ntokio = \"1\"\n");
+    world
+        .publish("bits", "1.0.0", None)
+        .publish("more", "1.0.0", None)
+        .publish("tokio", "1.28.0", None)
+        .checkout("bits = \"1.2\"\n")
+        .lock()
+        .publish("bits", "1.2.0", None)
+        .publish("more", "1.1.0", None);
+    let before = world.files();
+    let report = world.migrate(0).json();
+    assert_eq!(report["packages"][0]["state"], "replaced");
+    let changed = report["changed"].to_string();
+    assert!(changed.contains("\"bits\""), "{changed}");
+    // Nothing else is updated.
+    assert!(!changed.contains("\"more\""), "{changed}");
+    world.is_current();
+    world.blitz(0, &["--undo"]);
+    assert_eq!(world.files(), before);
+}
+
+/// The version that does not fit is required by a locked package, of which a newer version does not.
+#[test]
+fn a_locked_package_that_requires_a_version_that_is_too_old_is_updated() {
+    let world = World::new("holds = \"1\"\ntokio = \"1\"\n");
+    world
+        .publish("bits", "1.0.0", None)
+        .publish("holds", "1.0.0", Some(("bits", "=1.0.0")))
+        .publish("tokio", "1.28.0", None)
+        .checkout("bits = \"1.2\"\n")
+        .lock()
+        .publish("bits", "1.2.0", None)
+        .publish("holds", "1.1.0", Some(("bits", "1")));
+    world.migrate(0);
+    world.is_current();
+    let lock = world.read("Cargo.lock");
+    assert!(
+        lock.contains("\"1.1.0\"") && lock.contains("\"1.2.0\""),
+        "{lock}"
+    );
+}
+
+#[test]
+fn a_requirement_that_forbids_it_is_named_and_changes_nothing() {
+    let world = World::new("bits = \"=1.0.0\"\ntokio = \"1\"\n");
+    world
+        .publish("bits", "1.0.0", None)
+        .publish("tokio", "1.28.0", None)
+        .checkout("bits = \"1.2\"\n")
+        .lock()
+        .publish("bits", "1.2.0", None);
+    let before = world.files();
+    let report = world.migrate(1).json();
+    let why = report["packages"][0]["why"]
+        .as_str()
+        .expect("there is a reason");
+    assert!(why.contains("bits = \"=1.0.0\""), "{why}");
+    assert_eq!(world.files(), before);
+}
+
+/// Both programs build in one folder, which once held the files of the last one only.
+#[test]
+fn programs_with_one_target_folder_are_each_taken_back() {
+    let world = World::new("tokio = \"1\"\n");
+    world
+        .publish("tokio", "1.28.0", None)
+        .checkout("")
+        .share_target("program")
+        .lock()
+        .publish("tokio", "1.30.0", None);
+    let first = world.files();
+    library(&world.at("other"), "other", "0.1.0", "tokio = \"1\"\n");
+    let config = world.at("program/.cargo/config.toml");
+    fs::create_dir_all(world.at("other/.cargo")).expect("a folder can be created");
+    fs::copy(config, world.at("other/.cargo/config.toml")).expect("a file can be copied");
+    world.cargo_in("other", &["generate-lockfile"]);
+    let other = world.files_of("other");
+    assert!(first.1.contains("1.28.0") && other.1.contains("1.30.0"));
+
+    world.migrate(0);
+    world.blitz(0, &["--path", "../blitz-io", "../other"]);
+    assert!(world.files() != first && world.files_of("other") != other);
+    world.blitz(0, &["--undo"]);
+    assert_eq!(world.files(), first);
+    world.blitz(0, &["--undo", "../other"]);
+    assert_eq!(world.files_of("other"), other);
+    // What was saved is gone with it.
+    let saved = fs::read_dir(world.at("target/blitz-migrate")).expect("the folder is there");
+    assert_eq!(saved.count(), 0);
+}
+
+#[test]
+fn saved_files_of_another_manifest_are_not_used() {
+    let world = held_back();
+    world.share_target("program").migrate(0);
+    let saved = fs::read_dir(world.at("target/blitz-migrate")).expect("the folder is there");
+    let saved: Vec<_> = saved
+        .map(|entry| entry.expect("it can be read").path())
+        .collect();
+    let [saved] = &saved[..] else {
+        panic!("one program was migrated: {saved:?}");
+    };
+    write(&saved.join("manifest-path"), "/elsewhere/Cargo.toml");
+    world.publish("tokio", "1.40.0", Some(("bits", "1")));
+    world.blitz(0, &["--undo"]);
+    // Cargo chose the newest, because nothing named the version of before.
+    let lock = world.read("Cargo.lock");
+    assert!(
+        lock.contains("1.40.0") && !lock.contains("1.28.0"),
+        "{lock}"
+    );
+}
+
+#[test]
+fn a_manifest_with_windows_line_ends_keeps_them() {
+    for is_saved in [true, false] {
+        let world = World::new("tokio = \"1\"\n");
+        let text = world.read("Cargo.toml").replace('\n', "\r\n");
+        write(&world.at("program/Cargo.toml"), &text);
+        world
+            .publish("tokio", "1.28.0", None)
+            .checkout("")
+            .share_target("program")
+            .lock();
+        let before = world.files();
+        world.migrate(0);
+        let manifest = world.read("Cargo.toml");
+        let lines = manifest.matches('\n').count();
+        assert!(lines > text.matches('\n').count(), "{manifest}");
+        assert_eq!(manifest.matches("\r\n").count(), lines, "{manifest:?}");
+        if !is_saved {
+            fs::remove_dir_all(world.at("target")).expect("the folder can be removed");
+        }
+        world.blitz(0, &["--undo"]);
+        assert_eq!(world.files(), before);
+    }
+}
+
+/// Nothing listens on this port.
+#[test]
+fn a_server_that_cannot_be_reached_comes_with_advice() {
+    let world = World::new("tokio = \"1\"\nrayon-core = \"1\"\n");
+    world
+        .publish("tokio", "1.28.0", None)
+        .publish("rayon-core", "1.12.0", None)
+        .lock();
+    let before = world.files();
+    let ran = world.blitz(1, &["--git", "https://127.0.0.1:1/blitz-io"]);
+    assert!(ran.err.contains("CARGO_NET_OFFLINE=true"), "{}", ran.err);
+    assert_eq!(ran.out, "");
+    assert_eq!(world.files(), before);
+    world.blitz(0, &["--undo"]);
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn a_feature_of_the_replacement_alone_is_named_when_it_is_taken_back() {
+    let world = World::new("tokio = \"1\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    let tokio = world.at("blitz-io/drop-in/tokio/Cargo.toml");
+    let text = fs::read_to_string(&tokio).expect("the file is there");
+    write(&tokio, &format!("{text}\n[features]\ninspect = []\n"));
+    world.migrate(0);
+    let plain = world.read("Cargo.toml");
+    for asked in [
+        plain.replace(
+            "tokio = \"1\"",
+            "tokio = { version = \"1\", features = [\"inspect\"] }",
+        ),
+        format!("{plain}\n[features]\nseen = [\"tokio/inspect\"]\n"),
+    ] {
+        write(&world.at("program/Cargo.toml"), &asked);
+        let ran = world.blitz(1, &["--undo"]);
+        let said = "Only blitz-io's tokio has the feature `inspect`";
+        assert!(ran.err.contains(said), "{}", ran.err);
+        assert_eq!(world.read("Cargo.toml"), asked);
+    }
+    write(&world.at("program/Cargo.toml"), &plain);
+    let ran = world.blitz(0, &["--undo"]);
+    assert!(ran.out.contains("--features tokio/inspect"), "{}", ran.out);
 }
 
 #[test]
