@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -54,6 +54,11 @@ impl Host {
             namespace: None,
             environment: Vec::new(),
         }
+    }
+
+    /// Returns the directory of segments.
+    pub fn directory(&self) -> &Path {
+        self.place.path()
     }
 
     /// Sets the mode of the gateway: `peer`, `client` or `router`.
