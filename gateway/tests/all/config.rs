@@ -42,7 +42,7 @@ fn the_examples_of_the_default_are_right() {
 #[test]
 fn errors_name_the_setting() {
     for (more, expected) in [
-        ("hosts = 3", "unknown field `hosts`"),
+        ("names = 3", "unknown field `names`"),
         (
             "[[export]]\nkind = 'route'\nname = 'a/b'",
             "export[0].name: \"a/b\" must have",

@@ -130,7 +130,7 @@ fn each_error_has_its_reason() {
     assert_eq!(parse(&changed(0, 0)), Err(Malformed::Magic));
     assert_eq!(parse(&changed(4, 9)), Err(Malformed::Version(9)));
     assert_eq!(parse(&changed(5, 77)), Err(Malformed::Type(77)));
-    assert_eq!(parse(&changed(8 + 31, 0xff)), Err(Malformed::Range));
+    assert_eq!(parse(&changed(8 + 55, 0xff)), Err(Malformed::Range));
     assert_eq!(parse(&good[..good.len() - 1]), Err(Malformed::Short));
     let mut long = good.clone();
     long.push(0);

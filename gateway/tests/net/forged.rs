@@ -83,6 +83,7 @@ fn an_importer_recovers_from_a_forged_frame_of_a_run() {
             break head;
         }
     };
+    beats.undeclare().wait().unwrap();
     let far = LIMIT - 9;
     let jump = Head {
         base: far,
@@ -188,5 +189,6 @@ fn an_export_leaves_only_to_its_hosts() {
     }
     let open = key("open", "data/one");
     assert!(keys.iter().all(|key| *key == open), "{keys:?}");
+    reads.undeclare().wait().unwrap();
     evil.close().wait().unwrap();
 }

@@ -147,6 +147,17 @@ impl Host {
         kibibytes.unwrap().parse::<u64>().unwrap() << 10
     }
 
+    /// Returns what `check` says of the configuration besides its summary.
+    pub fn check(&self) -> String {
+        let output = Command::new(GATEWAY)
+            .arg("check")
+            .arg(&self.config)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    }
+
     pub fn status(&self) -> String {
         let output = Command::new(GATEWAY)
             .arg("status")

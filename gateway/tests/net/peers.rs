@@ -167,3 +167,19 @@ fn by_default_only_the_user_reaches_a_gateway() {
     sender.send(&message(1)).unwrap();
     assert_eq!(number_of(&receiver.recv().unwrap()), 1);
 }
+
+/// It accepted this in silence.
+#[test]
+fn check_warns_of_everything_to_everybody() {
+    let host = Host::new("one");
+    let export = "[[export]]\nkind = 'route'\nname = '*'\n";
+    host.configure(&["tcp/0.0.0.0:7447".to_owned()], &[], export);
+    let said = host.check();
+    assert!(
+        said.contains("any program that reaches this address"),
+        "{said}"
+    );
+    assert!(said.contains("every route of this user"), "{said}");
+    host.configure(&[], &[], export);
+    assert_eq!(host.check(), "");
+}
