@@ -137,16 +137,18 @@ fn a_certificate_is_for_one_name() {
     let two = Host::start("two", &address, &[], &rules);
     let _receiver = two.route_receiver("r");
     let evil = stranger(&address, Some(&authority.certificate("mallory")));
-    for run in 1..6 {
-        let frame = forged("one", run);
-        evil.put(key("r", "data/one"), frame).wait().unwrap();
-    }
-    // What comes after them on the same connection has arrived, so they have too.
-    while !shows_import(&two, "mallory") {
-        let frame = forged("mallory", 1);
-        evil.put(key("r", "data/mallory"), frame).wait().unwrap();
+    let sends = || {
+        for (host, run) in [("one", 1), ("mallory", 2)] {
+            let (key, frame) = (key("r", &format!("data/{host}")), forged(host, run));
+            evil.put(key, frame).wait().unwrap();
+        }
         thread::sleep(Duration::from_millis(20));
+    };
+    // What comes before its own frames on the same connection has arrived too.
+    while !shows_import(&two, "mallory") {
+        sends();
     }
+    (0..10).for_each(|_| sends());
     assert!(!shows_import(&two, "one"), "{}", two.status());
     evil.close().wait().unwrap();
     // The host itself is heard.
@@ -191,4 +193,37 @@ fn an_export_leaves_only_to_its_hosts() {
     assert!(keys.iter().all(|key| *key == open), "{keys:?}");
     reads.undeclare().wait().unwrap();
     evil.close().wait().unwrap();
+}
+
+/// A router is believed what it passes on, and lets each of its neighbours speak for itself only.
+#[test]
+fn a_router_with_certificates_passes_on_what_its_neighbours_may_send() {
+    let authority = Authority::new();
+    let address = vec![format!("tls/localhost:{}", free_port())];
+    let hosts = ["one", "two", "mallory"];
+    let _router =
+        Host::new("router")
+            .mode("router")
+            .run(&address, &[], &authority.host("router", &hosts));
+    let client = |name: &'static str, rule: &str| {
+        let network = authority.host(name, &["router"]);
+        let network = network.replace("hosts = ", "routers = ");
+        let rules = format!("{network}{rule}");
+        Host::new(name).mode("client").run(&[], &address, &rules)
+    };
+    let two = client("two", IMPORT);
+    let _receiver = two.route_receiver("r");
+    let evil = stranger(&address, Some(&authority.certificate("mallory")));
+    while !shows_import(&two, "mallory") {
+        for (host, run) in [("one", 1), ("mallory", 2)] {
+            let (key, frame) = (key("r", &format!("data/{host}")), forged(host, run));
+            evil.put(key, frame).wait().unwrap();
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!shows_import(&two, "one"), "{}", two.status());
+    evil.close().wait().unwrap();
+    let one = client("one", EXPORT);
+    let _sender = one.route_sender("r");
+    two.until_status(&["import", "r", "one"]);
 }

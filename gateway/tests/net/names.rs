@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::host::{Host, Receipt, count, free_port, message, tcp};
+use blitz_io::ipc::RecvError;
+
+use crate::host::{Host, Receipt, count, free_port, message, number_of, tcp};
 
 const EXPORT: &str = "[[export]]\nkind = 'route'\nname = 'r'\npolicy = 'block'\n";
 const IMPORT: &str = "[[import]]\nkind = 'route'\nname = 'r'\n";
@@ -73,4 +75,34 @@ fn a_second_importer_of_a_name_is_refused_and_shown() {
         one.until_status(&["export", "r", "two", "refused"]);
         others = Some((other, receiver));
     });
+}
+
+/// A gateway whose records are lost proves nothing. It is heard again once the run before it is given up.
+#[test]
+fn a_gateway_without_its_records_is_heard_after_a_while() {
+    let port = free_port();
+    let limits = "[limits]\nlost-after-ms = 1000\n";
+    let mut one = Host::start("one", &tcp(port), &[], &format!("{limits}{EXPORT}"));
+    let two = Host::start("two", &[], &tcp(port), &format!("{limits}{IMPORT}"));
+    let (mut sender, mut receiver) = (one.route_sender("r"), two.route_receiver("r"));
+    one.until_status(&["export", "r", "two"]);
+    sender.send(&message(1)).unwrap();
+    assert_eq!(number_of(&receiver.recv().unwrap()), 1);
+    one.kill_gateway();
+    std::fs::remove_dir_all(one.directory().join("gateway")).unwrap();
+    one.start_gateway();
+    // The importer knows the run before, and does not acknowledge this one until it has given that up.
+    one.until_status(&["export", "r", "two", "ok"]);
+    sender.send(&message(2)).unwrap();
+    loop {
+        match receiver.recv() {
+            Ok(message) => {
+                assert_eq!(number_of(&message), 2);
+                break;
+            }
+            // No gateway has sent here for a while.
+            Err(RecvError::Disconnected) => thread::sleep(Duration::from_millis(1)),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
