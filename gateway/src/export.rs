@@ -158,7 +158,7 @@ impl<'a> Exporter<'a> {
         publisher: Publisher<'a>,
     ) -> Result<Self, String> {
         let run = runs::begin(&shared.state.join(name.file("run")))
-            .map_err(|error| format!("cannot write the number of the run: {error}"))?;
+            .map_err(|error| format!("cannot make the number of the run: {error}"))?;
         let position = receiver.next_position();
         let limits = &shared.limits;
         let keeps = rule.policy.unwrap_or_default() == Policy::Block;

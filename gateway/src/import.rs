@@ -60,7 +60,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         .map_err(|error| format!("cannot open the record: {error}"))?;
     let known = record.recover(&sender).await;
     let run = runs::begin(&shared.state.join(name.file(&format!("{host}.run"))))
-        .map_err(|error| format!("cannot write the number of the run: {error}"))?;
+        .map_err(|error| format!("cannot make the number of the run: {error}"))?;
     let publisher = shared.acknowledgements(name, host).await?;
     let mut importer = Importer {
         origin: origin(host),

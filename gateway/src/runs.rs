@@ -74,6 +74,12 @@ impl Chain {
         })
     }
 
+    /// Returns the number of the first run of a new chain.
+    fn first(&mut self) -> io::Result<u128> {
+        self.next_run()
+            .ok_or_else(|| io::Error::other("a chain without a run"))
+    }
+
     /// Returns the number of the next run, or `None` at the end of the chain.
     pub fn next_run(&mut self) -> Option<u128> {
         let left = LENGTH.checked_sub(self.used.checked_add(1)?)?;
@@ -96,12 +102,17 @@ fn load(bytes: &[u8; LEN]) -> Option<Chain> {
 }
 
 /// Returns the number of a new run: the next one of the chain in the file at `path`, which is made if
-/// there is none, or not a whole one.
+/// there is none, or not a whole one. If the file cannot be written, the number belongs to no chain, so
+/// that none is used twice.
 ///
 /// # Errors
 ///
-/// Returns the system's error. Then the number would be used again, so there is none.
+/// If the system has no random numbers.
 pub fn begin(path: &Path) -> io::Result<u128> {
+    advance(path).or_else(|_| Chain::new()?.first())
+}
+
+fn advance(path: &Path) -> io::Result<u128> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -119,8 +130,7 @@ pub fn begin(path: &Path) -> io::Result<u128> {
         Some(next) => next,
         None => {
             let mut chain = Chain::new()?;
-            let run = chain.next_run();
-            (run.unwrap_or_else(|| hash(chain.beginning)), chain)
+            (chain.first()?, chain)
         }
     };
     bytes[..16].copy_from_slice(&chain.beginning.to_le_bytes());
