@@ -29,7 +29,7 @@ use wire::{Ack, Frame, Head, Items, LIMIT, Piece, Writer, parse};
 const BYTES: usize = 1000;
 const HOSTS: usize = 3;
 /// The run and the first position of the exporter.
-const RUN: u64 = 9;
+const RUN: u128 = 9;
 const POSITION: u64 = 50;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -41,7 +41,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let (body, rest) = rest.split_at(usize::from(len).min(rest.len()));
         input = rest;
         // Without its beginning, no input would get past the first check.
-        let frame = [&b"blzg\x02"[..], &[kind % 7, 0, 0], body].concat();
+        let frame = [&b"blzg\x03"[..], &[kind % 7, 0, 0], body].concat();
         match parse(&frame) {
             Ok(Frame::Batch(head, items)) => {
                 assert!(batch(&head, items) == frame);

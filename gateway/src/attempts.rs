@@ -1,9 +1,11 @@
 //! Exports and imports, which begin again after a failure.
 
+use std::pin::pin;
+
 use blitz_io::sync::CancellationToken;
 use blitz_io::{select, time};
 
-use crate::config::{Kind, Policy};
+use crate::config::{Export, Kind};
 use crate::export;
 use crate::import::{self, Source};
 use crate::keys::Name;
@@ -11,13 +13,13 @@ use crate::queue;
 use crate::shared::{Direction, RETRY, Shared};
 use crate::silence::Silence;
 
-/// Exports until it is cancelled. `policy` is that of a route or channel.
-pub async fn export(shared: &Shared, name: &Name, policy: Policy, stop: &CancellationToken) {
+/// Exports until it is cancelled.
+pub async fn export(shared: &Shared, name: &Name, rule: &Export, stop: &CancellationToken) {
     while !stop.is_cancelled() {
         let attempt = async {
             match name.kind {
-                Kind::Queue => queue::export(shared, name).await,
-                _ => export::export(shared, name, policy).await,
+                Kind::Queue => queue::export(shared, name, rule).await,
+                _ => export::export(shared, name, rule).await,
             }
         };
         let result = select! {
@@ -50,12 +52,23 @@ pub async fn import(shared: &Shared, source: &Source, stop: &CancellationToken) 
         shared.row(Direction::Import, &source.name, &source.host, |row| {
             row.error = error
         });
-        // Frames that wait for another attempt are old by then.
-        while source.inbox.pop().is_some() {
-            silence.broken();
+        // Frames that wait for another attempt are old by then, and would fill the inbox.
+        let mut pause = pin!(time::sleep(RETRY));
+        let mut heard = false;
+        loop {
+            while source.inbox.pop().is_some() {
+                heard = true;
+            }
+            select! {
+                () = &mut pause => break,
+                () = source.inbox.arrived() => {}
+            }
         }
-        time::sleep(RETRY).await;
-        silence.lasts(RETRY);
+        if heard {
+            silence.broken();
+        } else {
+            silence.lasts(RETRY);
+        }
     }
     shared.remove_row(Direction::Import, &source.name, &source.host);
 }

@@ -42,12 +42,18 @@ pub struct Config {
 pub struct Network {
     /// `peer` (the default), `client` (of a router) or `router`.
     pub mode: Mode,
-    /// Addresses to listen on, such as `tls/0.0.0.0:7447`.
+    /// Addresses to listen on, such as `tls/0.0.0.0:7447`. If there is no address at all, a Unix socket
+    /// in the directory of records.
     pub listen: Vec<String>,
     /// Addresses of other gateways or routers.
     pub connect: Vec<String>,
     /// Whether to find others by multicast.
     pub discovery: bool,
+    /// The hosts that may take part. By default every host, and with certificates none: they are the
+    /// common names of the certificates.
+    pub hosts: Option<Vec<String>>,
+    /// Common names of certificates of routers, which are believed what they pass on.
+    pub routers: Vec<String>,
     /// Certificates for the addresses that begin with `tls` or `quic`.
     pub tls: Option<Tls>,
 }
@@ -179,6 +185,15 @@ pub struct Export {
     pub name: String,
     /// The policy. A queue has none: it never drops.
     pub policy: Option<Policy>,
+    /// The hosts that receive it. By default all that may take part.
+    pub to: Option<Vec<String>>,
+}
+
+impl Export {
+    /// Returns `true` if this host may receive it.
+    pub fn allows(&self, host: &str) -> bool {
+        is_allowed(self.to.as_deref(), host)
+    }
 }
 
 /// A name, or a pattern of names, that enters this host.
@@ -189,9 +204,12 @@ pub struct Import {
     pub kind: Kind,
     /// The name; `*` stands for any characters.
     pub name: String,
-    /// The hosts from which it may come. By default all.
+    /// The hosts from which it may come. By default all that may take part.
     pub from: Option<Vec<String>>,
-    /// How many messages the local segment holds, if the gateway makes it.
+    /// The `max_len` of the segments at both ends, for which the gateway makes the local one. Without it
+    /// the gateway waits until a program of this host has made that, and memory for it.
+    pub max_len: Option<usize>,
+    /// The number of messages that the local segment holds, if the gateway makes it.
     pub capacity: Option<usize>,
     /// In a queue: whether each item begins with its identity of 24 bytes, so that a consumer
     /// can drop a repeat.
@@ -202,10 +220,13 @@ pub struct Import {
 impl Import {
     /// Returns whether messages of this host are allowed.
     pub fn allows(&self, host: &str) -> bool {
-        self.from
-            .as_ref()
-            .is_none_or(|hosts| hosts.iter().any(|allowed| allowed == host))
+        is_allowed(self.from.as_deref(), host)
     }
+}
+
+/// Returns `true` if the list has this host, or if there is no list.
+pub fn is_allowed(hosts: Option<&[String]>, host: &str) -> bool {
+    hosts.is_none_or(|hosts| hosts.iter().any(|allowed| allowed == host))
 }
 
 /// Why a file is not a configuration.
@@ -291,6 +312,7 @@ impl Config {
         for (number, export) in self.exports.iter().enumerate() {
             let setting = |name| format!("export[{number}].{name}");
             check_name(&setting("name"), &export.name, true)?;
+            check_hosts(&setting("to"), export.to.as_deref())?;
             if export.kind == Kind::Queue && export.policy.is_some() {
                 return fault(
                     setting("policy"),
@@ -319,11 +341,13 @@ impl Config {
                     "only items of a queue have one; leave it out",
                 );
             }
-            for host in import.from.iter().flatten() {
-                check_name(&setting("from"), host, false)?;
-            }
-            if import.from.as_ref().is_some_and(Vec::is_empty) {
-                return fault(setting("from"), "names no host; leave it out to allow all");
+            check_hosts(&setting("from"), import.from.as_deref())?;
+            if import.capacity.is_some() && import.max_len.is_none() {
+                return fault(
+                    setting("max-len"),
+                    "is missing: the gateway makes a segment with this capacity only if it is told the length \
+                     of its messages",
+                );
             }
             let both = |export: &&Export| {
                 export.kind == import.kind && overlaps(&export.name, &import.name)
@@ -347,6 +371,23 @@ impl Config {
         Ok(())
     }
 
+    /// Returns what is allowed, and may be more than what is meant.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.network.warnings();
+        if self.network.hosts.is_none() && self.network.reaches_others() {
+            for (number, export) in self.exports.iter().enumerate() {
+                if export.to.is_none() && export.name.chars().all(|c| c == '*') {
+                    warnings.push(format!(
+                        "export[{number}]: every {} of this user leaves to every host that connects; name the \
+                         hosts in network.hosts or in `to`",
+                        export.kind.name()
+                    ));
+                }
+            }
+        }
+        warnings
+    }
+
     /// Returns the directory for records, lock and socket.
     pub fn state_directory(&self) -> Option<PathBuf> {
         self.state.clone().or_else(|| {
@@ -359,10 +400,21 @@ impl Config {
 
 impl Network {
     fn check(&self) -> Result<(), Error> {
-        if self.listen.is_empty() && self.connect.is_empty() && !self.discovery {
+        check_hosts("network.hosts", self.hosts.as_deref())?;
+        for router in &self.routers {
+            check_name("network.routers", router, false)?;
+        }
+        if self.tls.is_some() && self.hosts.is_none() && self.routers.is_empty() {
             return fault(
-                "network",
-                "has no address in listen or connect, and discovery is off: nothing can be reached",
+                "network.hosts",
+                "is missing: with certificates, only hosts that it names take part, each under the common name \
+                 of its certificate",
+            );
+        }
+        if self.tls.is_none() && !self.routers.is_empty() {
+            return fault(
+                "network.routers",
+                "only certificates show who is a router; leave it out, or add [network.tls]",
             );
         }
         for (setting, addresses) in [("listen", &self.listen), ("connect", &self.connect)] {
@@ -383,6 +435,15 @@ impl Network {
                         ),
                     );
                 }
+                if protocol == "tcp" && self.tls.is_some() {
+                    return fault(
+                        setting,
+                        format!(
+                            "nothing that comes through {address} could be believed, as it shows no certificate; \
+                             use tls/ or quic/"
+                        ),
+                    );
+                }
                 if ["tls", "quic"].contains(&protocol) && self.tls.is_none() {
                     return fault(
                         "network.tls",
@@ -393,6 +454,60 @@ impl Network {
         }
         Ok(())
     }
+
+    /// Returns `true` if there is no address and no way to find one.
+    pub fn is_empty(&self) -> bool {
+        self.listen.is_empty() && self.connect.is_empty() && !self.discovery
+    }
+
+    /// Returns `true` if an address is more than a Unix socket.
+    fn reaches_others(&self) -> bool {
+        let mut addresses = self.listen.iter().chain(&self.connect);
+        self.discovery || addresses.any(|address| !address.starts_with("unixsock-stream/"))
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let tcp = |address: &&String| address.starts_with("tcp/");
+        for address in self.listen.iter().filter(tcp) {
+            let who = if is_loopback(address) {
+                "any user of this host"
+            } else {
+                "any program that reaches this address"
+            };
+            warnings.push(format!(
+                "network.listen: {address}: {who} can read what leaves and write what enters, in any host's name; \
+                 use a Unix socket or tls/"
+            ));
+        }
+        for address in self.connect.iter().filter(tcp) {
+            warnings.push(format!(
+                "network.connect: {address}: nothing proves who answers there, and what is sent can be read on \
+                 its way; use a Unix socket or tls/"
+            ));
+        }
+        if self.discovery && self.tls.is_none() {
+            warnings.push(
+                "network.discovery: nothing proves who is found; use [network.tls]".to_owned(),
+            );
+        }
+        warnings
+    }
+}
+
+fn is_loopback(address: &str) -> bool {
+    let host = address.strip_prefix("tcp/").unwrap_or(address);
+    host.starts_with("127.") || host.starts_with("[::1]") || host.starts_with("localhost:")
+}
+
+fn check_hosts(setting: &str, hosts: Option<&[String]>) -> Result<(), Error> {
+    if hosts.is_some_and(<[String]>::is_empty) {
+        return fault(setting, "names no host; leave it out to allow all");
+    }
+    for host in hosts.into_iter().flatten() {
+        check_name(setting, host, false)?;
+    }
+    Ok(())
 }
 
 fn fault<T>(setting: impl Into<String>, reason: impl Into<String>) -> Result<T, Error> {

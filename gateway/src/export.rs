@@ -4,6 +4,7 @@
 //! window is full, so the ring becomes full and the local senders wait. With `drop` it never
 //! stops.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -15,10 +16,11 @@ use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 
-use crate::config::Policy;
+use crate::config::{Export, Policy, is_allowed};
 use crate::keys::{self, Name};
-use crate::shared::{Direction, Shared, TICK, is_due, random};
-use crate::silence::ticks;
+use crate::runs::{self, follows};
+use crate::shared::{Direction, Shared, TICK, is_due};
+use crate::silence::{Silence, ticks};
 use crate::window::Window;
 use crate::wire::{Ack, BATCHED, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
 
@@ -27,7 +29,8 @@ use crate::wire::{Ack, BATCHED, FRAME, Frame, Head, Item, PIECE, Piece, Writer, 
 const ACKS: usize = 1024;
 
 /// Exports a route or channel until something fails.
-pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), String> {
+pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), String> {
+    let policy = rule.policy.unwrap_or_default();
     let builder = shared.builder(name).with_history(true).must_exist(true);
     let mut receiver = match builder.receiver(&name.name) {
         // It has gone; the scan starts this task again when it is back.
@@ -35,6 +38,7 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
         other => other.map_err(|error| error.to_string())?,
     };
     let (acks, mut incoming) = mpsc::channel(ACKS);
+    let (of_callback, hosts) = (rule.clone(), shared.hosts.clone());
     let _subscriber = shared
         .session
         .declare_subscriber(name.ack(&shared.host, "*"))
@@ -42,6 +46,9 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
             let Some(host) = keys::importer(sample.key_expr().as_str()) else {
                 return;
             };
+            if !is_allowed(hosts.as_deref(), host) || !of_callback.allows(host) {
+                return;
+            }
             if let Ok(Frame::Ack(ack)) = parse(&sample.payload().to_bytes()) {
                 _ = acks.try_send((host.to_owned(), ack));
             }
@@ -59,7 +66,7 @@ pub async fn export(shared: &Shared, name: &Name, policy: Policy) -> Result<(), 
         .express(true)
         .await
         .map_err(|error| error.to_string())?;
-    let mut exporter = Exporter::new(shared, name, policy, &receiver, publisher);
+    let mut exporter = Exporter::new(shared, name, rule, &receiver, publisher)?;
     exporter.beat();
     let mut tick = ticks(TICK);
     let mut next = Next::More;
@@ -116,7 +123,16 @@ struct Exporter<'a> {
     skipped: u64,
     sent: Sent,
     beat: Instant,
+    /// The run of the gateway of each receiver.
+    sources: HashMap<String, u128>,
+    /// Why the acknowledgements of a host are not used, and the time since the last of them.
+    refused: HashMap<String, (&'static str, Silence)>,
 }
+
+/// The importer of a host follows another run than this one.
+const OTHER_EXPORTER: &str = "receives from another gateway that has the name of this host";
+/// Two importers answer in the name of a host.
+const OTHER_IMPORTER: &str = "another gateway has this name too: its acknowledgements are refused";
 
 /// The batch that is being filled, with the ordinal and position before its first message.
 struct Batch {
@@ -137,13 +153,15 @@ impl<'a> Exporter<'a> {
     fn new(
         shared: &'a Shared,
         name: &'a Name,
-        policy: Policy,
+        rule: &Export,
         receiver: &Receiver,
         publisher: Publisher<'a>,
-    ) -> Self {
-        let (run, position) = (random(), receiver.next_position());
+    ) -> Result<Self, String> {
+        let run = runs::begin(&shared.state.join(name.file("run")))
+            .map_err(|error| format!("cannot make the number of the run: {error}"))?;
+        let position = receiver.next_position();
         let limits = &shared.limits;
-        let keeps = policy == Policy::Block;
+        let keeps = rule.policy.unwrap_or_default() == Policy::Block;
         shared.row(Direction::Export, name, "", |row| row.error.clear());
         let mut window = Window::new(run, position, keeps, limits.window_bytes, limits.hosts);
         let receivers = shared.state.join(name.file("receivers"));
@@ -152,9 +170,11 @@ impl<'a> Exporter<'a> {
             .unwrap_or_default()
             .lines()
         {
-            window.expect(host);
+            if is_allowed(shared.hosts.as_deref(), host) && rule.allows(host) {
+                window.expect(host);
+            }
         }
-        Self {
+        Ok(Self {
             shared,
             name,
             publisher,
@@ -172,7 +192,9 @@ impl<'a> Exporter<'a> {
             skipped: receiver.skipped(),
             sent: Sent::default(),
             beat: Instant::now(),
-        }
+            sources: HashMap::new(),
+            refused: HashMap::new(),
+        })
     }
 
     /// Takes a result of the segment's receiver.
@@ -311,12 +333,50 @@ impl<'a> Exporter<'a> {
         if host == self.shared.host {
             return;
         }
+        match self.judge(host, ack) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(reason) => {
+                // Bounded like the receivers, whoever answers.
+                if self.refused.len() < self.shared.limits.hosts || self.refused.contains_key(host)
+                {
+                    let since = (reason, Silence::default());
+                    self.refused.insert(host.to_owned(), since);
+                }
+                return;
+            }
+        }
         let known = self.window.remotes().len();
         if self.window.acknowledged(host, ack) {
             self.beat();
         }
+        if self.window.remotes().contains_key(host) && self.sources.get(host) != Some(&ack.source) {
+            self.sources.insert(host.to_owned(), ack.source);
+        }
         if self.window.remotes().len() != known {
             self.note_receivers();
+        }
+    }
+
+    /// Returns `true` if an acknowledgement is for this run, or of a host that does not know it yet, and
+    /// `false` if it is a late one.
+    ///
+    /// # Errors
+    ///
+    /// The reason to refuse it: it is of another gateway, or for another one.
+    fn judge(&self, host: &str, ack: &Ack) -> Result<bool, &'static str> {
+        if ack.run != 0 && ack.run != self.ids.run && !follows(ack.run, self.ids.run) {
+            return Err(OTHER_EXPORTER);
+        }
+        match self.sources.get(host) {
+            Some(&known) if known != ack.source && !follows(known, ack.source) => {
+                if follows(ack.source, known) {
+                    Ok(false)
+                } else {
+                    Err(OTHER_IMPORTER)
+                }
+            }
+            _ => Ok(true),
         }
     }
 
@@ -329,6 +389,28 @@ impl<'a> Exporter<'a> {
             .collect();
         // Without the file the next run begins with those that answer.
         _ = std::fs::write(&self.receivers, hosts);
+    }
+
+    /// Shows whose acknowledgements are refused, as long as they come.
+    fn show_refused(&mut self) {
+        let (shared, name, window) = (self.shared, self.name, &self.window);
+        let patience = shared.limits.lost_after();
+        self.refused.retain(|host, (reason, since)| {
+            since.lasts(TICK);
+            let stays = !since.reaches(patience);
+            if stays || window.remotes().contains_key(host) {
+                shared.row(Direction::Export, name, host, |row| {
+                    row.error = if stays {
+                        (*reason).to_owned()
+                    } else {
+                        String::new()
+                    };
+                });
+            } else {
+                shared.remove_row(Direction::Export, name, host);
+            }
+            stays
+        });
     }
 
     fn resend(&mut self) {
@@ -345,8 +427,10 @@ impl<'a> Exporter<'a> {
     fn tick(&mut self) {
         let lost = self.window.expire(TICK, self.shared.limits.lost_after());
         for host in &lost {
+            self.sources.remove(host);
             self.shared.remove_row(Direction::Export, self.name, host);
         }
+        self.show_refused();
         if !lost.is_empty() {
             self.note_receivers();
         }

@@ -1,9 +1,9 @@
 //! One gateway: its session, its tasks, and its configuration, which can be replaced.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,13 +15,13 @@ use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Subscriber;
 use zenoh_runtime::ZRuntime;
 
-use crate::attempts;
-use crate::config::{Config, Export, Import, Kind, Limits, Network, matches};
+use crate::config::{Config, Export, Import, Kind, Limits, Network, is_allowed, matches};
 use crate::import::Source;
 use crate::inbox::{self, Inbox};
 use crate::keys::{self, Name};
 use crate::shared::Shared;
 use crate::silence::{Silence, ticks};
+use crate::{access, attempts};
 
 /// Which of its threads the engine uses for what, as a variable of the environment, which it reads
 /// before it starts. A connection is watched by the threads on which it was made. Here these are
@@ -73,6 +73,8 @@ pub struct Gateway {
     imports: HashMap<Import, Imported>,
     sources: Arc<Sources>,
     scans: Interval,
+    /// The rules that the engine has.
+    access: Option<String>,
     _lock: File,
 }
 
@@ -90,10 +92,28 @@ struct Imported {
 
 /// The inboxes of running imports, and the way to start more.
 struct Sources {
-    limit: usize,
+    hosts: usize,
+    names: usize,
     inbox_bytes: usize,
-    inboxes: Mutex<HashMap<(Name, String), Arc<Inbox>>>,
+    inboxes: Mutex<Inboxes>,
     start: mpsc::Sender<(Source, CancellationToken)>,
+}
+
+#[derive(Default)]
+struct Inboxes {
+    by_source: HashMap<(Name, String), Arc<Inbox>>,
+    /// The number of names of each host, so that no host takes the places of another one.
+    of_host: HashMap<String, usize>,
+}
+
+impl Inboxes {
+    /// Returns `true` if there may be one more of this host.
+    fn has_room(&self, host: &str, limits: &Sources) -> bool {
+        match self.of_host.get(host) {
+            Some(&names) => names < limits.names,
+            None => self.of_host.len() < limits.hosts,
+        }
+    }
 }
 
 impl Sources {
@@ -108,9 +128,9 @@ impl Sources {
     ) {
         let mut inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (name, host.to_owned());
-        if let Some(inbox) = inboxes.get(&key) {
+        if let Some(inbox) = inboxes.by_source.get(&key) {
             inbox.push(frame);
-        } else if inboxes.len() < self.limit && !stop.is_cancelled() {
+        } else if inboxes.has_room(host, self) && !stop.is_cancelled() {
             let inbox = Arc::new(Inbox::new(self.inbox_bytes));
             inbox.push(frame);
             let (name, host) = key.clone();
@@ -122,14 +142,24 @@ impl Sources {
             };
             // If there is no room, the next frame tries again.
             if self.start.try_send((source, stop.clone())).is_ok() {
-                inboxes.insert(key, inbox);
+                *inboxes.of_host.entry(key.1.clone()).or_default() += 1;
+                inboxes.by_source.insert(key, inbox);
             }
         }
     }
 
     fn remove(&self, source: &Source) {
         let mut inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
-        inboxes.remove(&(source.name.clone(), source.host.clone()));
+        let key = (source.name.clone(), source.host.clone());
+        if inboxes.by_source.remove(&key).is_none() {
+            return;
+        }
+        if let Some(names) = inboxes.of_host.get_mut(&source.host) {
+            *names -= 1;
+            if *names == 0 {
+                inboxes.of_host.remove(&source.host);
+            }
+        }
     }
 }
 
@@ -146,13 +176,14 @@ impl Gateway {
             None => user_directory()?.join("gateway"),
         };
         let lock = lock(&state)?;
-        let session = open(&config.network).await?;
+        let session = open(&config, &state).await?;
         let shared = Arc::new(Shared::new(session, &config, state));
         let (start, mut starts) = mpsc::channel::<(Source, CancellationToken)>(64);
         let sources = Arc::new(Sources {
-            limit: config.limits.names.saturating_mul(config.limits.hosts),
+            hosts: config.limits.hosts,
+            names: config.limits.names,
             inbox_bytes: config.limits.inbox_bytes.max(inbox::LEAST),
-            inboxes: Mutex::default(),
+            inboxes: Mutex::new(Inboxes::default()),
             start,
         });
         let (of_task, shared_of_task) = (Arc::downgrade(&sources), shared.clone());
@@ -180,6 +211,7 @@ impl Gateway {
             imports: HashMap::new(),
             sources,
             scans: ticks(SCAN),
+            access: access::rules(&config),
             _lock: lock,
         };
         gateway.reload(config).await?;
@@ -212,6 +244,11 @@ impl Gateway {
                 "only exports and imports can change without a restart".to_owned(),
             ));
         }
+        if access::rules(&config) != self.access {
+            return Err(Error(
+                "with certificates, `to` of an export can only change with a restart".to_owned(),
+            ));
+        }
         self.exports.retain(|_, exported| {
             let stays = config.exports.contains(&exported.rule);
             if !stays {
@@ -239,12 +276,13 @@ impl Gateway {
     async fn subscribe(&self, rule: &Import) -> Result<Imported, Error> {
         let stop = CancellationToken::new();
         let mut subscribers = Vec::new();
-        for key in keys::of_import(rule.kind, &rule.name, &self.shared.host) {
-            let (sources, rule, stop, own) = (
+        for key in keys::of_import(rule.kind, &rule.name, rule.max_len, &self.shared.host) {
+            let (sources, rule, stop, own, hosts) = (
                 self.sources.clone(),
                 rule.clone(),
                 stop.clone(),
                 self.shared.host.clone(),
+                self.shared.hosts.clone(),
             );
             let subscriber = self
                 .shared
@@ -254,7 +292,8 @@ impl Gateway {
                     let Some((name, host)) = keys::parse(sample.key_expr().as_str()) else {
                         return;
                     };
-                    if host != own && matches(&rule.name, &name.name) && rule.allows(host) {
+                    let allowed = is_allowed(hosts.as_deref(), host) && rule.allows(host);
+                    if host != own && matches(&rule.name, &name.name) && allowed {
                         sources.deliver(&rule, &stop, name, host, sample.payload());
                     }
                 });
@@ -319,14 +358,10 @@ impl Gateway {
                 rule.filter(|_| used && self.exports.len() < self.config.limits.names)
             {
                 let (rule, stop) = (rule.clone(), CancellationToken::new());
-                let (shared, of_task, policy) = (
-                    self.shared.clone(),
-                    stop.clone(),
-                    rule.policy.unwrap_or_default(),
-                );
+                let (shared, of_task, of_rule) = (self.shared.clone(), stop.clone(), rule.clone());
                 let exports = name.clone();
                 blitz_io::spawn(async move {
-                    attempts::export(&shared, &exports, policy, &of_task).await;
+                    attempts::export(&shared, &exports, &of_rule, &of_task).await;
                 });
                 self.exports.insert(
                     name,
@@ -407,6 +442,8 @@ fn lock(state: &Path) -> Result<File, Error> {
         .mode(0o700)
         .create(state)
         .map_err(failed)?;
+    // Somebody else may have made it.
+    std::fs::set_permissions(state, Permissions::from_mode(0o700)).map_err(failed)?;
     let file = File::create(state.join("lock")).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -421,10 +458,25 @@ fn lock(state: &Path) -> Result<File, Error> {
     }
 }
 
-async fn open(network: &Network) -> Result<Session, Error> {
-    let config = engine(network)
-        .map_err(|error| Error(format!("the engine refuses its configuration: {error}")))?;
-    zenoh::open(config)
+/// Returns the Unix socket of a gateway whose configuration has no address. Only its user reaches it.
+pub fn local_socket(state: &Path) -> PathBuf {
+    state.join("engine.socket")
+}
+
+async fn open(config: &Config, state: &Path) -> Result<Session, Error> {
+    let refused = |error| Error(format!("the engine refuses its configuration: {error}"));
+    let mut network = config.network.clone();
+    if network.is_empty() {
+        let path = local_socket(state);
+        network.listen = vec![format!("unixsock-stream/{}", path.display())];
+    }
+    let mut of_engine = engine(&network).map_err(refused)?;
+    if let Some(rules) = access::rules(config) {
+        of_engine
+            .insert_json5("access_control", &rules)
+            .map_err(refused)?;
+    }
+    zenoh::open(of_engine)
         .await
         .map_err(|error| Error(format!("the engine does not start: {error}")))
 }
@@ -447,6 +499,8 @@ pub fn engine(network: &Network) -> zenoh::Result<zenoh::Config> {
         ),
         ("scouting/multicast/enabled", network.discovery.to_string()),
         ("scouting/gossip/enabled", network.discovery.to_string()),
+        // The certificate of a connection is then that of its only link.
+        ("transport/unicast/max_links", "1".to_owned()),
         ("transport/link/tx/queue/size/data", "16".to_owned()),
         // Frames in inboxes hold the buffers into which they were read.
         ("transport/link/rx/buffer_size", (4 << 20).to_string()),

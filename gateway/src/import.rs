@@ -14,10 +14,12 @@ use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Publisher;
 
 use crate::config::{Import, Kind};
+use crate::content::{Content, Message};
 use crate::inbox::Inbox;
 use crate::keys::Name;
 use crate::parts::Parts;
 use crate::record::{Entry, Record};
+use crate::runs::{self, follows};
 use crate::sequence::{Tracker, Verdict};
 use crate::shared::{Direction, Row, Shared, TICK, is_due};
 use crate::silence::{Silence, ticks};
@@ -49,17 +51,16 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         rule,
         inbox: _,
     } = source;
-    let mut builder = shared.builder(name);
-    if let Some(capacity) = rule.capacity {
-        builder = builder.capacity(capacity);
-    }
-    let mut sender = builder
+    let mut sender = shared
+        .imported(name, rule)
         .sender(&name.name)
         .map_err(|error| error.to_string())?;
     let file = name.file(&format!("{host}.record"));
     let record = Record::open(&shared.state.join(file))
         .map_err(|error| format!("cannot open the record: {error}"))?;
     let known = record.recover(&sender).await;
+    let run = runs::begin(&shared.state.join(name.file(&format!("{host}.run"))))
+        .map_err(|error| format!("cannot make the number of the run: {error}"))?;
     let publisher = shared.acknowledgements(name, host).await?;
     let mut importer = Importer {
         origin: origin(host),
@@ -68,6 +69,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
             shared,
             source,
             publisher,
+            run,
             tick: ticks(TICK),
             tracker: Tracker::new(known),
             resend: false,
@@ -75,6 +77,8 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
             unacknowledged: 0,
             since: Instant::now(),
             silence,
+            is_contradicted: false,
+            other: None,
             bytes: 0,
             refused: 0,
             shown: Instant::now(),
@@ -90,6 +94,10 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     while let Some(frame) = importer.link.next_of(left_over.take()).await {
         left_over = importer.frame(&mut sender, &Parts::of(&frame)).await?;
     }
+    if importer.link.is_contradicted {
+        // The exporter is there, and what is known of it is wrong: begin again with what it says.
+        importer.store(&Entry::default())?;
+    }
     Ok(())
 }
 
@@ -98,6 +106,8 @@ struct Link<'a> {
     shared: &'a Shared,
     source: &'a Source,
     publisher: Publisher<'a>,
+    /// The number of this run: see `runs.rs`.
+    run: u128,
     tick: Interval,
     tracker: Tracker,
     resend: bool,
@@ -108,6 +118,10 @@ struct Link<'a> {
     /// When the first of these frames came.
     since: Instant,
     silence: &'a mut Silence,
+    /// The last frame of the exporter cannot be, after what came before it: one of them is forged.
+    is_contradicted: bool,
+    /// The last run of another gateway that has the exporter's name, and when a frame of it came.
+    other: Option<(u128, Instant)>,
     bytes: u64,
     refused: u64,
     shown: Instant,
@@ -130,7 +144,6 @@ impl Link<'_> {
         }
         loop {
             if let Some(frame) = self.source.inbox.pop() {
-                self.silence.broken();
                 if self.unacknowledged == 0 {
                     self.since = Instant::now();
                 }
@@ -176,11 +189,47 @@ impl Link<'_> {
             repeats: counts.repeats,
             refused: self.refused + dropped,
             lag: waiting as u64,
-            error: String::new(),
+            error: self.trouble().to_owned(),
         };
         let (name, host) = (&self.source.name, &self.source.host);
         self.shared
             .row(Direction::Import, name, host, |shown| *shown = row);
+    }
+
+    /// Returns what is wrong with the frames that come.
+    fn trouble(&self) -> &'static str {
+        let lost_after = self.shared.limits.lost_after();
+        match self.other {
+            _ if self.is_contradicted => "its frames contradict each other: one of them was forged",
+            Some((_, since)) if since.elapsed() < lost_after => {
+                "another gateway has this name too: its frames are refused"
+            }
+            _ => "",
+        }
+    }
+
+    /// Notes a frame of the run. `fits` is `false` if it cannot be, after those before it. Only frames
+    /// that fit are signs of life, so the import begins again if none of them does.
+    fn heard(&mut self, fits: bool) {
+        self.is_contradicted = !fits;
+        if fits {
+            self.silence.broken();
+        }
+    }
+
+    /// Returns `true` if a frame may be of this run: the one that is known, or one after it.
+    fn follows(&mut self, run: u128) -> bool {
+        let Some(known) = self.tracker.expected().0.filter(|&known| known != run) else {
+            return true;
+        };
+        if self.other.is_some_and(|(other, _)| other == run) || !follows(known, run) {
+            // Late frames of an earlier run are nobody else's.
+            if !follows(run, known) {
+                self.other = Some((run, Instant::now()));
+            }
+            return false;
+        }
+        true
     }
 
     /// Returns what the exporter needs to know.
@@ -190,6 +239,7 @@ impl Link<'_> {
         Ack {
             epoch: self.tracker.known().map_or(0, |known| known.epoch),
             run: run.unwrap_or(0),
+            source: self.run,
             round: self.tracker.round(),
             expected,
             received: counts.received,
@@ -278,7 +328,9 @@ impl Importer<'_> {
             _ => None,
         };
         let accepted = parsed.filter(|(head, content)| {
-            head.origin == self.origin && content.fits(frame.rest_len(), self.max_len)
+            head.origin == self.origin
+                && content.fits(frame.rest_len(), self.max_len)
+                && self.link.follows(head.run)
         });
         self.link.refused += u64::from(accepted.is_none());
         accepted
@@ -327,6 +379,7 @@ impl Importer<'_> {
         mut items: Items<'_>,
     ) -> Result<(), String> {
         let (mut ordinal, mut position) = (head.ordinal, head.position);
+        let mut fits = true;
         if ordinal > self.link.tracker.expected().1 {
             self.link.resend = true;
         }
@@ -339,6 +392,7 @@ impl Importer<'_> {
                 lost: item.lost,
                 position,
             };
+            fits &= !self.link.tracker.contradicts(ordinal, item.lost, position);
             match self.judge(sender, place).await? {
                 Verdict::Next { .. } => {
                     let mut loan = self.link.claim(sender, item.bytes.len()).await?;
@@ -351,6 +405,10 @@ impl Importer<'_> {
             ordinal += u64::from(item.lost) + 1;
             position += 1;
         }
+        // A frame that ends before what is expected is a repeat, or the exporter has never sent what is
+        // expected. But it regularly tells how far it is, which is not before what it has sent.
+        self.link
+            .heard(fits && ordinal >= self.link.tracker.expected().1);
         Ok(())
     }
 
@@ -369,6 +427,14 @@ impl Importer<'_> {
             lost: piece.lost,
             position: head.position + u64::from(piece.skip) + u64::from(piece.lost),
         };
+        let end = place.ordinal + u64::from(place.lost) + 1;
+        self.link.heard(
+            end >= self.link.tracker.expected().1
+                && !self
+                    .link
+                    .tracker
+                    .contradicts(place.ordinal, place.lost, place.position),
+        );
         if piece.offset > 0 {
             // Of a repeat, or one is missing.
             let (ordinal, lost) = (place.ordinal, place.lost);
@@ -435,6 +501,10 @@ impl Importer<'_> {
             if (next.epoch, next.run) != (head.epoch, head.run) || next.base > head.ordinal {
                 drop(parts);
                 return Collected::Interrupted(Some(frame));
+            }
+            // Those of messages before this one are repeats.
+            if next.ordinal >= head.ordinal {
+                self.link.heard(true);
             }
             match content {
                 Content::Piece(piece)
@@ -545,43 +615,4 @@ enum Collected {
     Whole,
     /// It is given up, for this frame or because the host is lost.
     Interrupted(Option<ZBytes>),
-}
-
-/// The beginning of a message in pieces.
-struct Message<P> {
-    /// Takes the bytes that follow.
-    put: P,
-    /// How many there are.
-    there: u64,
-}
-
-impl<P: FnMut(&[u8])> Message<P> {
-    /// Adds the next piece, which was accepted.
-    fn add(&mut self, piece: &Piece<'_>, frame: &Parts<'_>) {
-        for bytes in std::iter::once(piece.bytes).chain(frame.rest()) {
-            (self.put)(bytes);
-            self.there += bytes.len() as u64;
-        }
-    }
-}
-
-enum Content<'a> {
-    Batch(Items<'a>),
-    /// The bytes in the first part of the frame.
-    Piece(Piece<'a>),
-}
-
-impl Content<'_> {
-    /// Whether this and `more` bytes are a frame whose messages fit into the segment.
-    fn fits(&self, more: usize, max_len: usize) -> bool {
-        match self {
-            Self::Batch(items) => {
-                more == 0 && items.into_iter().all(|item| item.bytes.len() <= max_len)
-            }
-            Self::Piece(piece) => {
-                let end = piece.offset + (piece.bytes.len() + more) as u64;
-                end <= piece.total && piece.total <= max_len as u64
-            }
-        }
-    }
 }

@@ -32,10 +32,11 @@ impl Name {
         )
     }
 
-    /// The name of a file of the gateway about this name.
+    /// Returns the name of a file of the gateway about this name. No two names have the same file: no
+    /// name has a `+`, and the length ends at the first `.` after the second one.
     pub fn file(&self, ending: &str) -> String {
         format!(
-            "{}-{}-{}.{ending}",
+            "{}+{}+{}.{ending}",
             self.kind.name(),
             self.name,
             self.max_len
@@ -58,11 +59,13 @@ impl Name {
     }
 }
 
-/// The keys of all that may match an import: `pattern` is a name or has a `*`.
-pub fn of_import(kind: Kind, pattern: &str, host: &str) -> Vec<String> {
+/// Returns the keys of all that may match an import: `pattern` is a name or has a `*`. Without
+/// `max_len`, segments of all lengths match.
+pub fn of_import(kind: Kind, pattern: &str, max_len: Option<usize>, host: &str) -> Vec<String> {
     // A `*` of ours matches a part of a name; the names are matched again when frames arrive.
     let name = if pattern.contains('*') { "*" } else { pattern };
-    let prefix = format!("blitz/1/{}/{name}/*", kind.name());
+    let max_len = max_len.map_or("*".to_owned(), |max_len| max_len.to_string());
+    let prefix = format!("blitz/1/{}/{name}/{max_len}", kind.name());
     let mut keys = vec![format!("{prefix}/data/*")];
     if kind == Kind::Queue {
         keys.push(format!("{prefix}/job/{host}/*"));
@@ -80,7 +83,11 @@ pub fn parse(key: &str) -> Option<(Name, &str)> {
         _ => return None,
     };
     let name = parts.next()?.to_owned();
-    let max_len = parts.next()?.parse().ok()?;
+    let digits = parts.next()?;
+    let max_len: usize = digits.parse().ok()?;
+    if max_len.to_string() != digits {
+        return None;
+    }
     match parts.next()? {
         "data" => {}
         "job" => _ = parts.next()?,

@@ -3,8 +3,10 @@
 //! The program is `blitz-gateway`; this is its library. What it guarantees is described in
 //! `book/src/guides/beyond-one-machine.md`.
 
+mod access;
 mod attempts;
 pub mod config;
+mod content;
 mod export;
 pub mod gateway;
 mod import;
@@ -13,6 +15,7 @@ pub mod keys;
 mod parts;
 mod queue;
 mod record;
+pub mod runs;
 pub mod sequence;
 mod shared;
 pub mod silence;

@@ -62,7 +62,14 @@ fn check(file: &Path) -> Result<(), String> {
         config.exports.len(),
         config.imports.len()
     );
+    warn(&config);
     Ok(())
+}
+
+fn warn(config: &Config) {
+    for warning in config.warnings() {
+        eprintln!("blitz-gateway: warning: {warning}");
+    }
 }
 
 fn status(file: &Path) -> Result<(), String> {
@@ -104,6 +111,7 @@ async fn serve(file: &Path, config: Config) -> Result<(), String> {
         signals(SignalKind::terminate())?,
     );
     let mut interrupt = signals(SignalKind::interrupt())?;
+    let warned = config.clone();
     let mut gateway = Gateway::start(config)
         .await
         .map_err(|error| error.to_string())?;
@@ -113,6 +121,7 @@ async fn serve(file: &Path, config: Config) -> Result<(), String> {
     let listener = UnixListener::bind(&path)
         .map_err(|error| format!("cannot listen at {}: {error}", path.display()))?;
     eprintln!("blitz-gateway: running");
+    warn(&warned);
     loop {
         select! {
             () = gateway.scan() => {}
@@ -123,8 +132,11 @@ async fn serve(file: &Path, config: Config) -> Result<(), String> {
                 }
             }
             _ = hangup.recv() => match read(file) {
-                Ok(config) => match gateway.reload(config).await {
-                    Ok(()) => eprintln!("blitz-gateway: reloaded"),
+                Ok(config) => match gateway.reload(config.clone()).await {
+                    Ok(()) => {
+                        eprintln!("blitz-gateway: reloaded");
+                        warn(&config);
+                    }
                     Err(error) => eprintln!("blitz-gateway: not reloaded: {error}"),
                 },
                 Err(error) => eprintln!("blitz-gateway: not reloaded: {error}"),

@@ -22,6 +22,7 @@ use blitz_io::{select, time};
 use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
+use crate::config::{Export, is_allowed};
 use crate::import::Source;
 use crate::keys::{self, Name};
 use crate::shared::{Direction, Row, Shared, TICK, is_due, random};
@@ -173,7 +174,7 @@ enum Held {
 }
 
 /// Exports a queue until something fails.
-pub async fn export(shared: &Shared, name: &Name) -> Result<(), String> {
+pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), String> {
     let builder = shared.builder(name).must_exist(true);
     let mut receivers = Vec::new();
     for _ in 0..IN_FLIGHT {
@@ -187,6 +188,7 @@ pub async fn export(shared: &Shared, name: &Name) -> Result<(), String> {
     }
     let importers = Arc::new(Importers::default());
     let (of_callback, hosts) = (importers.clone(), shared.limits.hosts);
+    let (rule, admitted) = (rule.clone(), shared.hosts.clone());
     let _subscriber = shared
         .session
         .declare_subscriber(name.ack(&shared.host, "*"))
@@ -194,6 +196,9 @@ pub async fn export(shared: &Shared, name: &Name) -> Result<(), String> {
             let Some(host) = keys::importer(sample.key_expr().as_str()) else {
                 return;
             };
+            if !is_allowed(admitted.as_deref(), host) || !rule.allows(host) {
+                return;
+            }
             if let Ok(frame) = parse(&sample.payload().to_bytes()) {
                 of_callback.heard(host, &frame, hosts);
             }
@@ -215,7 +220,7 @@ pub async fn export(shared: &Shared, name: &Name) -> Result<(), String> {
     let head = Head {
         origin: origin(&shared.host),
         epoch: 1,
-        run: random(),
+        run: random().into(),
         ..Head::default()
     };
     loop {
@@ -350,10 +355,8 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         inbox,
     } = source;
     let identity = if rule.identity { JobId::LEN } else { 0 };
-    let mut builder = shared.builder(name).max_len(name.max_len + identity);
-    if let Some(capacity) = rule.capacity {
-        builder = builder.capacity(capacity);
-    }
+    let max_len = name.max_len.saturating_add(identity);
+    let builder = shared.imported(name, rule).max_len(max_len);
     let mut sender = builder
         .sender(&name.name)
         .map_err(|error| error.to_string())?;

@@ -17,7 +17,8 @@
 //!    how many messages lie between it and the new run's `base`.
 //! 4. A receiver that starts again knows the position from its record (`record.rs`), and treats
 //!    the first frame as that of a new run.
-//! 5. A run that was replaced stays replaced, so a late frame of it changes nothing.
+//! 5. A run that was replaced stays replaced, so a late frame of it changes nothing. The importer
+//!    judges which run may replace another one: see `runs.rs`.
 
 use std::collections::VecDeque;
 
@@ -84,10 +85,12 @@ impl Counts {
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     known: Option<Known>,
-    run: Option<u64>,
+    run: Option<u128>,
     round: u64,
-    retired: VecDeque<u64>,
+    retired: VecDeque<u128>,
     expected: u64,
+    /// Returns to `false` with a new run, which reads again what is known.
+    has_delivered: bool,
     counts: Counts,
 }
 
@@ -130,6 +133,7 @@ impl Tracker {
             }
         }
         self.round = head.round;
+        self.has_delivered = false;
         self.expected = head.base;
         Ok(match self.known {
             None => {
@@ -183,6 +187,14 @@ impl Tracker {
         }
     }
 
+    /// Returns `true` if an item of the run cannot be at this place: a later message of a run has a
+    /// later position. The gateway that has sent it, or something in the run before it, is wrong.
+    pub fn contradicts(&self, ordinal: u64, lost: u32, position: u64) -> bool {
+        self.has_delivered
+            && ordinal + u64::from(lost) >= self.expected
+            && self.known.is_some_and(|known| position < known.position)
+    }
+
     /// Notes that a gap before an item was reported.
     pub fn gap_reported(&mut self, gap: u64, position: u64) {
         self.counts.add_missing(gap);
@@ -194,6 +206,7 @@ impl Tracker {
     /// Notes that an item was delivered.
     pub fn delivered(&mut self, ordinal: u64, lost: u32, position: u64) {
         self.counts.received += 1;
+        self.has_delivered = true;
         self.expected = ordinal + u64::from(lost) + 1;
         if let Some(known) = &mut self.known {
             known.position = position + 1;
@@ -210,7 +223,7 @@ impl Tracker {
     }
 
     /// Returns the next ordinal, and the run in which it counts.
-    pub fn expected(&self) -> (Option<u64>, u64) {
+    pub fn expected(&self) -> (Option<u128>, u64) {
         (self.run, self.expected)
     }
 

@@ -9,7 +9,7 @@ use zenoh::Session;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 
-use crate::config::{Config, Limits};
+use crate::config::{Config, Import, Limits};
 use crate::keys::Name;
 
 /// The interval in which a task reports its progress to the other side, and does what is due.
@@ -51,6 +51,8 @@ pub struct Shared {
     pub session: Session,
     /// The name of this host.
     pub host: String,
+    /// See [`Network::hosts`](crate::config::Network::hosts).
+    pub hosts: Option<Vec<String>>,
     /// The directory of segments, if it is not the user's.
     pub directory: Option<PathBuf>,
     /// The directory of records.
@@ -66,6 +68,7 @@ impl Shared {
         Self {
             session,
             host: config.host.clone(),
+            hosts: config.network.hosts.clone(),
             directory: config.directory.clone(),
             state,
             limits: config.limits.clone(),
@@ -156,6 +159,16 @@ impl Shared {
             .congestion_control(CongestionControl::Drop)
             .await
             .map_err(|error| error.to_string())
+    }
+
+    /// Returns the builder of the segment of an import. A remote host must not choose how much memory
+    /// there is: if the configuration does not, the gateway makes no segment.
+    pub fn imported(&self, name: &Name, rule: &Import) -> blitz_io::ipc::Builder {
+        let builder = self.builder(name).must_exist(rule.max_len.is_none());
+        match rule.capacity {
+            Some(capacity) => builder.capacity(capacity),
+            None => builder,
+        }
     }
 
     /// Returns the builder of a segment in the gateway's directory.

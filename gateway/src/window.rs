@@ -69,7 +69,7 @@ pub struct Repeat<F> {
 
 /// The window: see the head of the file.
 pub struct Window<F> {
-    run: u64,
+    run: u128,
     round: u64,
     limit: usize,
     hosts: usize,
@@ -83,7 +83,7 @@ pub struct Window<F> {
 
 impl<F: Clone> Window<F> {
     /// `keeps` is false with the policy `drop`.
-    pub fn new(run: u64, position: u64, keeps: bool, limit: usize, hosts: usize) -> Self {
+    pub fn new(run: u128, position: u64, keeps: bool, limit: usize, hosts: usize) -> Self {
         Self {
             run,
             round: 0,

@@ -21,9 +21,9 @@
 use std::fmt;
 
 const MAGIC: [u8; 4] = *b"blzg";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const PREFIX: usize = 8;
-const HEAD_LEN: usize = 8 * 8;
+const HEAD_LEN: usize = 9 * 8;
 const ITEM_LEN: usize = 3 * 4;
 /// The longest batch. The engine sends at most 65,535 bytes at once: with its own header and a key, this
 /// fits.
@@ -46,8 +46,8 @@ pub struct Head {
     pub origin: u64,
     /// The number of the segment from which the messages come.
     pub epoch: u64,
-    /// The number of the run of the sending gateway, for this segment.
-    pub run: u64,
+    /// The number of the run of the sending gateway, for this segment: see `runs.rs`.
+    pub run: u128,
     /// How many times the run had sent frames again when it made this frame: see `window.rs`.
     pub round: u64,
     /// The sender can send no ordinal before this one any more.
@@ -114,7 +114,9 @@ pub struct Ack {
     /// The segment and the run of the sender that the receiver knows; 0 if it knows none.
     pub epoch: u64,
     /// See `epoch`.
-    pub run: u64,
+    pub run: u128,
+    /// The number of the run of the receiver: see `runs.rs`.
+    pub source: u128,
     /// The highest [`Head::round`] of this run that the receiver has seen.
     pub round: u64,
     /// The receiver has all messages, or has reported them as missing, before this ordinal.
@@ -266,7 +268,8 @@ pub fn parse(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
         2 => return parse_piece(reader),
         3 => Frame::Ack(Ack {
             epoch: reader.u64()?,
-            run: reader.u64()?,
+            run: reader.u128()?,
+            source: reader.u128()?,
             round: reader.u64()?,
             expected: reader.number()?,
             received: reader.number()?,
@@ -348,6 +351,12 @@ impl Reader<'_> {
         Ok(u64::from_le_bytes(*word))
     }
 
+    fn u128(&mut self) -> Result<u128, Malformed> {
+        let (word, rest) = self.0.split_first_chunk().ok_or(Malformed::Short)?;
+        self.0 = rest;
+        Ok(u128::from_le_bytes(*word))
+    }
+
     /// A number that other numbers are added to.
     fn number(&mut self) -> Result<u64, Malformed> {
         let number = self.u64()?;
@@ -370,7 +379,7 @@ impl Reader<'_> {
         let head = Head {
             origin: self.u64()?,
             epoch: self.u64()?,
-            run: self.u64()?,
+            run: self.u128()?,
             round: self.u64()?,
             base: self.number()?,
             base_position: self.number()?,
@@ -382,6 +391,11 @@ impl Reader<'_> {
         }
         Ok(head)
     }
+}
+
+/// Returns the lower and the higher half.
+fn halves(number: u128) -> [u64; 2] {
+    [number as u64, (number >> 64) as u64]
 }
 
 /// Writes frames.
@@ -403,10 +417,12 @@ impl Writer {
     }
 
     fn with_head(kind: u8, head: &Head, capacity: usize) -> Self {
+        let [low, high] = halves(head.run);
         Self::new(kind, HEAD_LEN + capacity).words(&[
             head.origin,
             head.epoch,
-            head.run,
+            low,
+            high,
             head.round,
             head.base,
             head.base_position,
@@ -446,16 +462,21 @@ impl Writer {
     /// Returns the frame of an acknowledgement.
     pub fn ack(ack: &Ack) -> Vec<u8> {
         let resend = u64::from(ack.resend);
+        let ([run_low, run_high], [source_low, source_high]) =
+            (halves(ack.run), halves(ack.source));
         let words = [
             ack.epoch,
-            ack.run,
+            run_low,
+            run_high,
+            source_low,
+            source_high,
             ack.round,
             ack.expected,
             ack.received,
             ack.missing,
             resend,
         ];
-        Self::new(3, 56).words(&words).0
+        Self::new(3, 80).words(&words).0
     }
 
     /// Returns the frame of an item of a queue.

@@ -36,7 +36,7 @@ fn an_inbox_counts_the_buffers_of_long_frames() {
     assert_eq!(inbox.state(), (0, 10));
 }
 
-fn ack(run: u64, expected: u64) -> Ack {
+fn ack(run: u128, expected: u64) -> Ack {
     Ack {
         run,
         expected,

@@ -34,13 +34,15 @@ fn the_examples_of_the_default_are_right() {
     assert_eq!(config.exports[0].policy, Some(Policy::Block));
     assert_eq!(config.imports[0].kind, Kind::Route);
     assert!(config.imports[0].allows("host-b") && !config.imports[0].allows("host-c"));
+    assert!(config.exports[0].allows("host-b") && !config.exports[0].allows("host-c"));
+    assert_eq!(config.imports[0].max_len, Some(1008));
     assert!(config.network.tls.is_some());
 }
 
 #[test]
 fn errors_name_the_setting() {
     for (more, expected) in [
-        ("hosts = 3", "unknown field `hosts`"),
+        ("names = 3", "unknown field `names`"),
         (
             "[[export]]\nkind = 'route'\nname = 'a/b'",
             "export[0].name: \"a/b\" must have",
@@ -74,6 +76,14 @@ fn errors_name_the_setting() {
             "only items of a queue",
         ),
         (
+            "[[export]]\nkind = 'route'\nname = 'a'\nto = []",
+            "export[0].to: names no host",
+        ),
+        (
+            "[[import]]\nkind = 'route'\nname = 'a'\ncapacity = 8",
+            "import[0].max-len: is missing",
+        ),
+        (
             "[limits]\nwindow-bytes = 5",
             "limits.window-bytes: must be at least 131072",
         ),
@@ -90,7 +100,12 @@ fn errors_name_the_setting() {
             .unwrap_err()
             .to_string()
     };
-    assert!(alone("").contains("nothing can be reached"));
+    let tls = "[network.tls]\nauthority = 'a'\ncertificate = 'c'\nkey = 'k'\n";
+    let both = alone(&format!("listen = ['tcp/[::]:7447']\nhosts = ['b']\n{tls}"));
+    assert!(both.contains("could be believed"), "{both}");
+    let nobody = alone(&format!("listen = ['tls/[::]:7447']\n{tls}"));
+    assert!(nobody.contains("network.hosts: is missing"), "{nobody}");
+    assert!(alone("routers = ['b']").contains("only certificates show"));
     assert!(alone("listen = ['7447']").contains("is no address"));
     assert!(alone("listen = ['udp/[::]:7447']").contains("must begin with tcp/"));
     assert!(alone("listen = ['tls/[::]:7447']").contains("needs certificates"));
@@ -106,6 +121,60 @@ fn errors_name_the_setting() {
             .to_string()
             .contains("cannot read /nowhere")
     );
+}
+
+/// The warnings of a configuration with this network and these rules.
+fn warnings(network: &str, rules: &str) -> Vec<String> {
+    let config = Config::parse(&format!("host = 'a'\n[network]\n{network}\n{rules}"));
+    config.unwrap().warnings()
+}
+
+#[test]
+fn an_address_that_others_reach_is_warned_about() {
+    let none: &[String] = &[];
+    assert_eq!(Config::parse(DEFAULT).unwrap().warnings(), none);
+    assert_eq!(warnings("listen = ['unixsock-stream/s']", ""), none);
+    let local = warnings("listen = ['tcp/127.0.0.1:7447']", "");
+    assert!(
+        local.len() == 1 && local[0].contains("any user of this host"),
+        "{local:?}"
+    );
+    let connect = warnings("connect = ['tcp/10.0.0.1:7447']", "");
+    assert!(
+        connect.len() == 1 && connect[0].contains("nothing proves"),
+        "{connect:?}"
+    );
+    assert!(warnings("discovery = true", "")[0].contains("network.discovery"));
+}
+
+#[test]
+fn everything_to_everybody_is_warned_about() {
+    let export = "[[export]]\nkind = 'route'\nname = '*'\n";
+    let found = warnings("listen = ['tcp/0.0.0.0:7447']", export);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].contains("any program that reaches this address"),
+        "{found:?}"
+    );
+    assert!(found[1].contains("export[0]: every route"), "{found:?}");
+    let listed = warnings("listen = ['tcp/0.0.0.0:7447']\nhosts = ['b']", export);
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    let to = warnings(
+        "listen = ['tcp/0.0.0.0:7447']",
+        &format!("{export}to = ['b']\n"),
+    );
+    assert_eq!(to.len(), 1, "{to:?}");
+    assert!(warnings("", export).is_empty());
+}
+
+#[test]
+fn an_export_names_its_hosts() {
+    let config = format!("{BASE}[[export]]\nkind = 'route'\nname = 'a'\n");
+    let all = &Config::parse(&config).unwrap().exports[0];
+    let some = &Config::parse(&format!("{config}to = ['b']\n"))
+        .unwrap()
+        .exports[0];
+    assert!(all.allows("b") && all.allows("c") && some.allows("b") && !some.allows("c"));
 }
 
 #[test]

@@ -24,6 +24,8 @@ fn other_keys_are_refused() {
         "blitz/2/route/a/8/data/h",
         "blitz/1/event/a/8/data/h",
         "blitz/1/route/a/x/data/h",
+        "blitz/1/route/a/+8/data/h",
+        "blitz/1/route/a/08/data/h",
         "blitz/1/route/a/8/data",
         "blitz/1/route/a/8/data/h/more",
         "blitz/1/route/a/8/data/..",
@@ -36,14 +38,45 @@ fn other_keys_are_refused() {
     assert_eq!(importer("blitz/1/route/a/8/ack/h/\n"), None);
 }
 
+/// The records of one host were those of another one: both were `route-a-1.b-2.c.record`.
+#[test]
+fn no_two_names_have_the_same_file() {
+    let file = |name: &str, max_len, host: &str| {
+        let name = Name {
+            kind: Kind::Route,
+            name: name.to_owned(),
+            max_len,
+        };
+        [
+            name.file(&format!("{host}.record")),
+            name.file(&format!("{host}.run")),
+            name.file("run"),
+            name.file("receivers"),
+        ]
+    };
+    let mut files: Vec<String> = [
+        file("a-1.b", 2, "c"),
+        file("a", 1, "b-2.c"),
+        file("a", 1, "run"),
+        file("a", 1, "c.run"),
+        file("a", 11, "c"),
+    ]
+    .concat();
+    let all = files.len();
+    files.sort();
+    files.dedup();
+    // Two of them are about the same name: (a, 1) twice more.
+    assert_eq!(files.len(), all - 4, "{files:?}");
+}
+
 #[test]
 fn a_pattern_is_subscribed_by_kind() {
     assert_eq!(
-        of_import(Kind::Route, "a", "me"),
-        ["blitz/1/route/a/*/data/*"]
+        of_import(Kind::Route, "a", Some(8), "me"),
+        ["blitz/1/route/a/8/data/*"]
     );
     assert_eq!(
-        of_import(Kind::Queue, "a*", "me"),
+        of_import(Kind::Queue, "a*", None, "me"),
         ["blitz/1/queue/*/*/data/*", "blitz/1/queue/*/*/job/me/*"]
     );
 }

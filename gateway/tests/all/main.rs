@@ -4,6 +4,7 @@ mod bounds;
 mod config;
 mod keys;
 mod rounds;
+mod runs;
 mod sequence;
 mod silence;
 mod wire;

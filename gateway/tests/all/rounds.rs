@@ -9,7 +9,7 @@ use blitz_io_gateway::wire::{Ack, Head};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const RUN: u64 = 9;
+const RUN: u128 = 9;
 
 /// A frame with one message, or without any.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Whatever the network and the gateways do: each message is delivered once or is in one gap, in
 //! order.
 
-use blitz_io_gateway::sequence::{Refused, Tracker, Verdict};
+use blitz_io_gateway::sequence::{Known, Refused, Tracker, Verdict};
 use blitz_io_gateway::wire::Head;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ struct Sent {
 
 /// The sending gateway: a segment with positions, some of which have no message.
 struct Model {
-    run: u64,
+    run: u128,
     ordinal: u64,
     position: u64,
     /// All messages of this run.
@@ -184,7 +184,7 @@ proptest! {
     /// Any heads and items: the counters do not overflow, and time does not go back.
     #[test]
     fn a_hostile_sender_cannot_turn_the_receiver_back(
-        frames in vec((0..3u64, 0..3u64, any::<[u16; 4]>(), vec((0..9u16, 0..3u32, any::<u16>()), 0..5)), 1..60)
+        frames in vec((0..3u128, 0..3u64, any::<[u16; 4]>(), vec((0..9u16, 0..3u32, any::<u16>()), 0..5)), 1..60)
     ) {
         let (mut tracker, mut seen) = (Tracker::default(), Vec::new());
         for (run, epoch, [base, base_position, ordinal, position], items) in frames {
@@ -273,4 +273,31 @@ fn a_new_segment_begins_with_its_first_message() {
     };
     assert_eq!(tracker.frame(&next), Ok(2));
     assert_eq!(tracker.counts().segments, 1);
+}
+
+/// A later message of a run has a later position. A run that reads again what is known is no contradiction.
+#[test]
+fn a_position_that_goes_back_within_a_run_is_a_contradiction() {
+    let mut tracker = Tracker::new(Some(Known {
+        epoch: 3,
+        position: 5,
+    }));
+    let head = |run| Head {
+        epoch: 3,
+        run,
+        position: 4,
+        ..Head::default()
+    };
+    assert_eq!(tracker.frame(&head(1)), Ok(0));
+    assert!(!tracker.contradicts(0, 0, 4));
+    tracker.repeated(0, 0);
+    tracker.delivered(1, 0, 5);
+    assert!(!tracker.contradicts(2, 0, 6));
+    // A forged message far ahead, after which those of the exporter look like repeats.
+    tracker.delivered(2, 0, 1 << 40);
+    assert!(tracker.contradicts(3, 0, 7));
+    // A repeat is none.
+    assert!(!tracker.contradicts(1, 0, 5));
+    assert_eq!(tracker.frame(&head(2)), Ok(0));
+    assert!(!tracker.contradicts(0, 0, 4));
 }

@@ -9,14 +9,14 @@ use proptest::prelude::*;
 fn heads() -> impl Strategy<Value = Head> {
     let number = 0..LIMIT / 2;
     (
-        any::<[u64; 4]>(),
+        any::<([u64; 3], u128)>(),
         [number.clone(), number.clone(), number.clone(), number],
     )
-        .prop_map(|(ids, numbers)| Head {
+        .prop_map(|((ids, run), numbers)| Head {
             origin: ids[0],
             epoch: ids[1],
-            run: ids[2],
-            round: ids[3],
+            run,
+            round: ids[2],
             base: numbers[0],
             base_position: numbers[1],
             ordinal: numbers[0] + numbers[2],
@@ -62,10 +62,10 @@ proptest! {
     }
 
     #[test]
-    fn short_frames_come_back(epoch: u64, run: u64, round: u64, numbers in [0..LIMIT, 0..LIMIT, 0..LIMIT], resend: bool,
+    fn short_frames_come_back(epoch: u64, run: u64, of_ack: (u128, u128), round: u64, numbers in [0..LIMIT, 0..LIMIT, 0..LIMIT], resend: bool,
                               items: u32, bytes in vec(any::<u8>(), 0..99)) {
         let [expected, received, missing] = numbers;
-        let ack = Ack { epoch, run, round, expected, received, missing, resend };
+        let ack = Ack { epoch, run: of_ack.0, source: of_ack.1, round, expected, received, missing, resend };
         let frame = Writer::ack(&ack);
         prop_assert_eq!(parse(&frame), Ok(Frame::Ack(ack)));
         let id = JobId { origin: epoch, epoch: run, position: expected };
@@ -130,7 +130,7 @@ fn each_error_has_its_reason() {
     assert_eq!(parse(&changed(0, 0)), Err(Malformed::Magic));
     assert_eq!(parse(&changed(4, 9)), Err(Malformed::Version(9)));
     assert_eq!(parse(&changed(5, 77)), Err(Malformed::Type(77)));
-    assert_eq!(parse(&changed(8 + 31, 0xff)), Err(Malformed::Range));
+    assert_eq!(parse(&changed(8 + 55, 0xff)), Err(Malformed::Range));
     assert_eq!(parse(&good[..good.len() - 1]), Err(Malformed::Short));
     let mut long = good.clone();
     long.push(0);

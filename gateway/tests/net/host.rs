@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -54,6 +54,11 @@ impl Host {
             namespace: None,
             environment: Vec::new(),
         }
+    }
+
+    /// Returns the directory of segments.
+    pub fn directory(&self) -> &Path {
+        self.place.path()
     }
 
     /// Sets the mode of the gateway: `peer`, `client` or `router`.
@@ -140,6 +145,17 @@ impl Host {
         let line = status.lines().find(|line| line.starts_with("VmHWM:"));
         let kibibytes = line.and_then(|line| line.split_whitespace().nth(1));
         kibibytes.unwrap().parse::<u64>().unwrap() << 10
+    }
+
+    /// Returns what `check` says of the configuration besides its summary.
+    pub fn check(&self) -> String {
+        let output = Command::new(GATEWAY)
+            .arg("check")
+            .arg(&self.config)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
     }
 
     pub fn status(&self) -> String {

@@ -1,10 +1,12 @@
 //! Peers that should not be heard.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
+};
 use zenoh::Wait;
 
 use crate::host::{Host, MAX_LEN, count, free_port, message, tcp};
@@ -13,40 +15,110 @@ use crate::namespace::Network;
 const EXPORT: &str = "[[export]]\nkind = 'route'\nname = 'r'\n";
 const IMPORT: &str = "[[import]]\nkind = 'route'\nname = 'r'\n";
 
-/// Writes a new authority and a host's certificate of it. Returns the configuration.
-pub fn certificates(place: &Path, name: &str) -> String {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let host = CertificateParams::new(vec!["localhost".to_owned(), Network::SWITCH.to_owned()])
-        .unwrap()
-        .signed_by(&key, &authority)
-        .unwrap();
-    let write = |kind: &str, text: String| {
-        let path = place.join(format!("{name}-{kind}.pem"));
-        fs::write(&path, text).unwrap();
-        path
-    };
-    format!(
-        "[network.tls]\nauthority = {:?}\ncertificate = {:?}\nkey = {:?}\n",
-        write("authority", authority.pem()),
-        write("host", host.pem()),
-        write("key", key.serialize_pem())
-    )
+/// An authority whose certificates the hosts show.
+pub struct Authority {
+    place: tempfile::TempDir,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// The files of a host: the certificate of the authority, its own, and its key.
+pub struct Certificate(pub [PathBuf; 3]);
+
+impl Authority {
+    pub fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        Self {
+            place: tempfile::tempdir().unwrap(),
+            issuer,
+        }
+    }
+
+    /// Writes a certificate with this common name.
+    pub fn certificate(&self, name: &str) -> Certificate {
+        let key = KeyPair::generate().unwrap();
+        let addresses = vec!["localhost".to_owned(), Network::SWITCH.to_owned()];
+        let mut params = CertificateParams::new(addresses).unwrap();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+        let host = params.signed_by(&key, &self.issuer).unwrap();
+        let write = |kind: &str, text: String| {
+            let path = self.place.path().join(format!("{name}-{kind}.pem"));
+            fs::write(&path, text).unwrap();
+            path
+        };
+        Certificate([
+            write("authority", self.issuer.pem()),
+            write("host", host.pem()),
+            write("key", key.serialize_pem()),
+        ])
+    }
+
+    /// Returns the configuration of the host with this name, among these.
+    pub fn host(&self, name: &str, hosts: &[&str]) -> String {
+        let Certificate([authority, certificate, key]) = self.certificate(name);
+        format!(
+            "hosts = {hosts:?}\n[network.tls]\nauthority = {authority:?}\ncertificate = {certificate:?}\nkey = {key:?}\n"
+        )
+    }
+}
+
+/// Opens a connection that keeps no rule of the gateways.
+pub fn stranger(address: &[String], certificate: Option<&Certificate>) -> zenoh::Session {
+    let mut config = zenoh::Config::default();
+    let mut settings = vec![
+        ("mode", "'peer'".to_owned()),
+        ("listen/endpoints", "[]".to_owned()),
+        ("connect/endpoints", format!("{address:?}")),
+        ("connect/exit_on_failure", "true".to_owned()),
+        ("connect/timeout_ms", "10000".to_owned()),
+        ("scouting/gossip/enabled", "false".to_owned()),
+        ("scouting/multicast/enabled", "false".to_owned()),
+    ];
+    if let Some(Certificate([authority, certificate, key])) = certificate {
+        settings.extend([
+            (
+                "transport/link/tls/root_ca_certificate",
+                format!("{authority:?}"),
+            ),
+            (
+                "transport/link/tls/connect_certificate",
+                format!("{certificate:?}"),
+            ),
+            ("transport/link/tls/connect_private_key", format!("{key:?}")),
+            ("transport/link/tls/enable_mtls", "true".to_owned()),
+        ]);
+    }
+    for (key, value) in settings {
+        config.insert_json5(key, &value).unwrap();
+    }
+    zenoh::open(config).wait().unwrap()
 }
 
 #[test]
 fn a_wrong_certificate_is_refused() {
-    let place = tempfile::tempdir().unwrap();
-    let (ours, theirs) = (
-        certificates(place.path(), "ours"),
-        certificates(place.path(), "theirs"),
-    );
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    let hosts = ["one", "two", "stranger"];
     let address = vec![format!("tls/localhost:{}", free_port())];
-    let one = Host::start("one", &address, &[], &format!("{ours}{EXPORT}"));
-    let stranger = Host::start("stranger", &[], &address, &format!("{theirs}{IMPORT}"));
-    let two = Host::start("two", &[], &address, &format!("{ours}{IMPORT}"));
+    let one = Host::start(
+        "one",
+        &address,
+        &[],
+        &format!("{}{EXPORT}", ours.host("one", &hosts)),
+    );
+    let stranger = Host::start(
+        "stranger",
+        &[],
+        &address,
+        &format!("{}{IMPORT}", theirs.host("stranger", &hosts)),
+    );
+    let two = Host::start(
+        "two",
+        &[],
+        &address,
+        &format!("{}{IMPORT}", ours.host("two", &hosts)),
+    );
     let receiver = two.route_receiver("r");
     let mut sender = one.route_sender("r");
     one.until_status(&["export", "r", "two"]);
@@ -60,22 +132,14 @@ fn a_wrong_certificate_is_refused() {
 
 #[test]
 fn malformed_frames_change_nothing() {
-    let port = free_port();
+    let (port, of_two) = (free_port(), free_port());
     let one = Host::start("one", &tcp(port), &[], EXPORT);
-    let two = Host::start("two", &[], &tcp(port), IMPORT);
+    let two = Host::start("two", &tcp(of_two), &tcp(port), IMPORT);
     let receiver = two.route_receiver("r");
     let mut sender = one.route_sender("r");
     one.until_status(&["export", "r", "two"]);
     let counted = count(receiver, 5000, Arc::default());
-    let mut config = zenoh::Config::default();
-    for (key, value) in [
-        ("mode", "'client'".to_owned()),
-        ("connect/endpoints", format!("{:?}", tcp(port))),
-        ("scouting/multicast/enabled", "false".to_owned()),
-    ] {
-        config.insert_json5(key, &value).unwrap();
-    }
-    let evil = zenoh::open(config).wait().unwrap();
+    let evil = stranger(&[tcp(port), tcp(of_two)].concat(), None);
     let mut random = 1_u64;
     let mut frame = blitz_io_gateway::wire::Writer::batch(&Default::default()).finish();
     for number in 0..5000 {

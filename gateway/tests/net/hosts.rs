@@ -10,7 +10,7 @@ use blitz_io::ipc::{SendError, Sender};
 use blitz_io_gateway::wire::PIECE;
 
 use crate::host::{Host, Receipt, carry, count, message, number_of};
-use crate::hostile::certificates;
+use crate::hostile::Authority;
 use crate::lossy::Lossy;
 use crate::namespace::Network;
 
@@ -262,8 +262,7 @@ fn a_network_that_loses_datagrams_loses_no_message() {
     let Some(network) = Network::new(2) else {
         return;
     };
-    let place = tempfile::tempdir().unwrap();
-    let tls = certificates(place.path(), "hosts");
+    let authority = Authority::new();
     let switch = format!("{}:7447", Network::SWITCH);
     let behind = format!("{}:7447", Network::address(0));
     let lossy = Lossy::start(
@@ -275,7 +274,7 @@ fn a_network_that_loses_datagrams_loses_no_message() {
         Host::new(NAMES[number]).within(&network.hosts[number]).run(
             listen,
             connect,
-            &format!("{tls}{rule}"),
+            &format!("{}{rule}", authority.host(NAMES[number], &NAMES)),
         )
     };
     let one = run(0, &[format!("quic/{behind}")], &[], EXPORT);

@@ -10,7 +10,11 @@ mod namespace;
 #[path = "proxy.rs"]
 mod proxy;
 
+mod forged;
 mod hostile;
 mod hosts;
 mod jobs;
+mod names;
+mod peers;
+mod recipe;
 mod routes;
