@@ -215,8 +215,11 @@ impl Signal {
         if ready!(unsafe { self.pipe.poll_read(cx, &mut buf) }).is_err() {
             return Poll::Ready(None);
         }
-        // The rest belongs to the same call.
-        while matches!((&*self.pipe).read(&mut bytes), Ok(64)) {}
+        // Behind a full buffer there may be more signals, which count as the same one.
+        let mut is_full = buf.remaining() == 0;
+        while is_full {
+            is_full = matches!((&*self.pipe).read(&mut bytes), Ok(64));
+        }
         Poll::Ready(Some(()))
     }
 }

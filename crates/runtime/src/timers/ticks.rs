@@ -1,13 +1,20 @@
 //! Converts between moments and ticks.
 //!
-//! A tick is a millisecond since the runtime began. Moments are first expressed in
+//! Ticks count from the moment at which the runtime began. Moments are first expressed in
 //! nanoseconds since the anchor, a moment of the process, so that a wheel's origin is one
 //! number, which a timer can read without a lock.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-const NANOS_PER_TICK: u64 = 1_000_000;
+/// How many ticks a millisecond has.
+///
+/// A longer tick fires more timers at once, and a shorter one comes closer to the deadline. The
+/// system adds about as much as a tick: Linux lets a thread sleep up to 50 microseconds too long. A
+/// tick divides a millisecond, so that the clock of a test shows the moments that the test expects.
+pub(crate) const PER_MILLI: u64 = 32;
+
+const NANOS_PER_TICK: u64 = 1_000_000 / PER_MILLI;
 
 static ANCHOR: OnceLock<Instant> = OnceLock::new();
 

@@ -93,13 +93,21 @@ impl Wheels {
     /// The moment of the system's clock until which a worker may sleep; `None` if it may
     /// sleep until it is woken.
     pub(crate) fn next_deadline(&self, worker: usize) -> Option<Instant> {
-        let tick = self.wheel(worker).next_tick()?;
-        Some(self.clock.real(ticks::begin(tick, self.origin)?))
+        self.moment(self.wheel(worker).next_tick()?)
     }
 
     /// The moment of the system's clock before which no timer of a worker's wheel is due.
     pub(crate) fn earliest(&self, worker: usize) -> Option<Instant> {
-        let tick = self.wheel(worker).earliest();
+        self.moment(self.wheel(worker).earliest())
+    }
+
+    /// The moment of the system's clock at which a tick comes; `None` if it is too far away.
+    fn moment(&self, tick: u64) -> Option<Instant> {
+        let tick = if self.clock.is_real() {
+            tick
+        } else {
+            tick.checked_next_multiple_of(PER_MILLI)?
+        };
         Some(self.clock.real(ticks::begin(tick, self.origin)?))
     }
 
@@ -147,10 +155,15 @@ impl Wheels {
         wheel.turn(now);
     }
 
-    /// The tick that has come.
+    /// The tick that has come. A clock that tests move shows whole milliseconds, as Tokio's does.
     #[inline]
     fn tick(&self) -> u64 {
-        ticks::at(self.clock.now(), self.origin)
+        let tick = ticks::at(self.clock.now(), self.origin);
+        if self.clock.is_real() {
+            tick
+        } else {
+            tick - tick % PER_MILLI
+        }
     }
 
     /// Advances a paused clock to the next timer of a worker. `false` if there is none.
@@ -162,7 +175,8 @@ impl Wheels {
         if tick > now {
             // If this fails, the clock is not paused any more, and the timer comes by
             // itself.
-            _ = self.clock.advance(Duration::from_millis(tick - now));
+            let millis = (tick - now).div_ceil(PER_MILLI);
+            _ = self.clock.advance(Duration::from_millis(millis));
         }
         true
     }
