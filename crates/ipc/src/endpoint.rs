@@ -333,6 +333,12 @@ impl Segment {
         memory.record(participant, record::ARMED).swap(0);
         memory.record(participant, record::DOORBELL).swap(0);
         memory.record(participant, record::ROLE).swap(0);
+        self.notify_restored();
+    }
+
+    /// Wakes all participants after messages of a queue were published again, or after one
+    /// has left.
+    pub(crate) fn notify_restored(&self) {
         self.ring.published().notify_waiters();
         self.ring_doorbells(Awaited::Published);
         self.ring.room().notify_waiters();
