@@ -8,6 +8,7 @@ pub mod config;
 mod export;
 pub mod gateway;
 mod import;
+pub mod importers;
 pub mod inbox;
 pub mod keys;
 mod parts;
