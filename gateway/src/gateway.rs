@@ -20,7 +20,7 @@ use crate::config::{Config, Export, Import, Kind, Limits, Network, matches};
 use crate::import::Source;
 use crate::inbox::{self, Inbox};
 use crate::keys::{self, Name};
-use crate::shared::Shared;
+use crate::shared::{Direction, Shared};
 use crate::silence::{Silence, ticks};
 
 /// Which of its threads the engine uses for what, as a variable of the environment, which it reads
@@ -305,7 +305,8 @@ impl Gateway {
                 max_len: segment.max_len,
             };
             if let Some(exported) = self.exports.get_mut(&name) {
-                if used {
+                // A gateway that is alone waits for the hosts that have not confirmed everything.
+                if used || self.shared.lag(Direction::Export, &name) > 0 {
                     exported.alone.broken();
                 } else {
                     exported.alone.lasts(SCAN);
