@@ -18,6 +18,8 @@
 //! 4. A receiver that starts again knows the position from its record (`record.rs`), and treats
 //!    the first frame as that of a new run.
 //! 5. A run that was replaced stays replaced, so a late frame of it changes nothing.
+//! 6. A new segment begins with its first message. How many messages of the earlier one are missing
+//!    is unknown, which [`Counts::segments`] tells.
 
 use std::collections::VecDeque;
 
