@@ -31,7 +31,7 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export, stop: &Cancella
             time::sleep(RETRY).await;
         }
     }
-    shared.remove_row(Direction::Export, name, "");
+    shared.remove_rows(Direction::Export, name);
 }
 
 /// Imports until the host gives no sign of life any more.

@@ -19,7 +19,7 @@ use crate::config::{Config, Export, Import, Kind, Limits, Network, is_allowed, m
 use crate::import::Source;
 use crate::inbox::{self, Inbox};
 use crate::keys::{self, Name};
-use crate::shared::Shared;
+use crate::shared::{Direction, Shared};
 use crate::silence::{Silence, ticks};
 use crate::{access, attempts};
 
@@ -87,7 +87,13 @@ struct Exported {
 
 struct Imported {
     stop: CancellationToken,
-    _subscribers: Vec<Subscriber<()>>,
+    subscribers: Vec<Subscriber<()>>,
+}
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
 }
 
 /// The inboxes of running imports, and the way to start more.
@@ -232,7 +238,8 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`Error`] if anything else has changed, which needs a restart; then nothing is replaced.
+    /// [`Error`] if anything else has changed, which needs a restart, or if an import cannot begin.
+    /// Then nothing is replaced.
     pub async fn reload(&mut self, config: Config) -> Result<(), Error> {
         let fixed = Config {
             exports: config.exports.clone(),
@@ -249,6 +256,13 @@ impl Gateway {
                 "with certificates, `to` of an export can only change with a restart".to_owned(),
             ));
         }
+        // Only this can fail. If it does, dropping those that began before undoes it.
+        let mut added = HashMap::new();
+        for rule in &config.imports {
+            if !self.imports.contains_key(rule) {
+                added.insert(rule.clone(), self.subscribe(rule).await?);
+            }
+        }
         self.exports.retain(|_, exported| {
             let stays = config.exports.contains(&exported.rule);
             if !stays {
@@ -256,31 +270,22 @@ impl Gateway {
             }
             stays
         });
-        self.imports.retain(|rule, imported| {
-            let stays = config.imports.contains(rule);
-            if !stays {
-                imported.stop.cancel();
-            }
-            stays
-        });
-        for rule in &config.imports {
-            if !self.imports.contains_key(rule) {
-                let imported = self.subscribe(rule).await?;
-                self.imports.insert(rule.clone(), imported);
-            }
-        }
+        self.imports.retain(|rule, _| config.imports.contains(rule));
+        self.imports.extend(added);
         self.config = config;
         Ok(())
     }
 
     async fn subscribe(&self, rule: &Import) -> Result<Imported, Error> {
-        let stop = CancellationToken::new();
-        let mut subscribers = Vec::new();
+        let mut imported = Imported {
+            stop: CancellationToken::new(),
+            subscribers: Vec::new(),
+        };
         for key in keys::of_import(rule.kind, &rule.name, rule.max_len, &self.shared.host) {
             let (sources, rule, stop, own, hosts) = (
                 self.sources.clone(),
                 rule.clone(),
-                stop.clone(),
+                imported.stop.clone(),
                 self.shared.host.clone(),
                 self.shared.hosts.clone(),
             );
@@ -297,16 +302,13 @@ impl Gateway {
                         sources.deliver(&rule, &stop, name, host, sample.payload());
                     }
                 });
-            subscribers.push(
+            imported.subscribers.push(
                 subscriber
                     .await
                     .map_err(|error| Error(format!("cannot subscribe: {error}")))?,
             );
         }
-        Ok(Imported {
-            stop,
-            _subscribers: subscribers,
-        })
+        Ok(imported)
     }
 
     /// Looks for segments to export, again and again. Cancelled without harm.
@@ -342,7 +344,8 @@ impl Gateway {
                 max_len: segment.max_len,
             };
             if let Some(exported) = self.exports.get_mut(&name) {
-                if used {
+                // A gateway that is alone waits for the hosts that have not confirmed everything.
+                if used || self.shared.lag(Direction::Export, &name) > 0 {
                     exported.alone.broken();
                 } else {
                     exported.alone.lasts(SCAN);
@@ -393,9 +396,6 @@ impl Drop for Gateway {
         self.exports
             .values()
             .for_each(|exported| exported.stop.cancel());
-        self.imports
-            .values()
-            .for_each(|imported| imported.stop.cancel());
     }
 }
 

@@ -1,8 +1,11 @@
 //! Delivers the messages of one remote host to a local route or channel.
 //!
 //! The task is a sender of the segment. While it waits for room in the ring it goes on to tell
-//! the exporter that it is alive.
+//! the exporter that it is alive. It does the same while it cannot write its record, for example
+//! because the disk is full: without a record, messages could come twice or be lost in silence, so none
+//! is delivered, and the exporter keeps them or counts them as missing.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,33 +59,39 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         .sender(&name.name)
         .map_err(|error| error.to_string())?;
     let file = name.file(&format!("{host}.record"));
-    let record = Record::open(&shared.state.join(file))
-        .map_err(|error| format!("cannot open the record: {error}"))?;
-    let known = record.recover(&sender).await;
+    let path = shared.state.join(file);
     let run = runs::begin(&shared.state.join(name.file(&format!("{host}.run"))))
         .map_err(|error| format!("cannot make the number of the run: {error}"))?;
-    let publisher = shared.acknowledgements(name, host).await?;
+    let mut link = Link {
+        shared,
+        source,
+        publisher: shared.acknowledgements(name, host).await?,
+        run,
+        tick: ticks(TICK),
+        tracker: Tracker::default(),
+        resend: false,
+        sent: Ack::default(),
+        unacknowledged: 0,
+        since: Instant::now(),
+        silence,
+        is_contradicted: false,
+        other: None,
+        bytes: 0,
+        refused: 0,
+        shown: Instant::now(),
+    };
+    let record = loop {
+        match Record::open(&path) {
+            Ok(record) => break record,
+            Err(error) => link.hold(&error).await,
+        }
+    };
+    link.tracker = Tracker::new(record.recover(&sender).await);
     let mut importer = Importer {
         origin: origin(host),
         max_len: sender.max_len(),
-        link: Link {
-            shared,
-            source,
-            publisher,
-            run,
-            tick: ticks(TICK),
-            tracker: Tracker::new(known),
-            resend: false,
-            sent: Ack::default(),
-            unacknowledged: 0,
-            since: Instant::now(),
-            silence,
-            is_contradicted: false,
-            other: None,
-            bytes: 0,
-            refused: 0,
-            shown: Instant::now(),
-        },
+        link,
+        path,
         record,
         recorded: Recorded::default(),
         is_route: name.kind == Kind::Route,
@@ -96,7 +105,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     }
     if importer.link.is_contradicted {
         // The exporter is there, and what is known of it is wrong: begin again with what it says.
-        importer.store(&Entry::default())?;
+        importer.store(&Entry::default()).await;
     }
     Ok(())
 }
@@ -268,6 +277,19 @@ impl Link<'_> {
         _ = self.publisher.put(Writer::ack(&ack)).wait();
     }
 
+    /// Shows why the record cannot be written, and gives the exporter a sign of life. Returns when it is
+    /// time to try again.
+    async fn hold(&mut self, error: &std::io::Error) {
+        let (name, host) = (&self.source.name, &self.source.host);
+        self.shared.row(Direction::Import, name, host, |row| {
+            row.error = format!("cannot write the record: {error}");
+        });
+        self.tick.tick().await;
+        // Nothing looks into the inbox while this waits.
+        self.silence.broken();
+        self.acknowledge();
+    }
+
     /// Claims a place of the ring, and shows the exporter signs of life until there is one.
     async fn claim<'s>(&mut self, sender: &'s mut Sender, len: usize) -> Result<Loan<'s>, String> {
         let mut claim = std::pin::pin!(sender.loan_async(len));
@@ -298,6 +320,8 @@ struct Importer<'a> {
     origin: u64,
     max_len: usize,
     link: Link<'a>,
+    /// The file of the record.
+    path: PathBuf,
     record: Record,
     recorded: Recorded,
     /// Whether this is the only sender of the segment.
@@ -346,10 +370,14 @@ impl Importer<'_> {
             return Ok(None);
         };
         let new = self.link.tracker.known().is_none();
+        let segments = self.link.tracker.counts().segments;
         let Ok(gap) = self.link.tracker.frame(&head) else {
             self.link.refused += 1;
             return Ok(None);
         };
+        if self.link.tracker.counts().segments != segments {
+            self.report_new_segment(sender).await?;
+        }
         if gap > 0 {
             self.report(sender, gap, head.epoch, head.base_position)
                 .await?;
@@ -364,7 +392,7 @@ impl Importer<'_> {
                 ring: 0,
                 count: 0,
             };
-            self.store(&entry)?;
+            self.store(&entry).await;
         }
         match content {
             Content::Batch(items) => self.batch(sender, &head, items).await.map(|()| None),
@@ -397,7 +425,9 @@ impl Importer<'_> {
                 Verdict::Next { .. } => {
                     let mut loan = self.link.claim(sender, item.bytes.len()).await?;
                     loan.copy_from_slice(item.bytes);
-                    self.deliver(loan, place, items)?;
+                    if !self.deliver(loan, place, items).await? {
+                        break;
+                    }
                 }
                 Verdict::Repeat => {}
                 Verdict::Early => break,
@@ -458,7 +488,7 @@ impl Importer<'_> {
             if let Collected::Interrupted(frame) = self.collect(head, piece, frame, put).await {
                 return Ok(frame);
             }
-            self.deliver(loan, place, Items::default())?;
+            self.deliver(loan, place, Items::default()).await?;
             return Ok(None);
         }
         let mut memory = std::mem::take(&mut self.memory);
@@ -474,7 +504,7 @@ impl Importer<'_> {
         let mut loan = self.link.claim(sender, len).await?;
         loan.copy_from_slice(&memory);
         self.memory = memory;
-        self.deliver(loan, place, Items::default())?;
+        self.deliver(loan, place, Items::default()).await?;
         Ok(None)
     }
 
@@ -544,7 +574,13 @@ impl Importer<'_> {
     }
 
     /// Publishes the next message, which was written. `behind` are the items behind it in its frame.
-    fn deliver(&mut self, loan: Loan<'_>, place: Place, behind: Items<'_>) -> Result<(), String> {
+    /// Returns `false` if the record could not be written: the message then counts as not arrived.
+    async fn deliver(
+        &mut self,
+        loan: Loan<'_>,
+        place: Place,
+        behind: Items<'_>,
+    ) -> Result<bool, String> {
         let (ring, position) = (loan.position(), place.position);
         if self.recorded.left > 0 && self.recorded.ring == ring {
             self.recorded.left -= 1;
@@ -563,7 +599,14 @@ impl Importer<'_> {
                 ring,
                 count: 1 + following,
             };
-            self.store(&entry)?;
+            if let Err(error) = self.record.store(&entry) {
+                // In a channel, other senders wait for this place.
+                drop(loan);
+                self.recorded.left = 0;
+                self.hold(&error, &entry).await;
+                self.link.resend = true;
+                return Ok(false);
+            }
             self.recorded.left = following;
         }
         self.recorded.ring = ring + 1;
@@ -572,7 +615,7 @@ impl Importer<'_> {
         self.link
             .tracker
             .delivered(place.ordinal, place.lost, position);
-        Ok(())
+        Ok(true)
     }
 
     /// Tells the local receivers that messages are missing, before the one at `position`.
@@ -583,29 +626,62 @@ impl Importer<'_> {
         epoch: u64,
         position: u64,
     ) -> Result<(), String> {
-        let loan = self.link.claim(sender, 0).await?;
         let before = self
             .link
             .tracker
             .known()
             .filter(|known| known.epoch == epoch)
             .map_or(0, |known| known.position);
-        let entry = Entry {
-            segment: self.segment,
-            epoch,
-            before,
-            after: position,
-            ring: loan.position(),
-            count: 1,
-        };
-        self.store(&entry)?;
-        loan.send_gap(gap).map_err(|error| error.to_string())
+        loop {
+            let loan = self.link.claim(sender, 0).await?;
+            let entry = Entry {
+                segment: self.segment,
+                epoch,
+                before,
+                after: position,
+                ring: loan.position(),
+                count: 1,
+            };
+            match self.record.store(&entry) {
+                Ok(()) => return loan.send_gap(gap).map_err(|error| error.to_string()),
+                Err(error) => {
+                    drop(loan);
+                    self.hold(&error, &entry).await;
+                }
+            }
+        }
     }
 
-    fn store(&self, entry: &Entry) -> Result<(), String> {
-        self.record
-            .store(entry)
-            .map_err(|error| format!("cannot write the record: {error}"))
+    /// Tells the local receivers that the exporter's segment is another one, so that an unknown number
+    /// of messages may be missing. The record still tells of the earlier segment: if this gateway is
+    /// killed before it has recorded a message of the new one, the next run reports it again.
+    async fn report_new_segment(&mut self, sender: &mut Sender) -> Result<(), String> {
+        self.recorded.left = 0;
+        let loan = self.link.claim(sender, 0).await?;
+        loan.send_gap(0).map_err(|error| error.to_string())
+    }
+
+    /// Writes the record, as soon as that is possible.
+    async fn store(&mut self, entry: &Entry) {
+        if let Err(error) = self.record.store(entry) {
+            self.hold(&error, entry).await;
+        }
+    }
+
+    /// Waits until the record can be written. Whatever it tells of is not published.
+    async fn hold(&mut self, error: &std::io::Error, entry: &Entry) {
+        self.link.hold(error).await;
+        loop {
+            let opened = Record::open(&self.path);
+            let stored = opened.and_then(|record| record.store(entry).map(|()| record));
+            match stored {
+                Ok(record) => {
+                    self.record = record;
+                    return;
+                }
+                Err(error) => self.link.hold(&error).await,
+            }
+        }
     }
 }
 

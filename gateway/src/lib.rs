@@ -10,6 +10,7 @@ mod content;
 mod export;
 pub mod gateway;
 mod import;
+pub mod importers;
 pub mod inbox;
 pub mod keys;
 mod parts;

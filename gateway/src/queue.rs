@@ -1,9 +1,10 @@
 //! Items of a queue: each goes to one consumer on any host, at least once.
 //!
-//! **Export.** Some receivers of the local segment each take an item, give it to one importer
-//! that has room, and keep it until the importer says that a consumer is done with it. If the
-//! importer gives no sign of life any more, or has started again, the item goes to another. If
-//! this gateway dies, the segment gives its items to other receivers.
+//! **Export.** Some receivers of the local segment each reserve a place at the importers
+//! (`importers.rs`), take an item, give it to one importer that has room, and keep it until that importer
+//! says that a consumer is done with it. Only then is the item consumed. If the importer gives no sign
+//! of life any more, or has started again, or this gateway stops, the item goes back into the segment,
+//! for any consumer. If this gateway dies, the segment gives its items to other receivers.
 //!
 //! **Import.** An item goes into the local queue, with its identity kept aside. The exporter hears
 //! of it when the segment shows that a consumer is done with it, so an item that a consumer or its
@@ -16,21 +17,20 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use blitz_io::ipc::{Error, MessageState, Receiver, RecvError, SendError, Sender};
+use blitz_io::ipc::{Error, Message, MessageState, Receiver, RecvError, SendError, Sender};
 use blitz_io::sync::{Notify, mpsc};
 use blitz_io::{select, time};
 use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
-use crate::config::{Export, is_allowed};
+use crate::config::{self, is_allowed};
 use crate::import::Source;
+use crate::importers::{Held, IN_FLIGHT, Importers};
 use crate::keys::{self, Name};
 use crate::shared::{Direction, Row, Shared, TICK, is_due, random};
 use crate::silence::{Silence, ticks};
 use crate::wire::{Credit, Done, Frame, Head, Job, JobId, Writer, origin, parse};
 
-/// How many items one importer holds at a time, and how many this exporter does.
-const IN_FLIGHT: usize = 16;
 /// An item that is not acknowledged is sent again after this time.
 const AGAIN: Duration = Duration::from_millis(500);
 /// How often an importer looks whether consumers are done.
@@ -38,37 +38,22 @@ const LOOK: Duration = Duration::from_millis(1);
 /// How many items that are done an importer remembers, to answer repeats.
 const REMEMBERED: usize = 4096;
 
-/// The importers of one queue, and the items that they hold.
+/// What the workers of an export share.
 #[derive(Default)]
-struct Importers {
+struct Export {
     state: Mutex<State>,
     changed: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    importers: HashMap<String, Importer>,
-    /// Items that were given to an importer, and whether a consumer is done with them.
-    given: HashMap<JobId, Given>,
+    importers: Importers,
     messages: u64,
     bytes: u64,
     repeats: u64,
 }
 
-struct Importer {
-    run: u64,
-    room: u32,
-    holds: u32,
-    silence: Silence,
-}
-
-struct Given {
-    host: String,
-    run: u64,
-    done: bool,
-}
-
-impl Importers {
+impl Export {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,28 +61,8 @@ impl Importers {
     fn heard(&self, host: &str, frame: &Frame<'_>, hosts: usize) {
         let mut state = self.lock();
         match frame {
-            Frame::Credit(credit) => {
-                if !state.importers.contains_key(host) && state.importers.len() >= hosts {
-                    return;
-                }
-                let new = Importer {
-                    run: credit.run,
-                    room: 0,
-                    holds: 0,
-                    silence: Silence::default(),
-                };
-                let importer = state.importers.entry(host.to_owned()).or_insert(new);
-                if importer.run != credit.run {
-                    (importer.run, importer.holds) = (credit.run, 0);
-                }
-                importer.room = credit.items.min(IN_FLIGHT as u32);
-                importer.silence.broken();
-            }
-            Frame::Done(done) => {
-                if let Some(given) = state.given.get_mut(&done.0) {
-                    given.done = true;
-                }
-            }
+            Frame::Credit(credit) => state.importers.credit(host, credit, hosts),
+            Frame::Done(done) => state.importers.done(host, done.0),
             _ => return,
         }
         drop(state);
@@ -106,75 +71,116 @@ impl Importers {
 
     /// Forgets importers without a sign of life, a [`TICK`] after the last call.
     fn expire(&self, lost_after: Duration) {
-        let mut state = self.lock();
-        let before = state.importers.len();
-        state.importers.retain(|_, importer| {
-            importer.silence.lasts(TICK);
-            !importer.silence.reaches(lost_after)
-        });
-        let has_lost = state.importers.len() != before;
-        drop(state);
+        let has_lost = self.lock().importers.expire(TICK, lost_after);
         if has_lost {
             self.changed.notify_waiters();
         }
     }
 
-    /// Gives an item to the importer with the most room. Returns `None` if there is no room.
-    fn give(&self, id: JobId) -> Option<String> {
-        let mut state = self.lock();
-        let (host, importer) = state
-            .importers
-            .iter_mut()
-            .filter(|(_, importer)| importer.holds < importer.room)
-            .max_by_key(|(_, importer)| importer.room - importer.holds)?;
-        importer.holds += 1;
-        let given = Given {
-            host: host.clone(),
-            run: importer.run,
-            done: false,
-        };
-        let host = given.host.clone();
-        state.given.insert(id, given);
-        Some(host)
-    }
-
-    fn has_room(&self) -> bool {
-        self.lock()
-            .importers
-            .values()
-            .any(|importer| importer.holds < importer.room)
-    }
-
-    /// Whether the item is done, still held, or to be given to another importer.
-    fn look(&self, id: JobId) -> Held {
-        let mut state = self.lock();
-        let Some(given) = state.given.get(&id) else {
-            return Held::Lost;
-        };
-        let (host, run, done) = (given.host.clone(), given.run, given.done);
-        let importer = state
-            .importers
-            .get_mut(&host)
-            .filter(|importer| importer.run == run);
-        if done || importer.is_none() {
-            if let Some(importer) = importer {
-                importer.holds -= 1;
+    /// Waits until `look` returns something.
+    async fn until<T>(&self, mut look: impl FnMut(&mut Importers) -> Option<T>) -> T {
+        loop {
+            let changed = self.changed.notified();
+            let mut changed = std::pin::pin!(changed);
+            changed.as_mut().enable();
+            let found = look(&mut self.lock().importers);
+            if let Some(found) = found {
+                return found;
             }
-            state.given.remove(&id);
-            return if done { Held::Done } else { Held::Lost };
+            changed.await;
         }
-        Held::Yes
+    }
+
+    /// Waits for a place at an importer.
+    async fn reserve(&self) -> Reserved<'_> {
+        self.until(|importers| importers.reserve().then_some(()))
+            .await;
+        Reserved(self)
     }
 }
 
-enum Held {
-    Yes,
-    Done,
-    Lost,
+/// A place that a worker has reserved for its next item.
+struct Reserved<'a>(&'a Export);
+
+impl<'a> Reserved<'a> {
+    /// Waits until this place is not there any more.
+    async fn withdrawn(&self) {
+        let withdraw = |importers: &mut Importers| importers.withdraw().then_some(());
+        self.0.until(withdraw).await;
+    }
+
+    /// The place is not there any more.
+    fn forget(self) {
+        std::mem::forget(self);
+    }
+
+    /// Gives the item to an importer. Returns `None` if no importer has room any more.
+    fn give(self, id: JobId) -> Option<Given<'a>> {
+        let export = self.0;
+        self.forget();
+        let host = export.lock().importers.give(id)?;
+        Some(Given { export, id, host })
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.0.lock().importers.release();
+        self.0.changed.notify_waiters();
+    }
+}
+
+/// An item that an importer holds.
+struct Given<'a> {
+    export: &'a Export,
+    id: JobId,
+    host: String,
+}
+
+impl Given<'_> {
+    /// Waits until the importer does not hold it any more. Returns `true` if a consumer is done with it.
+    async fn is_done(&self) -> bool {
+        let look = |importers: &mut Importers| match importers.look(self.id) {
+            Held::Yes => None,
+            Held::Done => Some(true),
+            Held::Lost => Some(false),
+        };
+        self.export.until(look).await
+    }
+}
+
+impl Drop for Given<'_> {
+    fn drop(&mut self) {
+        self.export.lock().importers.take_back(self.id);
+        self.export.changed.notify_waiters();
+    }
+}
+
+/// A message of the segment that no consumer is done with. It goes back into the segment when this
+/// is dropped, for example because the gateway stops.
+struct Unconfirmed<'a>(Option<Message<'a>>);
+
+impl Unconfirmed<'_> {
+    /// Consumes the message.
+    fn confirm(mut self) {
+        self.0 = None;
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl Drop for Unconfirmed<'_> {
+    fn drop(&mut self) {
+        if let Some(message) = self.0.take() {
+            message.put_back();
+        }
+    }
 }
 
 /// Exports a queue until something fails.
-pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), String> {
+pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Result<(), String> {
     let builder = shared.builder(name).must_exist(true);
     let mut receivers = Vec::new();
     for _ in 0..IN_FLIGHT {
@@ -186,8 +192,8 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), S
             Err(error) => return Err(error.to_string()),
         }
     }
-    let importers = Arc::new(Importers::default());
-    let (of_callback, hosts) = (importers.clone(), shared.limits.hosts);
+    let export = Arc::new(Export::default());
+    let (of_callback, hosts) = (export.clone(), shared.limits.hosts);
     let (rule, admitted) = (rule.clone(), shared.hosts.clone());
     let _subscriber = shared
         .session
@@ -210,9 +216,9 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), S
     let mut workers = blitz_io::task::JoinSet::new();
     for receiver in receivers {
         let (session, name, host) = (shared.session.clone(), name.clone(), shared.host.clone());
-        let (importers, failed) = (importers.clone(), failed.clone());
+        let (export, failed) = (export.clone(), failed.clone());
         workers.spawn(async move {
-            let error = give_items(receiver, &session, &name, &host, &importers).await;
+            let error = give_items(receiver, &session, &name, &host, &export).await;
             _ = failed.send(error).await;
         });
     }
@@ -227,13 +233,13 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), S
         select! {
             Some(error) = failures.recv() => return Err(error),
             _ = tick.tick() => {
-                importers.expire(shared.limits.lost_after());
+                export.expire(shared.limits.lost_after());
                 let beat = Writer::batch(&head).finish();
                 _ = shared.session.put(name.data(&shared.host), beat).wait();
-                let state = importers.lock();
+                let state = export.lock();
                 shared.row(Direction::Export, name, "", |row| {
                     (row.messages, row.bytes, row.repeats) = (state.messages, state.bytes, state.repeats);
-                    row.lag = state.given.len() as u64;
+                    row.lag = state.importers.unconfirmed() as u64;
                 });
             }
         }
@@ -246,65 +252,62 @@ async fn give_items(
     session: &zenoh::Session,
     name: &Name,
     host: &str,
-    importers: &Importers,
+    export: &Export,
 ) -> String {
     let epoch = receiver.segment_id();
     loop {
-        // A local consumer may take items while no importer has room.
-        until(importers, || importers.has_room().then_some(())).await;
-        let message = match receiver.recv_async().await {
-            Ok(message) => message,
-            Err(RecvError::Disconnected) => {
+        let reserved = export.reserve().await;
+        let received = select! {
+            biased;
+            () = reserved.withdrawn() => None,
+            received = receiver.recv_async() => Some(received),
+        };
+        let message = match received {
+            None => {
+                reserved.forget();
+                continue;
+            }
+            Some(Ok(message)) => message,
+            Some(Err(RecvError::Disconnected)) => {
+                drop(reserved);
                 time::sleep(TICK).await;
                 continue;
             }
-            Err(error) => return error.to_string(),
+            Some(Err(error)) => return error.to_string(),
         };
         let id = JobId {
             origin: origin(host),
             epoch,
             position: message.position(),
         };
+        // Dropped after what follows: nobody may take the item while an importer seems to hold it.
+        let item = Unconfirmed(Some(message));
+        let Some(given) = reserved.give(id) else {
+            continue;
+        };
         let frame = Writer::job(&Job {
             id,
-            bytes: &message,
+            bytes: item.bytes(),
         });
-        'given: loop {
-            let importer = until(importers, || importers.give(id)).await;
-            loop {
-                let put = session.put(name.job(&importer, host), frame.clone());
-                _ = put
-                    .congestion_control(CongestionControl::Drop)
-                    .express(true)
-                    .wait();
-                let held = until(importers, || match importers.look(id) {
-                    Held::Yes => None,
-                    other => Some(other),
-                });
-                match time::timeout(AGAIN, held).await {
-                    Ok(Held::Done) => break 'given,
-                    Ok(_) => break,
-                    Err(_) => importers.lock().repeats += 1,
-                }
+        let is_done = loop {
+            let put = session.put(name.job(&given.host, host), frame.clone());
+            _ = put
+                .congestion_control(CongestionControl::Drop)
+                .express(true)
+                .wait();
+            match time::timeout(AGAIN, given.is_done()).await {
+                Ok(is_done) => break is_done,
+                Err(_) => export.lock().repeats += 1,
             }
+        };
+        drop(given);
+        if is_done {
+            let mut state = export.lock();
+            state.messages += 1;
+            state.bytes += item.bytes().len() as u64;
+            drop(state);
+            item.confirm();
         }
-        let mut state = importers.lock();
-        state.messages += 1;
-        state.bytes += message.len() as u64;
-        // The message is dropped here, and is consumed by that.
-    }
-}
-
-/// Waits until `look` returns something.
-async fn until<T>(importers: &Importers, mut look: impl FnMut() -> Option<T>) -> T {
-    loop {
-        let changed = importers.changed.notified();
-        let mut changed = std::pin::pin!(changed);
-        changed.as_mut().enable();
-        if let Some(found) = look() {
-            return found;
-        }
-        changed.await;
     }
 }
 

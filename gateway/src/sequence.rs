@@ -19,6 +19,8 @@
 //!    the first frame as that of a new run.
 //! 5. A run that was replaced stays replaced, so a late frame of it changes nothing. The importer
 //!    judges which run may replace another one: see `runs.rs`.
+//! 6. A new segment begins with its first message. How many messages of the earlier one are missing
+//!    is unknown, which [`Counts::segments`] tells.
 
 use std::collections::VecDeque;
 

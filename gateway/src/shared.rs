@@ -95,10 +95,23 @@ impl Shared {
         );
     }
 
+    /// Returns what the line of the messages to or from all hosts says of [`Row::lag`].
+    pub fn lag(&self, direction: Direction, name: &Name) -> u64 {
+        let rows = self.rows();
+        let row = rows.get(&(direction, name.clone(), String::new()));
+        row.map_or(0, |row| row.lag)
+    }
+
     /// Removes a line.
     pub fn remove_row(&self, direction: Direction, name: &Name, host: &str) {
         self.rows()
             .remove(&(direction, name.clone(), host.to_owned()));
+    }
+
+    /// Removes the lines of all hosts.
+    pub fn remove_rows(&self, direction: Direction, name: &Name) {
+        self.rows()
+            .retain(|(other, of, _), _| (*other, of) != (direction, name));
     }
 
     /// Returns all lines as a table.

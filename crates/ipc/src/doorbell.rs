@@ -21,16 +21,22 @@
 //! **The dead.** A sender that dies sends no wake-up. So a timer also wakes an armed
 //! waiter, which then looks for dead participants, like a thread.
 
+#[cfg(feature = "async")]
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+#[cfg(feature = "async")]
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+#[cfg(feature = "async")]
+use std::task::Poll;
 use std::time::Instant;
 
 #[cfg(feature = "async")]
 use blitz_io_aio::Interest;
 #[cfg(feature = "async")]
-use blitz_io_driver::AsyncFd;
+use blitz_io_driver::{AsyncFd, Driver, current};
 
 use crate::memory::record;
 use crate::ring::Awaited;
@@ -90,7 +96,24 @@ pub(crate) struct OwnDoorbell {
     doorbell: Option<Doorbell>,
     timer_until: Option<Instant>,
     #[cfg(feature = "async")]
-    registered: Option<Arc<AsyncFd<Doorbell>>>,
+    registered: Option<Arc<Watched>>,
+}
+
+/// A doorbell that a runtime watches.
+#[cfg(feature = "async")]
+#[derive(Debug)]
+pub(crate) struct Watched {
+    descriptor: AsyncFd<Doorbell>,
+    driver: Arc<Driver>,
+}
+
+#[cfg(feature = "async")]
+impl Watched {
+    /// Returns `true` if the driver of the calling thread is another one. Outside of a runtime there
+    /// is none.
+    fn is_of_another_driver(&self) -> bool {
+        current::try_driver().is_ok_and(|own| !Arc::ptr_eq(&own, &self.driver))
+    }
 }
 
 impl OwnDoorbell {
@@ -103,26 +126,29 @@ impl OwnDoorbell {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Returns the doorbell, registered with the first runtime that awaits it. After an
-    /// error of that runtime's driver, call [`deregister`](Self::deregister).
+    /// Returns the doorbell, registered with the current runtime: the driver of an earlier
+    /// one watches nothing while that runtime is idle. After an error of the driver, call
+    /// [`deregister`](Self::deregister).
     ///
     /// # Panics
     ///
     /// Panics outside of a runtime, and in one without I/O.
     #[cfg(feature = "async")]
-    pub(crate) fn registered(
-        &mut self,
-        segment: &Segment,
-        me: usize,
-    ) -> io::Result<Arc<AsyncFd<Doorbell>>> {
+    pub(crate) fn registered(&mut self, segment: &Segment, me: usize) -> io::Result<Arc<Watched>> {
         if let Some(registered) = &self.registered {
-            return Ok(registered.clone());
+            if !registered.is_of_another_driver() {
+                return Ok(registered.clone());
+            }
+            self.registered = None;
         }
         let doorbell = self.get(segment, me)?.clone();
         // SAFETY: a doorbell has the same open descriptor for as long as it lives, and the
         // `AsyncFd` owns this doorbell.
-        let registered = unsafe { AsyncFd::register_with_interest(doorbell, Interest::READABLE)? };
-        let registered = Arc::new(registered.without_records());
+        let descriptor = unsafe { AsyncFd::register_with_interest(doorbell, Interest::READABLE)? };
+        let registered = Arc::new(Watched {
+            descriptor: descriptor.without_records(),
+            driver: current::driver(),
+        });
         Ok(self.registered.insert(registered).clone())
     }
 
@@ -152,11 +178,19 @@ impl OwnDoorbell {
     }
 }
 
-/// Waits until the doorbell is rung, in the runtime of blitz-io.
+/// Waits until the doorbell is rung, in the runtime of blitz-io. Also returns when another
+/// runtime polls the wait, which then has to register the doorbell.
 #[cfg(feature = "async")]
-pub(crate) async fn rung(doorbell: &AsyncFd<Doorbell>) -> io::Result<()> {
-    doorbell.readable().await?.clear_ready();
-    Ok(())
+pub(crate) async fn rung(doorbell: Arc<Watched>) -> io::Result<()> {
+    let mut readable = pin!(doorbell.descriptor.readable());
+    poll_fn(|context| {
+        if doorbell.is_of_another_driver() {
+            return Poll::Ready(Ok(()));
+        }
+        let readable = readable.as_mut().poll(context);
+        readable.map_ok(|mut guard| guard.clear_ready())
+    })
+    .await
 }
 
 /// Wakes every participant that awaits this event.

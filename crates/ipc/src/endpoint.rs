@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::inspect::{self, Blocking, Caller};
 use blitz_io_core::{Spin, generation};
-#[cfg(all(feature = "async", unix))]
-use blitz_io_driver::AsyncFd;
 use blitz_io_futex::atomic::Ordering;
 
+#[cfg(all(feature = "async", unix))]
+use crate::doorbell::Watched;
 #[cfg(unix)]
 use crate::doorbell::{Doorbell, OwnDoorbell};
 use crate::error::Error;
@@ -146,7 +146,7 @@ impl Endpoint {
 
     /// See [`OwnDoorbell::registered`].
     #[cfg(all(feature = "async", unix))]
-    pub(crate) fn registered(&mut self) -> io::Result<Arc<AsyncFd<Doorbell>>> {
+    pub(crate) fn registered(&mut self) -> io::Result<Arc<Watched>> {
         self.doorbell.registered(&self.segment, self.me)
     }
 
@@ -333,6 +333,12 @@ impl Segment {
         memory.record(participant, record::ARMED).swap(0);
         memory.record(participant, record::DOORBELL).swap(0);
         memory.record(participant, record::ROLE).swap(0);
+        self.notify_restored();
+    }
+
+    /// Wakes all participants after messages of a queue were published again, or after one
+    /// has left.
+    pub(crate) fn notify_restored(&self) {
         self.ring.published().notify_waiters();
         self.ring_doorbells(Awaited::Published);
         self.ring.room().notify_waiters();

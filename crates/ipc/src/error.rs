@@ -360,7 +360,8 @@ pub enum RecvError {
     Lagged(u64),
     /// This many messages of a sender on another machine did not arrive: a sender has
     /// reported it with [`Loan::send_gap`](crate::Loan::send_gap). Each receiver sees the
-    /// report once, in its place among the messages.
+    /// report once, in its place among the messages. If the count is 0, the number is unknown,
+    /// and perhaps none is missing: the other machine was restarted, for example.
     Gap(u64),
     /// The buffer is too short for the message, which can be received again.
     TooShort {
@@ -390,6 +391,7 @@ impl fmt::Display for RecvError {
             Self::TimedOut => f.write_str("there was no message until the deadline"),
             Self::Disconnected => f.write_str("there is no message and no sender"),
             Self::Lagged(count) => write!(f, "{count} messages were dropped before"),
+            Self::Gap(0) => f.write_str("messages from another machine may be missing"),
             Self::Gap(count) => write!(f, "{count} messages from another machine are missing"),
             Self::TooShort { len } => write!(f, "the message has {len} bytes: more than fit"),
             Self::WrongLength { len, expected } => {

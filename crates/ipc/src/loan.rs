@@ -56,7 +56,8 @@ impl<'a> Loan<'a> {
     }
 
     /// Reports, instead of a message, that `count` messages of another machine are missing
-    /// here. Each receiver gets [`RecvError::Gap`](crate::RecvError::Gap) once.
+    /// here, or with 0 that an unknown number may be. Each receiver gets
+    /// [`RecvError::Gap`](crate::RecvError::Gap) once.
     ///
     /// ```
     /// # if blitz_io::ipc::is_supported() {

@@ -278,6 +278,15 @@ impl Model {
         self.ring.notify_room(position);
     }
 
+    /// Publishes a taken message again.
+    pub fn put_back(&self, me: usize, position: u64) {
+        self.ring
+            .put_back(me, position)
+            .expect("the message is ours");
+        self.ring.published().notify_waiters();
+        self.ring.room().notify_waiters();
+    }
+
     /// Takes and consumes, and sleeps until there is a message.
     pub fn recv_one(&self, me: usize, searched: &mut u64) -> [u64; 2] {
         let (position, message) = self.wait(Awaited::Published, || self.take(me, searched));

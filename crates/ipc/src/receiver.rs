@@ -98,7 +98,7 @@ impl Receiver {
 
     /// Receives the next message, waiting in the runtime of blitz-io without blocking it.
     ///
-    /// The first runtime that awaits this receiver also wakes it in all later waits.
+    /// The runtime that polls the future wakes it, also if another has awaited this receiver before.
     ///
     /// ```
     /// # #[cfg(any(target_os = "linux", target_os = "android"))]

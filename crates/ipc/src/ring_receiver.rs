@@ -322,6 +322,22 @@ impl RingReceiver {
         }
     }
 
+    /// Ends the use of the held message of a queue, which any receiver then takes. The end of
+    /// a route or channel goes on to hold its message.
+    pub(crate) fn put_back(&mut self) {
+        if self.delivery() == Delivery::Every || self.endpoint.is_forked() {
+            return;
+        }
+        let Some(held) = self.held.take() else {
+            return;
+        };
+        let segment = &self.endpoint.segment;
+        match segment.ring.put_back(self.endpoint.me, held.position) {
+            Ok(()) => segment.notify_restored(),
+            Err(Corrupt) => self.endpoint.corrupt = true,
+        }
+    }
+
     #[inline]
     fn move_on(&mut self) {
         self.move_to(self.cursor + 1);

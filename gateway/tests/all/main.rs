@@ -2,6 +2,7 @@
 
 mod bounds;
 mod config;
+mod importers;
 mod keys;
 mod rounds;
 mod runs;

@@ -16,11 +16,33 @@ use crate::namespace::Namespace;
 const GATEWAY: &str = env!("CARGO_BIN_EXE_blitz-gateway");
 pub const MAX_LEN: usize = 1008;
 
+/// How a gateway ends its work.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Stop {
+    /// As if by `kill -9`.
+    Kill,
+    /// `SIGTERM`.
+    Terminate,
+    /// It goes on without its exports and imports.
+    Withdraw,
+}
+
+impl Stop {
+    pub const ALL: [Self; 3] = [Self::Kill, Self::Terminate, Self::Withdraw];
+
+    /// Returns each way in turn.
+    pub fn in_round(round: u64) -> Self {
+        Self::ALL[(round % 3) as usize]
+    }
+}
+
 pub struct Host {
     pub name: &'static str,
     place: tempfile::TempDir,
-    config: PathBuf,
+    pub config: PathBuf,
     gateway: Option<Child>,
+    /// The configuration before [`Stop::Withdraw`].
+    withdrawn: String,
     mode: &'static str,
     namespace: Option<Arc<Namespace>>,
     environment: Vec<(&'static str, String)>,
@@ -50,6 +72,7 @@ impl Host {
             place,
             config,
             gateway: None,
+            withdrawn: String::new(),
             mode: "peer",
             namespace: None,
             environment: Vec::new(),
@@ -122,9 +145,52 @@ impl Host {
 
     /// As if by `kill -9`.
     pub fn kill_gateway(&mut self) {
-        let mut child = self.gateway.take().unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        self.stop(Stop::Kill);
+    }
+
+    /// Returns when the work has ended.
+    pub fn stop(&mut self, stop: Stop) {
+        match stop {
+            Stop::Kill => self.gateway.as_mut().unwrap().kill().unwrap(),
+            Stop::Terminate => self.signal("-TERM"),
+            Stop::Withdraw => {
+                let text = fs::read_to_string(&self.config).unwrap();
+                fs::write(&self.config, text.split("[[").next().unwrap()).unwrap();
+                self.withdrawn = text;
+                self.signal("-HUP");
+                while self.has_rows() {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                return;
+            }
+        }
+        let status = self.gateway.take().unwrap().wait().unwrap();
+        assert_eq!(status.success(), stop == Stop::Terminate, "{status}");
+    }
+
+    /// Undoes [`stop`](Self::stop).
+    pub fn resume(&mut self, stop: Stop) {
+        match stop {
+            Stop::Withdraw => {
+                fs::write(&self.config, &self.withdrawn).unwrap();
+                self.signal("-HUP");
+            }
+            _ => self.start_gateway(),
+        }
+    }
+
+    /// Whether the gateway exports or imports, or gives no status.
+    fn has_rows(&self) -> bool {
+        let status = self.status();
+        let is_row = |line: &str| line.starts_with("export") || line.starts_with("import");
+        status.is_empty() || status.lines().any(is_row)
+    }
+
+    /// Returns the file of the records about the route `r` of another host.
+    pub fn record(&self, from: &str) -> PathBuf {
+        let state = self.place.path().join("gateway");
+        fs::create_dir_all(&state).unwrap();
+        state.join(format!("route+r+{MAX_LEN}.{from}.record"))
     }
 
     pub fn signal(&self, signal: &str) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use blitz_io::ipc::{SendError, Sender};
 use blitz_io_gateway::wire::PIECE;
 
-use crate::host::{Host, Receipt, carry, count, message, number_of};
+use crate::host::{Host, Receipt, Stop, carry, count, message, number_of};
 use crate::hostile::Authority;
 use crate::lossy::Lossy;
 use crate::namespace::Network;
@@ -120,8 +120,8 @@ fn each_host_receives_every_message() {
     all_received(&flow.end(), 30_000);
 }
 
-/// The three gateways are killed in turn while messages flow.
-fn kills(rounds: u64) {
+/// The three gateways are stopped in turn while messages flow, in each way.
+fn stops(rounds: u64) {
     let Some(network) = Network::new(3) else {
         return;
     };
@@ -136,8 +136,9 @@ fn kills(rounds: u64) {
             round * per_round + round * 761 % per_round,
         );
         let host = &mut hosts[(round * 7 % 3) as usize];
-        host.kill_gateway();
-        host.start_gateway();
+        let stop = Stop::in_round(round / 3);
+        host.stop(stop);
+        host.resume(stop);
     }
     for receipt in flow.end() {
         assert!(receipt.received > sent / 10, "{receipt:?}");
@@ -145,14 +146,14 @@ fn kills(rounds: u64) {
 }
 
 #[test]
-fn killed_gateways_of_three_hosts_lose_nothing_in_silence() {
-    kills(12);
+fn stopped_gateways_of_three_hosts_lose_nothing_in_silence() {
+    stops(12);
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn gateways_that_are_killed_200_times_lose_nothing_in_silence() {
-    kills(200);
+fn gateways_that_are_stopped_200_times_lose_nothing_in_silence() {
+    stops(200);
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! Routes and channels.
 
-use std::sync::Arc;
+use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use blitz_io::ipc::{Channel, RecvError};
+use blitz_io_gateway::config::{Config, Import};
+use blitz_io_gateway::gateway::Gateway;
 use blitz_io_gateway::wire::PIECE;
 
-use crate::host::{Host, Receipt, carry, count, free_port, message, number_of, tcp};
+use crate::host::{Host, Receipt, Stop, carry, count, free_port, message, number_of, tcp};
 use crate::proxy::Proxy;
 
 fn export(kind: &str, policy: &str) -> String {
@@ -69,8 +72,8 @@ fn gaps_are_counted_with_the_policy_drop() {
     two.until_status(&["import", "one", &received, &missing]);
 }
 
-/// Either gateway is killed again and again while messages flow.
-fn kills(policy: &str, rounds: u64) {
+/// Either gateway is stopped again and again while messages flow, in each way.
+fn stops(policy: &str, rounds: u64) {
     let (mut one, mut two, _proxy) = two_hosts(&export("route", policy), &import("route"));
     let receiver = two.route_receiver("r");
     let mut sender = one.route_sender("r");
@@ -97,8 +100,9 @@ fn kills(policy: &str, rounds: u64) {
             thread::sleep(Duration::from_micros(200));
         }
         let host = if round % 2 == 0 { &mut one } else { &mut two };
-        host.kill_gateway();
-        host.start_gateway();
+        let stop = Stop::in_round(round);
+        host.stop(stop);
+        host.resume(stop);
     }
     let _sender = sends.join().unwrap();
     let receipt = counted.join().unwrap();
@@ -108,13 +112,13 @@ fn kills(policy: &str, rounds: u64) {
 }
 
 #[test]
-fn killed_gateways_lose_nothing_in_silence_with_block() {
-    kills("block", 20);
+fn stopped_gateways_lose_nothing_in_silence_with_block() {
+    stops("block", 18);
 }
 
 #[test]
-fn killed_gateways_lose_nothing_in_silence_with_drop() {
-    kills("drop", 20);
+fn stopped_gateways_lose_nothing_in_silence_with_drop() {
+    stops("drop", 18);
 }
 
 #[test]
@@ -252,6 +256,116 @@ fn a_reload_adds_and_removes() {
     two.configure(&[], &tcp(proxy.port), "");
     two.signal("-HUP");
     assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
+}
+
+/// The second import cannot begin: the engine refuses its key.
+#[test]
+fn a_reload_that_fails_changes_nothing() {
+    let port = free_port();
+    let one = Host::start("one", &tcp(port), &[], &export("route", "block"));
+    let two = Host::new("two");
+    two.configure(&[], &tcp(port), &import("route"));
+    let config = Config::read(&two.config).unwrap();
+    let mut other = config.clone();
+    other.imports[0].name = "other".to_owned();
+    other.imports.push(Import {
+        name: "not//a//key".to_owned(),
+        ..config.imports[0].clone()
+    });
+    let runtime = blitz_io::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut gateway = Gateway::start(config).await.unwrap();
+        let mut receiver = two.route_receiver("r");
+        let mut sender = one.route_sender("r");
+        one.until_status(&["export", "r", "two"]);
+        let error = gateway.reload(other).await.unwrap_err().to_string();
+        assert!(error.contains("subscribe"), "{error}");
+        sender.send(&message(1)).unwrap();
+        assert_eq!(number_of(&receiver.recv().unwrap()), 1);
+    });
+}
+
+/// As if the importer's disk was full, or it had no file of records for another reason.
+fn holds_without_records(policy: &str, is_full: bool) -> Receipt {
+    let port = free_port();
+    let limits = "[limits]\nwindow-bytes = 131072\ninbox-bytes = 262144\n";
+    let exports = format!("{limits}{}", export("route", policy));
+    let imports = format!("{limits}{}", import("route"));
+    let one = Host::start("one", &tcp(port), &[], &exports);
+    let two = Host::new("two");
+    let record = two.record("one");
+    if is_full {
+        std::os::unix::fs::symlink("/dev/full", &record).unwrap();
+    } else {
+        fs::create_dir(&record).unwrap();
+    }
+    let two = two.run(&[], &tcp(port), &imports);
+    let receiver = two.route_receiver("r");
+    let mut sender = one.route_sender("r");
+    let is_held = |host: &Host| host.status().contains("cannot write the record");
+    while !is_held(&two) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    one.until_status(&["export", "r", "two"]);
+    let sent = 20_000;
+    let counted = count(receiver, sent, Arc::default());
+    let (begun, has_begun) = mpsc::channel();
+    let sends = thread::spawn(move || {
+        for number in 0..sent {
+            // No more than the ring, because the window and the inbox may be smaller.
+            if number == 1000 {
+                begun.send(()).unwrap();
+            }
+            sender.send(&message(number)).unwrap();
+        }
+        sender
+    });
+    has_begun.recv().unwrap();
+    assert!(is_held(&two), "{}", two.status());
+    if is_full {
+        fs::remove_file(&record).unwrap();
+    } else {
+        fs::remove_dir(&record).unwrap();
+    }
+    let _sender = sends.join().unwrap();
+    let receipt = counted.join().unwrap();
+    two.until_status(&["import", "r", "one", "ok"]);
+    receipt
+}
+
+#[test]
+fn an_importer_without_records_holds_the_sender_or_reports_a_gap() {
+    for is_full in [true, false] {
+        let receipt = holds_without_records("block", is_full);
+        assert_eq!(receipt.missing, 0);
+        // `count` has compared the sum with the number of messages.
+        holds_without_records("drop", is_full);
+    }
+}
+
+/// All processes of the sending host end, and with them its segment.
+#[test]
+fn a_host_that_starts_again_is_a_gap_of_unknown_length() {
+    let (mut one, two, _proxy) = two_hosts(&export("route", "block"), &import("route"));
+    let mut receiver = two.route_receiver("r");
+    let mut sender = one.route_sender("r");
+    one.until_status(&["export", "r", "two"]);
+    sender.send(&message(1)).unwrap();
+    assert_eq!(number_of(&receiver.recv().unwrap()), 1);
+    for (round, stop) in [Stop::Kill, Stop::Terminate].into_iter().enumerate() {
+        one.stop(stop);
+        drop(sender);
+        one.resume(stop);
+        sender = one.route_sender("r");
+        one.until_status(&["export", "r", "two"]);
+        let number = 1000 * (round as u64 + 1);
+        sender.send(&message(number)).unwrap();
+        assert_eq!(receiver.recv().unwrap_err(), RecvError::Gap(0));
+        assert_eq!(number_of(&receiver.recv().unwrap()), number);
+    }
 }
 
 /// The import must not take the time in which its own process was stopped for silence of the

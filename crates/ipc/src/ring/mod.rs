@@ -7,8 +7,8 @@
 //!            claim            publish                        claim of position + capacity
 //!   Free ───────────► Claimed ───────► Published ─────────────────────────────────────►
 //!                        │                │  ▲                                    ▲   ▲
-//!                        │ give up,       │  │ restore (its receiver died)        │   │
-//!                        │ reap           ▼  │                                    │   │
+//!                        │ give up,       │  │ restore (its receiver died,        │   │
+//!                        │ reap           ▼  │          or puts it back)          │   │
 //!                        │              Taken ────consume────► Consumed ──────────┘   │
 //!                        └────────────► Tombstone ────────────────────────────────────┘
 //! ```
@@ -29,7 +29,7 @@
 //!
 //! **Receiving, queue.** *Next* is where receivers look. A receiver takes the message by
 //! writing its number into the stamp, helps to advance next, and consumes the message when
-//! it is done.
+//! it is done. A receiver that is not done puts the message back, as a reaper would.
 //!
 //! **When a place is free again.**
 //!
@@ -75,7 +75,7 @@
 //!
 //! **The end of a queue.** A receiver reports `Disconnected` when (1) no record is that of
 //! a sender, and then (2) no place is `Published` or `Taken`. A taken message may come
-//! back: its receiver can die. After (1), each place changes between those two phases until
+//! back: its receiver can die, or put it back. After (1), each place changes between those two phases until
 //! it is `Consumed`, and does not leave that phase without a new sender. So one pass over
 //! the places is enough, in any order: afterwards every message of the senders that have
 //! left is consumed. In a route or channel (1) and a last look at the cursor are enough.

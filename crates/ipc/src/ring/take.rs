@@ -1,12 +1,13 @@
-//! The receivers' side of a queue: take, consume. The protocol is in `mod.rs`.
+//! The receivers' side of a queue: take, consume, put back. The protocol is in `mod.rs`.
 //!
 //! **No message is skipped.** Receivers advance next only past positions that are taken,
 //! consumed, turned into tombstones, or reused. If the place of next has the stamp of a
 //! later position, receivers advance next to that position - capacity + 1. Positions are
 //! claimed in order, so every earlier place has been reused. But a taken message that is
-//! published again, because its receiver died, lies behind next.
+//! published again, because its receiver died or puts it back, lies behind next.
 //!
-//! 1. The reaper publishes the message, counts `restored` up, and then notifies.
+//! 1. The reaper, or the receiver, publishes the message, counts `restored` up, and then
+//!    notifies.
 //! 2. A receiver that sees a different count than at its last fruitless search goes through
 //!    the whole ring before it looks at next.
 //! 3. A receiver that was asleep is notified after the count, so it sees the new count,
@@ -114,5 +115,16 @@ impl Ring {
         } else {
             Err(Corrupt)
         }
+    }
+
+    /// Publishes a taken message again, for any receiver. The caller notifies both event
+    /// counts afterwards, as after a reap.
+    pub(crate) fn put_back(&self, me: usize, position: u64) -> Result<(), Corrupt> {
+        let taken = Stamp::new(position, Phase::Taken, me);
+        if !self.change(taken, Stamp::new(position, Phase::Published, 0)) {
+            return Err(Corrupt);
+        }
+        self.memory.restored().add(1);
+        Ok(())
     }
 }

@@ -47,7 +47,7 @@ fn attempt_or_look<W: Waiter<End = Endpoint>>(
 /// A future that is dropped has not done it: there is no await after the last attempt.
 pub(crate) async fn when<W, F, R>(
     waiter: &mut W,
-    readable: F,
+    mut readable: F,
     caller: Caller,
 ) -> Result<W::Output, W::Error>
 where
@@ -55,7 +55,7 @@ where
     F: FnMut() -> R,
     R: Future<Output = io::Result<()>>,
 {
-    cooperative(until_done(waiter, readable, caller)).await
+    cooperative(until_done(waiter, |_| Ok(readable()), caller)).await
 }
 
 async fn until_done<W, F, R>(
@@ -65,7 +65,7 @@ async fn until_done<W, F, R>(
 ) -> Result<W::Output, W::Error>
 where
     W: Waiter<End = Endpoint>,
-    F: FnMut() -> R,
+    F: FnMut(&mut Endpoint) -> io::Result<R>,
     R: Future<Output = io::Result<()>>,
 {
     // One record for the whole wait, during which the doorbell's timer wakes the task again and again.
@@ -74,7 +74,7 @@ where
         if let Some(output) = attempt_or_arm(waiter)? {
             return Ok(output);
         }
-        let mut readable = pin!(readable());
+        let mut readable = pin!(readable(waiter.end()).map_err(W::Error::io)?);
         let rung = poll_fn(|context| {
             let polled = readable.as_mut().poll(context);
             if polled.is_pending() {
@@ -102,13 +102,9 @@ async fn until_done_in_runtime<W: Waiter<End = Endpoint>>(
     waiter: &mut W,
     caller: Caller,
 ) -> Result<W::Output, W::Error> {
-    waiter.end().check::<W::Error>()?;
-    // Only a wait needs a runtime.
-    if let Settled::Done(output) = attempt_or_look(waiter)? {
-        return Ok(output);
-    }
-    let doorbell = waiter.end().registered().map_err(W::Error::io)?;
-    let readable = || crate::doorbell::rung(&doorbell);
+    // Only a wait needs a runtime. Each registers the doorbell after it was armed: a
+    // registration also reports what came before it.
+    let readable = |end: &mut Endpoint| end.registered().map(crate::doorbell::rung);
     let result = until_done(waiter, readable, caller).await;
     if result.as_ref().is_err_and(W::Error::is_io) {
         waiter.end().doorbell.deregister();

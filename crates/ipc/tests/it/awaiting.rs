@@ -1,5 +1,8 @@
 //! Senders and receivers that are awaited, in the runtime of blitz-io and in two others.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -281,8 +284,7 @@ fn a_busy_receiver_and_a_busy_sender_let_other_tasks_of_tokio_run() {
     });
 }
 
-/// The first runtime that awaited has ended. The next wait returns an error, and the one
-/// after it belongs to the new runtime.
+/// The runtime that awaited before has ended.
 #[test]
 fn a_receiver_moves_to_another_runtime() {
     let place = Place::new();
@@ -292,10 +294,8 @@ fn a_receiver_moves_to_another_runtime() {
         let runtime = ours(1);
         let received = runtime.block_on(async {
             let short = Duration::from_millis(2);
-            match blitz_io::time::timeout(short, receiver.recv_async()).await {
-                Err(_) | Ok(Err(RecvError::Io(_))) => {}
-                Ok(other) => panic!("{other:?}"),
-            }
+            let early = blitz_io::time::timeout(short, receiver.recv_async()).await;
+            assert!(early.map(drop).is_err());
             let sending = blitz_io::spawn(async move {
                 blitz_io::time::sleep(short).await;
                 sender.send_async(&[5]).await.unwrap();
@@ -307,6 +307,58 @@ fn a_receiver_moves_to_another_runtime() {
         });
         sender = received;
     }
+}
+
+/// Polls a future once, which has to wait.
+async fn begin(future: &mut (impl Future + Unpin)) {
+    let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut *future).poll(context).is_pending()));
+    assert!(polled.await, "it did not wait");
+}
+
+/// The driver of a runtime with one thread watches nothing while no task of it runs.
+#[test]
+fn a_receiver_is_woken_although_its_first_runtime_is_idle() {
+    let place = Place::new();
+    let queue = small(&place, Queue::builder());
+    let (mut sender, mut receiver) = (queue.sender("i").unwrap(), queue.receiver("i").unwrap());
+    let runtimes = [(); 2].map(|()| {
+        let mut builder = blitz_io::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    });
+    for number in 0..4 {
+        for runtime in &runtimes {
+            runtime.block_on(begin(&mut Box::pin(receiver.recv_async())));
+        }
+        let received = runtimes[number % 2].block_on(async {
+            let mut receives = Box::pin(receiver.recv_async());
+            begin(&mut receives).await;
+            sender.send(&[number as u8]).unwrap();
+            let received = blitz_io::time::timeout(LONG, receives).await;
+            received.expect("a lost wake-up").unwrap()[0]
+        });
+        assert_eq!(usize::from(received), number);
+    }
+}
+
+#[test]
+fn a_wait_is_woken_although_the_runtime_that_began_it_is_idle() {
+    let place = Place::new();
+    let queue = small(&place, Queue::builder());
+    let (mut sender, mut receiver) = (queue.sender("w").unwrap(), queue.receiver("w").unwrap());
+    let [first, second] = [(); 2].map(|()| {
+        let mut builder = blitz_io::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    });
+    let mut receives = Box::pin(receiver.recv_async());
+    first.block_on(begin(&mut receives));
+    second.block_on(begin(&mut receives));
+    first.block_on(begin(&mut receives));
+    let received = second.block_on(async {
+        begin(&mut receives).await;
+        sender.send(&[7]).unwrap();
+        blitz_io::time::timeout(LONG, receives).await
+    });
+    assert_eq!(*received.expect("a lost wake-up").unwrap(), [7]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What programs use that carry messages between machines: marks, positions, states.
 
-use blitz_io_ipc::{Builder, Channel, MessageState, Queue, RecvError, Route, WhenFull};
+use std::thread;
+
+use blitz_io_ipc::{Builder, Channel, MessageState, Queue, RecvError, Route, SendError, WhenFull};
 
 fn place() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -110,6 +112,69 @@ fn a_message_has_a_state() {
     sender.send(b"2").unwrap();
     assert_eq!(sender.message_state(0), MessageState::Overwritten);
     assert_eq!(sender.message_state(3), MessageState::Ahead);
+}
+
+#[test]
+fn a_message_that_is_put_back_goes_to_another_receiver() {
+    let place = place();
+    let queue = Queue::builder().directory(place.path()).capacity(4);
+    let mut receivers = [queue.receiver("b").unwrap(), queue.receiver("b").unwrap()];
+    let mut sender = queue.sender("b").unwrap();
+    for number in 0..4 {
+        sender.send(&[number]).unwrap();
+    }
+    let [one, two] = &mut receivers;
+    let message = one.recv().unwrap();
+    let later = two.recv().unwrap();
+    assert_eq!((&*message, &*later), (&[0][..], &[1][..]));
+    let position = message.position();
+    drop(later);
+    message.put_back();
+    assert_eq!(sender.message_state(position), MessageState::Sent);
+    // It comes before those behind it, and keeps its place.
+    let again = two.recv().unwrap();
+    assert_eq!((&*again, again.position()), (&[0][..], position));
+    drop(again);
+    assert_eq!(sender.message_state(position), MessageState::Consumed);
+    drop(sender);
+    for number in [2, 3] {
+        assert_eq!(*one.recv().unwrap(), [number]);
+    }
+    assert_eq!(one.recv().unwrap_err(), RecvError::Disconnected);
+}
+
+/// The message of a future that is dropped, for example when its runtime ends.
+#[test]
+fn the_only_message_is_put_back_without_a_sender() {
+    let place = place();
+    let queue = Queue::builder().directory(place.path());
+    let (mut busy, mut idle) = (queue.receiver("o").unwrap(), queue.receiver("o").unwrap());
+    queue.sender("o").unwrap().send(b"it").unwrap();
+    let message = busy.recv().unwrap();
+    let waits = thread::spawn(move || {
+        assert_eq!(*idle.recv().unwrap(), *b"it");
+        assert_eq!(idle.recv().unwrap_err(), RecvError::Disconnected);
+    });
+    message.put_back();
+    waits.join().unwrap();
+}
+
+#[test]
+fn a_message_of_a_route_that_is_put_back_is_received_again() {
+    for when_full in [WhenFull::Block, WhenFull::DropOldest] {
+        let place = place();
+        let route = Route::builder().directory(place.path()).capacity(2);
+        let route = route.when_full(when_full);
+        let (mut receiver, mut sender) = (route.receiver("a").unwrap(), route.sender("a").unwrap());
+        sender.send(b"1").unwrap();
+        sender.send(b"2").unwrap();
+        receiver.recv().unwrap().put_back();
+        if when_full == WhenFull::Block {
+            assert_eq!(sender.try_send(b"3").unwrap_err(), SendError::Full);
+        }
+        assert_eq!(*receiver.recv().unwrap(), *b"1");
+        assert_eq!(*receiver.recv().unwrap(), *b"2");
+    }
 }
 
 #[test]

@@ -147,6 +147,51 @@ fn a_child_can_open_again() {
     assert_eq!(exit_code(child), 0);
 }
 
+/// Whether a descriptor of this process leads to a file below `directory`. Allocates nothing.
+#[cfg(target_os = "linux")]
+fn has_open_file_below(directory: &[u8]) -> bool {
+    use std::io::Write;
+
+    (0..1024).any(|fd| {
+        let (mut link, mut path) = ([0_u8; 64], [0_u8; 512]);
+        write!(&mut link[..], "/proc/self/fd/{fd}\0").expect("it fits");
+        let [from, to] = [link.as_mut_ptr(), path.as_mut_ptr()].map(<*mut u8>::cast);
+        // SAFETY: a string that ends with a zero, and a buffer of this length.
+        let len = unsafe { libc::readlink(from, to, path.len()) };
+        usize::try_from(len).is_ok_and(|len| path[..len].starts_with(directory))
+    })
+}
+
+/// Other threads of the parent join and leave meanwhile.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_forked_child_keeps_no_descriptor_of_a_segment() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let place = Place::new();
+    let directory = place.path().canonicalize().unwrap();
+    let directory = directory.as_os_str().as_bytes();
+    let is_over = AtomicBool::new(false);
+    let kept = std::thread::scope(|scope| {
+        for number in 0..2 {
+            let route = place.in_it(Route::builder().capacity(4).max_len(16));
+            let (name, is_over) = (format!("n{number}"), &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    drop(route.sender(&name).unwrap());
+                }
+            });
+        }
+        let children: Vec<_> = (0..300)
+            .map(|_| exit_code(in_child(|| !has_open_file_below(directory))))
+            .collect();
+        is_over.store(true, Ordering::Relaxed);
+        children.iter().sum::<i32>()
+    });
+    assert_eq!(kept, 0, "of 300 children");
+}
+
 /// In a child: joins with both ends, forks a child of its own that stays, and waits to be
 /// killed. In the parent: does nothing.
 #[test]

@@ -192,6 +192,38 @@ fn what_a_dead_receiver_had_taken_is_received() {
     });
 }
 
+/// A receiver puts the only message back; another one gets it, even if it was asleep.
+#[test]
+fn what_a_receiver_puts_back_is_received() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(2, 3));
+        assert!(model.try_send(0, &mut 0, 5));
+        let (position, _) = model.take(1, &mut 0).expect("it was sent");
+        let receiver = spawn(&model, |model| whole(model.recv_one(2, &mut 0)));
+        model.put_back(1, position);
+        assert_eq!(receiver.join().unwrap(), 5);
+    });
+}
+
+/// A receiver puts the only message back after the sender has left.
+#[test]
+fn what_a_receiver_puts_back_is_received_without_a_sender() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 3));
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 5));
+        let (position, _) = model.take(1, &mut 0).expect("it was sent");
+        let receiver = spawn(&model, |model| {
+            let (position, message) = model.take_or_end(2, &mut 0).expect("it comes back");
+            assert_eq!(whole(message), 5);
+            model.consume(2, position);
+        });
+        model.leave_sender();
+        model.put_back(1, position);
+        receiver.join().unwrap();
+    });
+}
+
 /// A receiver has the only message; the sender leaves. Another receiver waits until the
 /// message is consumed, and only then for no more.
 #[test]

@@ -10,7 +10,7 @@ use blitz_io_core::resource::{Operation, Resource, Sort};
 use blitz_io_core::{coop, debug_fields};
 use pin_project_lite::pin_project;
 
-use super::{Instant, clock, current, safe_delay};
+use super::{Instant, current, safe_delay};
 use crate::errors::SHUTTING_DOWN;
 use crate::timers::ticks;
 use crate::timers::wheel::Timer;
@@ -19,8 +19,8 @@ use crate::timers::wheel::Timer;
 ///
 /// The resolution is 1/32 of a millisecond, and a millisecond while tests have paused the clock. The
 /// future is never ready too early. The runtime looks at the clock between polls of tasks. If the
-/// deadline had passed at its last look, the future is ready at once. Otherwise it waits, also with a
-/// deadline of [`Instant::now()`](Instant::now): a loop of such waits does not spin.
+/// deadline had passed at its last look, the future is ready at once. Otherwise it waits, also with a deadline
+/// of [`Instant::now()`](Instant::now): a loop of such waits does not spin.
 ///
 /// # Cancel safety
 ///
@@ -44,7 +44,7 @@ use crate::timers::wheel::Timer;
 /// ```
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep::new(deadline, true)
+    Sleep::new(deadline)
 }
 
 /// Waits until `duration` has passed.
@@ -69,8 +69,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[track_caller]
 #[inline]
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = Instant::now() + safe_delay(duration);
-    Sleep::new(deadline, duration.is_zero())
+    Sleep::new(Instant::now() + safe_delay(duration))
 }
 
 pin_project! {
@@ -106,10 +105,9 @@ pin_project! {
 }
 
 impl Sleep {
-    /// `may_be_past`: whether the deadline may have passed already.
     #[track_caller]
     #[inline]
-    pub(super) fn new(deadline: Instant, may_be_past: bool) -> Self {
+    pub(super) fn new(deadline: Instant) -> Self {
         let wheel = current::wheel();
         let when = ticks::of_deadline(deadline.into_std(), wheel.origin());
         let resource = Resource::new(Sort::Sleep);
@@ -119,7 +117,7 @@ impl Sleep {
             record: Wait::new(Caller::here()),
             operation: Operation::new(&resource, "Sleep::new_timeout"),
             resource,
-            timer: Timer::new(when, wheel, may_be_past),
+            timer: Timer::new(when, wheel),
         }
     }
 
@@ -186,29 +184,8 @@ impl Sleep {
         this.timer.disarm(when);
     }
 
-    /// Marks it as elapsed if the deadline has passed. With a clock that tests move, the
-    /// tick has to have come, too, so that tests see the same as with Tokio.
-    #[cold]
-    fn ask_clock(self: Pin<&mut Self>) {
-        let this = self.project();
-        let now = Instant::now();
-        let origin = this.timer.wheel().origin();
-        let is_past = if clock::is_real() {
-            *this.deadline <= now
-        } else {
-            let when = ticks::of_deadline(this.deadline.into_std(), origin);
-            when <= ticks::at(now.into_std(), origin)
-        };
-        if is_past {
-            this.timer.elapse();
-        }
-    }
-
     #[inline]
-    fn poll_timer(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.as_mut().project().timer.may_be_past() {
-            self.as_mut().ask_clock();
-        }
+    fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         let polled = this.timer.poll(cx.waker(), current::own_wheel);
         let Poll::Ready(result) = polled else {

@@ -6,9 +6,18 @@
 //! child inherits it. So no description is mapped that has locks, or will have any:
 //! `Segment::map` gets another one.
 //!
-//! **A fork in another thread**, after a file was opened and before it is in the table,
-//! gives the child a descriptor that it does not close. [`OwnFile::open`] notices that, and
-//! opens the file again: the child has a description that will never have a lock.
+//! **A fork in another thread**, while a descriptor is open and not in the table, would give
+//! the child one that it does not close. So a thread opens and enters a file, and removes and
+//! closes it, in a [`Step`], and no fork happens in between:
+//!
+//! 1. A step counts itself in `STEPS`, and then looks for a fork that has begun. If there is
+//!    one, it withdraws until that fork has ended.
+//! 2. A fork counts itself in `BEGUN`, and then waits until `STEPS` is 0.
+//! 3. These four accesses are sequentially consistent, so a fork and a step never both pass.
+//!
+//! Both waits have an end, because a fork may hold a lock that a step needs, for example one of
+//! the allocator. If a fork has not waited for a step, [`OwnFile::open`] notices that, and opens
+//! the file again: the child keeps a description that will never have a lock.
 
 use std::fs::File;
 use std::io;
@@ -17,12 +26,25 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use blitz_io_core::generation;
 
-/// How often a file is opened again, or a fork is waited for. A fork could wait for a lock
-/// that the caller holds, so the wait has an end.
+/// How often a file is opened again, or a fork or a step is waited for.
 const ATTEMPTS: usize = 10_000;
+/// The pause before the next attempt.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// Waits until the condition holds. Returns `false` after [`ATTEMPTS`].
+fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
+    for _ in 0..ATTEMPTS {
+        if holds() {
+            return true;
+        }
+        thread::sleep(PAUSE);
+    }
+    false
+}
 
 /// A file whose descriptor a forked child does not have.
 #[derive(Debug)]
@@ -34,17 +56,16 @@ pub(super) struct OwnFile {
 }
 
 impl OwnFile {
-    /// Opens a file with `open`, and calls it again if this process has forked during that.
+    /// Opens a file with `open`, and calls it again if a fork has not waited for that.
     pub(super) fn open(mut open: impl FnMut() -> io::Result<File>) -> io::Result<Self> {
         watch_forks();
         for _ in 0..ATTEMPTS {
-            let forks = Forks::when_none_is_going_on();
-            if forks.is_none() {
-                thread::yield_now();
-                continue;
-            }
+            let step = Step::begin();
             let own = Self::register(open()?);
-            if Forks::when_none_is_going_on() == forks {
+            let was_alone = step.was_alone();
+            // Before the file is dropped, which is a step too.
+            drop(step);
+            if was_alone {
                 return Ok(own);
             }
         }
@@ -72,20 +93,57 @@ impl Drop for OwnFile {
             _ = file.map(IntoRawFd::into_raw_fd);
             return;
         }
+        let _step = Step::begin();
         self.entry.store(FREE, Ordering::Release);
+        drop(file);
     }
 }
 
-/// How many forks this process has begun.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Forks(u32);
+/// A step of a thread during which no other thread forks: see the head of the file.
+struct Step {
+    /// `None` if it did not wait for a fork to end.
+    intrusions: Option<u32>,
+    generation: u32,
+}
 
-impl Forks {
-    /// Returns `None` while a thread forks.
-    fn when_none_is_going_on() -> Option<Self> {
-        let ended = ENDED.load(Ordering::SeqCst);
-        (BEGUN.load(Ordering::SeqCst) == ended).then_some(Self(ended))
+impl Step {
+    fn begin() -> Self {
+        let begins = wait_until(|| {
+            STEPS.fetch_add(1, Ordering::SeqCst);
+            let begins = !is_forking();
+            if !begins {
+                STEPS.fetch_sub(1, Ordering::SeqCst);
+            }
+            begins
+        });
+        if !begins {
+            STEPS.fetch_add(1, Ordering::SeqCst);
+        }
+        Self {
+            intrusions: begins.then(|| INTRUSIONS.load(Ordering::SeqCst)),
+            generation: generation(),
+        }
     }
+
+    /// Returns `true` if all forks have waited for this step.
+    fn was_alone(&self) -> bool {
+        self.intrusions == Some(INTRUSIONS.load(Ordering::SeqCst))
+    }
+}
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        // In a child, the fork has ended all steps.
+        if self.generation == generation() {
+            STEPS.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Whether a thread forks, or waits to fork.
+fn is_forking() -> bool {
+    let ended = ENDED.load(Ordering::SeqCst);
+    BEGUN.load(Ordering::SeqCst) != ended
 }
 
 /// The descriptors that a forked child closes. At a fork, any lock may be held by a thread
@@ -165,12 +223,19 @@ static INHERITED: Table = Table::new();
 /// How many forks this process has begun, and how many of them have ended.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 static ENDED: AtomicU32 = AtomicU32::new(0);
+/// How many threads are in a [`Step`].
+static STEPS: AtomicU32 = AtomicU32::new(0);
+/// How many forks have not waited until no thread was in a step.
+static INTRUSIONS: AtomicU32 = AtomicU32::new(0);
 
 fn watch_forks() {
     static ONCE: Once = Once::new();
 
     extern "C" fn before() {
         BEGUN.fetch_add(1, Ordering::SeqCst);
+        if !wait_until(|| STEPS.load(Ordering::SeqCst) == 0) {
+            INTRUSIONS.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     extern "C" fn in_parent() {
@@ -178,7 +243,8 @@ fn watch_forks() {
     }
 
     extern "C" fn in_child() {
-        // Forks of other threads go on in the parent only.
+        // Steps and forks of other threads go on in the parent only.
+        STEPS.store(0, Ordering::SeqCst);
         ENDED.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
         // SAFETY: each was inherited, and the values that own it do not use it in this
         // process any more.
@@ -211,24 +277,16 @@ mod tests {
         table.drain(|fd| panic!("{fd} twice"));
     }
 
-    /// As if another thread had forked between opening and registering.
+    /// As if a fork of another thread had not waited for the step.
     #[test]
     fn a_file_that_a_child_may_have_inherited_is_opened_again() {
         let mut opened = 0;
         let own = OwnFile::open(|| {
             opened += 1;
-            let file = File::open("/dev/null");
             if opened == 1 {
-                // SAFETY: the child ends at once.
-                let pid = unsafe { libc::fork() };
-                if pid == 0 {
-                    // SAFETY: ends the child.
-                    unsafe { libc::_exit(0) };
-                }
-                // SAFETY: it is a child of this process.
-                unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
+                INTRUSIONS.fetch_add(1, Ordering::SeqCst);
             }
-            file
+            File::open("/dev/null")
         });
         assert!(own.unwrap().get().metadata().is_ok());
         assert!(opened > 1);
