@@ -30,8 +30,8 @@
 //! are calls of one stack. Unless the closure runs in a fiber that suspends there, and the owner is outside
 //! of that fiber. For this there are two answers:
 //!
-//! - The owner has a [`Lease`], which is held from the fiber's first suspension until the closure ends.
-//!   As long as it is held, the owner keeps the value; if it cannot, it ends the process.
+//! - The owner has a [`Lease`], which is held from the fiber's first suspension until the closure
+//!   ends. As long as it is held, the owner keeps the value; if it cannot, it ends the process.
 //! - The fiber must not suspend there ([`FiberScopes::may_suspend`]).
 //!
 //! # Waits for fibers that wait
@@ -41,9 +41,8 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{OnDrop, ThreadId};
+use crate::{Lease, OnDrop};
 
 #[cfg(not(loom))]
 thread_local! {
@@ -75,6 +74,7 @@ struct Link {
     suspension: Suspension,
     /// It holds its lease.
     holds: Cell<bool>,
+    #[cfg_attr(loom, allow(dead_code, reason = "models have no fibers"))]
     exchange: unsafe fn(*const Link),
 }
 
@@ -107,11 +107,10 @@ impl Link {
     unsafe fn during<R>(this: *const Self, run: impl FnOnce() -> R) -> R {
         // SAFETY: as the caller promises.
         let link = unsafe { &*this };
-        (link.exchange_now(this), link.next.set(innermost()));
+        link.next.set(innermost());
         set_innermost(this);
         let _end = OnDrop(|| {
             set_innermost(link.next.get());
-            link.exchange_now(this);
             if link.holds.get() {
                 link.give_back();
             }
@@ -131,13 +130,12 @@ impl Link {
     #[cold]
     fn give_back(&self) {
         if let Suspension::Leases(lease) = self.suspension {
-            // Release: this thread has used the value, which another one may drop.
-            // SAFETY: the owner keeps it as long as it is held.
-            unsafe { &*lease }.holders.fetch_sub(1, Ordering::Release);
+            // SAFETY: it was held at the first suspension.
+            unsafe { Lease::give_back(lease) };
         }
     }
 
-    #[inline(always)]
+    #[cfg(not(loom))]
     fn exchange_now(&self, this: *const Self) {
         // SAFETY: `this` points to the object of which this is the link.
         unsafe { (self.exchange)(this) };
@@ -158,11 +156,15 @@ impl<T: Copy> Exchange<T> {
     ///
     /// `link` is that of an `Exchange<T>`.
     unsafe fn exchange(link: *const Link) {
-        // SAFETY: as the caller promises; the variable lives as long as the thread.
-        unsafe {
-            let this = &*link.cast::<Self>();
-            this.other.set((*this.variable).replace(this.other.get()));
-        }
+        // SAFETY: as the caller promises.
+        unsafe { &*link.cast::<Self>() }.exchange_now();
+    }
+
+    #[inline(always)]
+    fn exchange_now(&self) {
+        // SAFETY: the variable lives as long as the thread, see `with`.
+        let variable = unsafe { &*self.variable };
+        self.other.set(variable.replace(self.other.get()));
     }
 
     /// # Safety
@@ -180,51 +182,10 @@ impl<T: Copy> Exchange<T> {
             variable,
             other: Cell::new(value),
         };
+        scope.exchange_now();
+        let _end = OnDrop(|| scope.exchange_now());
         // SAFETY: the link is the first field, and the scope stays in this frame.
         unsafe { Link::during((&raw const scope).cast(), run) }
-    }
-}
-
-/// The fibers that have waited in closures with a reference to a value, which its owner must keep until
-/// the closures end. All are fibers of one thread.
-#[derive(Debug)]
-pub struct Lease {
-    holders: AtomicUsize,
-    /// Their thread, if there are any.
-    thread: AtomicUsize,
-}
-
-impl Lease {
-    /// A lease that is not held.
-    #[must_use]
-    #[expect(clippy::new_without_default, reason = "nobody needs it")]
-    pub const fn new() -> Self {
-        Self {
-            holders: AtomicUsize::new(0),
-            thread: AtomicUsize::new(0),
-        }
-    }
-
-    #[cfg(not(loom))]
-    fn hold(&self) {
-        let here = ThreadId::current().get().get();
-        self.thread.store(here, Ordering::Relaxed);
-        self.holders.fetch_add(1, Ordering::Release);
-    }
-
-    /// Whether the value must be kept.
-    #[inline]
-    #[must_use]
-    pub fn is_held(&self) -> bool {
-        // Acquire: see `Link::give_back`.
-        self.holders.load(Ordering::Acquire) != 0
-    }
-
-    /// Whether the value must be kept for another thread, with which this one must not share it.
-    #[inline]
-    #[must_use]
-    pub fn is_held_elsewhere(&self) -> bool {
-        self.is_held() && self.thread.load(Ordering::Relaxed) != ThreadId::current().get().get()
     }
 }
 

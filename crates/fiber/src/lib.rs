@@ -28,14 +28,27 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! # What the compiler cannot check
+//!
+//! **Do not wait in [`std::thread::LocalKey::with`]**, nor in another crate's function that keeps
+//! something in a thread-local variable as long as a closure runs. Other tasks of the thread see it while
+//! the fiber waits. And a reference from `with` may outlive its value, if all of this comes
+//! together: the fiber waits in the closure, it is leaked or kept in a thread-local variable, and its thread
+//! ends, while another thread still uses the reference, or the variable's destructor resumes or drops the
+//! fiber. The standard library does not tell when this happens, so a wait cannot refuse it.
+//!
+//! The scopes of this library move with a fiber: those of `task_local!`, `Once`, the pool,
+//! `unconstrained` and `trace_with`.
+//!
 //! # Rules
 //!
 //! * A fiber stays on the thread that began it. It may hold values that are not `Send` while it
 //!   waits.
 //! * Code that blocks its thread also blocks the other tasks of the thread, as in any task.
-//! * A value of a thread-local variable, a `tracing` span or a `task_local!` value that is entered
-//!   with a guard or `sync_scope` is the thread's: other tasks of the thread see it while the
-//!   fiber waits. Put the whole fiber, or the future that it waits for, into the scope.
+//! * A value of a thread-local variable, or a `tracing` span that is entered with a guard, is the
+//!   thread's: other tasks of the thread see it while the fiber waits. Put the whole fiber, or the
+//!   future that it waits for, into the span.
+//! * A fiber that is dropped on another thread, or while its thread ends, is leaked.
 //! * A fiber cannot wait while it holds the guard of `Handle::enter`: [`block_on`] panics.
 //! * In a destructor that runs because of a panic or an abort, [`block_on`] blocks the thread.
 //! * A stack has a fixed size ([`Builder::stack_size`]). A fiber that overflows it ends the process,

@@ -27,7 +27,7 @@
 //! The scopes in which the fiber is, such as that of a task-local value, leave the thread in step 4 and
 //! come back when the stack is resumed: see `scopes.rs` of blitz-io-core. The rest of the thread's
 //! context must be as it was when the fiber was resumed ([`Surroundings`]); otherwise the fiber may not
-//! suspend. [`thread_locals`](crate::thread_locals) lists all thread-local variables.
+//! suspend. `book/src/how/fibers.md` lists all thread-local variables.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -28,7 +28,8 @@ use crate::worker::Worker;
 /// pool.
 ///
 /// In a thread that belongs to no pool, both closures run in the global pool, and this
-/// thread blocks.
+/// thread blocks. In a fiber that a worker polls, the closures run one after the other, and may
+/// suspend the fiber.
 ///
 /// # Panics
 ///

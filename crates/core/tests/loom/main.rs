@@ -11,6 +11,7 @@ mod inspect_kind_list;
 mod inspect_poll;
 mod inspect_request;
 mod inspect_slot;
+mod lease;
 mod mutex;
 mod parker;
 mod wait_queue;

@@ -11,8 +11,7 @@
 //! outlive the closure. A future that is dropped drops its fiber first, which unwinds it and
 //! so ends the closure. If the lease is held even then, the slot ends the process.
 
-use blitz_io_core::error_text;
-use blitz_io_core::scopes::{self, Lease};
+use blitz_io_core::{Lease, error_text, scopes};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::future::Future;
