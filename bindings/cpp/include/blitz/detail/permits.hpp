@@ -21,9 +21,9 @@ permits* permits_of(Lock& lock) noexcept {
 // Changes the word of a lock from `from` to `to`. Returns false if that takes a call.
 template <class Lock>
 bool exchange_permits(Lock& lock, std::size_t from, std::size_t to, int order) noexcept {
-    permits* const word = permits_of(lock);
-    return word != nullptr &&
-           __atomic_compare_exchange_n(word, &from, to, false, order, __ATOMIC_RELAXED);
+    permits* const at = permits_of(lock);
+    return at != nullptr &&
+           __atomic_compare_exchange_n(at, &from, to, false, order, __ATOMIC_RELAXED);
 }
 
 }  // namespace blitz::detail

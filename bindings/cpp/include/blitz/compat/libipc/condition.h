@@ -60,15 +60,15 @@ public:
     // again. Returns false without a notification. May return true without one.
     bool wait(mutex& mutex, std::uint64_t timeout = invalid_value) noexcept {
         if (!valid() || !mutex.valid()) return false;
-        const auto condition = condition_;
+        const auto shared = condition_;
         const std::uint64_t deadline = detail::deadline_of(timeout);
-        const std::uint32_t seen = (*condition)->sequence.load(std::memory_order_acquire);
+        const std::uint32_t seen = (*shared)->sequence.load(std::memory_order_acquire);
         if (!mutex.unlock()) return false;
         int result = BLITZ_OK;
         while (result == BLITZ_OK &&
-               (*condition)->sequence.load(std::memory_order_acquire) == seen)
-            result = ipc::detail::sleep_while((*condition)->sequence, seen, deadline);
-        const bool notified = (*condition)->sequence.load(std::memory_order_acquire) != seen;
+               (*shared)->sequence.load(std::memory_order_acquire) == seen)
+            result = ipc::detail::sleep_while((*shared)->sequence, seen, deadline);
+        const bool notified = (*shared)->sequence.load(std::memory_order_acquire) != seen;
         return mutex.lock() && notified;
     }
 

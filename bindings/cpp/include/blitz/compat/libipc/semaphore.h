@@ -62,8 +62,8 @@ public:
     // Takes a permit, within `timeout` milliseconds. Returns whether it has one.
     bool wait(std::uint64_t timeout = invalid_value) noexcept {
         if (!valid()) return false;
-        const auto semaphore = semaphore_;
-        ipc::detail::word& permits = (*semaphore)->permits;
+        const auto shared = semaphore_;
+        ipc::detail::word& permits = (*shared)->permits;
         const std::uint64_t deadline = ipc::detail::deadline_of(timeout);
         for (;;) {
             std::uint32_t free = permits.load(std::memory_order_relaxed);
