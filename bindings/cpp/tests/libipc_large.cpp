@@ -14,13 +14,23 @@ thread_local std::size_t allocated = 0;
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// All forms: the address sanitizer has functions of its own for those that are not here.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     allocated += size;
-    if (void* const memory = std::malloc(size)) return memory;
+    return std::malloc(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+    return operator new(size, std::nothrow);
+}
+void* operator new(std::size_t size) {
+    if (void* const memory = operator new(size, std::nothrow)) return memory;
     throw std::bad_alloc();
 }
+void* operator new[](std::size_t size) { return operator new(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
