@@ -4,7 +4,7 @@
 //!
 //! 1. `-Dlib-dir=DIR`: a folder with `libblitz.a` (or `libblitz.so`, with `-Dlinkage=dynamic`).
 //! 2. A checkout of blitz-io, which `-Dcheckout=DIR` names or which is around this package: `cargo` builds
-//!    it, as `-Dcargo-profile=` says.
+//!    it, as `-Dcargo-profile=` says, for the target of the module.
 //! 3. Otherwise the system's library, found by pkg-config.
 
 const std = @import("std");
@@ -213,7 +213,12 @@ fn linkLibrary(b: *std.Build, module: *std.Build.Module, checkout: ?LazyPath) vo
             .search_strategy = .no_fallback,
         });
     } else if (checkout) |folder| {
-        module.addObjectFile(buildWithCargo(b, folder, profile));
+        module.addObjectFile(buildWithCargo(b, folder, profile, module.resolved_target.?.result));
+    } else if (noSystemLibrary(b, module.resolved_target.?.result)) |message| {
+        // A module has no steps of its own; a file that is never made does as well.
+        const never = b.addWriteFiles();
+        never.step.dependOn(&b.addFail(message).step);
+        module.addObjectFile(never.add("libblitz.a", ""));
     } else {
         module.linkSystemLibrary("blitz", .{ .use_pkg_config = .force, .preferred_link_mode = linkage });
     }
@@ -230,23 +235,67 @@ fn checkoutOf(b: *std.Build) ?LazyPath {
     return b.path("../..");
 }
 
+/// Returns why the system has no library for the target, or null.
+fn noSystemLibrary(b: *std.Build, target: std.Target) ?[]const u8 {
+    if (isHost(b, target)) {
+        var code: u8 = undefined;
+        if (b.runAllowFail(&.{ "pkg-config", "--exists", "blitz" }, &code, .ignore)) |_| return null else |_| {}
+        return "pkg-config does not find the C library of blitz-io (blitz): install it, or name its folder" ++ by_option;
+    }
+    return b.fmt("the C library of blitz-io for {s}-{s}-{s} is needed: name its folder" ++ by_option, .{
+        @tagName(target.cpu.arch), @tagName(target.os.tag), @tagName(target.abi),
+    });
+}
+
+const by_option = ": .@\"lib-dir\" in b.dependency(\"blitz_io\", ...) of your build.zig, or -Dlib-dir= in this package";
+
+/// Whether programs for the target are programs of this machine, and can use its libraries.
+fn isHost(b: *std.Build, target: std.Target) bool {
+    const host = b.graph.host.result;
+    return host.cpu.arch == target.cpu.arch and host.os.tag == target.os.tag and host.abi == target.abi;
+}
+
+/// Returns the name that Rust has for a target, or null if it is none that the library is for.
+fn rustTarget(b: *std.Build, target: std.Target) ?[]const u8 {
+    const arch = switch (target.cpu.arch) {
+        .x86_64, .aarch64 => |arch| @tagName(arch),
+        .riscv64 => "riscv64gc",
+        .powerpc64le => "powerpc64le",
+        .s390x => "s390x",
+        .loongarch64 => "loongarch64",
+        else => return null,
+    };
+    return switch (target.os.tag) {
+        .linux => switch (target.abi) {
+            .gnu, .musl => |abi| b.fmt("{s}-unknown-linux-{s}", .{ arch, @tagName(abi) }),
+            else => null,
+        },
+        .macos => b.fmt("{s}-apple-darwin", .{arch}),
+        .freebsd => b.fmt("{s}-unknown-freebsd", .{arch}),
+        else => null,
+    };
+}
+
 /// Builds the static C library with cargo, and returns where it is.
 ///
 /// cargo knows best what has changed, so it runs each time. The library is then copied to a path
 /// that is named after its content, so that nothing is linked again if it is the same.
-fn buildWithCargo(b: *std.Build, checkout: LazyPath, profile: []const u8) LazyPath {
+fn buildWithCargo(b: *std.Build, checkout: LazyPath, profile: []const u8, target: std.Target) LazyPath {
     const copy = b.addWriteFiles();
     const folder = if (std.mem.eql(u8, profile, "dev")) "debug" else profile;
-    const library = checkout.path(b, b.fmt("target/zig/{s}/libblitz.a", .{folder}));
+    // The compiler's own target has no folder of its own.
+    const triple = if (isHost(b, target)) null else rustTarget(b, target) orelse "";
+    const library = checkout.path(b, b.pathJoin(&.{ "target/zig", triple orelse "", folder, "libblitz.a" }));
     const copied = copy.addCopyFile(library, "libblitz.a");
 
     const cargo = b.findProgram(.{ .names = &.{"cargo"} });
-    if (missing(b, cargo)) |message| {
+    if (missing(b, cargo) orelse missingTarget(b, target)) |message| {
         copy.step.dependOn(&b.addFail(message).step);
     } else {
         const run = b.addSystemCommand(&.{ cargo.?, "rustc", "--locked", "--package", "blitz-io-c" });
         run.addArgs(&.{ "--crate-type", "staticlib", "--profile", profile, "--target-dir" });
         run.addDirectoryArg(checkout.path(b, "target/zig"));
+        if (triple) |name| run.addArgs(&.{ "--target", name });
         run.setCwd(checkout);
         run.has_side_effects = true;
         copy.step.dependOn(&run.step);
@@ -273,6 +322,22 @@ fn missing(b: *std.Build, cargo: ?[]const u8) ?[]const u8 {
     return b.fmt("cargo {s} is too old: blitz-io needs Rust {d}.{d}; update it (rustup update){s}", .{
         found, needed.major, needed.minor, library_elsewhere,
     });
+}
+
+/// Returns what keeps `cargo` from building the library for another target than its own, or null.
+fn missingTarget(b: *std.Build, target: std.Target) ?[]const u8 {
+    if (isHost(b, target)) return null;
+    const name = rustTarget(b, target) orelse return b.fmt("no Rust target is known for {s}-{s}-{s}: choose another -Dtarget=" ++ library_elsewhere, .{
+        @tagName(target.cpu.arch), @tagName(target.os.tag), @tagName(target.abi),
+    });
+    var code: u8 = undefined;
+    const answer = b.runAllowFail(&.{ "rustc", "--print", "target-libdir", "--target", name }, &code, .ignore) catch
+        return b.fmt("this Rust does not know the target {s}: update it (rustup update)" ++ library_elsewhere, .{name});
+    std.Io.Dir.cwd().access(b.graph.io, std.mem.trimEnd(u8, answer, "\n"), .{}) catch return b.fmt(
+        "Rust has no standard library for {s}: install it (rustup target add {s})" ++ library_elsewhere,
+        .{ name, name },
+    );
+    return null;
 }
 
 /// Returns the version of Rust that the manifest of the checkout asks for.

@@ -62,7 +62,7 @@ static void a_handler_may_interrupt_the_use_of_a_channel(void) {
     begin();
     stop = false;
     CHECK(pthread_create(&thread, NULL, use_a_channel, NULL) == 0);
-    interrupt(thread, 1000);
+    interrupt(thread, 100);
     stop = true;
     CHECK(pthread_join(thread, NULL) == 0);
     end();
@@ -95,7 +95,7 @@ static void a_wait_goes_on_after_a_handler(void) {
     blitz_semaphore semaphore = BLITZ_SEMAPHORE_INIT(0);
     begin();
     CHECK(pthread_create(&thread, NULL, acquire, &semaphore) == 0);
-    interrupt(thread, 100);
+    interrupt(thread, 10);
     OK(blitz_semaphore_release(&semaphore, 1));
     CHECK(pthread_join(thread, NULL) == 0);
     end();

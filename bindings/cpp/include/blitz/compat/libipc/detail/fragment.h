@@ -6,9 +6,12 @@
 #include <blitz/compat/libipc/detail/segment.h>
 
 #include <cstring>
+#include <limits>
 #include <map>
+#include <memory>
+#include <new>
 #include <random>
-#include <vector>
+#include <utility>
 
 namespace ipc::detail {
 
@@ -43,16 +46,19 @@ public:
             unfinished_.erase(header.origin);
             return copy_of(bytes, len);
         }
-        std::vector<byte_t>& parts = part_of(header);
-        if (header.before != parts.size() || header.size < header.before ||
-            len > header.size - header.before) {
-            unfinished_.erase(header.origin);
+        if (header.before == 0) begin(header);
+        const auto found = unfinished_.find(header.origin);
+        if (found == unfinished_.end()) return {};
+        message& parts = found->second;
+        if (header.size != parts.size || header.before != parts.filled || len > parts.size - parts.filled) {
+            unfinished_.erase(found);
             return {};
         }
-        parts.insert(parts.end(), bytes, bytes + len);
-        if (parts.size() < header.size) return {};
-        buffer whole = copy_of(parts.data(), parts.size());
-        unfinished_.erase(header.origin);
+        std::memcpy(parts.bytes.get() + parts.filled, bytes, len);
+        parts.filled += len;
+        if (parts.filled < parts.size) return {};
+        buffer whole = owned(parts.bytes.release(), parts.filled);
+        unfinished_.erase(found);
         return whole;
     }
 
@@ -60,22 +66,34 @@ private:
     // Senders that died in the middle of a message do not add up.
     static constexpr std::size_t most_unfinished = 256;
 
-    std::vector<byte_t>& part_of(const fragment_header& header) {
-        if (header.before == 0) {
-            if (unfinished_.size() >= most_unfinished) unfinished_.erase(unfinished_.begin());
-            unfinished_[header.origin].clear();
-        }
-        return unfinished_[header.origin];
+    // Each part is copied to its place, and the receiver gets this memory.
+    struct message {
+        std::unique_ptr<byte_t[]> bytes;
+        std::uint64_t size;
+        std::size_t filled;
+    };
+
+    // Begins a message, instead of the last one of this sender. Without memory for it there is none.
+    void begin(const fragment_header& header) {
+        unfinished_.erase(header.origin);
+        if (header.size > std::numeric_limits<std::size_t>::max() / 2) return;
+        if (unfinished_.size() >= most_unfinished) unfinished_.erase(unfinished_.begin());
+        std::unique_ptr<byte_t[]> bytes(new (std::nothrow) byte_t[static_cast<std::size_t>(header.size)]);
+        if (bytes) unfinished_.emplace(header.origin, message{std::move(bytes), header.size, 0});
     }
 
     static buffer copy_of(const byte_t* bytes, std::size_t len) {
         if (len == 0) return {};
         auto* const copy = new byte_t[len];
         std::memcpy(copy, bytes, len);
-        return {copy, len, [](void* data, std::size_t) { delete[] static_cast<byte_t*>(data); }};
+        return owned(copy, len);
     }
 
-    std::map<std::uint64_t, std::vector<byte_t>> unfinished_;
+    static buffer owned(byte_t* bytes, std::size_t len) {
+        return {bytes, len, [](void* data, std::size_t) { delete[] static_cast<byte_t*>(data); }};
+    }
+
+    std::map<std::uint64_t, message> unfinished_;
 };
 
 }  // namespace ipc::detail
