@@ -2,8 +2,8 @@
 //!
 //! * A client has [`LIMIT`] to send its question, and [`LIMIT_OF_ANSWER`] to take the whole answer. All
 //!   streams are non-blocking, and the thread sleeps in `poll`.
-//! * Questions that are there at the same time get the same answer.
-//! * If there are [`MOST`] clients, a new one replaces the one that has been there for the longest time.
+//! * Questions that have arrived at the same time get the same answer.
+//! * If there are [`MOST`] clients, a new client replaces the oldest one.
 //! * **No descriptor left.** A connection that cannot be accepted stays in the queue, so `accept` would fail
 //!   again at once. Some descriptors are kept in reserve for that: for the connection, and for the files in
 //!   `/proc` that an answer reads. If other threads have taken these in between, the thread tries again
@@ -21,7 +21,7 @@ use crate::protocol::{LIMIT, LIMIT_OF_ANSWER};
 
 /// The user that may ask all processes.
 const ROOT: libc::uid_t = 0;
-/// So many clients at a time.
+/// The largest number of clients.
 const MOST: usize = 64;
 /// A connection, a folder, and a file in it.
 const RESERVE: usize = 3;
@@ -35,9 +35,9 @@ pub(crate) type Answers = fn(u8) -> io::Result<Vec<u8>>;
 pub(crate) struct Clients {
     listener: UnixListener,
     reserve: Vec<File>,
-    /// The process had no descriptor for the next client.
+    /// The last attempt to accept failed, for lack of a descriptor.
     has_no_descriptor: bool,
-    /// In the order in which they came.
+    /// In the order of their arrival.
     clients: Vec<Client>,
     answers: Answers,
 }

@@ -1,7 +1,7 @@
 //! The socket of this process, which exists as long as the process does.
 //!
 //! * At the end of the process, a function of `atexit` removes its file. That of a process that was killed
-//!   is removed by the next [`list`](crate::list) that finds nobody behind it.
+//!   is removed by the next [`list`](crate::list), which finds that the process has ended.
 //! * A forked child inherits the descriptor, and would take its parent's questions without answering them.
 //!   So the child closes it (`pthread_atfork`). A child that wants to answer calls
 //!   [`serve`](crate::serve) itself. A fork in another thread, between the two calls that make the socket and

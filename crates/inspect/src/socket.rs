@@ -183,3 +183,22 @@ fn connect_to(socket: &Path) -> io::Result<UnixStream> {
     }
     Ok(stream)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_process_with_a_long_name_has_a_socket() {
+        for name in ["n".repeat(300), "ö".repeat(100)] {
+            let path = path_in(&std::env::temp_dir(), std::process::id(), &name);
+            let listener = UnixListener::bind(&path).unwrap();
+            let connected = connect_to(&path);
+            fs::remove_file(&path).unwrap();
+            connected.unwrap();
+            drop(listener);
+        }
+    }
+}

@@ -143,10 +143,8 @@ fn the_other_process() {
                 rlim_max: 64,
             };
             // SAFETY: the pointer is to a limit.
-            assert_eq!(
-                unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) },
-                0
-            );
+            let result = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+            assert_eq!(result, 0);
             let mut files = Vec::new();
             while let Ok(file) = File::open("/dev/null") {
                 files.push(file);
