@@ -14,7 +14,9 @@ use super::{Instant, Sleep};
 /// Limits the time of a future to `duration`.
 ///
 /// The future is polled first: if it is ready, the result is `Ok`, even if the time is up.
-/// It is dropped, and so cancelled, together with the `Timeout`.
+/// It is dropped, and so cancelled, together with the `Timeout`. A timeout of zero ends with the
+/// next millisecond, as [`sleep_until`](super::sleep_until) says, so that a loop of them does not
+/// spin.
 ///
 /// # Errors
 ///

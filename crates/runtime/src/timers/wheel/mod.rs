@@ -76,7 +76,7 @@
 //! A timer whose tick has come when it is linked is due at once. The wheel knows the present tick
 //! from the last look of its worker, which notes it in `seen` without the lock, or from the last
 //! turn. Both are ticks that have come, so a timer that is due at once is not early. The present of
-//! the wheel stands still between two looks. So a timer for the moment at which it starts is linked
+//! the wheel does not change between two looks. So a timer for the moment at which it starts is linked
 //! like any other, and a task that starts such timers in a loop waits for a tick with each.
 //!
 //! # The end of a runtime
