@@ -15,6 +15,7 @@ use crate::output;
 
 /// The options of `blitz why`.
 #[derive(clap::Args)]
+#[command(after_help = SETUP)]
 pub struct Arguments {
     /// The process id, or the program's name; may be left out if there is one such process
     #[arg(value_name = "PID|NAME")]
@@ -36,9 +37,28 @@ pub struct Arguments {
     watch: bool,
 }
 
+/// What `ps` and `why` need, at the end of `--help`.
+pub const SETUP: &str = "\
+A process answers if
+  - it is built with the feature `inspect` of blitz-io, or of the package tokio that
+    `blitz migrate` writes into Cargo.toml (cargo run --features tokio/inspect),
+  - BLITZ_INSPECT=1 is in its environment,
+  - it has started a runtime, or has called blitz_io::inspect::serve(), and
+  - it belongs to the same user.
+
+Exit codes:
+  0    it worked; `why` found nothing that certainly never ends
+  1    no such process answers, or a file could not be written
+  2    the arguments are wrong
+  3    `why` found a wait that certainly never ends";
+
 /// Lists the processes that answer.
 pub fn list_processes() -> Result<Exit, Exit> {
-    for (pid, name) in processes()? {
+    let found = processes()?;
+    if found.is_empty() {
+        output::tell("no process answers; `blitz ps --help` says what one needs for it\n");
+    }
+    for (pid, name) in found {
         output::print(&format!("{pid:>8}  {name}\n"))?;
     }
     Ok(Exit::Done)
@@ -109,13 +129,51 @@ pub(crate) fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
             "several processes fit; give a process id: see blitz ps".into(),
         ));
     }
-    found.pop().ok_or_else(|| {
-        Exit::Failed(
-            "no such process answers; it needs the feature `inspect`, and BLITZ_INSPECT=1 in \
-             its environment"
-                .into(),
-        )
-    })
+    found.pop().ok_or_else(|| Exit::Failed(silent(wanted)))
+}
+
+/// Describes why no process answers, as far as it can be seen from here.
+fn silent(wanted: Option<&str>) -> String {
+    let Some(wanted) = wanted else {
+        return "no process answers; `blitz why --help` says what one needs for it".to_owned();
+    };
+    let Ok(pid) = wanted.parse::<u32>() else {
+        return format!(
+            "no process with the name {wanted:?} answers; `blitz ps` lists those that do, and \
+             `blitz why --help` says what one needs for it"
+        );
+    };
+    // Only Linux shows the environment of a process.
+    if !cfg!(target_os = "linux") {
+        return format!(
+            "process {pid} does not answer, or does not exist; `blitz why --help` says what one needs for it"
+        );
+    }
+    let folder = Path::new("/proc").join(wanted);
+    if !folder.exists() {
+        return format!("there is no process {pid}");
+    }
+    match fs::read(folder.join("environ")) {
+        Err(error) => format!(
+            "process {pid} does not answer, and its environment cannot be read: {error}\n\n\
+             It must belong to the same user."
+        ),
+        Ok(variables)
+            if !variables
+                .split(|&byte| byte == 0)
+                .any(|it| it == b"BLITZ_INSPECT=1") =>
+        {
+            format!(
+                "process {pid} does not answer: BLITZ_INSPECT=1 is not in its environment\n\n\
+                 Start it with this variable."
+            )
+        }
+        Ok(_) => format!(
+            "process {pid} does not answer, though BLITZ_INSPECT=1 is in its environment\n\n\
+             Either it is built without the feature `inspect`, or it has not started a runtime yet, or \
+             its XDG_RUNTIME_DIR is another one."
+        ),
+    }
 }
 
 pub(crate) fn failed(pid: u32, error: &io::Error) -> Exit {
