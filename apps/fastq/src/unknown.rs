@@ -140,9 +140,11 @@ struct Place {
 /// Returns the places of a seed from which an adapter is put together.
 fn places(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Vec<Place> {
     let mut places = vec![];
+    // What follows the last place of a long read need not be searched.
+    let searched = LAST_PLACE - 1 + SEED + tail;
     for (which, read) in (0..).zip(reads) {
-        each_seed(read, tail, |found, at| {
-            if found == seed && at < LAST_PLACE {
+        each_seed(&read[..read.len().min(searched)], tail, |found, at| {
+            if found == seed {
                 let at = at as u16;
                 places.push(Place { read: which, at });
             }

@@ -53,6 +53,7 @@ enum Command {
     /// Puts blitz-io in the place of Tokio, rayon-core and parking_lot in the tree of a program.
     Migrate(migrate::Arguments),
     /// Lists the processes that `why` and `top` can read.
+    #[command(after_help = why::SETUP)]
     Ps,
     /// Reports what a process waits for, which task or thread holds it, and what can never end.
     Why(why::Arguments),
@@ -60,6 +61,8 @@ enum Command {
     Top(top::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
+    /// Shows the man page of a command.
+    Man(manual::Page),
     /// Writes the man pages into a folder.
     #[command(hide = true)]
     Manual(manual::Arguments),
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::Why(arguments) => why::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(page) => manual::show(&page),
         Command::Manual(arguments) => manual::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),
     };

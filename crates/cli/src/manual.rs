@@ -1,12 +1,63 @@
-//! `blitz manual`: writes the man pages, for packages of the program.
+//! `blitz man` shows a man page, and `blitz manual` writes them all, for packages of the program.
 
 use std::fs;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::{Args, CommandFactory, ValueHint};
 
-use crate::Cli;
 use crate::exit::Exit;
+use crate::{Cli, output};
+
+#[derive(Args)]
+pub struct Page {
+    /// The command, such as `why` or `ipc ls`. Without it: the page of `blitz`.
+    #[arg(value_name = "COMMAND")]
+    words: Vec<String>,
+}
+
+/// Shows the page with `man`. Prints its source if standard output is no terminal, or there is no `man`.
+pub fn show(page: &Page) -> Result<Exit, Exit> {
+    let text = source(&page.words)?;
+    if std::io::stdout().is_terminal() && shown(&text).unwrap_or(false) {
+        return Ok(Exit::Done);
+    }
+    output::print(&String::from_utf8_lossy(&text))?;
+    Ok(Exit::Done)
+}
+
+/// Returns the page of the command with these words.
+fn source(words: &[String]) -> Result<Vec<u8>, Exit> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    for word in words {
+        let known = command.get_subcommands();
+        let found = known.filter(|known| !known.is_hide_set() && known.get_name() == word);
+        let Some(found) = found.cloned().next() else {
+            let name = words.join(" ");
+            return Err(Exit::usage(
+                format_args!("there is no command {name:?}"),
+                "`blitz --help` lists the commands.",
+            ));
+        };
+        command = found;
+    }
+    let mut text = Vec::new();
+    let rendered = clap_mangen::Man::new(command).render(&mut text);
+    rendered.map_err(|error| Exit::Failed(format!("the page cannot be made: {error}")))?;
+    Ok(text)
+}
+
+/// Shows the page, and returns `false` if `man` did not.
+fn shown(text: &[u8]) -> std::io::Result<bool> {
+    let folder = std::env::temp_dir().join(format!("blitz-man-{}", std::process::id()));
+    fs::create_dir(&folder)?;
+    let page = folder.join("blitz.1");
+    let ended = fs::write(&page, text).and_then(|()| Command::new("man").arg(&page).status());
+    let _ = fs::remove_dir_all(&folder);
+    Ok(ended?.success())
+}
 
 #[derive(Args)]
 pub struct Arguments {
@@ -30,6 +81,27 @@ fn write(folder: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_chosen_by_the_words_of_its_command() {
+        let source = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            source(&words)
+        };
+        for words in [&[][..], &["why"], &["ipc", "clean"], &["man"]] {
+            let page = String::from_utf8(source(words).unwrap()).unwrap();
+            let name = [&["blitz"], words].concat().join("\\-");
+            assert!(page.contains(&format!("{name} \\- ")), "{words:?}: {page}");
+        }
+        for words in [
+            &["nothing"][..],
+            &["ipc", "nothing"],
+            &["hog"],
+            &["why", "x"],
+        ] {
+            assert!(matches!(source(words), Err(Exit::Usage(_))), "{words:?}");
+        }
+    }
 
     #[test]
     fn each_command_has_a_page() {

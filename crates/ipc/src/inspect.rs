@@ -117,8 +117,7 @@ pub fn list_in(directory: &Path) -> Result<Vec<SegmentInfo>, Error> {
 ///
 /// [`Error`] if the directory cannot be read, or a file in it cannot be removed.
 pub fn clean() -> Result<Vec<String>, Error> {
-    sys::supported()?;
-    clean_in(&sys::user_directory()?)
+    clean_where(None, |_| true)
 }
 
 /// Does the same as [`clean`] in `directory`.
@@ -127,10 +126,42 @@ pub fn clean() -> Result<Vec<String>, Error> {
 ///
 /// As [`clean`].
 pub fn clean_in(directory: &Path) -> Result<Vec<String>, Error> {
+    clean_where(Some(directory), |_| true)
+}
+
+/// Does the same as [`clean`], or as [`clean_in`] in a directory, with those segments only for whose names
+/// `remove` returns `true`. It is asked about segments without a living participant only, so a function
+/// that returns `false` finds out what [`clean`] would remove.
+///
+/// ```
+/// # if blitz_io::ipc::is_supported() {
+/// let removed = blitz_io::ipc::clean_where(None, |name| name.starts_with("test-"))?;
+/// # drop(removed);
+/// # }
+/// # Ok::<(), blitz_io::ipc::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`clean`].
+pub fn clean_where(
+    directory: Option<&Path>,
+    mut remove: impl FnMut(&str) -> bool,
+) -> Result<Vec<String>, Error> {
+    let users;
+    let directory = match directory {
+        Some(directory) => directory,
+        None => {
+            sys::supported()?;
+            users = sys::user_directory()?;
+            &users
+        }
+    };
     let mut removed = Vec::new();
     for path in files_in(directory)? {
-        match segment::remove_dead(&path) {
-            Ok(true) => removed.push(name_of(&path)),
+        let name = name_of(&path);
+        match segment::remove_dead(&path, || remove(&name)) {
+            Ok(true) => removed.push(name),
             Ok(false) | Err(Error::Foreign { .. }) => {}
             Err(error) => return Err(error),
         }

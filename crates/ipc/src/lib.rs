@@ -181,7 +181,9 @@ pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
 #[cfg(not(loom))]
 pub use event::{Event, Listener, Notification, Notifier};
 #[cfg(not(loom))]
-pub use inspect::{Participant, SegmentInfo, clean, clean_in, is_supported, list, list_in};
+pub use inspect::{
+    Participant, SegmentInfo, clean, clean_in, clean_where, is_supported, list, list_in,
+};
 #[cfg(not(loom))]
 pub use kind::{Kind, WhenFull};
 #[cfg(not(loom))]

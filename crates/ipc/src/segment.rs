@@ -225,9 +225,9 @@ impl Segment {
     }
 }
 
-/// Removes the segment at `path` if it is this user's and no participant is alive. Returns
-/// `true` if it did.
-pub(crate) fn remove_dead(path: &Path) -> Result<bool, Error> {
+/// Removes the segment at `path` if it is this user's, no participant is alive, and `wanted` then returns
+/// `true`. Returns `true` if it did.
+pub(crate) fn remove_dead(path: &Path, wanted: impl FnOnce() -> bool) -> Result<bool, Error> {
     let file = match SegmentFile::open(path, None) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         other => other.map_err(|error| Error::from_io("open", path, error))?,
@@ -241,6 +241,9 @@ pub(crate) fn remove_dead(path: &Path) -> Result<bool, Error> {
         return Ok(false);
     }
     refuse_foreign(&file, file.size().map_err(io)?, path)?;
+    if !wanted() {
+        return Ok(false);
+    }
     remove(path).map(|()| true)
 }
 

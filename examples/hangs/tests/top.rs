@@ -13,7 +13,7 @@ fn view(pid: u32) -> Option<Value> {
     let text = String::from_utf8(output.stdout).expect("it writes UTF-8");
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
-        assert!(message.contains("no such process answers"), "{message}");
+        assert!(message.contains("does not answer"), "{message}");
         return None;
     }
     Some(serde_json::from_str(&text).expect("it writes one JSON object"))

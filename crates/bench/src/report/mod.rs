@@ -73,21 +73,18 @@ pub(crate) fn range([low, high]: [f64; 2]) -> String {
     format!("{} – {}", ratio_figure(low), ratio_figure(high))
 }
 
-/// Formats a ratio with two decimal places, and more where two would hide what matters:
-/// on which side of 1 the ratio lies, or how far below 0.1.
+/// Formats a ratio as [`figure`] does. One that would be zero is less than the least figure.
 fn ratio_figure(ratio: f64) -> String {
-    match ratio {
-        r if r >= 99.95 => separated(r.round() as u64),
-        r if r < 0.000_095 => format!("{r:.1e}"),
-        r if r < 0.009_5 => format!("{r:.5}"),
-        r if r < 0.095 => format!("{r:.3}"),
-        r if r != 1.0 && (r - 1.0).abs() < 0.005 => format!("{r:.4}"),
-        r => format!("{r:.2}"),
+    if ratio < 0.005 {
+        "<0.01".to_owned()
+    } else {
+        figure(ratio)
     }
 }
 
 /// Breaks the lines of `text` so that none is longer than `width`, if there is one,
-/// unless a single word is. The continuation of an indented line is indented further.
+/// unless a single word is. The continuation of an indented line is indented further: to the
+/// second column, if the line has one in its first half.
 ///
 /// ```
 /// use blitz_io_bench::report::wrapped;
@@ -107,7 +104,11 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
 
 fn wrap_line(line: &str, width: usize, out: &mut String) {
     let indent = line.len() - line.trim_start_matches(' ').len();
-    let further = if indent > 0 { indent + 2 } else { 0 };
+    let further = match second_column(line, indent) {
+        Some(column) if column <= width / 2 => column,
+        _ if indent > 0 => indent + 2,
+        _ => 0,
+    };
     let (mut start, mut column) = (indent, 0);
     for piece in line.split_inclusive(' ') {
         let word = piece.trim_end().chars().count();
@@ -122,15 +123,35 @@ fn wrap_line(line: &str, width: usize, out: &mut String) {
     }
 }
 
+/// Returns where the text after the first gap of several spaces starts, in characters.
+fn second_column(line: &str, indent: usize) -> Option<usize> {
+    let gap = indent + line[indent..].find("  ")?;
+    let rest = line[gap..].trim_start_matches(' ');
+    (!rest.trim_end().is_empty()).then(|| line[..line.len() - rest.len()].chars().count())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn ratios_show_on_which_side_of_one_they_are() {
+    fn ratios_have_the_places_of_other_figures() {
         assert_eq!(times(1.866), "1.87×");
-        assert_eq!(times(1.0), "1.00×");
-        assert_eq!(range([0.92, 0.998]), "0.92 – 0.9980");
-        assert_eq!(range([0.0012, 1596.0]), "0.00120 – 1,596");
+        assert_eq!(times(0.9979), "1.00×");
+        assert_eq!(times(1.2e-5), "<0.01×");
+        assert_eq!(range([0.92, 12.34]), "0.92 – 12.3");
+        assert_eq!(range([0.005, 1596.0]), "0.01 – 1,596");
+    }
+
+    #[test]
+    fn a_line_of_two_columns_goes_on_in_the_second() {
+        let line = "  membarrier       yes: it registers and runs\n";
+        let expected = "  membarrier       yes: it registers\n                   and runs\n";
+        assert_eq!(wrapped(line, Some(38)), expected);
+        // A column in the middle of a narrow line is none.
+        assert_eq!(
+            wrapped("  membarrier       yes: it", Some(22)),
+            "  membarrier\n    yes: it"
+        );
     }
 }

@@ -47,7 +47,9 @@ impl Report {
     fn program(&mut self, found: &Findings) {
         self.heading("Program");
         self.line("version", found.version);
-        self.line("revision", found.revision.unwrap_or("not known"));
+        // As many digits as git shows: all of them are longer than a narrow terminal.
+        let revision = found.revision.unwrap_or("not known");
+        self.line("revision", revision.get(..12).unwrap_or(revision));
         self.line("target", found.target);
     }
 

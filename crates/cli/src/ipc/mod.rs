@@ -19,7 +19,8 @@ Examples:
   blitz ipc top                    the same every second, with rates
   blitz ipc tail prices            what is sent on a route or channel, without holding it up
   echo sweep | blitz ipc send jobs send lines to a queue
-  blitz ipc clean                  remove what killed processes left behind";
+  blitz ipc clean                  remove what killed processes left behind
+  blitz ipc clean --dry-run 'test-*'  what of these would be removed";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -48,7 +49,17 @@ enum Action {
     /// Sends the arguments as messages, or the lines of standard input.
     Send(messages::Send),
     /// Removes segments without a live participant.
-    Clean,
+    Clean(Clean),
+}
+
+#[derive(Args)]
+struct Clean {
+    /// Only segments of these names, in which * stands for any text.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Print what would be removed, and remove nothing.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
@@ -57,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         Action::Top(top) => list::top(arguments, top),
         Action::Tail(tail) => messages::tail(arguments, tail),
         Action::Send(send) => messages::send(arguments, send),
-        Action::Clean => clean(arguments),
+        Action::Clean(which) => clean(arguments, which),
     }
 }
 
@@ -121,17 +132,59 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
     })
 }
 
-fn clean(arguments: &Arguments) -> Result<Exit, Exit> {
-    let removed = match &arguments.directory {
-        Some(directory) => blitz_io_ipc::clean_in(directory),
-        None => blitz_io_ipc::clean(),
+fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
+    let mut would = Vec::new();
+    let removed = blitz_io_ipc::clean_where(arguments.directory.as_deref(), |name| {
+        let is_named =
+            which.names.is_empty() || which.names.iter().any(|pattern| fits(pattern, name));
+        if is_named && which.dry_run {
+            would.push(name.to_owned());
+        }
+        is_named && !which.dry_run
+    });
+    let removed: Vec<String> = removed.map_err(failed)?;
+    let (what, names) = match which.dry_run {
+        true => ("would remove", would),
+        false => ("removed", removed),
     };
-    let removed: Vec<String> = removed.map_err(|error: Error| failed(error))?;
     if arguments.json {
-        output::print_json(&removed)?;
+        output::print_json(&names)?;
     } else {
-        let lines = removed.iter().map(|name| format!("removed {name}\n"));
+        let lines = names.iter().map(|name| format!("{what} {name}\n"));
         output::print(&lines.collect::<String>())?;
     }
     Ok(Exit::Done)
+}
+
+/// Returns `true` if the name fits the pattern, in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(name) = name.strip_prefix(start) else {
+        return false;
+    };
+    let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+    ends.any(|at| fits(rest, &name[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name, expected) in [
+            ("jobs", "jobs", true),
+            ("jobs", "jobs-2", false),
+            ("jobs*", "jobs", true),
+            ("jobs*", "jobs-2", true),
+            ("*-2", "jobs-2", true),
+            ("*-2", "jobs-22", false),
+            ("j*b*2", "jobs-é2", true),
+            ("*", "", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
 }

@@ -67,16 +67,16 @@ impl Input {
         }
         let name = path.display();
         let known = fs::metadata(path).map_err(|error| {
-            Exit::usage(
-                format_args!("{name} cannot be read: {error}"),
-                "Give files that exist and that you may read, or - for standard input.",
-            )
+            Exit::Failed(format!(
+                "{name} cannot be read: {error}\n\n\
+                 Give files that exist and that you may read, or - for standard input."
+            ))
         })?;
         if known.is_dir() {
-            return Err(Exit::usage(
-                format_args!("{name} is a directory"),
-                "Pack it first: tar c DIRECTORY | blitz pipe gzip > FILE",
-            ));
+            return Err(Exit::Failed(format!(
+                "{name} cannot be read: it is a directory\n\n\
+                 Pack it first: tar c DIRECTORY | blitz pipe gzip > FILE"
+            )));
         }
         Ok(Input {
             path: Some(path.to_owned()),

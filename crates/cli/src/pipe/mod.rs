@@ -22,7 +22,13 @@ Examples:
   blitz pipe gunzip logs.gz | less        decompress either of them
   blitz pipe sha256 *.iso                 checksums, as sha256sum prints them
 
-The output appears under its name when it is complete, in place of what was there.";
+The output appears under its name when it is complete, in place of what was there.
+
+Exit codes:
+  0    all was done; also if the reader of the output is gone
+  1    a file could not be read or written, or is damaged
+  2    the arguments are wrong, or the output is one of the inputs
+  130  interrupted";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -124,10 +124,11 @@ impl Places<'_> {
 }
 
 fn not_created(path: &Path, error: &io::Error) -> Exit {
-    Exit::usage(
-        format_args!("--output: {} cannot be written: {error}", path.display()),
-        "Give a file in a directory that exists and that you may write to.",
-    )
+    Exit::Failed(format!(
+        "--output: {} cannot be written: {error}\n\n\
+         Give a file in a directory that exists and that you may write to.",
+        path.display()
+    ))
 }
 
 /// Removes the incomplete output before a signal ends the process.

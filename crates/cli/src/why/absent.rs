@@ -3,63 +3,89 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-const NEEDS: &str = "no such process answers; it needs the feature `inspect`, and BLITZ_INSPECT=1 in its \
-                     environment";
-
 /// The variable that names the folder of the sockets.
 const FOLDER: &str = "XDG_RUNTIME_DIR";
+/// The variable of a process that answers.
+const SWITCH: &str = "BLITZ_INSPECT=1";
 
-/// Returns why no process answers, or not the one with this number.
-pub(super) fn reason(pid: Option<u32>) -> String {
+/// Returns why no process answers, or not the one with this number or name.
+pub(super) fn reason(wanted: Option<&str>) -> String {
+    let Some(wanted) = wanted else {
+        return "no process answers; `blitz why --help` says what one needs for it".into();
+    };
+    let Ok(pid) = wanted.parse() else {
+        return format!(
+            "no process with the name {wanted:?} answers; `blitz ps` lists those that do, and \
+             `blitz why --help` says what one needs for it"
+        );
+    };
     let own_folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
-    let found = pid.and_then(|pid| of_process("/proc".as_ref(), pid, own_folder));
-    found.unwrap_or_else(|| NEEDS.into())
+    of_process("/proc".as_ref(), pid, own_folder)
 }
 
 /// Returns what the folder of the system's processes says about this one.
 #[cfg(target_os = "linux")]
-fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Option<String> {
+fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> String {
     use std::fs;
     use std::os::unix::ffi::OsStringExt;
     use std::os::unix::fs::MetadataExt;
 
     let Ok(own) = fs::metadata(processes.join("self")) else {
         let folder = processes.display();
-        return Some(format!(
-            "{NEEDS}. There is no {folder} here, which says more"
-        ));
+        return format!(
+            "process {pid} does not answer. There is no {folder} here, which says more; `blitz why --help` \
+             says what a process needs"
+        );
     };
     let Ok(process) = fs::metadata(processes.join(pid.to_string())) else {
-        return Some(format!("there is no process {pid}"));
+        return format!("there is no process {pid}");
     };
     let (own, user) = (own.uid(), process.uid());
     if user != own && own != 0 {
-        return Some(format!(
+        return format!(
             "process {pid} belongs to user {user}: only that user and root may ask it"
-        ));
+        );
     }
-    let environment = fs::read(processes.join(format!("{pid}/environ"))).ok()?;
-    let mut variables = environment.split(|&byte| byte == 0);
-    let folder = variables.find_map(|variable| variable.strip_prefix(b"XDG_RUNTIME_DIR="));
+    let environment = match fs::read(processes.join(format!("{pid}/environ"))) {
+        Ok(environment) => environment,
+        Err(error) => {
+            return format!(
+                "process {pid} does not answer, and its environment cannot be read: {error}"
+            );
+        }
+    };
+    let variables = || environment.split(|&byte| byte == 0);
+    if !variables().any(|variable| variable == SWITCH.as_bytes()) {
+        return format!(
+            "process {pid} does not answer: {SWITCH} is not in its environment\n\nStart it with this variable."
+        );
+    }
+    let folder = variables().find_map(|variable| variable.strip_prefix(b"XDG_RUNTIME_DIR="));
     let folder = folder.filter(|folder| !folder.is_empty());
     let folder = folder.map(|folder| OsString::from_vec(folder.to_vec()));
     let name = |folder: Option<OsString>| match folder {
         Some(folder) => format!("{FOLDER}={}", folder.display()),
         None => format!("no {FOLDER}"),
     };
-    (folder != own_folder).then(|| {
-        format!(
+    if folder != own_folder {
+        return format!(
             "process {pid} does not answer. It began with {}, and this command has {}: if it serves, its \
              socket is in another folder",
             name(folder),
             name(own_folder)
-        )
-    })
+        );
+    }
+    format!(
+        "process {pid} does not answer, though {SWITCH} is in its environment\n\n\
+         Either it is built without the feature `inspect`, or it has not started a runtime yet."
+    )
 }
 
 #[cfg(not(target_os = "linux"))]
-fn of_process(_: &Path, _: u32, _: Option<OsString>) -> Option<String> {
-    None
+fn of_process(_: &Path, pid: u32, _: Option<OsString>) -> String {
+    format!(
+        "process {pid} does not answer, or does not exist; `blitz why --help` says what one needs for it"
+    )
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -73,28 +99,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let ask = |own: Option<&str>| of_process(folder, 7, own.map(OsString::from));
-        assert!(ask(None).unwrap().contains("which says more"));
+        assert!(ask(None).contains("which says more"));
         fs::create_dir(folder.join("self")).unwrap();
-        assert_eq!(ask(None).unwrap(), "there is no process 7");
+        assert_eq!(ask(None), "there is no process 7");
         fs::create_dir(folder.join("7")).unwrap();
-        // Its environment is not readable.
-        assert_eq!(ask(None), None);
+        assert!(ask(None).contains("its environment cannot be read"));
         let begins_with = |environment: &str| {
             fs::write(folder.join("7/environ"), environment).unwrap();
         };
         begins_with("HOME=/root\0XDG_RUNTIME_DIR=/run/user/5\0");
-        assert_eq!(ask(Some("/run/user/5")), None);
-        let message = ask(None).unwrap();
-        assert!(
-            message
-                .contains("XDG_RUNTIME_DIR=/run/user/5, and this command has no XDG_RUNTIME_DIR")
-        );
-        begins_with("HOME=/root\0");
-        assert_eq!(ask(None), None);
-        assert!(
-            ask(Some("/run/user/0"))
-                .unwrap()
-                .contains("It began with no XDG_RUNTIME_DIR")
-        );
+        assert!(ask(None).contains("is not in its environment"));
+        begins_with("BLITZ_INSPECT=1\0XDG_RUNTIME_DIR=/run/user/5\0");
+        assert!(ask(Some("/run/user/5")).contains("built without the feature"));
+        let begins = "It began with XDG_RUNTIME_DIR=/run/user/5, and this command has no XDG_RUNTIME_DIR";
+        assert!(ask(None).contains(begins));
+        begins_with("BLITZ_INSPECT=1\0");
+        assert!(ask(None).contains("built without the feature"));
+        assert!(ask(Some("/run/user/0")).contains("It began with no XDG_RUNTIME_DIR"));
     }
 }

@@ -16,6 +16,7 @@ use crate::output;
 
 /// The options of `blitz why`.
 #[derive(clap::Args)]
+#[command(after_help = SETUP)]
 pub struct Arguments {
     /// The process id, or the program's name; may be left out if there is one such process
     #[arg(value_name = "PID|NAME")]
@@ -37,9 +38,28 @@ pub struct Arguments {
     watch: bool,
 }
 
+/// What `ps` and `why` need, at the end of `--help`.
+pub const SETUP: &str = "\
+A process answers if
+  - it is built with the feature `inspect` of blitz-io, or of the package tokio that
+    `blitz migrate` writes into Cargo.toml (cargo run --features tokio/inspect),
+  - BLITZ_INSPECT=1 is in its environment,
+  - it has started a runtime, or has called blitz_io::inspect::serve(), and
+  - it belongs to the same user.
+
+Exit codes:
+  0    it worked; `why` found nothing that certainly never ends
+  1    no such process answers, or a file could not be written
+  2    the arguments are wrong
+  3    `why` found a wait that certainly never ends";
+
 /// Lists the processes that answer.
 pub fn list_processes() -> Result<Exit, Exit> {
-    for (pid, name) in processes()? {
+    let found = processes()?;
+    if found.is_empty() {
+        output::tell("no process answers; `blitz ps --help` says what one needs for it\n");
+    }
+    for (pid, name) in found {
         output::print(&format!("{pid:>8}  {name}\n"))?;
     }
     Ok(Exit::Done)
@@ -110,8 +130,7 @@ pub(crate) fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
             "several processes fit; give a process id: see blitz ps".into(),
         ));
     }
-    let pid = wanted.and_then(|wanted| wanted.parse().ok());
-    (found.pop()).ok_or_else(|| Exit::Failed(absent::reason(pid)))
+    (found.pop()).ok_or_else(|| Exit::Failed(absent::reason(wanted)))
 }
 
 pub(crate) fn failed(pid: u32, error: &io::Error) -> Exit {

@@ -51,7 +51,12 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
         top.contains("PER SECOND") && top.contains("1 behind"),
         "{top}"
     );
-    let cleaned = expect(0, &["ipc", "clean", &directory]).out;
+    // What is not named, or only asked for, stays.
+    let clean = |more: &[&str]| expect(0, &[&["ipc", "clean", &directory], more].concat()).out;
+    assert_eq!(clean(&["--dry-run"]), "would remove dead\n");
+    assert_eq!(clean(&["other", "l*"]), "");
+    assert_eq!(clean(&["--dry-run", "d*d"]), "would remove dead\n");
+    let cleaned = clean(&["de*"]);
     assert_eq!(cleaned, "removed dead\n");
     assert!(place.path().join("prices.ring").exists());
 }

@@ -296,16 +296,19 @@ fn wrong_arguments_are_told_before_anything_is_done() {
     let missing = place.name("missing");
     let directory = place.name(".");
     let inside = place.name("missing/out");
-    for (arguments, told) in [
-        (&["gzip", &missing][..], "missing"),
-        (&["gzip", &directory], "is a directory"),
-        (&["gzip", "-o", &a, &a], "read and written"),
-        (&["gzip", "-o", &inside, &a], "--output"),
-        (&["gzip", "--json", &a], "--output"),
-        (&["gzip", "-l13", &a], "13"),
-        (&["gzip", "-t0", &a], "0"),
+    for (code, arguments, told) in [
+        // A file that cannot be read or written ends each of them with the same code.
+        (1, &["gzip", &missing][..], "missing"),
+        (1, &["gunzip", &missing], "missing"),
+        (1, &["sha256", &missing], "missing"),
+        (1, &["gzip", &directory], "is a directory"),
+        (1, &["gzip", "-o", &inside, &a], "--output"),
+        (2, &["gzip", "-o", &a, &a], "read and written"),
+        (2, &["gzip", "--json", &a], "--output"),
+        (2, &["gzip", "-l13", &a], "13"),
+        (2, &["gzip", "-t0", &a], "0"),
     ] {
-        let ran = expect(2, &[&["pipe"], arguments].concat());
+        let ran = expect(code, &[&["pipe"], arguments].concat());
         assert!(ran.err.contains(told), "{arguments:?}: {}", ran.err);
         assert_eq!((ran.out, place.names()), (String::new(), vec!["a".into()]));
     }

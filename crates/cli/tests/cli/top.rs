@@ -57,7 +57,7 @@ fn an_older_version_is_shown_as_far_as_it_goes() {
 fn a_process_that_is_not_there_is_an_error() {
     let home = process(&stuck());
     let ran = run(1, home.path(), &["top", "other"]);
-    assert!(ran.err.contains("no such process answers"), "{ran:?}");
+    assert!(ran.err.contains("no process with the name"), "{ran:?}");
     let ran = run(2, home.path(), &["top", "--every=-1"]);
     assert!(ran.err.contains("--every"), "{ran:?}");
 }

@@ -93,7 +93,9 @@ fn processes_are_listed() {
     let home = process(&stuck());
     assert_eq!(run(0, home.path(), &["ps"]).out, "    4242  server\n");
     let empty = tempfile::tempdir().unwrap();
-    assert_eq!(run(0, empty.path(), &["ps"]).out, "");
+    let ran = run(0, empty.path(), &["ps"]);
+    assert_eq!(ran.out, "");
+    assert!(ran.err.starts_with("no process answers"), "{ran:?}");
 }
 
 #[test]
@@ -186,9 +188,41 @@ fn without_waits_the_picture_says_so() {
 fn a_process_that_does_not_answer_is_an_error() {
     let home = process(&stuck());
     let ran = run(1, home.path(), &["why", "other"]);
-    assert!(ran.err.contains("no such process answers"), "{ran:?}");
+    let said = "no process with the name \"other\" answers";
+    assert!(ran.err.contains(said), "{ran:?}");
     let no_folder = home.path().join("no/folder");
     let svg = no_folder.to_str().unwrap();
     let ran = run(1, home.path(), &["why", "--svg", svg]);
     assert!(ran.err.contains("cannot write"), "{ran:?}");
+}
+
+/// No such process, a variable that is missing, and a feature that is missing were one error.
+#[cfg(target_os = "linux")]
+#[test]
+fn reasons_why_a_process_does_not_answer_are_told_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let ran = run(1, home.path(), &["why"]);
+    assert!(ran.err.contains("no process answers"), "{ran:?}");
+    // More than the kernel gives.
+    let ran = run(1, home.path(), &["why", "4294967295"]);
+    assert!(ran.err.contains("there is no process"), "{ran:?}");
+    for (variable, said) in [
+        (None, "BLITZ_INSPECT=1 is not in its environment"),
+        (Some("1"), "without the feature `inspect`"),
+    ] {
+        // It reads its input, so it lives until that is closed.
+        let mut command = std::process::Command::new("cat");
+        command.stdin(Stdio::piped()).env_remove("BLITZ_INSPECT");
+        command.envs(variable.map(|value| ("BLITZ_INSPECT", value)));
+        let mut child = command.spawn().unwrap();
+        let ran = run(1, home.path(), &["why", &child.id().to_string()]);
+        assert!(ran.err.contains(said), "{ran:?}");
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+    let help = run(0, home.path(), &["why", "--help"]).out;
+    assert!(
+        help.contains("BLITZ_INSPECT=1") && help.contains("Exit codes"),
+        "{help}"
+    );
 }

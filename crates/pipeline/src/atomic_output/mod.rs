@@ -138,13 +138,13 @@ impl AtomicOutput {
     pub fn finish(mut self) -> io::Result<()> {
         // Under the lock: after a signal's handler has removed the files, none gets its name.
         let mut all = unfinished::lock();
-        if let Some(entry) = &self.unfinished
-            && let (target, None) = all.names(entry)
-        {
-            // This fails if there is such a file: only a rename replaces it.
-            if unnamed::link(&self.file, target).is_ok() {
-                all.remove(self.unfinished.take());
-                return Ok(());
+        if let Some(entry) = &self.unfinished {
+            if let (target, None) = all.names(entry) {
+                // This fails if there is such a file: only a rename replaces it.
+                if unnamed::link(&self.file, target).is_ok() {
+                    all.remove(self.unfinished.take());
+                    return Ok(());
+                }
             }
         }
         drop(all);

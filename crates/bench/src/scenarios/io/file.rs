@@ -59,9 +59,8 @@ impl Temporary {
     }
 }
 
-/// Returns the file that the rows read. It is created once; the system clears its folder.
+/// Returns the file that the rows read. It is created once, and removed when the process ends.
 pub(super) fn filled() -> io::Result<&'static PathBuf> {
-    static FILE: OnceLock<PathBuf> = OnceLock::new();
     if let Some(path) = FILE.get() {
         return Ok(path);
     }
@@ -70,8 +69,23 @@ pub(super) fn filled() -> io::Result<&'static PathBuf> {
     // The thread that came second removes its own file.
     if *kept == path.0 {
         std::mem::forget(path);
+        // SAFETY: The function takes nothing, does not unwind, and stays for the whole process.
+        #[cfg(unix)]
+        unsafe {
+            libc::atexit(remove_filled);
+        }
     }
     Ok(kept)
+}
+
+static FILE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Removes the file that [`filled`] has created.
+#[cfg(unix)]
+extern "C" fn remove_filled() {
+    if let Some(path) = FILE.get() {
+        _ = fs::remove_file(path);
+    }
 }
 
 /// Returns the pages that a task uses, in order.

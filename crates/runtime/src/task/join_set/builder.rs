@@ -4,10 +4,10 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 
-use super::super::{self as task, LocalSet};
 use super::JoinSet;
 use crate::runtime::Handle;
 use crate::task::raw::AbortHandle;
+use crate::task::{self, LocalSet};
 
 /// Starts a task that is a member of a set and has a name in its `tracing` span.
 ///
