@@ -1,12 +1,13 @@
-//! What the engine lets through, if hosts show certificates.
+//! The engine's access control, if hosts show certificates.
 //!
 //! The engine knows the common name of the certificate that the other side of a connection has shown.
 //! From there it takes frames only in the name of that host: the keys of frames end with the name of
 //! the host that sends them (see `keys.rs`). It takes no frames of hosts that the configuration does
 //! not name, and sends them none.
 //!
-//! A router passes on what others send, so its name alone allows every name: it does for its own
-//! neighbours what is described here. What comes through a Unix socket is of this user.
+//! A router passes on frames of others, so a router's certificate allows frames in every name. The
+//! router applies these rules to its own neighbours. Frames that come through a Unix socket are of this
+//! user, and are allowed too.
 
 use std::fmt::Write;
 

@@ -49,10 +49,10 @@ pub struct Network {
     pub connect: Vec<String>,
     /// Whether to find others by multicast.
     pub discovery: bool,
-    /// The hosts that may take part. By default every host, and with certificates none: they are the
-    /// common names of the certificates.
+    /// The hosts that may take part; by default every host. With certificates the setting is needed,
+    /// and each name is the common name of a certificate.
     pub hosts: Option<Vec<String>>,
-    /// Common names of certificates of routers, which are believed what they pass on.
+    /// Common names of the certificates of routers. The gateway takes frames in any name from them.
     pub routers: Vec<String>,
     /// Certificates for the addresses that begin with `tls` or `quic`.
     pub tls: Option<Tls>,
@@ -107,9 +107,9 @@ pub struct Limits {
     /// After this time without a sign of life, a sender no longer waits for a remote receiver.
     #[serde(rename = "lost-after-ms")]
     pub lost_after_ms: u64,
-    /// How many names, and how many remote hosts of each, the gateway serves.
+    /// Most names that leave this host, and most names that come from one remote host.
     pub names: usize,
-    /// See `names`.
+    /// Most remote hosts.
     pub hosts: usize,
 }
 
@@ -371,7 +371,7 @@ impl Config {
         Ok(())
     }
 
-    /// Returns what is allowed, and may be more than what is meant.
+    /// Returns warnings of settings that let more programs read or send than the user may expect.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.network.warnings();
         if self.network.hosts.is_none() && self.network.reaches_others() {

@@ -2,17 +2,17 @@
 //!
 //! Two gateways may call themselves by one name: by mistake, or because one is an attacker. A peer
 //! must neither mix up what they send, nor leave the first one for the second one. But it must
-//! follow a gateway that was killed and begins again at once.
+//! follow a gateway that was killed and starts again at once.
 //!
 //! **The proof.** The numbers of the runs are a chain of hashes, used from its end to its beginning:
-//! `run(n) = hash(run(n + 1))`. So everyone who knows the number of one run can check that another
-//! one follows it, and only the gateway that knows the beginning of the chain can name the next
-//! one. It keeps that in a file, next to its other records. Each chain is used for one purpose: the
-//! messages of one name, or the acknowledgements to one host for one name.
+//! `run(n) = hash(run(n + 1))`. A peer that knows the number of one run can therefore check that
+//! another run follows it. Only the gateway that knows the beginning of the chain can name the next
+//! number. It keeps the beginning in a file, next to its other records. Each chain has one
+//! purpose: the messages of one name, or the acknowledgements to one host for one name.
 //!
-//! **What it does not prove.** A run that nobody knows yet may be anybody's: the first gateway of a
-//! name is believed. And a number that was sent is no secret: on a network without certificates, a
-//! program that reads the frames of a run can send frames of that same run.
+//! **Not proved:** (1) A peer that knows no run of a name believes the first gateway that it hears. (2) A
+//! number that was sent is no secret. On a network without certificates, a program that reads the
+//! frames of a run can send frames of that same run.
 //!
 //! A gateway that has lost its file begins a new chain, which follows no other one. Its peers take it
 //! up when they have not heard the earlier run for `lost-after-ms`.

@@ -14,7 +14,7 @@ fn a_later_run_follows_and_no_other_does() {
         assert!(!follows(runs[later], runs[0]), "{later}");
     }
     assert!(!follows(runs[0], runs[0]));
-    // Nobody asks for so many hashes.
+    // A peer calculates no more hashes than that.
     assert!(!follows(runs[0], runs[65]));
     let other = Chain::new().unwrap().next_run().unwrap();
     assert!(!follows(runs[0], other) && !follows(other, runs[0]));

@@ -19,7 +19,7 @@ fn key(name: &str, rest: &str) -> String {
     format!("blitz/1/route/{name}/{MAX_LEN}/{rest}")
 }
 
-/// A frame of a host's new run, which nobody has begun.
+/// A frame of a new run that the host has not begun.
 fn forged(host: &str, run: u128) -> Vec<u8> {
     let head = Head {
         origin: origin(host),
@@ -144,7 +144,7 @@ fn a_certificate_is_for_one_name() {
         }
         thread::sleep(Duration::from_millis(20));
     };
-    // What comes before its own frames on the same connection has arrived too.
+    // Frames before its own ones on the same connection have arrived too.
     while !shows_import(&two, "mallory") {
         sends();
     }
@@ -171,7 +171,11 @@ fn an_export_leaves_only_to_its_hosts() {
     let authority = Authority::new();
     let hosts = ["one", "two", "mallory"];
     let address = vec![format!("tls/localhost:{}", free_port())];
-    let exports = "[[export]]\nkind = 'route'\nname = 'r'\nto = ['two']\n[[export]]\nkind = 'route'\nname = 'open'\n";
+    // The engine has patterns of its own.
+    let exports = [("route", "r*"), ("queue", "*a**b"), ("channel", "**")]
+        .map(|(kind, name)| format!("[[export]]\nkind = '{kind}'\nname = '{name}'\nto = ['two']\n"))
+        .concat()
+        + "[[export]]\nkind = 'route'\nname = 'open'\n";
     let rules = format!("{}{exports}", authority.host("one", &hosts));
     let one = Host::start("one", &address, &[], &rules);
     let rules = format!("{}{IMPORT}", authority.host("two", &hosts));

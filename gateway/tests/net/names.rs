@@ -53,7 +53,7 @@ fn a_second_exporter_of_a_name_is_refused_and_shown() {
         // Both ends tell.
         two.until_status(&["import", "r", "one", "refused"]);
         other.until_status(&["export", "r", "two", "another"]);
-        // Nobody receives from it, so it does not wait: this is more than the ring holds.
+        // It has no receiver, so it does not wait. These messages are more than the ring holds.
         for number in 0..5000 {
             sender.send(&message(number)).unwrap();
         }
@@ -77,7 +77,7 @@ fn a_second_importer_of_a_name_is_refused_and_shown() {
     });
 }
 
-/// A gateway whose records are lost proves nothing. It is heard again once the run before it is given up.
+/// A gateway that has lost its records proves nothing. The importer takes up its run after `lost-after-ms`.
 #[test]
 fn a_gateway_without_its_records_is_heard_after_a_while() {
     let port = free_port();

@@ -113,7 +113,7 @@ fn a_peer_does_not_take_the_places_of_others() {
     evil.close().wait().unwrap();
 }
 
-/// A host that nobody has asked for, and that never receives, held the sender up.
+/// A host that the export is not for, and that never receives, held the sender up.
 #[test]
 fn a_stranger_does_not_hold_a_sender_up() {
     let port = free_port();

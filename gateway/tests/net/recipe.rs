@@ -1,4 +1,4 @@
-//! What the guide tells the user to type.
+//! Commands of the guide.
 
 use std::process::Command;
 
