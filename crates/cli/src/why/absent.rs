@@ -42,9 +42,7 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
     };
     let (own, user) = (own.uid(), process.uid());
     if user != own && own != 0 {
-        return format!(
-            "process {pid} belongs to user {user}: only that user and root may ask it"
-        );
+        return format!("process {pid} belongs to user {user}: only that user and root may ask it");
     }
     let environment = match fs::read(processes.join(format!("{pid}/environ"))) {
         Ok(environment) => environment,
@@ -111,7 +109,8 @@ mod tests {
         assert!(ask(None).contains("is not in its environment"));
         begins_with("BLITZ_INSPECT=1\0XDG_RUNTIME_DIR=/run/user/5\0");
         assert!(ask(Some("/run/user/5")).contains("built without the feature"));
-        let begins = "It began with XDG_RUNTIME_DIR=/run/user/5, and this command has no XDG_RUNTIME_DIR";
+        let begins =
+            "It began with XDG_RUNTIME_DIR=/run/user/5, and this command has no XDG_RUNTIME_DIR";
         assert!(ask(None).contains(begins));
         begins_with("BLITZ_INSPECT=1\0");
         assert!(ask(None).contains("built without the feature"));

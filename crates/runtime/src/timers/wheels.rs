@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 use blitz_io_core::{PerProcess, ThreadId};
 use blitz_io_sync::thread::Mutex;
 
-use super::wheel::{CLOSED, Unpark, Wheel};
 use super::Clock;
 use super::ticks::{self, PER_MILLI};
+use super::wheel::{CLOSED, Unpark, Wheel};
 use crate::context::{self, Context};
 
 /// Wheels without a runtime, for the next one. Wheels are never freed, because timers that
