@@ -56,7 +56,7 @@ enum Scope {
     Once,
     Unconstrained,
     Join,
-    PoolScope,
+    InPool,
     Loop,
     Fiber,
 }
@@ -69,7 +69,7 @@ const ALL: [Scope; 10] = [
     Scope::Once,
     Scope::Unconstrained,
     Scope::Join,
-    Scope::PoolScope,
+    Scope::InPool,
     Scope::Loop,
     Scope::Fiber,
 ];
@@ -177,7 +177,7 @@ impl Scope {
                 );
                 expected += 1;
             }
-            Self::PoolScope => {
+            Self::InPool => {
                 let here = Here((&inside, body));
                 pool::scope(|scope| {
                     scope.spawn(|_| {
@@ -296,7 +296,7 @@ fn fibers_that_are_dropped_leave_their_scopes_in_order() {
             for polls in 1..4 {
                 let [mut one, mut other] = ["a", "b"].map(|name| fiber(name, scope, Scope::Once));
                 (0..polls).for_each(|_| assert!(!step(&mut one) && !step(&mut other)));
-                if matches!(scope, Scope::Join | Scope::PoolScope | Scope::Dropped) {
+                if matches!(scope, Scope::Join | Scope::InPool | Scope::Dropped) {
                     // The rest would run in a destructor, which may not suspend.
                     std::mem::forget([one, other]);
                 } else {
