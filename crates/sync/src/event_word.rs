@@ -1,8 +1,8 @@
 //! An event on a word that threads and fibers wait for, for the C interface. (For threads alone:
-//! [`ManualEvent`](crate::thread::ManualEvent) and [`AutoEvent`](crate::thread::AutoEvent).) A word of
+//! [`Event`](crate::thread::Event).) A word of
 //! 0 is an event that is not set.
 //!
-//! Bit 0 of the word is [`SET`] in both kinds. All changes are read-modify-writes of one word, so there
+//! Bit 0 of the word is `SET` in both kinds. All changes are read-modify-writes of one word, so there
 //! is one order of changes that all threads agree on.
 //!
 //! # Manual reset

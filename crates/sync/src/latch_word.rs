@@ -3,9 +3,9 @@
 //!
 //! # States
 //!
-//! * [`NEW`]: the count is the initial one, which each call passes.
-//! * [`OPEN`]: the count is 0. That is final.
-//! * Otherwise: the count in the bits from 1 on, and [`AWAITED`] in bit 0.
+//! * `NEW`: the count is the initial one, which each call passes.
+//! * `OPEN`: the count is 0. That is final.
+//! * Otherwise: the count in the bits from 1 on, and `AWAITED` in bit 0.
 //!
 //! # Protocol
 //!
