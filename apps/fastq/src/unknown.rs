@@ -216,12 +216,12 @@ mod tests {
         fn path(&self, leaf: &mut bool) -> Vec<u8> {
             let (mut node, mut path) = (self, vec![]);
             loop {
-                let children = || node.children.iter().flatten();
+                let children = || node.children.iter().flatten().map(|child| &**child);
                 let total: u32 = children().map(|child| child.count).sum();
                 if total < 50 {
                     return path;
                 }
-                let most = |child: &&Box<Tree>| child.count as f64 / total as f64 >= 0.95;
+                let most = |child: &&Tree| child.count as f64 / total as f64 >= 0.95;
                 let Some(child) = children().find(most) else {
                     *leaf = false;
                     return path;

@@ -32,9 +32,8 @@ fn source(words: &[String]) -> Result<Vec<u8>, Exit> {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     for word in words {
-        let known = command.get_subcommands();
-        let found = known.filter(|known| !known.is_hide_set() && known.get_name() == word);
-        let Some(found) = found.cloned().next() else {
+        let fits = |known: &&clap::Command| !known.is_hide_set() && known.get_name() == word;
+        let Some(found) = command.get_subcommands().find(fits).cloned() else {
             let name = words.join(" ");
             return Err(Exit::usage(
                 format_args!("there is no command {name:?}"),
