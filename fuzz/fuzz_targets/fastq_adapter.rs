@@ -12,5 +12,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut bases = 0;
     let peak = PeakAllocator::of(|| bases = fuzz::adapter(data));
     // The bound is that of the test `look_ahead`.
-    assert!(peak < 16 * bases + (8 << 20), "{peak} bytes for {bases} bases");
+    assert!(
+        peak < 16 * bases + (8 << 20),
+        "{peak} bytes for {bases} bases"
+    );
 });
