@@ -17,8 +17,8 @@ use crate::timers::wheel::Timer;
 
 /// Waits until `deadline`.
 ///
-/// The resolution is 1/32 of a millisecond, and a millisecond while tests have paused the clock. The
-/// future is never ready too early. The runtime looks at the clock between polls of tasks. If the
+/// The resolution is 1/32 of a millisecond, and a millisecond while tests have paused the clock and in
+/// the drop-in package `tokio`. The future is never ready too early. The runtime looks at the clock between polls of tasks. If the
 /// deadline had passed at its last look, the future is ready at once. Otherwise it waits, also with a deadline
 /// of [`Instant::now()`](Instant::now): a loop of such waits does not spin.
 ///

@@ -12,7 +12,13 @@ use std::time::{Duration, Instant};
 /// A longer tick fires more timers at once, and a shorter one comes closer to the deadline. The
 /// system adds about as much as a tick: Linux lets a thread sleep up to 50 microseconds too long. A
 /// tick divides a millisecond, so that the clock of a test shows the moments that the test expects.
-pub(crate) const PER_MILLI: u64 = 32;
+///
+/// In place of Tokio, timers have Tokio's resolution: libraries wait with timeouts of zero in loops.
+pub(crate) const PER_MILLI: u64 = if cfg!(feature = "_tokio_names") {
+    1
+} else {
+    32
+};
 
 const NANOS_PER_TICK: u64 = 1_000_000 / PER_MILLI;
 
