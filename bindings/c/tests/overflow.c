@@ -32,7 +32,7 @@ static void a_large_array_does_not_reach_the_stack_of_another_fiber(void) {
 
 int main(int argc, char **argv) {
     if (argc > 1) {
-        blitz_fiber_settings settings = {.name = "array"};
+        blitz_fiber_settings settings = {.size = sizeof(blitz_fiber_settings), .name = "array"};
         blitz_task *task;
         OK(blitz_spawn(NULL, &settings, array_of_320_kib, NULL, &task));
         OK(blitz_task_join(task, BLITZ_NEVER, NULL));

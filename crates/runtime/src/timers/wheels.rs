@@ -163,7 +163,7 @@ impl Wheels {
         if self.clock.is_real() {
             tick
         } else {
-            tick - tick % PER_MILLI
+            tick / PER_MILLI * PER_MILLI
         }
     }
 
