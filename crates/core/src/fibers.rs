@@ -12,7 +12,7 @@ thread_local! {
     static CURRENT: Cell<*const ()> = const { Cell::new(ptr::null()) };
 }
 
-static WAIT: OnceLock<fn(&mut Condition<'_>)> = OnceLock::new();
+static WAIT: OnceLock<fn(&mut Condition<'_>) -> bool> = OnceLock::new();
 
 /// The fiber that runs on this thread, or null: the first of a chain whose nodes only the crate of
 /// the fibers knows.
@@ -35,18 +35,17 @@ pub fn is_fiber() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// From now on [`wait`] calls this in a fiber.
-pub fn set_wait(wait: fn(&mut Condition<'_>)) {
+/// From now on [`wait`] calls this in a fiber. It suspends the fiber until the condition is met, or returns
+/// `false` at once where a wait of the fiber would block the thread.
+pub fn set_wait(wait: fn(&mut Condition<'_>) -> bool) {
     WAIT.get_or_init(|| wait);
 }
 
-/// In a fiber, suspends the fiber until the condition is met. Otherwise returns `false`.
+/// Suspends the fiber until the condition is met. Returns `false` at once outside of fibers, and where a
+/// wait of the fiber would block the thread.
 pub fn wait(condition: &mut Condition<'_>) -> bool {
     match WAIT.get() {
-        Some(wait) if is_fiber() => {
-            wait(condition);
-            true
-        }
+        Some(wait) if is_fiber() => wait(condition),
         _ => false,
     }
 }

@@ -178,6 +178,13 @@ impl Running {
         }
     }
 
+    /// Returns `true` if [`block_on`](Self::block_on) would block the thread.
+    fn blocks_thread(&self) -> bool {
+        let surroundings = &self.resumption().surroundings;
+        let is_blocking = || !surroundings.are_now() && matches!(surroundings.wait(), Wait::Block);
+        std::thread::panicking() || !self.unwinding.get() && is_blocking()
+    }
+
     /// The same where the fiber may not simply suspend.
     #[cold]
     #[track_caller]
@@ -276,7 +283,13 @@ pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
 
 /// Lets the crates below this one wait in fibers.
 pub(crate) fn wait_in_fibers() {
-    fibers::set_wait(|condition: &mut Condition<'_>| block_on(poll_fn(condition)));
+    fibers::set_wait(|condition: &mut Condition<'_>| {
+        let suspends = with_current(|running| running.is_some_and(|it| !it.blocks_thread()));
+        if suspends {
+            block_on(poll_fn(condition));
+        }
+        suspends
+    });
 }
 
 /// Waits until `future` is ready.

@@ -472,9 +472,14 @@ where
     T: fmt::Debug + 'static,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value: &dyn fmt::Debug = match self.slot.get() {
-            Some(value) => value,
-            None => &format_args!("<missing>"),
+        // The value need not be `Sync`.
+        let value: &dyn fmt::Debug = if self.slot.lease.is_held_elsewhere() {
+            &format_args!("<borrowed>")
+        } else {
+            match self.slot.get() {
+                Some(value) => value,
+                None => &format_args!("<missing>"),
+            }
         };
         f.debug_struct("TaskLocalFuture")
             .field("value", value)

@@ -1,7 +1,9 @@
 //! Waits of a fiber for a call that another fiber of the same thread has begun.
 //!
 //! The other fiber waits, and goes on only on this thread. So the fiber must not block it: it suspends,
-//! and the call's end wakes it. All of that happens on one thread, so that there are no races.
+//! and the call's end wakes it. All of that happens on one thread, so that there are no races. Another
+//! thread may begin the next call before the fiber goes on, and wakes no fiber of this thread: a
+//! wait is over as soon as no fiber of this thread is in the call.
 
 use std::cell::Cell;
 use std::ptr;
@@ -22,7 +24,7 @@ struct FiberWait {
 }
 
 /// Suspends the fiber until `is_over` returns true, which it may do after a call of [`ended`] with the
-/// same key. Returns `false` at once if the caller is in no fiber.
+/// same key. Returns `false` at once if the caller is in no fiber, or in one that would block the thread.
 pub(super) fn wait<K>(key: *const K, is_over: impl Fn() -> bool) -> bool {
     let wait = FiberWait {
         key: key.cast(),

@@ -536,7 +536,12 @@ impl Once {
         );
         #[cfg(not(loom))]
         if scopes::waits_in(self) {
-            let is_over = || self.word.load(Ordering::Acquire) & !SLEEPERS != RUNNING;
+            // After a failed call, another thread may run the next one. This fiber waits for that as a
+            // thread does.
+            let is_over = || {
+                self.word.load(Ordering::Acquire) & !SLEEPERS != RUNNING
+                    || !scopes::waits_in(self) && !scopes::is_in(self)
+            };
             assert!(
                 fiber_waits::wait(self, is_over),
                 "one-time initialisation waits for a fiber of this thread, which cannot go on meanwhile"
