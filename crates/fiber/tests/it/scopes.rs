@@ -1,12 +1,12 @@
 //! Scopes of two fibers of one thread, in every order.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
 use std::task::{Context, Poll, Waker};
 
 use blitz_io::fiber::{self, Fiber};
@@ -487,4 +487,72 @@ fn a_task_does_not_wait_for_a_closure_that_a_fiber_of_its_thread_runs() {
         fiber.await.unwrap();
         once.call_once(|| unreachable!());
     });
+}
+
+/// The call for which the fiber waits fails, and before the fiber goes on another thread begins the next
+/// call. No fiber of this thread is woken at the end of that.
+#[test]
+fn a_fiber_waits_for_the_call_of_another_thread_as_a_thread_does() {
+    let cell = Arc::new(OnceLock::new());
+    let shared = cell.clone();
+    let mut failing = Box::pin(fiber::run(move || {
+        shared.get_or_init(|| {
+            suspend();
+            panic!("on purpose")
+        });
+    }));
+    assert!(poll(&mut failing).is_pending());
+    let shared = cell.clone();
+    let mut waiting = Box::pin(fiber::run(move || *shared.get_or_init(|| 1)));
+    assert!(poll(&mut waiting).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut failing))).is_err());
+    let (begun, polled) = (Barrier::new(2), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            cell.get_or_init(|| {
+                begun.wait();
+                while !polled.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                7
+            });
+        });
+        begun.wait();
+        polled.store(true, Ordering::Relaxed);
+        assert_eq!(poll(&mut waiting), Poll::Ready(7));
+    });
+}
+
+task_local!(static NUMBER: Cell<u32>);
+
+thread_local! {
+    static BORROWER: RefCell<Option<Pin<Box<Fiber<()>>>>> = const { RefCell::new(None) };
+}
+
+/// A value that is not `Sync`, to which a fiber of another thread has a reference.
+#[test]
+fn a_value_is_not_shown_while_a_fiber_of_another_thread_has_a_reference() {
+    let body = poll_fn(|_| BORROWER.with_borrow_mut(|fiber| poll(fiber.as_mut().unwrap())));
+    let mut scope = Box::pin(NUMBER.scope(Cell::new(4), body));
+    let (sender, receiver) = mpsc::channel();
+    let (back, returned) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let fiber = fiber::run(|| {
+            NUMBER.with(|number| {
+                suspend();
+                number.set(5);
+            });
+        });
+        BORROWER.set(Some(Box::pin(fiber)));
+        assert!(poll(&mut scope).is_pending());
+        sender.send(scope).unwrap();
+        let mut scope = returned.recv().unwrap();
+        assert!(poll(&mut scope).is_ready());
+        scope
+    });
+    let scope = receiver.recv().unwrap();
+    assert!(format!("{scope:?}").contains("<borrowed>"));
+    back.send(scope).unwrap();
+    let scope = thread.join().unwrap();
+    assert!(format!("{scope:?}").contains('5'));
 }
