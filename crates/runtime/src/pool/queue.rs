@@ -57,7 +57,8 @@
 //! starting, it makes the rule hold as a submitter does. A busy
 //! thread that takes a job leaves one job less. A thread stops arriving without a job only
 //! if it finds the queue empty under the lock. If a thread could not be started, its
-//! submitter counts it out, and chooses another one if the rule requires it.
+//! submitter counts it out, and chooses another one if the rule requires it. If no other thread
+//! takes jobs, none will take those that waited for this one, and they are returned to the submitter.
 //!
 //! A chosen thread is taken off the list of sleepers under the lock, and its parker is notified
 //! there too. So a thread whose keep-alive ends sees, under the lock, whether it has been chosen:
@@ -199,7 +200,7 @@ pub struct Closed<J>(pub J);
 pub struct Remains<J> {
     /// How many threads there are.
     pub threads: usize,
-    /// Jobs of a closed pool that has no threads to take them.
+    /// Jobs that no thread is left to take.
     pub jobs: VecDeque<J>,
 }
 
@@ -276,8 +277,8 @@ impl<J> Inside<J> {
     }
 
     /// Takes the jobs, if no thread is left to take them.
-    fn remaining_jobs(&mut self) -> VecDeque<J> {
-        if self.is_empty() {
+    fn remaining_jobs(&mut self, is_without_threads: bool) -> VecDeque<J> {
+        if is_without_threads {
             mem::take(&mut self.queue)
         } else {
             VecDeque::new()
@@ -429,8 +430,8 @@ impl<J> JobQueue<J> {
     }
 
     /// Counts out a thread that has not started, or ends before it has called
-    /// [`next`](Self::next).
-    pub fn lost(&self) -> Remains<J> {
+    /// [`next`](Self::next). `busy` threads run jobs that do not end.
+    pub fn lost(&self, busy: usize) -> Remains<J> {
         let (chosen, last, remains) = self.locked(|inside| {
             inside.arriving -= 1;
             inside.starting -= 1;
@@ -440,7 +441,11 @@ impl<J> JobQueue<J> {
             } else {
                 None
             };
-            let jobs = inside.remaining_jobs();
+            let none_comes = !inside.closed && inside.starting == 0 && inside.threads <= busy;
+            let jobs = inside.remaining_jobs(last || none_comes);
+            if none_comes {
+                self.pending.store(0, Ordering::Relaxed);
+            }
             let threads = inside.threads;
             (chosen, last, Remains { threads, jobs })
         });
@@ -458,7 +463,8 @@ impl<J> JobQueue<J> {
             }
             self.pending.store(usize::MAX, Ordering::Relaxed);
             let chosen: Vec<_> = std::iter::from_fn(|| inside.choose()).collect();
-            Some((chosen, inside.is_empty(), inside.remaining_jobs()))
+            let is_empty = inside.is_empty();
+            Some((chosen, is_empty, inside.remaining_jobs(is_empty)))
         })?;
         wake(chosen);
         self.tell(empty);

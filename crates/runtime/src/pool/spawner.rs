@@ -239,7 +239,7 @@ impl Spawner {
         let Err(error) = started else {
             return Ok(());
         };
-        let remains = self.queue.lost();
+        let remains = self.queue.lost(self.workers);
         end_all(remains.jobs, runtime);
         // The system may have more threads later; until then the other threads run the job.
         if error.kind() == io::ErrorKind::WouldBlock && remains.threads > self.workers {
@@ -331,7 +331,7 @@ fn work(runtime: &impl PoolRef, number: u64) {
     let pool = runtime.pool();
 
     // If the hook panics, the thread does not serve the queue.
-    let missing = OnDrop(|| end_all(pool.queue.lost().jobs, runtime));
+    let missing = OnDrop(|| end_all(pool.queue.lost(pool.workers).jobs, runtime));
     hooks::call(common.hooks.on_thread_start.as_ref());
     std::mem::forget(missing);
 

@@ -74,3 +74,26 @@ fn a_searching_thread_never_yields() {
         assert!(matches!(queue.next(&mut thread, keep_alive), Next::Leave));
     }
 }
+
+/// A job may wait for the thread that another submitter starts. If the system refuses that thread, and
+/// there is no other one, the job goes to that submitter.
+#[test]
+fn a_job_does_not_wait_for_a_thread_that_did_not_start() {
+    let queue = JobQueue::new(3);
+    assert_eq!(queue.submit(1, true).unwrap(), Submitted::StartThread);
+    assert_eq!(queue.submit(2, true).unwrap(), Submitted::Served);
+    assert_eq!(queue.lost(0).jobs, [1, 2]);
+    assert_eq!(queue.numbers().queued, 0);
+
+    // One thread never ends its job, and one does.
+    for busy in [1, 0] {
+        let queue = JobQueue::new(3);
+        let mut thread = ThreadState::new();
+        assert_eq!(queue.submit(1, false).unwrap(), Submitted::StartThread);
+        let keep_alive = Duration::from_secs(1);
+        assert!(matches!(queue.next(&mut thread, keep_alive), Next::Run(1)));
+        assert_eq!(queue.submit(2, true).unwrap(), Submitted::StartThread);
+        assert_eq!(queue.submit(3, true).unwrap(), Submitted::Served);
+        assert_eq!(queue.lost(busy).jobs.len(), if busy == 1 { 2 } else { 0 });
+    }
+}

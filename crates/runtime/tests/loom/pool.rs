@@ -232,7 +232,7 @@ fn a_start_fails() {
         let failing = pool.queue.submit(Job::Count, false).unwrap();
         pool.submit(Job::Count).unwrap();
         if failing == Submitted::StartThread {
-            let remains = pool.queue.lost();
+            let remains = pool.queue.lost(0);
             assert_eq!(remains.threads, 1);
             assert!(remains.jobs.is_empty());
         }
@@ -254,7 +254,7 @@ fn the_only_start_fails() {
             let pool = pool.clone();
             thread::spawn(move || pool.close())
         };
-        let remains = pool.queue.lost();
+        let remains = pool.queue.lost(0);
         pool.cancelled
             .fetch_add(remains.jobs.len() as u32, Ordering::Relaxed);
         closer.join().unwrap();
