@@ -15,8 +15,8 @@ use super::{Instant, Sleep};
 ///
 /// The future is polled first: if it is ready, the result is `Ok`, even if the time is up.
 /// It is dropped, and so cancelled, together with the `Timeout`. A timeout of zero ends with the
-/// next millisecond, as [`sleep_until`](super::sleep_until) says, so that a loop of them does not
-/// spin.
+/// present tick of the timers, as [`sleep_until`](super::sleep_until) says, so that a loop of them
+/// does not spin.
 ///
 /// # Errors
 ///
