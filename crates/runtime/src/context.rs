@@ -36,15 +36,15 @@ loom::thread_local! {
     static CONTEXT: Context = Context::new();
 }
 
-/// The state of one thread. See the text at the head of this file.
+/// The state of one thread; see the module documentation.
 pub(crate) struct Context {
     /// The runtime that `spawn` and timers use, as an address.
     pub(crate) current: Cell<Current>,
-    /// How many guards have set [`current`](Self::current).
+    /// Number of guards that have set [`current`](Self::current).
     pub(crate) depth: Cell<usize>,
-    /// How many closures look at the current runtime by reference at the moment.
+    /// Number of closures that look at the current runtime by reference at the moment.
     pub(crate) looking: Cell<u32>,
-    /// Whether the thread drives tasks or blocks for a future.
+    /// The thread's use: it drives tasks, blocks for a future, or neither.
     pub(crate) entered: Cell<Entered>,
     /// The scheduler that the thread works for, if it is a worker. Its flavor decides the type
     /// that [`worker`](Self::worker) points to.
@@ -67,7 +67,7 @@ pub(crate) struct Context {
     pub(crate) random: Cell<Random>,
 }
 
-/// In the pointer to a task: it asks for its place at the end of the queue.
+/// Bit in the pointer to a task: the task requests its place at the end of the queue.
 const MARK: usize = 1;
 
 /// Which kind of scheduler an address is of.
@@ -97,7 +97,7 @@ impl Current {
     };
 }
 
-/// Whether a thread drives tasks or blocks for a future.
+/// A thread's use: it drives tasks, blocks for a future, or neither.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entered {
     /// It does neither: it may start to.

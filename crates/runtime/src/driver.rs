@@ -19,7 +19,7 @@ use blitz_io_driver::Wakers;
 pub enum Driver {
     /// Without I/O.
     Parker(Parker),
-    /// With I/O.
+    /// A driver with I/O.
     #[cfg(all(feature = "io", not(loom)))]
     Io(Arc<blitz_io_driver::Driver>),
 }
@@ -67,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Whether events may happen.
+    /// Returns `true` if events may happen.
     #[inline]
     pub fn has_sources(&self) -> bool {
         match self {
@@ -145,7 +145,7 @@ impl Drivers {
         1
     }
 
-    /// How many of so many workers, on so many processors, may wait in one driver: more
+    /// Returns how many workers, on so many processors, may wait in one driver: more
     /// would wake for events for which there is no processor.
     pub(crate) fn most_waiting(&self, workers: usize, processors: usize) -> usize {
         #[cfg(feature = "io")]
@@ -191,7 +191,7 @@ impl Drivers {
         })
     }
 
-    /// Whether events may happen.
+    /// Returns `true` if events may happen in a driver.
     pub(crate) fn has_sources(&self, driver: usize) -> bool {
         self.active(driver).is_some()
     }

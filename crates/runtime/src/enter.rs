@@ -28,7 +28,7 @@ use crate::errors::{NESTED, OUT_OF_ORDER};
 use crate::seed::Seeds;
 use crate::tokio_handle;
 
-/// Not to be sent to, nor shared with, another thread.
+/// Marks a type that must not be sent to, nor shared with, another thread.
 type OfThisThread = PhantomData<*mut ()>;
 
 /// A change of the current runtime, to be undone.
@@ -99,7 +99,7 @@ impl<R: RuntimeRef> Drop for SetCurrent<R> {
         if in_order && !looked_at {
             // SAFETY: this is the only place that drops it, and it comes once. The
             // context does not have the address any more, and no closure has got it from
-            // there: see the head of this file.
+            // there, as `looked_at` says: the module documentation has the proof.
             unsafe { ManuallyDrop::drop(&mut self.runtime) };
         }
         if !in_order {
@@ -195,7 +195,7 @@ pub(crate) fn assert_not_nested() {
     }
 }
 
-/// Whether the thread drives tasks or blocks for a future.
+/// Returns `true` if the thread drives tasks or blocks for a future.
 pub(crate) fn is_entered() -> bool {
     context::with(|context| context.entered.get() != Entered::No)
 }

@@ -20,7 +20,7 @@ use blitz_io_driver::{Driver, Metrics, Wakers};
 use crate::config::Config;
 use crate::scheduler;
 
-/// How many processors share a driver. Two workers that wait in one driver cost each
+/// Number of processors that share a driver. Two workers that wait in one driver cost each
 /// other next to nothing; many contend for the lock of one kernel object.
 const PROCESSORS_OF_ONE: usize = 8;
 
@@ -95,7 +95,7 @@ impl Drivers {
     }
 }
 
-/// Whether the environment says so.
+/// Returns `true` if the environment forbids the ring.
 fn is_ring_forbidden() -> bool {
     std::env::var_os("BLITZ_IO_URING").is_some_and(|value| value == "0")
 }

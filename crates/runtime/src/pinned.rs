@@ -76,12 +76,12 @@ pub struct Surroundings {
 /// How a fiber may wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// By suspending its stack.
+    /// The fiber suspends its stack.
     Suspend,
-    /// The same, with this task put back when it is resumed. It is the one whose output is
-    /// being dropped by the fiber.
+    /// The fiber suspends its stack, and this task is put back when the fiber is resumed. The fiber
+    /// is dropping the output of this task.
     SuspendAs(*const ()),
-    /// By blocking its thread.
+    /// The fiber blocks its thread.
     Block,
 }
 
@@ -98,8 +98,8 @@ impl Surroundings {
         })
     }
 
-    /// Whether the thread's context is as it was. Then a fiber may suspend that was resumed in
-    /// these surroundings.
+    /// Returns `true` if the thread's context has not changed. Then a fiber may suspend that was resumed
+    /// in these surroundings.
     #[inline(always)]
     pub fn are_now(&self) -> bool {
         Self::now() == *self

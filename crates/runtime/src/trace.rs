@@ -93,13 +93,13 @@ mod spans {
         ))
     }
 
-    /// The same for a future that a thread blocks for.
+    /// Polls and drops a future that a thread blocks for within its span.
     #[track_caller]
     pub(crate) fn block_on<F>(future: F) -> Instrumented<F> {
         task(future, "block_on", spawn_meta!(F), Id::next())
     }
 
-    /// The same for a closure `F` that a thread of the pool runs.
+    /// Polls and drops the future of a closure `F`, which a thread of the pool runs, within its span.
     pub(crate) fn blocking<F, Fut>(future: Fut, meta: SpawnMeta<'_>, id: Id) -> Instrumented<Fut> {
         let size = size_of::<F>();
         future.instrument(trace_span!(

@@ -37,7 +37,7 @@ impl Count {
     }
 }
 
-/// See the head of this file.
+/// The counters of one worker; see the module documentation.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
@@ -85,7 +85,7 @@ impl Counters {
         self.latencies.as_ref()
     }
 
-    /// A task was ready for so long before its poll.
+    /// Counts a task that was ready for `latency` before its poll.
     #[cfg(feature = "schedule-latency")]
     pub(crate) fn was_ready(&self, latency: Duration) {
         if let Some(histogram) = &self.latencies {
@@ -183,7 +183,7 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    /// When it was started.
+    /// Returns the time at which it was started.
     pub(crate) fn started(self) -> Instant {
         self.0
     }

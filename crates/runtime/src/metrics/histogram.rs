@@ -162,7 +162,7 @@ impl Histogram {
 pub enum InvalidHistogramConfiguration {
     /// They would need more buckets than allowed.
     TooManyBuckets {
-        /// How many they would need.
+        /// Number of buckets that the settings would need.
         required_bucket_count: usize,
     },
 }

@@ -15,7 +15,7 @@ use crate::task::raw::Notified;
 
 /// The clock of a runtime's tasks that become ready.
 pub(crate) struct ReadyClock {
-    /// When the runtime began, if its user wants to know the latencies.
+    /// The time at which the runtime began, if its user wants to know the latencies.
     #[cfg(feature = "schedule-latency")]
     start: Option<Instant>,
 }

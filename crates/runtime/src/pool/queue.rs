@@ -46,9 +46,9 @@
 //! So a job that a searching or starting thread will find wakes no other thread, and a
 //! burst of *n* jobs chooses *n* threads.
 //!
-//! A burst of short jobs has one thread started at a time. A thread that has started takes a job,
-//! and has the next one started before it runs the job, if there are more jobs than arriving
-//! threads. So jobs that end soon are taken by the threads that there are, and jobs that wait get
+//! A burst of short jobs starts one thread after the other. A thread that has started takes a job,
+//! and starts the next thread before it runs the job, if there are more jobs than arriving
+//! threads. So the existing threads take jobs that end soon, and jobs that wait get
 //! one thread each, one after the other.
 //!
 //! # No job is left behind
@@ -85,10 +85,10 @@ const OPEN: u32 = 0;
 /// The pool is closed, and no thread is left.
 const EMPTY: u32 = 1;
 
-/// See the head of this file.
+/// The queue of jobs and of sleeping threads; see the module documentation.
 pub struct JobQueue<J> {
     inside: Lock<Inside<J>>,
-    /// Not zero if there is something to do for a searching thread. Written under the lock;
+    /// A nonzero value tells a searching thread that it has something to do. Written under the lock;
     /// a read without it is a hint.
     pending: AtomicUsize,
     /// Whether the last thread of a closed pool has left.
@@ -110,15 +110,15 @@ struct Inside<J> {
     sleepers: Vec<Sleeper>,
     /// How many threads are sure to look at the queue.
     arriving: usize,
-    /// How many of them have not looked yet since they were asked for.
+    /// Number of arriving threads that are new and have not looked at the queue yet.
     starting: usize,
-    /// Whether one of them searches.
+    /// `true` while an arriving thread searches.
     searching: bool,
     /// How the last searches ended.
     searches: Attempts,
     /// How many threads there are, with those that are about to start.
     threads: usize,
-    /// How many there may be.
+    /// Largest number of threads.
     limit: usize,
     closed: bool,
 }

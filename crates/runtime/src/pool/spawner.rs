@@ -157,8 +157,8 @@ impl Spawner {
         }
     }
 
-    /// The same. Returns whether the pool has taken the closure: if it is closed, the task
-    /// has been cancelled.
+    /// Runs a closure on the pool. Returns whether the pool has taken the closure: a closed pool
+    /// has cancelled the task.
     pub(crate) fn try_spawn<F, R>(
         &self,
         runtime: &impl PoolRef,
@@ -171,7 +171,7 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        // A paused clock does not jump while blocking work goes on.
+        // A paused clock does not jump while blocking work runs.
         runtime.common().clock.hold();
         let (task, join) = if const { size_of::<F>() > BOX_ABOVE } {
             prepare(runtime, Box::new(closure), meta, about)
@@ -183,7 +183,7 @@ impl Spawner {
         (join, submitted)
     }
 
-    /// The same for a mandatory closure. `None` if the pool is closed already, or the
+    /// Runs a mandatory closure on the pool. Returns `None` if the pool is closed already, or the
     /// system refuses a thread.
     #[track_caller]
     pub(crate) fn spawn_mandatory<F, R>(

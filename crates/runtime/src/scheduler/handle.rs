@@ -23,7 +23,7 @@ pub(crate) enum Handle {
     MultiThread(Arc<multi_thread::Shared>),
 }
 
-/// The same of either kind.
+/// Evaluates one expression for either kind of scheduler.
 macro_rules! either {
     ($handle:expr, $shared:ident => $result:expr) => {
         match $handle {
@@ -63,7 +63,7 @@ impl Handle {
     where
         F: Future<Output: 'static> + 'static,
     {
-        // SAFETY: as the caller promises.
+        // SAFETY: for a future that is not `Send`, the scheduler is a `LocalRuntime`'s, on its thread.
         either!(self, shared => unsafe { reference::spawn(shared, future, id) })
     }
 

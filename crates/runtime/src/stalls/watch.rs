@@ -82,7 +82,7 @@ struct Spawned {
     at: &'static Location<'static>,
 }
 
-/// See the head of this file.
+/// The state of the thread that looks for stalls; see the module documentation.
 pub(crate) struct Stalls {
     after: Duration,
     hook: StallCallback,

@@ -12,7 +12,7 @@ use blitz_io_sync::thread::Mutex;
 /// Whether any clock of the process has ever been paused.
 static ANY_ALTERED: AtomicBool = AtomicBool::new(false);
 
-/// A runtime's clock. See the head of this file.
+/// A runtime's clock; see the module documentation.
 pub(crate) struct Clock {
     /// Whether it may be paused: the runtime has one thread.
     may_pause: bool,
@@ -26,7 +26,7 @@ struct State {
     base: StdInstant,
     /// When it was last resumed, by the system's clock; `None` while it is paused.
     runs_since: Option<StdInstant>,
-    /// How many operations keep it from being advanced automatically.
+    /// Number of operations that keep the clock from being advanced automatically.
     holds: usize,
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// system adds about as much as a tick: Linux lets a thread sleep up to 50 microseconds too long. A
 /// tick divides a millisecond, so that the clock of a test shows the moments that the test expects.
 ///
-/// In place of Tokio, timers have Tokio's resolution: libraries wait with timeouts of zero in loops.
+/// With Tokio's names, timers have Tokio's resolution: libraries wait with timeouts of zero in loops.
 pub(crate) const PER_MILLI: u64 = if cfg!(feature = "_tokio_names") {
     1
 } else {

@@ -33,10 +33,10 @@ use crate::context::{self, Context};
 static UNUSED: PerProcess<Mutex<Vec<&'static Wheel>>> = PerProcess::new(Mutex::default);
 static LAST_EPOCH: AtomicU64 = AtomicU64::new(CLOSED);
 
-/// See the head of this file.
+/// The timers of a runtime; see the module documentation.
 pub(crate) struct Wheels {
     wheels: Box<[&'static Wheel]>,
-    /// When the runtime began, in nanoseconds (see `ticks.rs`).
+    /// The time at which the runtime began, in nanoseconds (see `ticks.rs`).
     origin: u64,
     clock: Arc<Clock>,
 }
@@ -112,7 +112,7 @@ impl Wheels {
         Some(self.clock.real(ticks::begin(tick, self.origin)?))
     }
 
-    /// Whether there may be timers in a worker's wheel. If not, there is no need to read
+    /// Returns `true` if a worker's wheel may have timers. If not, there is no need to read
     /// the clock for [`look`](Self::look).
     #[inline]
     pub(crate) fn has_timers(&self, worker: usize) -> bool {

@@ -186,7 +186,7 @@ mod waits_are_told_apart {
         }
     }
 
-    /// If the second waker replaced the first before any push, a push wakes the second.
+    /// A push wakes the second waker if it replaced the first before any push.
     fn only_the_latest_is_woken() {
         model(|| {
             // Wakers are leaked, so that a mistake uses no freed memory.

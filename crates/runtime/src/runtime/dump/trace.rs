@@ -35,8 +35,8 @@ impl Trace {
         })
     }
 
-    /// Returns the stacks: of a capture, one for each operation that it reached; of a dump, one for
-    /// each wait of the task, which has a single frame, with the location of the wait.
+    /// Returns the stacks. A capture has one for each operation that it reached. A dump has one for
+    /// each wait of the task: a single frame, with the location of the wait.
     ///
     /// Reading debug information for a capture may take long; call it where a thread may block.
     #[must_use]

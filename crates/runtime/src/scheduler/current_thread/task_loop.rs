@@ -42,7 +42,7 @@ const INITIAL_CAPACITY: usize = 64;
 
 type Queue = VecDeque<NonNull<Header>>;
 
-/// See the head of this file. Only the thread that has its turn uses it, and other
+/// The core; see the module documentation. Only the thread that has its turn uses it, and other
 /// threads get it only as a whole, so that it needs no atomics.
 pub(in crate::scheduler) struct Core {
     /// One of them is the queue, and the other one has those that have yielded, for the
@@ -54,13 +54,13 @@ pub(in crate::scheduler) struct Core {
     main_woken: Cell<bool>,
     /// The future of `block_on` has yielded.
     main_yielded: Cell<bool>,
-    /// How many polls there were, and looks for something to poll.
+    /// Number of polls, and of looks for something to poll.
     tick: Cell<u32>,
     /// `tick` when timers had their turn.
     timers_at: Cell<u32>,
     /// `tick` when the inject queue is to be looked at next.
     inject_at: Cell<u32>,
-    /// The user wants to know of each poll.
+    /// Poll hooks or histograms are installed.
     observes_polls: bool,
     /// The value of [`coop::forced_yields`] when they were counted last.
     forced_yields: Cell<u64>,
@@ -316,7 +316,7 @@ impl Core {
             || !shared.inject.is_empty()
     }
 
-    /// Whether tasks have yielded in this round.
+    /// Returns `true` if tasks have yielded in this round.
     #[inline]
     fn has_yielded(&self) -> bool {
         self.with_yielded(|yielded| !yielded.is_empty())
@@ -367,7 +367,7 @@ impl Core {
         self.look(shared);
     }
 
-    /// The same, at the end of a round in which tasks have yielded.
+    /// Polls the driver and the timers, at the end of a round in which tasks have yielded.
     #[inline]
     fn look(&self, shared: &Shared) {
         shared.driver.poll();
@@ -525,7 +525,7 @@ impl Wake for Shared {
     fn wake_by_ref(self: &Arc<Self>) {
         let core = context::with(|context| context.worker_for(Arc::as_ptr(self).cast()));
         // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
-        // stays where it is as long as it is in the context.
+        // does not move or end as long as it is in the context.
         match unsafe { core.cast::<Core>().as_ref() } {
             Some(core) => core.wake_main(),
             None => self.wake_main(),

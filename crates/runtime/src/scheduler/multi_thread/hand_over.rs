@@ -25,7 +25,7 @@ pub(crate) struct HandedOver(*const Worker);
 /// The caller is below the worker's loop on the thread's stack, and drops the result
 /// before it returns there.
 pub(crate) fn hand_over() -> Option<HandedOver> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the worker's loop is further up the stack, and the result is dropped before it returns there.
     let worker = unsafe { Worker::here() }?;
     (worker.has_core.get() && !worker.shutting_down.get()).then(|| {
         give_core_away(worker);

@@ -21,8 +21,8 @@
 //! One of the sleepers may be the *monitor*: a parked worker, or the workers that wait in
 //! one driver together. It looks every few milliseconds whether another worker is stalled.
 //!
-//! One word counts the workers that are awake and those that search, and says whether there
-//! is a monitor ([`MONITORED`]). A lock keeps where the workers sleep (`sleepers.rs`). Going
+//! One word counts the workers that are awake and those that search, and has a flag for
+//! a monitor ([`MONITORED`]). A lock keeps where the workers sleep (`sleepers.rs`). Going
 //! to sleep, getting up and calling happen under the lock; searching begins and ends without
 //! it. A thread that only wants to know whether it must call a worker reads the word.
 //!
@@ -117,8 +117,8 @@
 //! so does waking up with some.
 //!
 //! A push to a worker's own queue reads the word without a fence. So it may overlook that the
-//! last searcher has just gone to sleep. This costs time, and no task: the worker itself is
-//! awake, the next push and the next maintenance look again, and there is the monitor, which
+//! last searcher has just gone to sleep. This costs time, and no task. The worker itself is
+//! awake, the next push and the next maintenance look again, and the monitor
 //! looks now and then even when it dozes.
 //!
 //! The counts of searchers and of those awake, and the chain of calls, are those of Go's
@@ -142,7 +142,7 @@ const SEARCHING: usize = 4;
 /// One more worker is awake.
 const AWAKE: usize = 1 << (usize::BITS / 2);
 
-/// How many workers there may be.
+/// Largest number of workers.
 pub const MOST_WORKERS: usize = AWAKE / SEARCHING - 1;
 
 /// The word, taken apart.
@@ -155,7 +155,7 @@ impl Count {
         self.0 / AWAKE
     }
 
-    /// How many search.
+    /// Returns the number of workers that search.
     pub fn searching(self) -> usize {
         self.0 % AWAKE / SEARCHING
     }
@@ -165,7 +165,7 @@ impl Count {
         self.0 & MONITORED != 0
     }
 
-    /// Whether the monitor looks rarely.
+    /// Returns `true` if the monitor looks rarely.
     pub fn is_dozing(self) -> bool {
         self.0 & DOZING != 0
     }
@@ -187,7 +187,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// The same without worker `index`.
+    /// Returns the calls except those of worker `index`.
     pub fn without(self, index: usize) -> Calls {
         let other = |&called: &Place| called != Place::Parked(index);
         Calls {
@@ -197,7 +197,7 @@ impl Calls {
     }
 }
 
-/// See the head of this file.
+/// The sleep states of all workers; see the module documentation.
 #[repr(align(128))]
 pub struct Idle {
     word: AtomicUsize,
@@ -219,12 +219,12 @@ impl Idle {
         }
     }
 
-    /// How many workers are awake and search, and whether there is a monitor.
+    /// Returns how many workers are awake and search, and whether there is a monitor.
     pub fn count(&self) -> Count {
         Count(self.word.load(Ordering::Relaxed))
     }
 
-    /// Whether more workers are awake than there are processors.
+    /// Returns `true` if more workers are awake than there are processors.
     pub fn is_oversubscribed(&self) -> bool {
         self.count().awake() > self.processors
     }
@@ -236,13 +236,13 @@ impl Idle {
         self.workers - self.count().awake() >= drivers
     }
 
-    /// Whether one more may be woken to work.
+    /// Returns `true` if one more worker may be woken to work.
     fn wants_worker(&self, count: Count) -> bool {
         count.searching() == 0 && count.awake() < self.processors.min(self.workers)
     }
 
-    /// A worker has put a task into its queue. `stealable`: others may take it, also
-    /// while the worker goes on working.
+    /// Calls workers after a push to a worker's own queue. `stealable`: others may take the task, also
+    /// while the worker is busy.
     #[inline]
     pub fn pushed(&self, stealable: bool) -> Calls {
         let count = self.count();
@@ -344,7 +344,7 @@ impl Idle {
         stays
     }
 
-    /// From now on workers wait in drivers. Calls one for each driver to do so, if those that
+    /// Lets workers wait in drivers from now on. Calls one for each driver to do so, if those that
     /// sleep are parked.
     #[cfg(any(feature = "io", loom))]
     pub fn use_drivers(&self, wake: impl FnMut(Place)) {
@@ -412,7 +412,7 @@ pub trait Sleeper {
     /// Whether the inject queue or any ring has something.
     fn sees_any(&self) -> bool;
 
-    /// Whether its own queues have something.
+    /// Returns `true` if its own queues have something.
     fn has_tasks(&self) -> bool;
 
     /// Whether its ring has so many tasks that another worker should be woken for them.
@@ -471,8 +471,8 @@ impl Idle {
         }
     }
 
-    /// Sleeps until there is something to do. Says whether the worker counts as searching
-    /// from now on, as it does if it was called.
+    /// Sleeps until there is something to do. Returns `true` if the worker counts as searching
+    /// from now on, as a called worker does.
     pub fn sleep(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
         let (index, own) = (sleeper.index(), sleeper.driver());
         let (place, searched_last) = self.go_to_sleep(index, own, searching, sleeper.has_pinned());
@@ -555,8 +555,8 @@ impl Idle {
     }
 
     /// The sleeping worker gets up without having been called, as a searcher if it is
-    /// going to search. Also says whether it is one after all, because it was called at the
-    /// same time.
+    /// going to search. Also returns whether it is a searcher: a call at the same time makes it
+    /// one.
     pub fn get_up(&self, place: Place, searching: bool) -> (Calls, bool) {
         let mut sleepers = self.sleepers.lock();
         if let Some(calls) = take_call(&mut sleepers, place) {

@@ -20,11 +20,11 @@
 //!
 //! Steps 2 and 4 are sequentially consistent read-modify-writes, and 3 and 5 reads of that
 //! kind. So either the owner sees the flag in step 5, or the pusher sees the place in step 3.
-//! The wake-up then reaches the owner, because the owner is alone at that place: a parked
+//! The wake-up then reaches the owner, because the owner is alone at that place. A parked
 //! worker has a word of its own, and no other worker joins the owner in a driver (`idle.rs`).
 //!
 //! A pusher that finds the flag set leaves the wake-up to the pusher that set it. The owner
-//! has not come to step 6 since then. If the owner has slept elsewhere meanwhile, it has passed
+//! has not come to step 6 since. If the owner has slept elsewhere in between, it has passed
 //! step 5 with the flag set, and is awake.
 //!
 //! A pusher may read a place that the owner has left. The wake-up then ends another worker's
@@ -53,9 +53,9 @@ const FIRST_PLACE: usize = 2;
 /// Where an owner sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sleeps {
-    /// As a worker.
+    /// The owner sleeps as a worker.
     At(Place),
-    /// Not as a worker: it has no core, or the runtime ends.
+    /// The owner does not sleep as a worker: it has no core, or the runtime ends.
     Apart,
 }
 
@@ -79,7 +79,7 @@ impl Sleeps {
     }
 }
 
-/// See the head of this file.
+/// A thread's inbox; see the module documentation.
 pub struct Inbox<T> {
     has_remote: AtomicBool,
     place: AtomicUsize,
@@ -149,7 +149,7 @@ impl<T> Inbox<T> {
     #[inline]
     pub unsafe fn take(&self, others: impl FnOnce() -> bool) -> Option<NonNull<T>> {
         if self.has_remote.load(Ordering::Relaxed) {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller is the owner.
             unsafe { self.take_remote() };
         }
         // SAFETY: the caller is the owner.

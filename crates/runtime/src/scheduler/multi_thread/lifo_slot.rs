@@ -14,8 +14,8 @@ use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
 use blitz_io_core::BiasedLock;
 
-/// See the head of this file. The unsafe functions are for the owner, which is one thread at
-/// a time.
+/// The LIFO slot; see the module documentation. The unsafe functions are for the owner: at any moment
+/// at most one thread is the owner.
 pub struct LifoSlot<T> {
     item: AtomicPtr<T>,
     lock: BiasedLock,

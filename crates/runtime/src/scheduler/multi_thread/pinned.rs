@@ -7,7 +7,7 @@
 //! # The thread counts, not the worker
 //!
 //! A thread that gives its core away (`hand_over.rs`) keeps its inbox, and its pinned tasks wait
-//! until it no longer blocks. If another thread has the core then, the owner goes on without
+//! until it no longer blocks. If another thread has the core then, the owner continues without
 //! one: it runs its pinned tasks until all have ended, and then goes back to the pool
 //! ([`Worker::serve_pinned`]). Without a core it schedules other tasks as an outside thread does.
 //!

@@ -44,7 +44,7 @@ pub const CAPACITY: usize = 256;
 /// As many as this are worth a theft, whatever their owner does.
 const MANY: usize = 64;
 
-/// A ring of pointers. See the head of this file.
+/// A ring of pointers; see the module documentation.
 ///
 /// At any time at most one thread is its owner. The unsafe functions require that the
 /// caller is an owner. `N` is a power of two, and two at least.
@@ -92,7 +92,7 @@ impl<T, const N: usize> Ring<T, N> {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
     }
 
-    /// Whether stealing is worth it. If few tasks wait, with those that the owner has
+    /// Returns `true` if stealing is worth it. If few tasks wait, with those that the owner has
     /// `claimed`, their owner may have come for the next one after a `pause`. If it has not,
     /// it is busy, or has claimed enough to share. It may also have added some, and stealing
     /// costs the same for many as for one.

@@ -96,7 +96,7 @@ fn run_tasks(worker: &Worker) {
     let core = worker.core();
     core.counters.is_run_by(std::thread::current().id());
     if let Some(stalls) = &worker.shared.base.common.stalls {
-        // The thread before may have given the core away in the middle of a poll.
+        // The worker's previous thread may have given the core away during a poll.
         stalls.poll_ends(worker.index);
     }
     core.local.busy.set(Stopwatch::start());

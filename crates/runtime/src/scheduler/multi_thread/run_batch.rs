@@ -23,11 +23,11 @@ use super::queue::Ring;
 use blitz_io_core::BiasedLock;
 use blitz_io_core::Watched;
 
-/// How many tasks a worker claims at most.
+/// Largest number of tasks that a worker claims.
 pub const MAX: usize = if cfg!(loom) { 4 } else { 64 };
 
-/// See the head of this file. The unsafe functions are for the owner, which is one thread at
-/// a time.
+/// The claimed tasks; see the module documentation. The unsafe functions are for the owner: at any
+/// moment at most one thread is the owner.
 pub struct RunBatch<T> {
     len: AtomicUsize,
     /// The first `len` are claimed, the next one to run last.

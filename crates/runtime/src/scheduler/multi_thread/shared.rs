@@ -19,7 +19,7 @@ use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::Base;
 use crate::task::raw::{Header, Notified};
 
-/// See the head of this file.
+/// The shared state of a multi-thread scheduler.
 pub(crate) struct Shared {
     /// Dropped first: until then the counter reads the number of awake workers from `idle`.
     registered: Lock<Option<Registered>>,
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(super) monitor: Monitor,
     /// The runtime is about to end.
     closed: AtomicBool,
-    /// How many workers have shut down.
+    /// Number of workers that have shut down.
     pub(super) shut_down: AtomicUsize,
     pub(crate) base: Base,
 }
@@ -78,7 +78,7 @@ impl Shared {
         self.take_expiry(driver, reports);
     }
 
-    /// If a poll has taken the event of the timer: wakes the tasks whose time has come in any
+    /// Handles the event of the timer, if a poll has taken it: wakes the tasks whose time has come in any
     /// worker's timers, and sets the timer for those that come next.
     #[inline]
     pub(super) fn take_expiry(&self, driver: usize, reports: Reports) {
@@ -148,7 +148,7 @@ impl Shared {
         }
     }
 
-    /// Wakes those that were called, but for the worker that is up and calls.
+    /// Wakes the called workers, except for the caller if it is awake.
     #[cold]
     pub(super) fn unpark_all(&self, calls: Calls, caller: Option<usize>) {
         let calls = caller.map_or(calls, |index| calls.without(index));

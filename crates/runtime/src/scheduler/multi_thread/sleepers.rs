@@ -22,13 +22,13 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Whether a worker that goes to sleep should come here first.
+    /// Returns `true` if a worker that goes to sleep should come here first.
     fn is_empty(&self, exclusive: bool) -> bool {
         self.waiting == 0 && !self.is_exclusive && !(exclusive && self.called > 0)
     }
 }
 
-/// See the head of this file.
+/// The sleeping workers; see the module documentation.
 pub(super) struct Sleepers {
     /// The parked workers that were not called. The last one has been asleep the shortest. A
     /// parked monitor is the first.
@@ -42,7 +42,7 @@ pub(super) struct Sleepers {
 }
 
 impl Sleepers {
-    /// No worker sleeps.
+    /// Creates the state in which no worker sleeps.
     pub(super) fn new(workers: usize, drivers: usize, most_waiting: usize) -> Self {
         Self {
             parked: Vec::with_capacity(workers),
@@ -85,7 +85,7 @@ impl Sleepers {
         }
     }
 
-    /// Whether a worker sleeps at `place` that was not called.
+    /// Returns `true` if a worker that was not called sleeps at `place`.
     pub(super) fn has(&self, place: Place) -> bool {
         match place {
             Place::Parked(index) => self.parked.contains(&index),

@@ -19,7 +19,7 @@ const CLAIMED: u64 = 20_000;
 /// How many polls are measured together at most.
 const MOST_MEASURED: u64 = 4 * INTERVAL as u64;
 
-/// When the next checkpoint of a worker is, and which work is due there. Used by the
+/// The time of a worker's next checkpoint, and the work that is due there. Used by the
 /// worker only.
 pub(super) struct Tuning {
     /// After how many tasks since the last checkpoint maintenance is due.
@@ -35,7 +35,7 @@ pub(super) struct Tuning {
     /// When the polls began that are measured now, and how many have been made.
     began: Cell<Instant>,
     polls: Cell<u32>,
-    /// How many are measured together: more if polls are short, since reading the clock
+    /// Number of polls that are measured together: more if polls are short, since reading the clock
     /// takes as long as some of them.
     measured: Cell<u32>,
     claimed: Cell<usize>,
@@ -67,12 +67,12 @@ impl Tuning {
         }
     }
 
-    /// How many tasks begin between the last checkpoint and the next one.
+    /// Returns the number of tasks that begin between the last checkpoint and the next one.
     pub(super) fn span(&self) -> u32 {
         self.until_maintenance.get().min(self.until_inject.get())
     }
 
-    /// How many tasks keep the worker busy for as long as it takes to wake another one.
+    /// Returns how many tasks keep the worker busy for as long as it takes to wake another one.
     #[inline]
     pub(super) fn claimed(&self) -> usize {
         self.claimed.get()

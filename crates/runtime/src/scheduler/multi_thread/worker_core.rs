@@ -21,7 +21,7 @@ use crate::common::Common;
 use crate::metrics::{Counters, Stopwatch};
 use crate::task::raw::Header;
 
-/// See the head of this file.
+/// A worker's core; see the module documentation.
 #[repr(align(128))]
 pub(super) struct Core {
     pub(super) local: Local,
@@ -38,10 +38,10 @@ pub(super) struct Core {
 pub(super) struct Local {
     /// A task that yielded while no other was queued.
     pub(super) yielded: Cell<Option<NonNull<Header>>>,
-    /// How many tasks may begin until the next checkpoint, besides those claimed.
+    /// Number of tasks that may begin until the next checkpoint, besides those claimed.
     pub(super) until_checkpoint: Cell<u32>,
-    /// If a yield has brought the next checkpoint forward: how many tasks begin after that until
-    /// the one that was next before. Otherwise 0.
+    /// Number of tasks between the next checkpoint and the one that was next before, if a
+    /// yield has brought the next checkpoint forward. Otherwise 0.
     pub(super) after_round: Cell<u32>,
     pub(super) tuning: Tuning,
     /// The time since the last park or count.
@@ -50,7 +50,7 @@ pub(super) struct Local {
     pub(super) searching: Cell<bool>,
     /// It searches because others are stalled, so it may reclaim what they have claimed.
     pub(super) reclaims: Cell<bool>,
-    /// For each other worker, what this one saw of it when it found no task.
+    /// The progress of each other worker, as this one saw it when it found no task.
     pub(super) progress: Box<[Progress]>,
     /// The last park was so short that spinning would have been better.
     pub(super) parked_briefly: Cell<bool>,
@@ -72,7 +72,7 @@ impl Progress {
         (0..workers).map(new).collect()
     }
 
-    /// For how long the worker of `core` has made no poll, as far as this one has seen. Zero if it
+    /// Returns how long the worker of `core` has made no poll, as far as this one has seen. Zero if it
     /// has made one since the last call.
     pub(super) fn stands_for(&self, core: &Core) -> Duration {
         let now = Instant::now();

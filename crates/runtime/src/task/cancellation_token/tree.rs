@@ -105,8 +105,8 @@ impl Place {
 /// A token: a counted pointer to a node.
 pub(super) struct Handle(NonNull<Node>);
 
-// SAFETY: the node that handles share is atomic or guarded by a lock; see the head of
-// this file.
+// SAFETY: the node that handles share is atomic or guarded by a lock, as the module documentation
+// says.
 unsafe impl Send for Handle {}
 // SAFETY: the node is atomic or guarded by a lock, so threads may share a handle, too.
 unsafe impl Sync for Handle {}

@@ -65,7 +65,7 @@ unsafe impl Send for Link {}
 // references.
 unsafe impl Sync for Link {}
 
-/// See the head of this file.
+/// The ready list; see the module documentation.
 pub struct Ready {
     head: AtomicPtr<Link>,
     waker_data: AtomicPtr<()>,
@@ -153,7 +153,7 @@ impl Ready {
                 waiting if waiting & WAITING != 0 => (EMPTY, Some(self.waker_words())),
                 _ => (head, None),
             };
-            // SAFETY: the caller promises that the link is alive and in no list.
+            // SAFETY: the link is alive, in no list, and the caller's alone.
             unsafe { (*link).set_next(next) };
             let pushed = self.exchange(head, link.cast_mut(), Ordering::AcqRel);
             match (pushed, waker) {

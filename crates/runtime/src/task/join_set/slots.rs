@@ -50,16 +50,16 @@ struct Shared<T> {
     chunks: UnsafeCell<Vec<Box<[Slot<T>]>>>,
 }
 
-/// See the head of this file.
+/// The handles of a set's tasks; see the module documentation.
 pub(super) struct Slots<T> {
     shared: NonNull<Shared<T>>,
     /// The slots that are free.
     free: *const Link,
     /// The slots that were taken from the ready list and not given out yet.
     taken: *const Link,
-    /// How many slots have handles.
+    /// Number of slots that have handles.
     len: usize,
-    /// How many slots were left behind and have not been seen since.
+    /// Number of slots that were left behind and have not been seen since.
     left_behind: usize,
 }
 

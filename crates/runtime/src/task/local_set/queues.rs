@@ -51,8 +51,8 @@ struct Remote {
 /// The data and the vtable of a waker, which identify it while it exists.
 type WakerId = (*const (), *const ());
 
-// SAFETY: `local`, `yielded` and the cells are used on the set's thread only: by functions that demand
-// this of their callers, and by those that a `LocalSet` calls, which does not leave its
+// SAFETY: `local`, `yielded` and the cells are used on the set's thread only. Some functions demand
+// this of their callers. A `LocalSet` calls the others, and does not leave its
 // thread.
 unsafe impl Send for Shared {}
 // SAFETY: only the set's thread uses `local`, `yielded` and the cells, also through shared
@@ -98,7 +98,7 @@ impl Shared {
         self.is_doomed.get()
     }
 
-    /// How many tasks have not ended.
+    /// Returns the number of tasks that have not ended.
     pub(super) fn tasks(&self) -> usize {
         self.owned.len()
     }
@@ -188,7 +188,7 @@ impl Shared {
     /// On the set's thread only.
     #[inline]
     pub(super) unsafe fn push_and_wake(&self, task: Notified) {
-        // SAFETY: as the caller promises.
+        // SAFETY: this is the set's thread.
         unsafe { self.push(task) };
         if self.polls.get() == 0 {
             self.wake_host();

@@ -77,7 +77,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         // SAFETY: the caller has the contents.
         assert_eq!(unsafe { self.head.header.stage() }, Stage::Future);
         self.contents.with_mut(|contents| {
-            // SAFETY: the caller promises that the contents are the future, which is not
+            // SAFETY: the caller has the contents, which are the future, and the future is not
             // moved before it is dropped.
             let future = unsafe { Pin::new_unchecked(&mut *(*contents).future) };
             future.poll(context)
@@ -184,7 +184,7 @@ fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     Ok(run())
 }
 
-/// The same, compiled once and not for each closure, for what happens rarely: much code
+/// Calls a closure that may panic. Compiled once and not for each closure, for rare calls: much code
 /// surrounds a call that may panic.
 #[cold]
 fn catch_once(run: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
@@ -263,7 +263,7 @@ unsafe fn head<'a, S: Schedule>(task: NonNull<Header>) -> &'a Head<S> {
 /// How a poll ended, unless by a panic.
 enum Polled {
     Pending,
-    /// The same, and the task asks for its place at the end of the queue.
+    /// The future is pending, and the task requests its place at the end of the queue.
     Yielded,
     /// The future was dropped, and its outcome is stored.
     Ready,
@@ -276,7 +276,7 @@ enum Polled {
 /// The caller has the token, and the task is of this type.
 unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     if const { !S::PINS } {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the token, and the task is of this type.
         return unsafe { run_here::<F, S>(task) };
     }
     // SAFETY: a task with a token is not complete, and so has its own reference.
@@ -287,7 +287,7 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         scheduler.set_aside(unsafe { Notified::from_raw(task) });
         return Ran::Idle;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller has the token, and the task is of this type.
     match unsafe { run_here::<F, S>(task) } {
         // The task may be freed.
         ran @ (Ran::Done | Ran::Idle) => ran,
@@ -499,7 +499,7 @@ unsafe fn end<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
 /// The caller has the waker and the reference.
 #[inline]
 unsafe fn wake_join(task: NonNull<Header>) {
-    // SAFETY: the reference keeps the task, and the waker is ours.
+    // SAFETY: the reference keeps the task, and the caller has the waker.
     let waker = unsafe { task.as_ref().take_join_waker() };
     // Before the waking, since the join handle then probably has the last one.
     // SAFETY: this is the task's own reference, which is for the completer.

@@ -35,8 +35,8 @@ pub struct Header {
     /// In which list the task is or was.
     pub(super) list_id: ListId,
     id: Id,
-    /// When the task became ready: nanoseconds since its runtime began. Belongs to the holder of the
-    /// token.
+    /// The time at which the task became ready: nanoseconds since its runtime began. Belongs to the holder of
+    /// the token.
     #[cfg(feature = "schedule-latency")]
     ready_at: AtomicU64,
     pub(super) vtable: &'static Vtable,
@@ -142,26 +142,26 @@ impl Header {
         self.state.load().inspect()
     }
 
-    /// Whether there is a future, an output or a panic in the task's memory.
+    /// Returns `true` if there is a future, an output or a panic in the task's memory.
     ///
     /// # Safety
     ///
     /// The caller has the contents.
     #[inline]
     pub(super) unsafe fn has_contents(&self) -> bool {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the contents.
         let stage = unsafe { self.stage() };
         !matches!(stage, Stage::Cancelled | Stage::Empty)
     }
 
-    /// Which value is in the task's memory.
+    /// Returns which value is in the task's memory.
     ///
     /// # Safety
     ///
     /// The caller has the contents.
     #[inline]
     pub(super) unsafe fn stage(&self) -> Stage {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the contents.
         self.stage.with(|stage| unsafe { *stage })
     }
 
@@ -172,7 +172,7 @@ impl Header {
     /// The caller has the contents.
     #[inline]
     pub(super) unsafe fn replace_stage(&self, new: Stage) -> Stage {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the contents.
         self.stage
             .with_mut(|stage| unsafe { mem::replace(&mut *stage, new) })
     }
@@ -186,7 +186,7 @@ impl Header {
     pub(super) unsafe fn take_join_waker(&self) -> Waker {
         // Only read, since the join handle may be comparing it with another.
         self.join_waker
-            // SAFETY: the caller promises that the waker is stored and its own.
+            // SAFETY: the waker is stored, and the caller owns it.
             .with(|waker| unsafe { (*waker).assume_init_read() })
     }
 
@@ -448,7 +448,7 @@ pub trait Schedule: Clone + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Hash, Eq, PartialEq, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 
-/// How many numbers a thread takes at once, so that an id costs no shared counter.
+/// Number of ids that a thread takes at once, so that an id costs no shared counter.
 const BATCH: u64 = 64;
 
 thread_local! {

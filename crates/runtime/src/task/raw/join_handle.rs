@@ -16,7 +16,7 @@ use super::header::{self, Header, Id};
 use super::state::{DropJoin, State};
 
 /// The right to wait for a task and to get its output. Dropping it detaches the task,
-/// which goes on.
+/// which continues to run.
 ///
 /// Awaiting it gives the task's output, or a [`JoinError`] if the task panicked or was
 /// cancelled.
@@ -219,13 +219,13 @@ impl<T> JoinHandle<T> {
     #[inline]
     unsafe fn take(&self) -> Poll<Result<T, JoinError>> {
         let mut output = Poll::Pending;
-        // SAFETY: as the caller promises, and the output is a `T`.
+        // SAFETY: the task is complete, and the output is a `T`.
         unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
         output
     }
 
-    /// Leaves the waker to the task. Says whether the task is complete, and it was for
-    /// nothing.
+    /// Leaves the waker to the task. Returns `true` if the task is complete: the waker is then not
+    /// stored.
     #[inline]
     fn register(&mut self, waker: &Waker) -> bool {
         let header = self.header();
@@ -273,7 +273,7 @@ impl<T> JoinHandle<T> {
         let in_time = !header.state.take_join_waker();
         if in_time {
             // SAFETY: `take_join_waker` reset the bit before the task was complete, so the
-            // waker is ours again.
+            // join handle owns the waker again.
             drop(unsafe { header.take_join_waker() });
         }
         in_time
@@ -307,7 +307,7 @@ impl<T> Drop for JoinHandle<T> {
         let header = self.header();
         match header.state.drop_join() {
             DropJoin::Nothing => return,
-            // SAFETY: the task is complete, and the output is ours.
+            // SAFETY: the task is complete, and the join handle owns the output.
             DropJoin::Output => unsafe {
                 if header.has_contents() {
                     (header.vtable.drop_output)(self.task);
@@ -341,7 +341,7 @@ debug_fields!(impl<T: Debug> JoinHandle<T>, |this| { id: this.id() });
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct AbortHandle {
-    /// With a reference.
+    /// Owns a reference to the task.
     task: NonNull<Header>,
 }
 

@@ -108,7 +108,7 @@ const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
 /// join handle's. The first token exists.
 const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
 
-/// See the head of this file.
+/// The state of a task; see the module documentation.
 pub(super) struct State {
     word: AtomicUsize,
     /// Under the model checker the memory of a task stays, and the checker sees each use that is
@@ -267,7 +267,7 @@ impl State {
         End::Cancel
     }
 
-    /// Wakes the task. Says whether the caller now has a token, and must queue it.
+    /// Wakes the task. Returns `true` if the caller now owns the token and must queue it.
     #[inline]
     pub(super) fn wake(&self) -> bool {
         // Also if the task is notified already: the poll that follows must see the
@@ -295,7 +295,7 @@ impl State {
         }
     }
 
-    /// Asks for the future to be dropped. Says whether the caller now has a token, and
+    /// Requests that the future be dropped. Returns `true` if the caller now owns the token and
     /// must queue it.
     pub(super) fn cancel(&self) -> bool {
         if self.load().is_complete() {
@@ -305,7 +305,7 @@ impl State {
         self.change().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
     }
 
-    /// The same, but a task that waits is the caller's to drop; says whether it is.
+    /// Cancels the task. Returns `true` if the task was waiting: then it is the caller's to drop.
     pub(super) fn shut_down(&self) -> bool {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
@@ -340,7 +340,7 @@ impl State {
         }
     }
 
-    /// There is neither an output nor a join handle any more. Says whether the
+    /// Ends a task without an output or a join handle. Returns `true` if the
     /// caller must free the task.
     #[inline]
     pub(super) fn complete_detached(&self) -> bool {
@@ -373,7 +373,7 @@ impl State {
         }
     }
 
-    /// One reference less. Says whether the caller must free the task.
+    /// Releases one reference. Returns `true` if the caller must free the task.
     #[inline]
     pub(super) fn release(&self) -> bool {
         self.change().fetch_sub(REF_ONE, Ordering::AcqRel) < 2 * REF_ONE
@@ -385,7 +385,7 @@ impl State {
         self.is_unique() || self.release()
     }
 
-    /// The join handle puts its waker in its place. Says whether the task is complete:
+    /// Gives the join handle's waker to the task. Returns `true` if the task is complete:
     /// then the waker is still the join handle's.
     #[inline]
     pub(super) fn give_join_waker(&self) -> bool {
@@ -393,7 +393,7 @@ impl State {
         before & COMPLETE != 0
     }
 
-    /// The same, with one more reference.
+    /// Gives the join handle's waker to the task, with one more reference.
     #[cfg(not(loom))]
     #[inline]
     pub(super) fn give_join_waker_and_acquire(&self) -> bool {
@@ -406,8 +406,8 @@ impl State {
         before & COMPLETE != 0
     }
 
-    /// The join handle takes its waker back. Says whether the task is complete: then the
-    /// waker is not its own.
+    /// Takes the join handle's waker back. Returns `true` if the task is complete: then the
+    /// waker is not the join handle's.
     pub(super) fn take_join_waker(&self) -> bool {
         self.change().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
     }

@@ -41,11 +41,11 @@ fn first_of(ring: &Links) -> *const Entry {
 struct Next<'a> {
     level: usize,
     ring: &'a Links,
-    /// When it comes up: the first tick of the slot.
+    /// The tick at which it comes up: the first one of the slot.
     at: u64,
 }
 
-/// See the head of this file. All of it belongs to the holder of the wheel's lock.
+/// The slots of a wheel; see the module documentation. All of it belongs to the holder of the wheel's lock.
 pub(super) struct Slots {
     /// The present tick, up to which everything has been given out.
     elapsed: Cell<u64>,
@@ -92,7 +92,7 @@ impl Slots {
     ///
     /// # Safety
     ///
-    /// The entry is alive, stays where it is until it is unlinked, and is in no ring.
+    /// The entry is alive, does not move until it is unlinked, and is in no ring.
     #[inline]
     pub(super) unsafe fn place(&self, entry: *const Entry, when: u64) {
         self.touch();
@@ -103,7 +103,7 @@ impl Slots {
         let level = (differs | 1).ilog2() as usize / BITS;
         let slot = (when >> (level * BITS)) as usize % SLOTS;
         self.occupied[level].set(self.occupied[level].get() | 1 << slot);
-        // SAFETY: as the caller promises.
+        // SAFETY: the entry is alive, does not move until it is unlinked, and is in no ring.
         unsafe { self.rings[level][slot].push(entry.cast()) };
     }
 
@@ -190,7 +190,7 @@ impl Slots {
     #[inline]
     pub(super) unsafe fn remove(&self, entry: &Entry) {
         self.touch();
-        // SAFETY: as the caller promises.
+        // SAFETY: the entry is in one of these rings, and the caller holds the lock.
         unsafe { entry.links().unlink() };
     }
 

@@ -1,4 +1,4 @@
-//! A timer: the owner's side of an entry. See the head of `mod.rs`.
+//! A timer: the owner's side of an entry. The documentation of `mod.rs` has the states.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -33,7 +33,7 @@ pub struct Timer {
 }
 
 // SAFETY: fields that are not atomic are used by the owner, which has the timer
-// exclusively, or by the holder of the lock. See the head of `mod.rs`.
+// exclusively, or by the holder of the lock, as the documentation of `mod.rs` says.
 unsafe impl Send for Timer {}
 // SAFETY: `&Timer` gives access only to the state, and to the fields that belong to the
 // owner in that state.
@@ -78,7 +78,7 @@ impl Timer {
         }
     }
 
-    /// Whether it fired for an earlier tick while its owner postponed it.
+    /// Returns `true` if it fired for an earlier tick while its owner postponed it.
     #[inline]
     pub fn is_overtaken(&self) -> bool {
         self.entry.state() == FIRED && self.entry.placed() < self.entry.wanted()

@@ -17,7 +17,7 @@ type Log = Vec<String>;
 
 task_local! {
     static NUMBER: u32;
-    /// With an attribute.
+    /// A key with an attribute.
     pub static WORD: String;
     static DROPPED: Rc<Cell<u32>>;
 }
