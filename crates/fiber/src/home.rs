@@ -60,7 +60,7 @@ fn register() -> Home {
 }
 
 impl Home {
-    /// Whether it is this thread, and does not end.
+    /// Returns `true` if it is this thread, and the thread does not end.
     #[inline]
     pub(crate) fn is_here(self) -> bool {
         HERE.get() == Some(self)

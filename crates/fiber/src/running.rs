@@ -104,7 +104,7 @@ pub(crate) struct Running {
     allow(dead_code, reason = "the system reports overflows there")
 )]
 pub(crate) struct Addresses {
-    /// Where the guard begins, below the stack.
+    /// The start of the guard, below the stack.
     pub(crate) low: usize,
     /// The size of the guard in bytes.
     pub(crate) guard: usize,

@@ -27,7 +27,7 @@ pub enum UnhandledPanic {
 pub(crate) struct Config {
     /// The runtime's name.
     pub(crate) name: Option<String>,
-    /// How many workers a multi-thread runtime has.
+    /// Number of workers of a multi-thread runtime.
     pub(crate) worker_threads: usize,
     pub(crate) thread_name: ThreadNameFn,
     pub(crate) thread_stack_size: Option<usize>,

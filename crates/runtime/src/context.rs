@@ -253,7 +253,7 @@ pub(crate) fn take_yielded() -> bool {
     with(|context| context.yielded.take()) || coop::is_refused()
 }
 
-/// Whether the task, which is the current one, has asked for that.
+/// Returns `true` if the task, which is the current one, has requested its place at the end of the queue.
 #[inline]
 pub(crate) fn has_stepped_back<T>(task: NonNull<T>) -> bool {
     with(|context| !ptr::eq(context.task.get(), plain(task)))

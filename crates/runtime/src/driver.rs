@@ -137,7 +137,7 @@ impl Drivers {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of drivers, at least 1.
     pub(crate) fn len(&self) -> usize {
         #[cfg(feature = "io")]
         return self.drivers.len().max(1);
@@ -155,7 +155,7 @@ impl Drivers {
         workers.min(processors).div_ceil(self.len())
     }
 
-    /// Whether workers wait in the drivers.
+    /// Returns `true` if workers wait in the drivers.
     #[inline]
     pub(crate) fn are_in_use(&self) -> bool {
         self.are_in_use.load(Ordering::Relaxed)

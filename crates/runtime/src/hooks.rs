@@ -71,7 +71,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Whether a hook looks at polls; if not, the task's number is not needed.
+    /// Returns `true` if a hook looks at polls; if not, the task's number is not needed.
     pub(crate) fn polls(&self) -> bool {
         self.before_task_poll.is_some() || self.after_task_poll.is_some()
     }

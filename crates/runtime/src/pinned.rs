@@ -43,7 +43,7 @@ where
     with_current(|handle| spawn_in(handle, future, meta))
 }
 
-/// The same on a runtime that is given.
+/// Starts a task on the runtime of `handle`.
 #[track_caller]
 pub fn spawn_on<F>(future: F, name: Option<&str>, handle: &Handle) -> JoinHandle<F::Output>
 where
@@ -164,7 +164,7 @@ pub fn block_thread<F: Future>(future: F) -> F::Output {
     enter::block_for_a_moment(future)
 }
 
-/// The same on a thread that may drive tasks, which wait.
+/// Waits for a future on a thread that may drive tasks, which then wait.
 pub fn block_anyway<F: Future>(future: F) -> F::Output {
     enter::block_for_a_moment(future)
 }

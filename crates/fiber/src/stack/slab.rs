@@ -40,7 +40,7 @@ pub(super) struct Region {
     low: NonZeroUsize,
     size: usize,
     guard: usize,
-    /// How much is left unused at the top.
+    /// Number of bytes that are left unused at the top.
     offset: usize,
 }
 

@@ -43,7 +43,7 @@ impl Count {
 pub(crate) struct Counters {
     pub(crate) polls: Count,
     pub(crate) spawned: Count,
-    /// How many tasks are in the worker's queue.
+    /// Number of tasks in the worker's queue.
     pub(crate) queued: Count,
     pub(crate) scheduled_here: Count,
     pub(crate) forced_yields: Count,
@@ -108,7 +108,7 @@ impl Counters {
         }
     }
 
-    /// Whether the time of polls is measured.
+    /// Returns `true` if the time of polls is measured.
     #[inline]
     pub(crate) fn watches_polls(&self) -> bool {
         self.histogram.is_some()

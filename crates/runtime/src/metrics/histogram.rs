@@ -184,7 +184,7 @@ error_text! {
 pub struct LogHistogram {
     num_buckets: usize,
     precision: u32,
-    /// How many ranges are left out at the small end.
+    /// Number of ranges that are left out at the small end.
     left_out: usize,
 }
 
@@ -208,7 +208,7 @@ impl LogHistogram {
         place(value, self.precision).saturating_sub(self.left_out)
     }
 
-    /// Where a range begins.
+    /// Returns the start of a range.
     fn start(&self, bucket: usize) -> u64 {
         if bucket == 0 {
             return 0;

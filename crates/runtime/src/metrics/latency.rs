@@ -28,7 +28,7 @@ impl ReadyClock {
         }
     }
 
-    /// Whether each poll has to look at this.
+    /// Returns `true` if the runtime tracks latencies.
     pub(crate) fn is_on(&self) -> bool {
         self.start.is_some()
     }

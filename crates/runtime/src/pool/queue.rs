@@ -91,7 +91,7 @@ pub struct JobQueue<J> {
     /// A nonzero value tells a searching thread that it has something to do. Written under the lock;
     /// a read without it is a hint.
     pending: AtomicUsize,
-    /// Whether the last thread of a closed pool has left.
+    /// Not zero if the last thread of a closed pool has left.
     gone: AtomicU32,
 }
 
@@ -108,7 +108,7 @@ struct Inside<J> {
     queue: VecDeque<J>,
     /// The threads that sleep, the latest last.
     sleepers: Vec<Sleeper>,
-    /// How many threads are sure to look at the queue.
+    /// Number of threads that are sure to look at the queue.
     arriving: usize,
     /// Number of arriving threads that are new and have not looked at the queue yet.
     starting: usize,
@@ -116,7 +116,7 @@ struct Inside<J> {
     searching: bool,
     /// How the last searches ended.
     searches: Attempts,
-    /// How many threads there are, with those that are about to start.
+    /// Number of threads, with those that are about to start.
     threads: usize,
     /// Largest number of threads.
     limit: usize,
@@ -197,13 +197,13 @@ pub struct Closed<J>(pub J);
 /// The numbers and jobs that are left after a thread has been lost.
 #[derive(Debug)]
 pub struct Remains<J> {
-    /// How many threads there are.
+    /// Number of threads.
     pub threads: usize,
     /// Jobs of a closed pool that has no threads to take them.
     pub jobs: VecDeque<J>,
 }
 
-/// How many threads and jobs there are.
+/// The numbers of threads and of jobs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     /// Threads that there are, with those that are about to start.
@@ -264,7 +264,7 @@ impl<J> Inside<J> {
         Some(asleep.map_or(Wake::Nobody, Wake::Thread))
     }
 
-    /// Whether the pool is closed and has no threads.
+    /// Returns `true` if the pool is closed and has no threads.
     fn is_empty(&self) -> bool {
         self.closed && self.threads == 0
     }

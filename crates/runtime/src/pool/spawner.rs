@@ -52,7 +52,7 @@ impl Schedule for Once {
 /// A job of the pool.
 struct Job {
     task: Notified,
-    /// Whether it runs even after the pool has been closed.
+    /// `true` if the job runs even after the pool has been closed.
     mandatory: bool,
 }
 
@@ -119,7 +119,7 @@ impl Demand {
 pub(crate) struct Spawner {
     queue: JobQueue<Job>,
     threads: Threads,
-    /// How many of the threads are workers of the scheduler.
+    /// Number of the threads that are workers of the scheduler.
     workers: usize,
     keep_alive: Duration,
 }
@@ -280,7 +280,7 @@ impl Spawner {
         }
     }
 
-    /// How many threads there are for blocking work, and how many closures wait for one.
+    /// Returns the number of threads for blocking work, and of closures that wait for one.
     pub(crate) fn numbers(&self) -> Numbers {
         let numbers = self.queue.numbers();
         Numbers {

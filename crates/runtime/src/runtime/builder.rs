@@ -10,7 +10,7 @@ use crate::metrics::HistogramConfiguration;
 use crate::seed::RngSeed;
 use crate::stalls::StalledWorker;
 
-/// After how many polls a worker checks timers and the driver.
+/// Default number of polls after which a worker checks timers and the driver.
 const EVENT_INTERVAL: u32 = 61;
 /// Default for the number of events that one poll of the system may report.
 const IO_EVENTS: usize = 1024;
@@ -603,7 +603,7 @@ impl Builder {
     }
 }
 
-/// For how long tasks are ready before they are polled.
+/// The times for which tasks are ready before they are polled.
 #[cfg(feature = "schedule-latency")]
 impl Builder {
     /// Measures for how long a task was ready before each poll, for the hooks of polls: see

@@ -129,12 +129,12 @@ impl Handle {
         }
     }
 
-    /// How many tasks wait in the queue that no worker owns.
+    /// Returns the number of tasks in the queue that no worker owns.
     pub(crate) fn injected(&self) -> usize {
         either!(self, shared => shared.injected())
     }
 
-    /// How many tasks wait in a worker's own queue.
+    /// Returns the number of tasks in a worker's own queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
         either!(self, shared => shared.queued(worker))

@@ -49,19 +49,19 @@ impl<T> Inject<T> {
         }
     }
 
-    /// How many wait.
+    /// Returns the number of tasks that wait.
     #[inline]
     pub fn len(&self) -> usize {
         self.length.load(Ordering::SeqCst)
     }
 
-    /// Whether none waits.
+    /// Returns `true` if no task waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many have been taken so far: it changes as long as tasks are taken.
+    /// Returns the number of tasks that have been taken so far: it changes as long as tasks are taken.
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }

@@ -40,7 +40,7 @@ where
     }
 }
 
-/// The same on a runtime that is given.
+/// Starts a task on the runtime of `handle`.
 #[inline]
 pub(crate) fn spawn_on<F>(
     handle: &scheduler::Handle,

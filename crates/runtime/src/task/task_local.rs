@@ -328,9 +328,9 @@ impl<T: 'static> LocalKey<T> {
             slot,
             is_borrowed: true,
         };
-        // SAFETY: the state has no destructor. `f` cannot end a scope that it has not begun, and
-        // `is_borrowed` keeps it from beginning one. So the slot stays borrowed, and only shared, while `f` runs.
-        // If a fiber suspends in it, that holds as long as the lease is held. All of it is on this thread.
+        // SAFETY: the state has no destructor. `f` cannot end a scope that it has not begun, and cannot
+        // begin one because of `is_borrowed`. So the slot stays borrowed, and only shared, while `f` runs or,
+        // if a fiber suspends in it, while the lease is held. All of that is on this thread: see `within`.
         Ok(unsafe { scopes::leasing(place, borrowed, lease, || f(value)) })
     }
 }

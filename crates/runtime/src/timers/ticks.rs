@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How many ticks a millisecond has.
+/// Number of ticks in a millisecond.
 ///
 /// A longer tick fires more timers at once, and a shorter one comes closer to the deadline. The
 /// system adds about as much as a tick: Linux lets a thread sleep up to 50 microseconds too long. A

@@ -86,7 +86,7 @@ impl Wheels {
         }))
     }
 
-    /// The same on a thread that has a guard already, and was not a worker for a while.
+    /// Attaches a thread again that has a guard already, and was not a worker for a while.
     pub(crate) fn attach_again(&self, worker: usize) {
         context::with(|context| context.wheel.set(address(self.wheel(worker))));
     }
@@ -138,7 +138,7 @@ impl Wheels {
         }
     }
 
-    /// The same for a worker that has just read the system's clock anyway.
+    /// Looks at a worker's timers, for a worker that has just read the system's clock anyway.
     #[inline]
     pub(crate) fn look_at(&self, worker: usize, now: Instant) {
         let tick = if self.clock.is_real() {

@@ -8,7 +8,7 @@ use blitz_io_inspect::{Snapshot, Waiter, tree};
 use super::capture::{Root, trace_with};
 use super::stack::{self, Backtrace, Captured};
 
-/// Where a task waits: the chain of its waits in a [`Dump`](super::Dump), or stacks from
+/// The wait of a task: the chain of its waits in a [`Dump`](super::Dump), or stacks from
 /// [`capture`](Trace::capture).
 ///
 /// `Display` writes it as a tree. For stacks it reads debug information, which may take long.

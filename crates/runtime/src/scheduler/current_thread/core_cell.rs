@@ -26,7 +26,7 @@ use blitz_io_sync::task::futures::Notified;
 pub struct CoreCell<T> {
     /// Null while a thread has it.
     core: AtomicPtr<T>,
-    /// How many threads wait for the core, or are about to.
+    /// Number of threads that wait for the core, or are about to.
     waiting: AtomicUsize,
     turn: Notify,
 }

@@ -66,7 +66,7 @@ impl Shared {
         self.inject.len()
     }
 
-    /// How many tasks wait in the running thread's queue.
+    /// Returns the number of tasks in the running thread's queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
         self.counters(worker).queued.get() as usize

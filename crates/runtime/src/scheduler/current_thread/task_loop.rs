@@ -35,7 +35,7 @@ use crate::scheduler::reference::{Base, Scheduler};
 use crate::task::raw::{Header, Notified, Ran};
 use crate::timers::Wheels;
 
-/// How many polls lie between two looks at the inject queue, if the user has not said.
+/// Default number of polls between two looks at the inject queue.
 const GLOBAL_QUEUE_INTERVAL: u32 = 31;
 
 const INITIAL_CAPACITY: usize = 64;
@@ -266,7 +266,7 @@ impl Core {
         self.count_forced_yields(&shared.counters);
     }
 
-    /// Whether the future of `block_on` has been woken since the last time.
+    /// Returns `true` if the future of `block_on` has been woken since the last time.
     #[inline]
     fn take_main_woken(&self, shared: &Shared) -> bool {
         let here = self.main_woken.replace(false);
@@ -308,7 +308,7 @@ impl Core {
         });
     }
 
-    /// Whether there is something to do before the thread may sleep.
+    /// Returns `true` if there is something to do before the thread may sleep.
     fn has_work(&self, shared: &Shared) -> bool {
         self.main_is_woken(shared)
             || self.with_queue(|queue| !queue.is_empty())
@@ -407,7 +407,7 @@ impl Core {
         shared.counters.unparked();
     }
 
-    /// Where the clock is paused, no time passes by sleeping: it is moved to the next
+    /// Moves a paused clock, for which no time passes by sleeping, to the next
     /// timer, if there is one.
     fn jump_to_next_timer(&self, shared: &Shared) -> bool {
         let common = &shared.base.common;

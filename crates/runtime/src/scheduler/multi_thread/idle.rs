@@ -150,7 +150,7 @@ pub const MOST_WORKERS: usize = AWAKE / SEARCHING - 1;
 pub struct Count(usize);
 
 impl Count {
-    /// How many are awake.
+    /// Returns the number of workers that are awake.
     pub fn awake(self) -> usize {
         self.0 / AWAKE
     }
@@ -160,7 +160,7 @@ impl Count {
         self.0 % AWAKE / SEARCHING
     }
 
-    /// Whether there is a monitor.
+    /// Returns `true` if there is a monitor.
     pub fn is_monitored(self) -> bool {
         self.0 & MONITORED != 0
     }
@@ -327,7 +327,7 @@ impl Idle {
         is_monitor
     }
 
-    /// Whether the sleeping worker is the monitor, and has to sleep with a time-out.
+    /// Returns `true` if the sleeping worker is the monitor, and has to sleep with a time-out.
     /// With no worker awake, the monitor steps down, unless it `stays`.
     pub fn is_monitor(&self, place: Place, stays: bool) -> bool {
         if !self.count().is_monitored() {
@@ -359,7 +359,7 @@ impl Idle {
         places.into_iter().for_each(wake);
     }
 
-    /// Whether a worker waits in this driver.
+    /// Returns `true` if a worker waits in this driver.
     pub fn is_attended(&self, driver: usize) -> bool {
         self.sleepers.lock().has(Place::Driver(driver))
     }
@@ -371,7 +371,7 @@ impl Idle {
         self.sleepers.lock().has_threads(driver)
     }
 
-    /// Whether the worker with this number is not parked, or was called.
+    /// Returns `true` if the worker with this number is not parked, or was called.
     pub fn was_called(&self, index: usize) -> bool {
         !self.sleepers.lock().has(Place::Parked(index))
     }
@@ -406,19 +406,19 @@ pub trait Sleeper {
     /// The number of its driver.
     fn driver(&self) -> usize;
 
-    /// Whether the inject queue has something.
+    /// Returns `true` if the inject queue has something.
     fn sees_injected(&self) -> bool;
 
-    /// Whether the inject queue or any ring has something.
+    /// Returns `true` if the inject queue or any ring has something.
     fn sees_any(&self) -> bool;
 
     /// Returns `true` if its own queues have something.
     fn has_tasks(&self) -> bool;
 
-    /// Whether its ring has so many tasks that another worker should be woken for them.
+    /// Returns `true` if its ring has so many tasks that another worker should be woken for them.
     fn has_plenty(&self) -> bool;
 
-    /// Whether the runtime is about to end.
+    /// Returns `true` if the runtime is about to end.
     fn is_closed(&self) -> bool;
 
     /// Blocks the thread: a parked worker until it is unparked, a worker in a driver until an
@@ -427,19 +427,19 @@ pub trait Sleeper {
     /// its own queues becomes ready before it blocks, it does not block.
     fn sleep(&self, place: Place) -> bool;
 
-    /// Whether it is the monitor and sees that another worker is stalled.
+    /// Returns `true` if it is the monitor and sees that another worker is stalled.
     fn sees_stalled(&self, place: Place) -> bool;
 
     /// Wakes those that were called.
     fn call(&self, calls: Calls);
 
-    /// Whether tasks are pinned to its thread.
+    /// Returns `true` if tasks are pinned to its thread.
     fn has_pinned(&self) -> bool {
         false
     }
 
     /// Tells where it sleeps to the threads that make pinned tasks ready, or that it is awake.
-    /// Whether such a task is ready already.
+    /// Returns `true` if such a task is ready already.
     fn tell_place(&self, place: Option<Place>) -> bool {
         _ = place;
         false

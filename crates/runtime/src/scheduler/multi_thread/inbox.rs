@@ -50,7 +50,7 @@ const APART: usize = 1;
 /// Two for each number: a parked worker, and a driver.
 const FIRST_PLACE: usize = 2;
 
-/// Where an owner sleeps.
+/// The place where an owner sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sleeps {
     /// The owner sleeps as a worker.
@@ -85,7 +85,7 @@ pub struct Inbox<T> {
     place: AtomicUsize,
     remote: Lock<Vec<NonNull<T>>>,
     local: UnsafeCell<VecDeque<NonNull<T>>>,
-    /// How many tasks are pinned to the owner and have not ended.
+    /// Number of tasks that are pinned to the owner and have not ended.
     tasks: Cell<usize>,
     /// The last task that the owner took was one of these.
     was_last: Cell<bool>,
@@ -172,7 +172,7 @@ impl<T> Inbox<T> {
         local.extend(self.remote.lock().drain(..));
     }
 
-    /// Whether a task is ready.
+    /// Returns `true` if a task is ready.
     ///
     /// # Safety
     ///
@@ -195,7 +195,7 @@ impl<T> Inbox<T> {
         unsafe { &*self.local.get() }.len()
     }
 
-    /// How many tasks are pinned to the owner, which asks.
+    /// Returns the number of tasks that are pinned to the owner, which is the caller.
     #[inline]
     pub fn tasks(&self) -> usize {
         self.tasks.get()

@@ -30,7 +30,7 @@ impl<T> LifoSlot<T> {
         }
     }
 
-    /// Whether it is empty.
+    /// Returns `true` if the slot is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.item.load(Ordering::Relaxed).is_null()

@@ -28,7 +28,7 @@ use super::idle::Place;
 use super::shared::Shared;
 use super::worker_core::Progress;
 
-/// How long it is from one look to the next, at first.
+/// The first interval between two looks.
 const FIRST: Duration = Duration::from_millis(1);
 /// Each time that the monitor finds nothing this doubles, up to here.
 const LAST: Duration = Duration::from_millis(4);
@@ -47,7 +47,7 @@ const BLOCKED: Duration = Duration::from_millis(5);
 /// looks, as to be made the monitor again costs about as much.
 const STAYS: Duration = Duration::from_millis(8);
 
-/// When a worker that has become the monitor just now has to know that.
+/// Returns the time of the first look of a worker that has just become the monitor.
 pub(super) fn first_look() -> Instant {
     Instant::now() + FIRST
 }
@@ -61,9 +61,9 @@ struct Seen {
     progress: Box<[Progress]>,
     /// Number of tasks that had been taken from the inject queue.
     taken: usize,
-    /// When to look next. `None` while there is no monitor.
+    /// The time of the next look. `None` while there is no monitor.
     next: Option<Instant>,
-    /// How long that is after the last look, but for timers.
+    /// The interval from the last look to the next one, but for timers.
     pause: Duration,
     dozes: bool,
     /// All slept when it looked then.
@@ -72,7 +72,7 @@ struct Seen {
     polled: Option<Instant>,
 }
 
-/// What stalled workers have.
+/// Work of stalled workers that a look has found.
 pub(super) struct Found {
     /// There is something to do.
     pub(super) work: bool,
@@ -95,7 +95,7 @@ impl Monitor {
         }))
     }
 
-    /// When a worker that sleeps at `place` has to look next, if the monitor sleeps there.
+    /// Returns the time at which a worker that sleeps at `place` has to look next, if it is the monitor.
     pub(super) fn next_look(&self, shared: &Shared, place: Place) -> Option<Instant> {
         let mut seen = self.0.lock();
         let polled = |polled: Instant| polled.elapsed() < STAYS;

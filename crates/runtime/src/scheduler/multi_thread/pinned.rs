@@ -208,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// Whether a task that has been polled may be polled again at once, from the worker's loop.
+    /// Returns `true` if a task that has been polled may be polled again at once, from the worker's loop.
     #[inline]
     fn has_nothing_else(&self) -> bool {
         let core = self.core();
@@ -237,7 +237,7 @@ impl Worker {
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    /// The same after a poll, unless the worker has to check other queues first.
+    /// Returns the next pinned task after a poll, unless the worker has to check other queues first.
     #[inline]
     pub(super) fn next_woken(&self, core: &Core) -> Option<Notified> {
         if self.inbox.get().is_none() || core.local.until_checkpoint.get() == 0 {
@@ -248,7 +248,7 @@ impl Worker {
         Some(task)
     }
 
-    /// Whether a task is ready that is pinned to this thread.
+    /// Returns `true` if a task is ready that is pinned to this thread.
     #[inline]
     pub(super) fn has_ready_pinned(&self) -> bool {
         let inbox = self.inbox.get();
@@ -256,7 +256,7 @@ impl Worker {
         inbox.is_some_and(|inbox| unsafe { inbox.tasks.is_ready() })
     }
 
-    /// How many tasks are ready that are pinned to this thread and were made ready here.
+    /// Returns the number of ready tasks that are pinned to this thread and were made ready here.
     #[inline]
     pub(super) fn queued_pinned(&self) -> usize {
         let inbox = self.inbox.get();
@@ -264,7 +264,7 @@ impl Worker {
         inbox.map_or(0, |inbox| unsafe { inbox.tasks.queued() })
     }
 
-    /// Whether tasks are pinned to this thread.
+    /// Returns `true` if tasks are pinned to this thread.
     pub(super) fn pins(&self) -> bool {
         let inbox = self.inbox.get();
         inbox.is_some_and(|inbox| inbox.tasks.tasks() > 0)

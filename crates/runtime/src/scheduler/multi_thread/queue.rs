@@ -38,7 +38,7 @@ use std::ptr::{self, NonNull};
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// How many tasks wait in a worker's own queue at most.
+/// Largest number of tasks that wait in a worker's own queue.
 pub const CAPACITY: usize = 256;
 
 /// As many as this are worth a theft, whatever their owner does.
@@ -78,7 +78,7 @@ impl<T, const N: usize> Ring<T, N> {
         self.place(position).load(Ordering::Relaxed)
     }
 
-    /// How many wait. Another thread may know better by now.
+    /// Returns the number of tasks that wait. It may have changed by now.
     #[inline]
     pub fn len(&self) -> usize {
         let head = self.head.load(Ordering::Acquire);
@@ -86,7 +86,7 @@ impl<T, const N: usize> Ring<T, N> {
         tail.wrapping_sub(head).min(N)
     }
 
-    /// Whether none waits. Exact for the owner in so far as it says yes.
+    /// Returns `true` if no task waits. For the owner, `true` is exact.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
@@ -127,7 +127,7 @@ impl<T, const N: usize> Ring<T, N> {
         Ok(())
     }
 
-    /// For how many more there is room.
+    /// Returns the number of tasks for which there is still room.
     ///
     /// # Safety
     ///

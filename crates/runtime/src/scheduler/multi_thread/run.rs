@@ -30,7 +30,7 @@ use crate::pool::Spawner;
 use crate::scheduler::Handle;
 use crate::task::raw::{Notified, Ran};
 
-/// How often the last worker looks whether the last task has ended.
+/// The interval in which the last worker checks whether the last task has ended.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Makes a scheduler, and starts its workers on threads of the pool.
@@ -51,7 +51,7 @@ pub(super) fn start(shared: &Arc<Shared>, index: usize) -> bool {
     started.is_some()
 }
 
-/// The same when the pool is closed: the end of the runtime needs all workers.
+/// Starts a worker when the pool is closed: the end of the runtime needs all workers.
 #[cold]
 pub(super) fn start_late(shared: &Arc<Shared>, index: usize) {
     let (handle, job) = job(shared, index);

@@ -51,13 +51,13 @@ impl<T> RunBatch<T> {
         }
     }
 
-    /// How many tasks are claimed.
+    /// Returns the number of claimed tasks.
     #[inline]
     pub fn len(&self) -> usize {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Whether no task is.
+    /// Returns `true` if no task is claimed.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

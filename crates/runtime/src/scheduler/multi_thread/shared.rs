@@ -105,7 +105,7 @@ impl Shared {
         }
     }
 
-    /// When the first timer of any worker is due, or before that.
+    /// Returns the time at which the first timer of any worker is due, or an earlier one.
     pub(super) fn earliest_timer(&self) -> Option<Instant> {
         let wheels = self.base.common.time.as_ref()?;
         let timers = (0..self.cores.len()).filter_map(|worker| wheels.earliest(worker));
@@ -185,12 +185,12 @@ impl Shared {
         earliest.is_some_and(|at| self.drivers.wake_by(self.driver_of(index), at))
     }
 
-    /// How many tasks wait in the queue that no worker owns.
+    /// Returns the number of tasks in the queue that no worker owns.
     pub(crate) fn injected(&self) -> usize {
         self.inject.len()
     }
 
-    /// How many tasks wait in a worker's own queue.
+    /// Returns the number of tasks in a worker's own queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
         self.cores[worker].queue_depth()

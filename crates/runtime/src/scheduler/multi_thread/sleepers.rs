@@ -13,9 +13,9 @@ pub enum Place {
 /// The workers that wait in one driver. As many threads wait there as the two counts say.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
-    /// How many wait and were not called.
+    /// Number of workers that wait and were not called.
     waiting: usize,
-    /// How many calls no worker has taken.
+    /// Number of calls that no worker has taken.
     called: usize,
     /// The one thread that waits there has pinned tasks, so no other may join it.
     is_exclusive: bool,
@@ -34,7 +34,7 @@ pub(super) struct Sleepers {
     /// parked monitor is the first.
     parked: Vec<usize>,
     drivers: Box<[Waiting]>,
-    /// How many workers may wait in one driver.
+    /// Largest number of workers that may wait in one driver.
     most_waiting: usize,
     /// Workers wait in drivers.
     pub(super) uses_drivers: bool,
@@ -53,7 +53,7 @@ impl Sleepers {
         }
     }
 
-    /// Where the worker `index` goes to sleep, whose driver is `own`.
+    /// Returns the place where the worker `index`, whose driver is `own`, goes to sleep.
     pub(super) fn place(&self, index: usize, own: usize, exclusive: bool) -> Place {
         let is_empty = |&driver: &usize| self.drivers[driver].is_empty(exclusive);
         let may_join = !exclusive && !self.drivers[own].is_exclusive;
@@ -126,12 +126,12 @@ impl Sleepers {
         Some(driver.called > 0)
     }
 
-    /// Whether any thread waits in this driver, also if it was called.
+    /// Returns `true` if any thread waits in this driver, also if it was called.
     pub(super) fn has_threads(&self, driver: usize) -> bool {
         self.drivers[driver].waiting + self.drivers[driver].called > 0
     }
 
-    /// Where the next monitor is: the parked worker that has been asleep the longest, or else the
+    /// Returns the place of the next monitor: the parked worker that has been asleep the longest, or else the
     /// workers that wait in a driver.
     pub(super) fn next_monitor(&self) -> Option<Place> {
         let parked = self.parked.first().copied().map(Place::Parked);
@@ -145,7 +145,7 @@ impl Sleepers {
         (self.drivers[fullest].waiting > 0).then_some(fullest)
     }
 
-    /// How many drivers there are.
+    /// Returns the number of drivers.
     #[cfg(any(feature = "io", loom))]
     pub(super) fn drivers(&self) -> usize {
         self.drivers.len()

@@ -16,23 +16,23 @@ const INJECT_WAITS: u64 = 200_000;
 /// The time, roughly, that the claimed tasks keep the worker busy, in nanoseconds. Waking
 /// another worker for them would take as long.
 const CLAIMED: u64 = 20_000;
-/// How many polls are measured together at most.
+/// Largest number of polls that are measured together.
 const MOST_MEASURED: u64 = 4 * INTERVAL as u64;
 
 /// The time of a worker's next checkpoint, and the work that is due there. Used by the
 /// worker only.
 pub(super) struct Tuning {
-    /// After how many tasks since the last checkpoint maintenance is due.
+    /// Number of tasks from the last checkpoint until maintenance is due.
     until_maintenance: Cell<u32>,
-    /// After how many tasks since the last checkpoint the inject queue goes first.
+    /// Number of tasks from the last checkpoint until the inject queue goes first.
     until_inject: Cell<u32>,
     event_interval: u32,
-    /// After how many polls to check the inject queue: fewer if polls take long. Otherwise
+    /// Number of polls after which to check the inject queue: fewer if polls take long. Otherwise
     /// tasks from other threads would wait for ever while a worker is busy with its own.
     inject_interval: Cell<u32>,
     /// The user has set that.
     is_set: bool,
-    /// When the polls began that are measured now, and how many have been made.
+    /// The time at which the measured polls began, and the number made since.
     began: Cell<Instant>,
     polls: Cell<u32>,
     /// Number of polls that are measured together: more if polls are short, since reading the clock

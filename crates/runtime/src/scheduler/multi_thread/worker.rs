@@ -246,7 +246,7 @@ impl Worker {
         after_round.set(after_round.get() + (left - until));
     }
 
-    /// Whether there may be events or timers for which no other worker waits.
+    /// Returns `true` if there may be events or timers for which no other worker waits.
     #[inline]
     fn has_to_look(&self) -> bool {
         let Shared { drivers, base, .. } = &*self.shared;
@@ -301,7 +301,7 @@ impl Worker {
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    /// Whether there are tasks in the inject queue.
+    /// Returns `true` if there are tasks in the inject queue.
     pub(super) fn has_injected(&self) -> bool {
         !self.shared.inject.is_empty()
     }

@@ -30,11 +30,11 @@ pub(super) struct Core {
     taken: AtomicBool,
     pub(super) ring: Ring<Header>,
     pub(super) counters: Counters,
-    /// Where its thread parks.
+    /// The parker of its thread.
     pub(super) parker: Parker,
 }
 
-/// What only the thread that has the core may use.
+/// The part of a core that only the thread that has the core may use.
 pub(super) struct Local {
     /// A task that yielded while no other was queued.
     pub(super) yielded: Cell<Option<NonNull<Header>>>,
@@ -56,7 +56,7 @@ pub(super) struct Local {
     pub(super) parked_briefly: Cell<bool>,
 }
 
-/// How many polls a worker had made, and since when that is so.
+/// Number of polls that a worker had made, and the time since when that is so.
 pub(super) struct Progress {
     polls: Cell<u64>,
     since: Cell<Instant>,
@@ -125,19 +125,19 @@ impl Core {
         self.taken.store(false, Ordering::Release);
     }
 
-    /// Whether there is a task that others may take, if need be from a stalled worker.
+    /// Returns `true` if there is a task that others may take, if need be from a stalled worker.
     #[inline]
     pub(super) fn has_tasks(&self) -> bool {
         !self.ring.is_empty() || self.has_claimed()
     }
 
-    /// Whether there is a task that others take only from a stalled worker.
+    /// Returns `true` if there is a task that others take only from a stalled worker.
     #[inline]
     pub(super) fn has_claimed(&self) -> bool {
         !self.lifo_slot.is_empty() || !self.batch.is_empty()
     }
 
-    /// How many such tasks there are.
+    /// Returns the number of tasks that others may take, if need be from a stalled worker.
     pub(super) fn queue_depth(&self) -> usize {
         self.ring.len() + self.batch.len() + usize::from(!self.lifo_slot.is_empty())
     }

@@ -68,7 +68,7 @@ const IN_FAMILY: u32 = 4;
 
 /// The state that the clones of a token share.
 pub(super) struct Node {
-    /// How many tokens of this node there are.
+    /// Number of tokens of this node.
     handles: AtomicUsize,
     state: AtomicU32,
     /// The tasks that wait until it is cancelled.

@@ -13,7 +13,7 @@ use super::tree::Node;
 
 /// A waiter, with its entry in the queue of the token's node.
 struct Waiter {
-    /// Whether it has been put into the queue. It may have been chosen since.
+    /// `true` if it has been put into the queue. It may have been chosen since.
     waits: bool,
     node: WaitNode,
     record: Wait,

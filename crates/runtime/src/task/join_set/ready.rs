@@ -70,7 +70,7 @@ pub struct Ready {
     head: AtomicPtr<Link>,
     waker_data: AtomicPtr<()>,
     waker_vtable: AtomicPtr<()>,
-    /// How many waits there have been. Only the owner uses it.
+    /// Number of waits so far. Only the owner uses it.
     waits: Cell<usize>,
 }
 

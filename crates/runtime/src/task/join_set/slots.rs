@@ -27,7 +27,7 @@ use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 use super::ready::{Link, Pushed, Ready};
 use crate::task::raw::{AbortHandle, JoinHandle};
 
-/// How many slots the first chunk has, and at most the largest.
+/// Number of slots of the first chunk; `LARGEST` is the limit of the later ones.
 const FIRST: usize = 4;
 const LARGEST: usize = 1024;
 
@@ -44,7 +44,7 @@ pub(super) struct Slot<T> {
 /// The part of the set that its tasks refer to.
 struct Shared<T> {
     ready: Ready,
-    /// How many users are left after the set has been dropped.
+    /// Number of users that are left after the set has been dropped.
     late: AtomicUsize,
     /// Used by the set alone, and by the last user, to free them.
     chunks: UnsafeCell<Vec<Box<[Slot<T>]>>>,

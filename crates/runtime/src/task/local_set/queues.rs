@@ -28,17 +28,17 @@ pub(super) struct Shared {
     /// Which waker is in `remote`, if it has not been taken. Belongs to the set's thread,
     /// as the next two fields do.
     registered: Cell<Option<WakerId>>,
-    /// How many polls of the set are on the thread's stack.
+    /// Number of polls of the set on the thread's stack.
     polls: Cell<usize>,
-    /// How many of the set's tasks the thread is running and has not released.
+    /// Number of the set's tasks that the thread is running and has not released.
     running: Cell<usize>,
-    /// Whether a task's panic ends the set, and whether one has. Used on the set's thread.
+    /// `true` if a task's panic ends the set; `is_doomed` is `true` if one has. Used on the set's thread.
     ends_on_panic: Cell<bool>,
     is_doomed: Cell<bool>,
     remote: Lock<Remote>,
-    /// How many tasks there are in `remote`. Written under the lock.
+    /// Number of tasks in `remote`. Written under the lock.
     remote_len: AtomicUsize,
-    /// Whether there is a waker in `remote`. Written under the lock.
+    /// `true` if there is a waker in `remote`. Written under the lock.
     has_waker: AtomicBool,
 }
 
@@ -92,7 +92,7 @@ impl Shared {
             .set(matches!(behavior, UnhandledPanic::ShutdownRuntime));
     }
 
-    /// Whether the set has to end because a task has panicked.
+    /// Returns `true` if the set has to end because a task has panicked.
     #[inline]
     pub(super) fn is_doomed(&self) -> bool {
         self.is_doomed.get()
@@ -116,7 +116,7 @@ impl Shared {
         task.run()
     }
 
-    /// Whether there are no tasks but those that the set's thread, the caller, is running.
+    /// Returns `true` if there are no tasks but those that the set's thread, the caller, is running.
     pub(super) fn is_drained(&self) -> bool {
         self.owned.len() <= self.running.get()
     }

@@ -63,19 +63,19 @@ impl ListId {
         Self(shard as u32 | Self::OWN)
     }
 
-    /// The same list, for a task whose future is dropped only where its token is run.
+    /// Returns the same list, for a task whose future is dropped only where its token is run.
     #[inline]
     pub fn pinned(self) -> Self {
         Self(self.0 | Self::PINNED)
     }
 
-    /// Whether the task is of that kind.
+    /// Returns `true` if the task's future is dropped only where its token is run.
     #[inline]
     pub(super) fn is_pinned(self) -> bool {
         self.0 & Self::PINNED != 0
     }
 
-    /// Whether it is the owner's.
+    /// Returns `true` if the list is the owner's.
     #[inline]
     pub(super) fn is_own(self) -> bool {
         self.0 & Self::OWN != 0
@@ -361,7 +361,7 @@ impl Notified {
         self.header().id()
     }
 
-    /// When the task became ready, as its scheduler has noted it.
+    /// Returns the time at which the task became ready, as its scheduler has noted it.
     // Only holders of the token use it, which is handed on with release and acquire.
     #[cfg(feature = "schedule-latency")]
     pub fn ready_at(&self) -> u64 {

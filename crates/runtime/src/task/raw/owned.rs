@@ -46,7 +46,7 @@ use super::harness;
 use super::header::{self, Header, Id, Links, ListId, Notified, Schedule};
 use super::join_handle::JoinHandle;
 
-/// After how many tasks that an owner has sent to others' stacks it looks after these.
+/// Number of tasks that an owner sends to others' stacks before it looks after these stacks.
 const MOST_SENT: usize = if cfg!(loom) { 2 } else { 1024 };
 
 /// The tasks of a runtime which have not ended.
@@ -62,7 +62,7 @@ pub struct OwnedTasks {
 #[repr(align(128))]
 struct Shard {
     list: Lock<List>,
-    /// How many tasks are in that list. Written under the lock.
+    /// Number of tasks in that list. Written under the lock.
     len: AtomicUsize,
     /// The owner's list. The owner uses it for each task that it starts and ends, and makes no
     /// read-modify-write for it.
@@ -71,12 +71,12 @@ struct Shard {
     /// Number of own tasks that the owner has added, minus the number that it has seen end, also
     /// of other owners. Written by the owner.
     own_len: AtomicUsize,
-    /// How many tasks the owner has sent to others' stacks. Written by the owner.
+    /// Number of tasks that the owner has sent to others' stacks. Written by the owner.
     sent: AtomicUsize,
     stack: Stack,
 }
 
-/// Where tasks of an own list go which have ended elsewhere. Not in the cache lines that
+/// The stack of tasks of an own list that have ended elsewhere. Not in the cache lines that
 /// the owner writes.
 #[derive(Default)]
 #[repr(align(64))]
@@ -553,7 +553,7 @@ impl OwnedTasks {
         }
     }
 
-    /// How many tasks there are. While tasks are added or end, it may be somewhat off.
+    /// Returns the number of tasks. While tasks are added or end, it may be somewhat off.
     pub fn len(&self) -> usize {
         let len = self.sum();
         // A task that was added here and removed there may be seen in the wrong order.

@@ -358,7 +358,7 @@ impl State {
             .store(REF_ONE | JOIN_INTEREST | COMPLETE, Ordering::Relaxed);
     }
 
-    /// Whether the caller's reference is the only one.
+    /// Returns `true` if the caller's reference is the only one.
     #[inline]
     fn is_unique(&self) -> bool {
         self.word().load(Ordering::Acquire) < 2 * REF_ONE
@@ -379,7 +379,7 @@ impl State {
         self.change().fetch_sub(REF_ONE, Ordering::AcqRel) < 2 * REF_ONE
     }
 
-    /// The same where the reference is probably the last one.
+    /// Releases one reference, which is probably the last one.
     #[inline]
     pub(super) fn release_last(&self) -> bool {
         self.is_unique() || self.release()

@@ -23,7 +23,7 @@ use super::member::Erased;
 pub(super) struct Child {
     link: Link,
     ready: Arc<Ready>,
-    /// Whether it is in the ready list, or about to be.
+    /// `true` if it is in the ready list, or about to be.
     queued: AtomicBool,
     aborted: AtomicBool,
     /// `None` when it has ended. Only the scope's future uses it.

@@ -28,7 +28,7 @@ use super::links::Links;
 const LEVELS: usize = 11;
 const BITS: usize = 6;
 const SLOTS: usize = 1 << BITS;
-/// How many of a slot's entries are checked to find the first of them.
+/// Number of a slot's entries that are checked to find the first of them.
 const LOOKED_AT: usize = 16;
 
 /// The first entry of a ring, or null.

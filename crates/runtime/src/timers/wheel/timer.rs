@@ -12,7 +12,7 @@ use super::{CLOSED, Wheel};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended;
 
-/// Whether a timer's tick has come, or its runtime has ended.
+/// The result of a poll: ready if the timer's tick has come, or if its runtime has ended.
 pub type Polled = Poll<Result<(), Ended>>;
 
 /// Gives the wheel of the worker that this thread is, if it is one.
@@ -69,7 +69,7 @@ impl Timer {
         self.wheel.get()
     }
 
-    /// Whether its tick has come, or its runtime has ended.
+    /// Returns `true` if its tick has come, or its runtime has ended.
     #[inline]
     pub fn is_elapsed(&self) -> bool {
         match self.entry.state() {
@@ -84,13 +84,13 @@ impl Timer {
         self.entry.state() == FIRED && self.entry.placed() < self.entry.wanted()
     }
 
-    /// Whether its runtime has ended.
+    /// Returns `true` if its runtime has ended.
     #[inline]
     fn has_ended(&self) -> bool {
         self.epoch == CLOSED || self.wheel.get().epoch() != self.epoch
     }
 
-    /// Whether its tick has come. If not, the waker will be woken then.
+    /// Polls for its tick. If the tick has not come, the waker will be woken then.
     ///
     /// # Errors
     ///
