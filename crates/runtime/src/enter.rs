@@ -3,7 +3,7 @@
 //! The thread's context has the current runtime as an address. There are two kinds
 //! of guards that set it. One that the user has ([`SetCurrent`], in an `EnterGuard`)
 //! may be kept, leaked or dropped at the wrong time, so it owns a reference to the
-//! runtime. One that lives in a function of ours ([`Scope`]) borrows, which saves two
+//! runtime. One that lives in a function of this crate ([`Scope`]) borrows, which saves two
 //! read-modify-writes for each `block_on`.
 //!
 //! Guards that are dropped in the reverse order each restore the runtime that they

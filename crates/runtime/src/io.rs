@@ -27,7 +27,7 @@ const PROCESSORS_OF_ONE: usize = 8;
 /// The drivers of a runtime.
 pub(crate) struct Drivers {
     drivers: Box<[Arc<Driver>]>,
-    /// Whose turn it is to be taken by a thread that is no worker.
+    /// Counter that chooses the driver of a thread that is no worker.
     turn: AtomicUsize,
 }
 

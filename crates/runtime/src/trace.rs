@@ -1,5 +1,5 @@
 //! With the feature `tracing`: a span for each task, with the target, the name and the
-//! fields of Tokio's, so that tools which look at those find ours. Without it, nothing of
+//! fields of Tokio's, so that tools that look for those find these. Without it, nothing of
 //! this is called.
 
 use std::panic::Location;

@@ -40,7 +40,7 @@ fn suspend() {
     }));
 }
 
-/// Whether this code has a task's budget.
+/// Returns `true` if this code has a task's budget.
 fn has_limit() -> bool {
     let budget = coop::stop();
     coop::set(budget);

@@ -167,7 +167,7 @@ enum Last {
 pub struct ThreadState(Last);
 
 impl ThreadState {
-    /// For a thread that has just started.
+    /// Creates the state of a thread that has just started.
     #[allow(clippy::new_without_default, reason = "it has a meaning")]
     pub fn new() -> Self {
         Self(Last::Started)
@@ -465,7 +465,7 @@ impl<J> JobQueue<J> {
         Some(jobs)
     }
 
-    /// Says that the last thread of a closed pool has left, if it has.
+    /// Announces that the last thread of a closed pool has left, if `empty`.
     fn tell(&self, empty: bool) {
         if empty {
             self.gone.store(EMPTY, Ordering::Release);

@@ -95,7 +95,7 @@ impl World {
         Self::with_driver(workers, processors, all, 0)
     }
 
-    /// The same; up to `most_waiting` workers wait in the driver.
+    /// Creates a world in which up to `most_waiting` workers wait in the driver.
     fn with_driver(
         workers: usize,
         processors: usize,

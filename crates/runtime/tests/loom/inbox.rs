@@ -34,7 +34,7 @@ struct World {
     idle: Idle,
     inbox: Inbox<Task>,
     words: [Driver; 2],
-    /// Where the owner sleeps when it is no worker.
+    /// The driver in which the owner sleeps when it is no worker.
     apart: Driver,
     /// The driver has a wake-up, which one of those that wait takes.
     woken: Mutex<bool>,
@@ -233,7 +233,7 @@ fn owner_in_a_driver_is_woken_by_name() {
     });
 }
 
-/// The same for an owner that is no worker any more.
+/// Pushes wake an owner that is no worker any more.
 fn owner_without_a_core_gets_all() {
     model(3, || {
         let world = World::new(1, 0);

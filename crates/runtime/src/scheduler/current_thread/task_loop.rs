@@ -469,7 +469,7 @@ impl Core {
             if shared.base.owned.is_empty() {
                 return;
             }
-            // Another thread has a token of ours, and is about to bring it.
+            // Another thread has a token of this scheduler, and is about to queue it.
             shared.driver.park(None);
         }
     }

@@ -438,7 +438,7 @@ pub trait Sleeper {
         false
     }
 
-    /// Tells where it sleeps to the threads that make pinned tasks ready, or that it is awake.
+    /// Tells the threads that make pinned tasks ready where it sleeps, or that it is awake.
     /// Returns `true` if such a task is ready already.
     fn tell_place(&self, place: Option<Place>) -> bool {
         _ = place;

@@ -77,7 +77,7 @@ impl<T> LifoSlot<T> {
         }
         let item = self.lock.try_lock_remote(|| {
             let item = self.item.load(Ordering::Acquire);
-            // An empty slot may be filled at any time, and is not ours to write.
+            // An empty slot may be filled at any time, so a reclaimer must not write it.
             if !item.is_null() {
                 self.item.store(ptr::null_mut(), Ordering::Relaxed);
             }

@@ -223,7 +223,7 @@ impl Worker {
             && !self.has_ready_pinned()
     }
 
-    /// The next task that is pinned to this thread. If others are ready too, they take turns.
+    /// Returns the next task that is pinned to this thread. If others are ready too, they take turns.
     #[inline]
     pub(super) fn next_pinned(&self) -> Option<Notified> {
         let inbox = self.inbox.get()?;

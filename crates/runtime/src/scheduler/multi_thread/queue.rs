@@ -41,7 +41,7 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 /// Largest number of tasks that wait in a worker's own queue.
 pub const CAPACITY: usize = 256;
 
-/// As many as this are worth a theft, whatever their owner does.
+/// Number of tasks that are worth a theft, whatever their owner does.
 const MANY: usize = 64;
 
 /// A ring of pointers; see the module documentation.

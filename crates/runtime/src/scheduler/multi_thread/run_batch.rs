@@ -110,7 +110,7 @@ impl<T> RunBatch<T> {
     /// As for [`take_through`](Self::take_through).
     unsafe fn fill<const N: usize>(&self, ring: &Ring<T, N>, most: usize) -> Option<NonNull<T>> {
         let most = most.min(MAX);
-        // A reclaimer may just have emptied it: the acquire says that it has read the items.
+        // A reclaimer may just have emptied it: after the acquire, it has read the items.
         let was_empty = self.is_empty();
         debug_assert!(was_empty);
         self.items.with_mut(|items| {
@@ -134,7 +134,7 @@ impl<T> RunBatch<T> {
             return 0;
         }
         let reclaimed = self.lock.try_lock_remote(|| {
-            // An empty batch may be filled at any time, and is not ours to write.
+            // An empty batch may be filled at any time, so a reclaimer must not write it.
             let len = self.len();
             let items = (len > 0).then(|| {
                 // SAFETY: these are claimed, and the lock is held.

@@ -40,7 +40,7 @@ pub(super) struct Local {
     pub(super) yielded: Cell<Option<NonNull<Header>>>,
     /// Number of tasks that may begin until the next checkpoint, besides those claimed.
     pub(super) until_checkpoint: Cell<u32>,
-    /// Number of tasks between the next checkpoint and the one that was next before, if a
+    /// Number of tasks between the next checkpoint and the former next one, if a
     /// yield has brought the next checkpoint forward. Otherwise 0.
     pub(super) after_round: Cell<u32>,
     pub(super) tuning: Tuning,

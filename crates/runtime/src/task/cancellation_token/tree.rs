@@ -263,7 +263,7 @@ impl Node {
     /// uses no other reference to the place at the same time.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     unsafe fn place(&self) -> &mut Place {
-        // SAFETY: the caller says so.
+        // SAFETY: no other reference to the place is in use: the caller has the lock or the node.
         self.place.with_mut(|place| unsafe { &mut *place })
     }
 
@@ -400,7 +400,7 @@ impl ToWake {
     /// tree.
     unsafe fn push(&mut self, node: &Node) {
         if node.keep() {
-            // SAFETY: the caller says so.
+            // SAFETY: the caller holds the family's lock, and the node has been taken out of the tree.
             unsafe { node.place() }.next = mem::replace(&mut self.0, node);
         }
     }

@@ -277,7 +277,7 @@ unsafe fn waker_of((data, vtable): (*mut (), *mut ())) -> Waker {
 unsafe fn reversed(stack: *mut Link) -> *const Link {
     let (mut done, mut rest) = (ptr::null::<Link>(), stack.cast_const());
     while !rest.is_null() {
-        // SAFETY: the caller says so.
+        // SAFETY: the links are the caller's.
         unsafe {
             let next = (*rest).next();
             (*rest).set_next(done);

@@ -136,7 +136,7 @@ impl<T> Slots<T> {
     /// It is the set's, and nothing refers to it.
     #[inline]
     unsafe fn free(&mut self, slot: &Slot<T>) {
-        // SAFETY: the caller says so.
+        // SAFETY: the slot is the set's, and nothing refers to it.
         unsafe { slot.link.set_next(self.free) };
         self.free = ptr::from_ref(slot).cast();
     }
@@ -270,7 +270,7 @@ unsafe fn raw_waker_of<T>(slot: *const ()) -> RawWaker {
 
 unsafe fn drop_nothing(_: *const ()) {}
 
-/// Says that the slot's task is complete.
+/// Announces that the slot's task is complete.
 ///
 /// # Safety
 ///

@@ -307,7 +307,7 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     let cell = unsafe { cell::<F, S>(task) };
     let entered = context::enter_task(task);
     if cell.head.header.state.start() == Start::Cancel {
-        // SAFETY: `start` gave the contents to us.
+        // SAFETY: `start` gave the contents to this call.
         return unsafe { run_cancelled::<S>(task, entered) };
     }
     // SAFETY: the functions of the table follow the contract of wakers. The task's own
@@ -315,12 +315,12 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     let waker = ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &waker::VTABLE) });
     let mut context = Context::from_waker(&waker);
     let polled = catch(|| {
-        // SAFETY: `start` gave the contents to us, and there was no output before.
+        // SAFETY: `start` gave the contents to this call, and there was no output before.
         match unsafe { poll(cell, &mut context) } {
             Poll::Pending if context::has_stepped_back(task) => Polled::Yielded,
             Poll::Pending => Polled::Pending,
             Poll::Ready(value) => {
-                // SAFETY: the contents are ours, and they are the future.
+                // SAFETY: this call has the contents, and they are the future.
                 unsafe { finish(cell, value) };
                 Polled::Ready
             }
@@ -334,9 +334,9 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         }
         // SAFETY: the task is running, and was polled.
         Ok(Polled::Pending) => unsafe { end_poll::<S>(task, entered) },
-        // SAFETY: the contents are ours.
+        // SAFETY: this call has the contents.
         Ok(Polled::Ready) => unsafe { end::<S>(task, entered) },
-        // SAFETY: the contents are ours. `poll` or `finish` has dropped the future, also
+        // SAFETY: this call has the contents. `poll` or `finish` has dropped the future, also
         // if it panicked.
         Err(panic) => unsafe {
             fail(cell, panic);
@@ -540,7 +540,7 @@ unsafe fn wake_by_value<S: Schedule>(task: NonNull<Header>) {
         }
         WakeByValue::ScheduleAndRelease => {
             // SAFETY: `wake_by_value` made a token, which `schedule` queues. The waker's
-            // reference is still ours.
+            // reference still belongs to this call.
             unsafe {
                 schedule::<S>(task);
                 header::release(task);
@@ -570,8 +570,8 @@ unsafe fn shut_down<S: Schedule>(task: NonNull<Header>) {
         }
         return;
     }
-    // SAFETY: the task is not complete, and so has its own reference. The contents are
-    // ours since the shut-down.
+    // SAFETY: the task is not complete, and so has its own reference. The shut-down has given
+    // the contents to this call.
     _ = unsafe { run_cancelled::<S>(task, context::enter_task(task)) };
 }
 

@@ -28,11 +28,11 @@ pub struct Header {
     /// The neighbours in the list of the runtime's tasks. Belongs to the thread that has
     /// the list.
     pub(super) links: Watched<Links>,
-    /// Wakes the waiter for the task. There if the state says so.
+    /// Wakes the waiter for the task. Initialised if the state has `JOIN_WAKER`.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
-    /// Which value the contents are. Belongs to the owner of the contents.
+    /// The kind of value that the contents are. Belongs to the owner of the contents.
     stage: Watched<Stage>,
-    /// In which list the task is or was.
+    /// The list in which the task is or was.
     pub(super) list_id: ListId,
     id: Id,
     /// The time at which the task became ready: nanoseconds since its runtime began. Belongs to the holder of
@@ -165,7 +165,7 @@ impl Header {
         self.stage.with(|stage| unsafe { *stage })
     }
 
-    /// Says which value is in the task's memory from now on, and returns which it was.
+    /// Records which value is in the task's memory from now on, and returns the former record.
     ///
     /// # Safety
     ///
@@ -303,7 +303,7 @@ pub enum Ran {
     Idle,
     /// The task was woken while it was polled.
     Again(Notified),
-    /// The task asks for a place at the end of the queue.
+    /// The task requests a place at the end of the queue.
     Yielded(Notified),
     /// The task runs again at once, on this thread. Only if [`put_back`](Schedule::put_back)
     /// says so.

@@ -244,7 +244,7 @@ impl<T> JoinHandle<T> {
         !same && self.change_waker(waker)
     }
 
-    /// Puts the waker in its place, which is empty and ours, and has `give` set its bit.
+    /// Puts the waker in its place, which is empty and the join handle's. `give` sets its bit.
     #[inline]
     fn put_waker(&mut self, waker: &Waker, give: impl FnOnce(&State) -> bool) -> bool {
         let header = self.header();
@@ -255,7 +255,7 @@ impl<T> JoinHandle<T> {
         });
         let complete = give(&header.state);
         if complete {
-            // SAFETY: the completer did not see the bit, so the waker is still ours.
+            // SAFETY: the completer did not see the bit, so the join handle still owns the waker.
             drop(unsafe { header.take_join_waker() });
         }
         complete

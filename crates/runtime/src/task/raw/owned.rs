@@ -120,7 +120,7 @@ unsafe fn for_each(mut chain: Chain, mut with: impl FnMut(NonNull<Header>)) {
 #[derive(Default)]
 struct List {
     first: Option<NonNull<Header>>,
-    /// No more tasks are taken in.
+    /// The list takes in no more tasks.
     is_closed: bool,
 }
 
@@ -476,7 +476,7 @@ impl OwnedTasks {
         // SAFETY: these are the owners' lists.
         let gone = self.with_all_own(|list, shard| unsafe { shard.unlink_remotely_freed(list) });
         for gone in gone {
-            // SAFETY: they are in no list any more, and their references are ours.
+            // SAFETY: they are in no list any more, and this thread releases their references.
             unsafe { for_each(gone, |task| header::release_last(task)) };
         }
     }
@@ -547,7 +547,7 @@ impl OwnedTasks {
         }
         if self.shards.len() > 1 {
             // An owner whose thread is blocked may wait for the end of one of its tasks.
-            // SAFETY: the tasks of the list are alive (points 1 to 3 at the head of this file).
+            // SAFETY: the tasks of the list are alive (points 1 to 3 of the module documentation).
             let waiting = self.with_all_own(|list, _| unsafe { list.close() }.0);
             waiting.into_iter().for_each(end_all);
         }

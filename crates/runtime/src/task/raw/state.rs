@@ -76,9 +76,9 @@
 //!
 //! # Where it comes from
 //!
-//! One word with flags and a count is how Tokio and async-task do it. That tokens and
-//! lists have no references of their own, and that a yield leaves the task running, is
-//! ours.
+//! One word with flags and a count is how Tokio and async-task do it. New here: tokens and
+//! lists have no references of their own, and a yield leaves the task
+//! running.
 
 #[cfg(loom)]
 use blitz_io_core::Watched;
