@@ -43,7 +43,7 @@ use corosensei::Yielder;
 
 const AT_ONCE: &str = "a fiber cannot wait in the function that `trace_with` calls";
 
-/// The first fiber of this thread's chain, or null.
+/// Returns the first fiber of this thread's chain, or null.
 #[inline(always)]
 fn current() -> *const Running {
     fibers::current().cast()
@@ -140,7 +140,7 @@ impl Running {
         body()
     }
 
-    /// The name that the user gave the fiber.
+    /// Returns the name that the user gave the fiber.
     #[cfg(unix)]
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()

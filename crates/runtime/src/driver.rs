@@ -27,12 +27,12 @@ pub enum Driver {
 default_is_new!(Driver);
 
 impl Driver {
-    /// A driver that has not been unparked yet, without I/O.
+    /// Creates a driver that has not been unparked yet, without I/O.
     pub fn new() -> Self {
         Self::Parker(Parker::new())
     }
 
-    /// The driver of a current-thread runtime.
+    /// Returns the driver of a current-thread runtime.
     #[cfg(not(loom))]
     pub(crate) fn of(common: &crate::common::Common) -> Self {
         #[cfg(feature = "io")]
@@ -170,7 +170,7 @@ impl Drivers {
 
 #[cfg(all(feature = "io", not(loom)))]
 impl Drivers {
-    /// The driver, if events may happen.
+    /// Returns the driver, if events may happen.
     #[inline]
     fn active(&self, driver: usize) -> Option<&blitz_io_driver::Driver> {
         let driver = self.drivers.get(driver)?;
@@ -207,7 +207,7 @@ impl Drivers {
         self.are_in_use() && self.drivers[driver].wake_by(deadline)
     }
 
-    /// The worker of this thread is not going to poll: submits its queued operations.
+    /// Submits the queued operations of this thread's worker, which is not going to poll.
     pub(crate) fn flush(&self, driver: usize) {
         if let Some(driver) = self.active(driver) {
             waking(|wakers| driver.flush(wakers));

@@ -204,7 +204,7 @@ pub(crate) fn is_entered() -> bool {
 #[must_use]
 pub(crate) struct MayBlock(OfThisThread);
 
-/// The right to block the thread, if it does not drive tasks.
+/// Returns the right to block the thread, if it does not drive tasks.
 pub(crate) fn try_enter_blocking_region() -> Option<MayBlock> {
     (!is_entered()).then_some(MayBlock(PhantomData))
 }

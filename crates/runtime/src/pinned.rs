@@ -86,7 +86,7 @@ pub enum Wait {
 }
 
 impl Surroundings {
-    /// Those of this thread now.
+    /// Returns those of this thread now.
     #[inline(always)]
     pub fn now() -> Self {
         context::with(|context| Self {
@@ -105,7 +105,7 @@ impl Surroundings {
         Self::now() == *self
     }
 
-    /// How a fiber may wait that was resumed in these surroundings.
+    /// Returns how a fiber may wait that was resumed in these surroundings.
     ///
     /// # Panics
     ///

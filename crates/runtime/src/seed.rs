@@ -49,7 +49,7 @@ impl Seeds {
         }
     }
 
-    /// The sequence for the next thread that enters, if the runtime is seeded.
+    /// Returns the sequence for the next thread that enters, if the runtime is seeded.
     #[inline]
     pub(crate) fn next(&self) -> Option<Random> {
         self.first.map(|first| self.follow(first))

@@ -64,7 +64,7 @@ mod spans {
     use crate::task::raw::Id;
 
     impl SpawnMeta<'_> {
-        /// The original size, if the task's is another one.
+        /// Returns the original size, if the task's is another one.
         fn if_not(&self, size: usize) -> Option<usize> {
             (self.original_size != size).then_some(self.original_size)
         }

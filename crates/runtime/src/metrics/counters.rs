@@ -100,7 +100,7 @@ impl Counters {
         *self.thread.lock()
     }
 
-    /// The worker is on this thread from now on.
+    /// Records that the worker is on this thread from now on.
     pub(crate) fn is_run_by(&self, thread: ThreadId) {
         let mut now = self.thread.lock();
         if *now != Some(thread) {
@@ -114,7 +114,7 @@ impl Counters {
         self.histogram.is_some()
     }
 
-    /// A poll took so long.
+    /// Counts a poll that took `time`.
     pub(crate) fn poll_took(&self, time: Duration) {
         if let Some(histogram) = &self.histogram {
             histogram.count(time);
@@ -122,7 +122,7 @@ impl Counters {
         self.polls_took(1, nanos(time));
     }
 
-    /// The worker goes to sleep.
+    /// Counts a worker that goes to sleep.
     pub(crate) fn about_to_park(&self) {
         self.parks.add(1);
         self.parks_and_unparks.add(1);
@@ -132,12 +132,12 @@ impl Counters {
         self.polls_at_park.set(self.polls.get());
     }
 
-    /// The worker has slept.
+    /// Counts a worker that has slept.
     pub(crate) fn unparked(&self) {
         self.parks_and_unparks.add(1);
     }
 
-    /// The worker has been busy since the stopwatch was started.
+    /// Adds the time that the worker has been busy since the stopwatch was started.
     pub(crate) fn busy(&self, since: &Cell<Stopwatch>) {
         let now = Stopwatch::start();
         let busy = nanos(now.0 - since.replace(now).0);
@@ -149,7 +149,7 @@ impl Counters {
         }
     }
 
-    /// So many polls took so long together. Each counts for a tenth of the mean.
+    /// Counts `polls` that took `nanos` together. Each counts for a tenth of the mean.
     fn polls_took(&self, polls: u64, nanos: u64) {
         let (mean, this) = (
             self.mean_poll_nanos.get() as f64,

@@ -33,7 +33,7 @@ impl ReadyClock {
         self.start.is_some()
     }
 
-    /// The task becomes ready now.
+    /// Notes that the task becomes ready now.
     #[inline]
     pub(crate) fn ready(&self, task: &Notified) {
         if let Some(start) = self.start {

@@ -173,7 +173,7 @@ impl ThreadState {
         Self(Last::Started)
     }
 
-    /// It counts as arriving.
+    /// Returns `true` if the thread counts as arriving.
     fn is_arriving(&self) -> bool {
         matches!(self.0, Last::Started | Last::Searched | Last::Slept)
     }
@@ -292,7 +292,7 @@ fn wake(sleepers: impl IntoIterator<Item = Wake>) {
 }
 
 impl<J> JobQueue<J> {
-    /// A queue for up to `limit` threads.
+    /// Creates a queue for up to `limit` threads.
     pub fn new(limit: usize) -> Self {
         Self {
             inside: Lock::new(Inside {

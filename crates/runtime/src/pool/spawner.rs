@@ -125,7 +125,7 @@ pub(crate) struct Spawner {
 }
 
 impl Spawner {
-    /// A pool of up to `threads` threads for blocking work, besides `workers` for the
+    /// Creates a pool of up to `threads` threads for blocking work, besides `workers` for the
     /// scheduler's workers.
     pub(crate) fn new(threads: usize, workers: usize, keep_alive: Duration) -> Self {
         Self {
@@ -313,7 +313,7 @@ where
     (task, join)
 }
 
-/// A builder for a thread with the name and the stack size that the user has set.
+/// Returns a builder for a thread with the name and the stack size that the user has set.
 fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
     let config = &runtime.common().config;
     let builder = thread::Builder::new().name((config.thread_name)());

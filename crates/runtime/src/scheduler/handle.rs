@@ -112,7 +112,7 @@ impl Handle {
         })
     }
 
-    /// The number of the worker that this thread is, if it is one of this scheduler.
+    /// Returns the number of the worker that this thread is, if it is one of this scheduler.
     #[cfg(feature = "io")]
     pub(crate) fn own_index(&self) -> Option<usize> {
         match self {
@@ -121,7 +121,7 @@ impl Handle {
         }
     }
 
-    /// This thread is about to register a source of events.
+    /// Prepares for a source of events that this thread is about to register.
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
         if let Self::MultiThread(shared) = self {
@@ -186,7 +186,7 @@ pub(crate) fn with_current<R>(with: impl FnOnce(&Handle) -> R) -> Result<R, TryC
     })
 }
 
-/// The handle that `current` is the address of. It does not count as a reference.
+/// Returns the handle that `current` is the address of. It does not count as a reference.
 #[inline]
 fn borrowed(current: Current) -> Option<ManuallyDrop<Handle>> {
     let shared = current.shared;

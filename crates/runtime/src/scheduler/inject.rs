@@ -40,7 +40,7 @@ unsafe impl<T> Send for Inject<T> {}
 unsafe impl<T> Sync for Inject<T> {}
 
 impl<T> Inject<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self {
             length: AtomicUsize::new(0),

@@ -163,7 +163,7 @@ where
     join
 }
 
-/// The list for a new task. This and [`begin`] are no part of [`spawn_as`], which is compiled for
+/// Returns the list for a new task. This and [`begin`] are no part of [`spawn_as`], which is compiled for
 /// each type of future.
 #[inline]
 fn list_for<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id) -> ListId {
@@ -237,7 +237,7 @@ impl<S: Scheduler> Reference<S> {
         self.scheduler().base().common.ready_clock.ready(task);
     }
 
-    /// This thread's worker, if it is one of this scheduler.
+    /// Returns this thread's worker, if it is one of this scheduler.
     #[inline]
     pub(super) fn worker_here<'a>(self) -> Option<&'a S::Worker> {
         let address = self.0.as_ptr().cast_const().cast();
@@ -261,7 +261,7 @@ impl<S: Scheduler> Reference<S> {
         self.counted().schedule_remotely(task);
     }
 
-    /// A counted reference. The caller has a token of the scheduler.
+    /// Returns a counted reference. The caller has a token of the scheduler.
     pub(super) fn counted(self) -> Arc<S> {
         // SAFETY: the address is an `Arc`'s, and valid, as the caller has a token.
         unsafe {

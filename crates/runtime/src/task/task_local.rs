@@ -112,7 +112,7 @@ impl<T> Clone for State<T> {
 impl<T> Copy for State<T> {}
 
 impl<T> Place<T> {
-    /// A key without a value.
+    /// Creates a key without a value.
     #[doc(hidden)]
     #[allow(clippy::new_without_default, reason = "only for the macro")]
     pub const fn new() -> Self {
@@ -243,7 +243,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// This thread's state of the key.
+    /// Returns this thread's state of the key.
     #[inline]
     fn state(&'static self) -> *const Cell<State<T>> {
         const { assert!(!mem::needs_drop::<Place<T>>()) };

@@ -45,7 +45,7 @@ impl State {
 }
 
 impl Clock {
-    /// A clock that shows the system's time.
+    /// Creates a clock that shows the system's time.
     ///
     /// # Panics
     ///
@@ -76,7 +76,7 @@ impl Clock {
         !self.altered.load(Ordering::Acquire)
     }
 
-    /// The current time.
+    /// Returns the current time.
     #[inline]
     pub(crate) fn now(&self) -> StdInstant {
         if self.is_real() {
@@ -86,7 +86,7 @@ impl Clock {
         }
     }
 
-    /// The moment of the system's clock at which it will show `time`. For a paused clock,
+    /// Returns the moment of the system's clock at which it will show `time`. For a paused clock,
     /// the moment at which it would if it ran.
     pub(crate) fn real(&self, time: StdInstant) -> StdInstant {
         if self.is_real() {

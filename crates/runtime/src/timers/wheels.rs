@@ -42,7 +42,7 @@ pub(crate) struct Wheels {
 }
 
 impl Wheels {
-    /// The timers of a runtime that begins now.
+    /// Creates the timers of a runtime that begins now.
     pub(crate) fn new(workers: usize, clock: &Arc<Clock>) -> Self {
         let origin = ticks::nanos(clock.now());
         let epoch = LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
@@ -73,7 +73,7 @@ impl Wheels {
         self.wheels[worker]
     }
 
-    /// A wheel for a thread that is not a worker.
+    /// Returns a wheel for a thread that is not a worker.
     pub(crate) fn some_wheel(&self) -> &'static Wheel {
         self.wheel(ThreadId::current().get().get() % self.wheels.len())
     }
@@ -91,18 +91,18 @@ impl Wheels {
         context::with(|context| context.wheel.set(address(self.wheel(worker))));
     }
 
-    /// The moment of the system's clock until which a worker may sleep; `None` if it may
+    /// Returns the moment of the system's clock until which a worker may sleep; `None` if it may
     /// sleep until it is woken.
     pub(crate) fn next_deadline(&self, worker: usize) -> Option<Instant> {
         self.moment(self.wheel(worker).next_tick()?)
     }
 
-    /// The moment of the system's clock before which no timer of a worker's wheel is due.
+    /// Returns the moment of the system's clock before which no timer of a worker's wheel is due.
     pub(crate) fn earliest(&self, worker: usize) -> Option<Instant> {
         self.moment(self.wheel(worker).earliest())
     }
 
-    /// The moment of the system's clock at which a tick comes; `None` if it is too far away.
+    /// Returns the moment of the system's clock at which a tick comes; `None` if it is too far away.
     fn moment(&self, tick: u64) -> Option<Instant> {
         let tick = if self.clock.is_real() {
             tick
@@ -129,7 +129,7 @@ impl Wheels {
         self.wheel(worker).turn(self.tick())
     }
 
-    /// The worker looks at its timers, and wakes the tasks of those that are due. Reads the clock
+    /// Looks at the timers of a worker, and wakes the tasks of those that are due. Reads the clock
     /// if there are timers, or if tests move it.
     #[inline]
     pub(crate) fn look(&self, worker: usize) {
@@ -156,7 +156,7 @@ impl Wheels {
         wheel.turn(now);
     }
 
-    /// The tick that has come. A clock that tests move shows whole milliseconds, as Tokio's does.
+    /// Returns the tick that has come. A clock that tests move shows whole milliseconds, as Tokio's does.
     #[inline]
     fn tick(&self) -> u64 {
         let tick = ticks::at(self.clock.now(), self.origin);
@@ -209,7 +209,7 @@ fn address(wheel: &'static Wheel) -> *const () {
     ptr::from_ref(wheel).cast()
 }
 
-/// The wheel of the worker that the context's thread is, if it is one and has timers.
+/// Returns the wheel of the worker that the context's thread is, if it is one and has timers.
 #[inline]
 pub(crate) fn attached(context: &Context) -> Option<&'static Wheel> {
     if context.worker.get().is_null() {

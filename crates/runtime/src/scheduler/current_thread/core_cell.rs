@@ -32,7 +32,7 @@ pub struct CoreCell<T> {
 }
 
 impl<T> CoreCell<T> {
-    /// A cell with a core in it.
+    /// Creates a cell with a core in it.
     pub fn new(core: Box<T>) -> Self {
         Self {
             core: AtomicPtr::new(Box::into_raw(core)),

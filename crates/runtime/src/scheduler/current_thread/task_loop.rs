@@ -106,7 +106,7 @@ impl Core {
         self.with_queue(|queue| queue.push_back(task.into_raw()));
     }
 
-    /// A task was made ready on this thread.
+    /// Queues a task that was made ready on this thread.
     #[inline]
     pub(super) fn schedule(&self, task: Notified, counters: &Counters) {
         self.push(task);
@@ -322,7 +322,7 @@ impl Core {
         self.with_yielded(|yielded| !yielded.is_empty())
     }
 
-    /// Those that have yielded make up the queue, behind the tasks whose events have happened.
+    /// Queues the tasks that have yielded, behind the tasks whose events have happened.
     #[inline]
     fn begin_round(&self, shared: &Shared) {
         if self.tick.get().wrapping_sub(self.timers_at.get()) >= self.event_interval {
@@ -333,7 +333,7 @@ impl Core {
         self.resume();
     }
 
-    /// Those that have yielded make up the queue, or join it.
+    /// Makes the tasks that have yielded the queue, or adds them to it.
     #[inline]
     fn resume(&self) {
         if self.with_queue(|queue| queue.is_empty()) {
@@ -343,7 +343,7 @@ impl Core {
         }
     }
 
-    /// The core is this thread's from now on.
+    /// Gives the core to this thread from now on.
     pub(super) fn is_run_by(&self, thread: ThreadId, shared: &Shared) {
         if self.thread.replace(Some(thread)) != Some(thread) {
             shared.counters.is_run_by(thread);
@@ -508,7 +508,7 @@ impl Scheduler for Shared {
     }
 }
 
-/// The waker of the future that `block_on` was given. It counts references to the scheduler,
+/// Returns the waker of the future that `block_on` was given. It counts references to the scheduler,
 /// but this one, which each poll gets, does not.
 fn main_waker(shared: &Arc<Shared>) -> ManuallyDrop<Waker> {
     // SAFETY: the pointer is an `Arc`'s. The caller's takes the place of this one, as the waker

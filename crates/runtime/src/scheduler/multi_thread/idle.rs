@@ -170,7 +170,7 @@ impl Count {
         self.0 & DOZING != 0
     }
 
-    /// There is a monitor that looks every few milliseconds.
+    /// Returns `true` if there is a monitor that looks every few milliseconds.
     fn is_well_monitored(self) -> bool {
         self.0 & (MONITORED | DOZING) == MONITORED
     }
@@ -207,8 +207,8 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// All of `workers` are awake and not searching. `most_waiting` may wait in each of the
-    /// `drivers`.
+    /// Creates the state in which all of `workers` are awake and not searching. `most_waiting` may wait
+    /// in each of the `drivers`.
     pub fn new(workers: usize, processors: usize, drivers: usize, most_waiting: usize) -> Self {
         assert!(workers <= MOST_WORKERS, "too many workers");
         Self {
@@ -253,7 +253,7 @@ impl Idle {
         self.call(stealable, true)
     }
 
-    /// A task has been put into the inject queue.
+    /// Calls workers after a push to the inject queue.
     pub fn injected(&self) -> Calls {
         after_rmw();
         let count = Count(self.word.load(Ordering::SeqCst));
@@ -302,7 +302,7 @@ impl Idle {
         sleepers.monitor
     }
 
-    /// A worker at `place` is awake now: ends the role of the monitor if it was alone there.
+    /// Ends the role of the monitor for a worker at `place` that is awake now, if it was alone there.
     fn step_down_from(&self, sleepers: &mut Sleepers, place: Place) -> bool {
         let steps_down = sleepers.monitor == Some(place) && !sleepers.has(place);
         if steps_down {
@@ -400,10 +400,10 @@ impl Workers for Idle {
 
 /// A worker, as far as sleeping goes.
 pub trait Sleeper {
-    /// Its number.
+    /// Returns its number.
     fn index(&self) -> usize;
 
-    /// The number of its driver.
+    /// Returns the number of its driver.
     fn driver(&self) -> usize;
 
     /// Returns `true` if the inject queue has something.
@@ -447,7 +447,7 @@ pub trait Sleeper {
 }
 
 impl Idle {
-    /// A worker without work wants to search. Half of them may at the same time.
+    /// Lets a worker without work search, unless half of the workers do so already.
     pub fn start_searching(&self) -> bool {
         if self.count().searching() * 2 >= self.workers {
             return false;
@@ -456,7 +456,7 @@ impl Idle {
         true
     }
 
-    /// A searching worker has found something. The last one that searched calls the next
+    /// Ends the search of a worker that has found something. The last one that searched calls the next
     /// if there is more.
     pub fn found_work(&self, sleeper: &impl Sleeper) {
         let before = Count(self.word.fetch_sub(SEARCHING, Ordering::SeqCst));
@@ -554,7 +554,7 @@ impl Idle {
         searching
     }
 
-    /// The sleeping worker gets up without having been called, as a searcher if it is
+    /// Wakes the sleeping worker, which was not called, as a searcher if it is
     /// going to search. Also returns whether it is a searcher: a call at the same time makes it
     /// one.
     pub fn get_up(&self, place: Place, searching: bool) -> (Calls, bool) {
@@ -574,7 +574,7 @@ impl Idle {
     }
 }
 
-/// A worker at `place` takes a call, if there is one: it is awake, and counts as searching. It
+/// Takes a call for a worker at `place`, if there is one: it is awake, and counts as searching. It
 /// calls another worker for the rest.
 fn take_call(sleepers: &mut Sleepers, place: Place) -> Option<Calls> {
     let has_more = sleepers.take_call(place)?;

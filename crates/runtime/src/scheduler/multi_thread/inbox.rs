@@ -98,7 +98,7 @@ unsafe impl<T> Send for Inbox<T> {}
 unsafe impl<T> Sync for Inbox<T> {}
 
 impl<T> Inbox<T> {
-    /// An empty inbox of an owner that is awake.
+    /// Creates an empty inbox of an owner that is awake.
     pub fn new() -> Self {
         Self {
             has_remote: AtomicBool::new(false),
@@ -110,7 +110,7 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Another thread has made a task ready. Returns where the owner has to be woken.
+    /// Adds a task that another thread has made ready. Returns where the owner has to be woken.
     #[must_use]
     pub fn push(&self, task: NonNull<T>) -> Option<Sleeps> {
         self.remote.lock().push(task);
@@ -121,7 +121,7 @@ impl<T> Inbox<T> {
         Sleeps::decode(self.place.load(Ordering::SeqCst))
     }
 
-    /// The owner is about to sleep, or is awake again. Whether a task is ready.
+    /// Records that the owner is about to sleep, or is awake again. Returns `true` if a task is ready.
     pub fn tell_place(&self, place: Option<Sleeps>) -> bool {
         self.place
             .swap(place.map_or(AWAKE, Sleeps::encode), Ordering::SeqCst);
@@ -129,7 +129,7 @@ impl<T> Inbox<T> {
         self.has_remote.load(Ordering::SeqCst)
     }
 
-    /// The owner has made a task ready.
+    /// Adds a task that the owner has made ready.
     ///
     /// # Safety
     ///
@@ -140,7 +140,7 @@ impl<T> Inbox<T> {
         unsafe { (*self.local.get()).push_back(task) };
     }
 
-    /// The next task. `others`: other tasks of the owner are ready; then every second call
+    /// Returns the next task. `others`: other tasks of the owner are ready; then every second call
     /// leaves the turn to them.
     ///
     /// # Safety
@@ -201,7 +201,7 @@ impl<T> Inbox<T> {
         self.tasks.get()
     }
 
-    /// The owner has one more task, or one less.
+    /// Counts one more task of the owner, or one less.
     #[inline]
     pub fn count(&self, change: isize) {
         self.tasks.set(self.tasks.get().wrapping_add_signed(change));

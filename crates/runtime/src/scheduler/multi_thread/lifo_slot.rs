@@ -22,7 +22,7 @@ pub struct LifoSlot<T> {
 }
 
 impl<T> LifoSlot<T> {
-    /// An empty slot.
+    /// Creates an empty slot.
     pub fn new() -> Self {
         Self {
             item: AtomicPtr::new(ptr::null_mut()),

@@ -96,7 +96,7 @@ impl Pinned {
         }
     }
 
-    /// This thread's worker, if it is the owner.
+    /// Returns this thread's worker, if it is the owner.
     #[inline]
     fn owner_here(&self, inbox: &ThreadInbox) -> Option<&Worker> {
         let worker = self.scheduler.worker_here()?;
@@ -187,7 +187,7 @@ impl Pinned {
 }
 
 impl Worker {
-    /// The inbox of this thread.
+    /// Returns the inbox of this thread.
     fn inbox(&self) -> &Arc<ThreadInbox> {
         self.inbox.get_or_init(|| Arc::new(ThreadInbox::new()))
     }
@@ -197,7 +197,7 @@ impl Worker {
         own.is_some_and(|own| ptr::eq(Arc::as_ptr(own), inbox))
     }
 
-    /// This thread has made a task ready that is pinned to it.
+    /// Queues a task that is pinned to this thread and that this thread has made ready.
     #[inline]
     fn schedule_pinned(&self, inbox: &ThreadInbox, task: Notified) {
         // SAFETY: this thread is the owner.

@@ -56,7 +56,7 @@ pub struct Ring<T, const N: usize = CAPACITY> {
 }
 
 impl<T, const N: usize> Ring<T, N> {
-    /// An empty ring.
+    /// Creates an empty ring.
     pub fn new() -> Self {
         const { assert!(N.is_power_of_two() && N >= 2) };
         Self {

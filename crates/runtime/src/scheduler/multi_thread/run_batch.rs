@@ -42,7 +42,7 @@ unsafe impl<T> Send for RunBatch<T> {}
 unsafe impl<T> Sync for RunBatch<T> {}
 
 impl<T> RunBatch<T> {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Self {
         Self {
             len: AtomicUsize::new(0),

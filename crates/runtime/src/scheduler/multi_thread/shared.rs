@@ -62,7 +62,7 @@ impl Shared {
         *this.registered.lock() = Some(registered);
     }
 
-    /// The number of a worker's own driver.
+    /// Returns the number of a worker's own driver.
     pub(super) fn driver_of(&self, worker: usize) -> usize {
         worker % self.drivers.len()
     }

@@ -70,7 +70,7 @@ impl Sleepers {
         }
     }
 
-    /// A worker goes to sleep at `place`.
+    /// Adds a worker that goes to sleep at `place`.
     pub(super) fn add(&mut self, place: Place, exclusive: bool, is_monitor: bool) {
         match place {
             Place::Parked(index) if is_monitor => self.parked.insert(0, index),
@@ -93,7 +93,7 @@ impl Sleepers {
         }
     }
 
-    /// A worker at `place`, which was not called, gets up.
+    /// Removes a worker at `place`, which was not called and gets up.
     pub(super) fn remove(&mut self, place: Place) {
         match place {
             Place::Parked(index) => self.parked.retain(|&other| other != index),
@@ -115,7 +115,7 @@ impl Sleepers {
         self.parked.pop().map(Place::Parked)
     }
 
-    /// A worker at `place` takes a call. Returns whether there are more; `None` if there is none.
+    /// Takes a call for a worker at `place`. Returns whether there are more; `None` if there is none.
     pub(super) fn take_call(&mut self, place: Place) -> Option<bool> {
         let Place::Driver(driver) = place else {
             return (!self.has(place)).then_some(false);
@@ -138,7 +138,7 @@ impl Sleepers {
         parked.or_else(|| self.fullest().map(Place::Driver))
     }
 
-    /// The driver in which most workers wait, if any do.
+    /// Returns the driver in which most workers wait, if any do.
     fn fullest(&self) -> Option<usize> {
         let count = |&driver: &usize| self.drivers[driver].waiting;
         let fullest = (0..self.drivers.len()).max_by_key(count)?;

@@ -78,7 +78,7 @@ impl Tuning {
         self.claimed.get()
     }
 
-    /// A checkpoint has come.
+    /// Counts down to the next checkpoint, which has come, and returns the work that is due.
     pub(super) fn count_down(&self) -> Due {
         let span = self.span();
         let polls = self.polls.get() + span;

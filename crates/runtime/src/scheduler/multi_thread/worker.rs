@@ -111,7 +111,7 @@ impl Worker {
         context::with(|context| context.set_worker(scheduler, worker))
     }
 
-    /// The worker that this thread is, of any multi-thread scheduler.
+    /// Returns the worker that this thread is, of any multi-thread scheduler.
     ///
     /// # Safety
     ///
@@ -131,7 +131,7 @@ impl Worker {
         unsafe { self.core.as_ref() }
     }
 
-    /// The next task of those that need no search. `None` also when the runtime is about
+    /// Returns the next task of those that need no search. `None` also when the runtime is about
     /// to end.
     #[inline]
     pub(super) fn next(&self) -> Option<Notified> {
@@ -256,7 +256,7 @@ impl Worker {
             && !(drivers.are_in_use() && self.shared.idle.waits_in_each(drivers.len()))
     }
 
-    /// The next task of this worker's queues.
+    /// Returns the next task of this worker's queues.
     #[inline]
     pub(super) fn next_local(&self, core: &Core) -> Option<Notified> {
         let woken = self.take_lifo(core);
@@ -268,14 +268,14 @@ impl Worker {
             .or_else(|| self.next_of_ring(core))
     }
 
-    /// The task in the LIFO slot.
+    /// Returns the task in the LIFO slot.
     #[inline]
     pub(super) fn take_lifo(&self, core: &Core) -> Option<Notified> {
         // SAFETY: this thread has the core, and with it the slot, which holds tokens.
         unsafe { core.lifo_slot.take().map(|task| Notified::from_raw(task)) }
     }
 
-    /// The next of the claimed tasks.
+    /// Returns the next of the claimed tasks.
     #[inline]
     pub(super) fn next_claimed(&self, core: &Core) -> Option<Notified> {
         // SAFETY: this thread has the core, and with it the batch, which holds tokens.

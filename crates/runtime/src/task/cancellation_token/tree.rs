@@ -255,7 +255,7 @@ impl Node {
         self.state.fetch_or(IN_FAMILY, Ordering::AcqRel) & CANCELLED != 0
     }
 
-    /// The node's links in the tree.
+    /// Returns the node's links in the tree.
     ///
     /// # Safety
     ///

@@ -100,7 +100,7 @@ impl Link {
         }
     }
 
-    /// The next link of the list.
+    /// Returns the next link of the list.
     ///
     /// # Safety
     ///

@@ -250,7 +250,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// The waker of a slot. It is given to one task, which wakes it once or gives it back; no
+/// Returns the waker of a slot. It is given to one task, which wakes it once or gives it back; no
 /// other code sees it.
 fn waker<T>(slot: *const Slot<T>) -> Waker {
     // SAFETY: the slot lives until the waker has been woken or taken back, on which the

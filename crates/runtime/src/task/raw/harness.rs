@@ -208,7 +208,7 @@ fn forget_panic(panic: Box<dyn Any + Send>) {
     }
 }
 
-/// A new task with a token, as a pointer to its header.
+/// Returns a new task with a token, as a pointer to its header.
 #[inline]
 pub(super) fn allocate<F: Future, S: Schedule>(
     future: F,
@@ -228,7 +228,7 @@ pub(super) fn allocate<F: Future, S: Schedule>(
     NonNull::from(Box::leak(cell)).cast()
 }
 
-/// The functions for a type of task.
+/// Returns the functions for a type of task.
 fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
     &Vtable {
         run: run::<F, S>,
@@ -462,7 +462,7 @@ unsafe fn cancel<F: Future, S: Schedule>(task: NonNull<Header>) {
     unsafe { cell.put_failure(dropped.err()) };
 }
 
-/// The last step of a task, whose future was dropped and whose outcome is stored.
+/// Performs the last step of a task, whose future was dropped and whose outcome is stored.
 ///
 /// # Safety
 ///

@@ -51,13 +51,13 @@ impl ListId {
     const OWN: u32 = 1 << 31;
     const PINNED: u32 = 1 << 30;
 
-    /// The list with a lock.
+    /// Returns the list with a lock.
     #[inline]
     pub fn shared(shard: usize) -> Self {
         Self(shard as u32)
     }
 
-    /// The owner's list.
+    /// Returns the owner's list.
     #[inline]
     pub fn own(shard: usize) -> Self {
         Self(shard as u32 | Self::OWN)
@@ -130,13 +130,13 @@ impl Header {
         }
     }
 
-    /// The task's number.
+    /// Returns the task's number.
     #[inline]
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// The state of the task, and how many references it has beside its own and its join handle's.
+    /// Returns the state of the task, and how many references it has beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(crate) fn inspect(&self) -> (TaskState, usize) {
         self.state.load().inspect()
@@ -190,7 +190,7 @@ impl Header {
             .with(|waker| unsafe { (*waker).assume_init_read() })
     }
 
-    /// The next task in an intrusive queue.
+    /// Returns the next task in an intrusive queue.
     ///
     /// # Safety
     ///
@@ -332,7 +332,7 @@ impl Notified {
         debug_assert!(matches!(ran, Ran::Done));
     }
 
-    /// The token as a pointer.
+    /// Returns the token as a pointer.
     #[inline]
     pub fn into_raw(self) -> NonNull<Header> {
         let task = self.0;
@@ -340,7 +340,7 @@ impl Notified {
         task
     }
 
-    /// The token that was made a pointer.
+    /// Returns the token that was made a pointer.
     ///
     /// # Safety
     ///
@@ -356,7 +356,7 @@ impl Notified {
         unsafe { self.0.as_ref() }
     }
 
-    /// The task's number.
+    /// Returns the task's number.
     pub fn id(&self) -> Id {
         self.header().id()
     }
@@ -383,10 +383,10 @@ impl Drop for Notified {
 
 /// The interface of a task to its scheduler. Each task has a copy.
 pub trait Schedule: Clone + Send + Sync + 'static {
-    /// A task is to be run. Called on any thread, by a wake-up or an abort.
+    /// Queues a task, which is to be run. Called on any thread, by a wake-up or an abort.
     fn schedule(&self, task: Notified);
 
-    /// A task has ended: takes it out of the list it was bound to. The task is still
+    /// Takes a task that has ended out of the list it was bound to. The task is still
     /// alive, and its join handle has not heard of it.
     fn release(&self, task: &Header);
 
@@ -397,10 +397,10 @@ pub trait Schedule: Clone + Send + Sync + 'static {
         false
     }
 
-    /// A task's future panicked.
+    /// Handles the panic of a task's future.
     fn unhandled_panic(&self) {}
 
-    /// A task has ended: for hooks.
+    /// Calls the hooks for a task that has ended.
     fn terminated(&self, id: Id) {
         let _ = id;
     }
@@ -409,8 +409,8 @@ pub trait Schedule: Clone + Send + Sync + 'static {
     /// meaning, and the tasks' lists are [pinned](ListId::pinned).
     const PINS: bool = false;
 
-    /// A token is about to be run. Pins the task to this thread if it is not pinned yet.
-    /// `false` if it is pinned to another thread.
+    /// Pins the task, whose token is about to be run, to this thread if it is not pinned yet.
+    /// Returns `false` if it is pinned to another thread.
     fn pin(&self) -> bool {
         true
     }
@@ -420,7 +420,7 @@ pub trait Schedule: Clone + Send + Sync + 'static {
         self.schedule(task);
     }
 
-    /// A poll has ended: queues the token, if there is one, or leaves that to the caller.
+    /// Ends a poll: queues the token, if there is one, or leaves that to the caller.
     fn put_back(&self, ran: Ran) -> Ran {
         ran
     }
@@ -457,7 +457,7 @@ thread_local! {
 }
 
 impl Id {
-    /// A number that no task has had.
+    /// Returns a number that no task has had.
     #[inline]
     pub(crate) fn next() -> Self {
         NUMBERS.with(|numbers| {
@@ -472,7 +472,7 @@ impl Id {
         })
     }
 
-    /// The current task's number.
+    /// Returns the current task's number.
     pub(crate) fn current() -> Option<Self> {
         let task = context::with(context::Context::task)
             .cast_mut()
@@ -482,19 +482,19 @@ impl Id {
         unsafe { task.as_ref() }.map(Header::id)
     }
 
-    /// The id of a number; `None` for 0.
+    /// Returns the id of a number; `None` for 0.
     #[cfg(not(loom))]
     pub(crate) fn from_u64(number: u64) -> Option<Self> {
         NonZeroU64::new(number).map(Self)
     }
 
-    /// The number.
+    /// Returns the number.
     pub(crate) fn as_u64(self) -> u64 {
         self.0.get()
     }
 }
 
-/// The first of a batch of numbers.
+/// Returns the first of a batch of numbers.
 #[cold]
 fn take_batch() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -193,7 +193,7 @@ impl<T> JoinHandle<T> {
         !state.is_complete() && self.remove_waker()
     }
 
-    /// The output of a task that is complete.
+    /// Returns the output of a task that is complete.
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn into_output(self) -> Result<T, JoinError> {

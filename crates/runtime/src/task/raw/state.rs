@@ -193,7 +193,7 @@ fn invariant(holds: bool) {
 }
 
 impl State {
-    /// The state of a new task, with a token.
+    /// Returns the state of a new task, with a token.
     pub(super) fn new() -> Self {
         Self {
             word: AtomicUsize::new(NEW),
@@ -210,7 +210,7 @@ impl State {
         &self.word
     }
 
-    /// The word, for one read-modify-write. Tests count them.
+    /// Returns the word, for one read-modify-write. Tests count them.
     #[inline(always)]
     fn change(&self) -> &AtomicUsize {
         #[cfg(all(test, not(loom)))]
@@ -224,7 +224,7 @@ impl State {
         Snapshot(self.word().load(Ordering::Acquire))
     }
 
-    /// The holder of a token begins to poll.
+    /// Begins to poll, for the holder of a token.
     #[inline]
     pub(super) fn start(&self) -> Start {
         let word = self.word().load(Ordering::Acquire);
@@ -247,7 +247,7 @@ impl State {
         }
     }
 
-    /// A poll has ended without an output.
+    /// Ends a poll without an output.
     #[inline]
     pub(super) fn end(&self) -> End {
         let before = self.change().fetch_sub(RUNNING, Ordering::AcqRel);
@@ -321,7 +321,7 @@ impl State {
         }
     }
 
-    /// There is an output.
+    /// Records that there is an output.
     #[inline]
     pub(super) fn complete(&self) -> Complete {
         let mut word = self.word().load(Ordering::Acquire);
@@ -364,7 +364,7 @@ impl State {
         self.word().load(Ordering::Acquire) < 2 * REF_ONE
     }
 
-    /// One more reference.
+    /// Adds one reference.
     #[inline]
     pub(super) fn acquire(&self) {
         let before = self.change().fetch_add(REF_ONE, Ordering::Relaxed);
@@ -412,7 +412,7 @@ impl State {
         self.change().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
     }
 
-    /// The join handle is dropped.
+    /// Drops the join handle.
     #[inline]
     pub(super) fn drop_join(&self) -> DropJoin {
         let mut word = self.word().load(Ordering::Acquire);
@@ -451,7 +451,7 @@ impl State {
 }
 
 impl Snapshot {
-    /// There is or was an output.
+    /// Returns `true` if the future is to be dropped instead of polled.
     #[inline]
     pub(super) fn is_cancelled(self) -> bool {
         self.0 & CANCELLED != 0
@@ -461,7 +461,7 @@ impl Snapshot {
         self.0 & COMPLETE != 0
     }
 
-    /// The state of a task that is not complete, and the number of its wakers and abort handles:
+    /// Returns the state of a task that is not complete, and the number of its wakers and abort handles:
     /// the references beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(super) fn inspect(self) -> (TaskState, usize) {
@@ -474,7 +474,7 @@ impl Snapshot {
         (state, (self.0 / REF_ONE).saturating_sub(own))
     }
 
-    /// The join handle's waker is in its place.
+    /// Returns `true` if the join handle's waker is in its place.
     #[inline]
     pub(super) fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0

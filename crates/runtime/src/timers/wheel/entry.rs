@@ -63,7 +63,7 @@ impl Entry {
         self.user.with_mut(|_| ());
     }
 
-    /// The state. A thread that sees that the entry has fired or ended sees all that was
+    /// Returns the state. A thread that sees that the entry has fired or ended sees all that was
     /// done to it, and no other thread uses it any more.
     #[inline]
     pub(super) fn state(&self) -> u32 {
@@ -77,7 +77,7 @@ impl Entry {
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// The tick at which its owner wants it to be due. For the owner, and the holder of the
+    /// Returns the tick at which its owner wants it to be due. For the owner, and the holder of the
     /// lock.
     #[inline]
     pub(super) fn wanted(&self) -> u64 {
@@ -90,7 +90,7 @@ impl Entry {
         self.when.store(when, Ordering::Relaxed);
     }
 
-    /// The tick for which it was last put into a slot, or at which it fired. For the
+    /// Returns the tick for which it was last put into a slot, or at which it fired. For the
     /// holder of the lock, and the owner when it has fired.
     #[inline]
     pub(super) fn placed(&self) -> u64 {

@@ -28,7 +28,7 @@ impl Links {
         ptr::eq(self.next.get(), self)
     }
 
-    /// The links of the first entry of a ring, or null.
+    /// Returns the links of the first entry of a ring, or null.
     pub(super) fn first(&self) -> *const Self {
         if self.is_empty() {
             return ptr::null();

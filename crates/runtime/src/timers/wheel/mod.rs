@@ -179,7 +179,7 @@ impl Wheel {
         drop(other);
     }
 
-    /// The epoch of the runtime that it belongs to.
+    /// Returns the epoch of the runtime that it belongs to.
     #[inline]
     #[must_use]
     pub fn epoch(&self) -> u64 {
@@ -193,7 +193,7 @@ impl Wheel {
         self.origin.load(Ordering::Relaxed)
     }
 
-    /// The tick before which nothing is due, as far as this thread knows; `u64::MAX` if
+    /// Returns the tick before which nothing is due, as far as this thread knows; `u64::MAX` if
     /// there is no timer.
     #[inline]
     #[must_use]
@@ -201,7 +201,7 @@ impl Wheel {
         self.earliest.load(Ordering::Relaxed)
     }
 
-    /// The tick until which the worker may sleep. A thread that adds an earlier timer
+    /// Returns the tick until which the worker may sleep. A thread that adds an earlier timer
     /// unparks the worker.
     pub fn next_tick(&self) -> Option<u64> {
         let next = self.lock.locked(|| {

@@ -31,7 +31,7 @@ const SLOTS: usize = 1 << BITS;
 /// Number of a slot's entries that are checked to find the first of them.
 const LOOKED_AT: usize = 16;
 
-/// The first entry of a ring, or null.
+/// Returns the first entry of a ring, or null.
 fn first_of(ring: &Links) -> *const Entry {
     // The links are the first field of an entry.
     ring.first().cast()
@@ -81,7 +81,7 @@ impl Slots {
         self.rings.iter().flatten().for_each(Links::close);
     }
 
-    /// The tick up to which everything has been given out.
+    /// Returns the tick up to which everything has been given out.
     #[inline]
     pub(super) fn elapsed(&self) -> u64 {
         self.elapsed.get()
@@ -129,7 +129,7 @@ impl Slots {
         None
     }
 
-    /// The tick before which nothing has to be done. It may be too early, never too
+    /// Returns the tick before which nothing has to be done. It may be too early, never too
     /// late. `None` if there is nothing.
     pub(super) fn next_tick(&self) -> Option<u64> {
         let next = self.next()?;

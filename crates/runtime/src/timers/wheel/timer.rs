@@ -63,7 +63,7 @@ impl Timer {
         }
     }
 
-    /// The wheel that it is in, or was last.
+    /// Returns the wheel that it is in, or was last.
     #[inline]
     pub fn wheel(&self) -> &'static Wheel {
         self.wheel.get()
