@@ -9,7 +9,7 @@
 //! Guards that are dropped in the reverse order each restore the runtime that they
 //! replaced. A guard that is dropped at the wrong time panics, as Tokio's, and changes
 //! nothing. Other guards may have replaced its runtime, and will restore it: so the guard
-//! leaks a reference to it, and the address stays valid. The same goes for a guard that
+//! leaks a reference to it, and the address stays valid. The same holds for a guard that
 //! is dropped while a closure looks at the current runtime by reference.
 
 use std::cell::Cell;

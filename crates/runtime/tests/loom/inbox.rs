@@ -86,7 +86,7 @@ impl World {
         self.idle.wake_all(|place| self.wake(place));
     }
 
-    /// Runs what is in the inbox. Whether the tasks of `all` have run.
+    /// Runs the tasks of the inbox. Returns `true` if the tasks of `all` have run.
     fn run_ready(&self, all: Task) -> bool {
         // SAFETY: the callers are the owner.
         while let Some(task) = unsafe { self.inbox.take(|| false) } {
@@ -125,7 +125,7 @@ impl Sleeper for Worker<'_> {
     }
 
     fn has_tasks(&self) -> bool {
-        // SAFETY: only the owner asks.
+        // SAFETY: only the owner calls this.
         self.is_owner() && unsafe { self.world.inbox.is_ready() }
     }
 

@@ -44,7 +44,7 @@ impl Shared {
         is_own.then_some(worker.index)
     }
 
-    /// Prepares for a source of events that a thread is about to register. Should its worker be stalled later,
+    /// Prepares for a source of events that a thread is about to register. Should its worker stall later,
     /// another one sees what happens.
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
