@@ -125,7 +125,7 @@ impl Sleeper for Worker<'_> {
     }
 
     fn has_tasks(&self) -> bool {
-        // SAFETY: only the owner calls this.
+        // SAFETY: `is_owner` is `true` for the owner only.
         self.is_owner() && unsafe { self.world.inbox.is_ready() }
     }
 
