@@ -2,9 +2,9 @@
 //!
 //! Only a fiber's own thread may resume its stack, also to unwind it. A fiber that is dropped on
 //! another thread is leaked: its destructors do not run, and its stack is not used again. The same
-//! goes for one that is dropped while its thread ends, once the destructor of [`REGISTERED`] has run.
-//! Values of thread-local variables are gone then, to which there may be references on the stack; and
-//! so they may be when the thread gets to a fiber that was left to it.
+//! holds for a fiber that is dropped while its thread ends, once the destructor of [`REGISTERED`] has
+//! run. The system has then destroyed thread-local values to which the stack may refer. It may also
+//! have destroyed some when the thread drops the fibers that were left to it.
 //!
 //! This concerns fibers of a current-thread runtime that is dropped on another thread than the
 //! one that was in `block_on`, and those that are kept in a thread-local variable. The workers of a
@@ -60,7 +60,7 @@ fn register() -> Home {
 }
 
 impl Home {
-    /// Whether it is this thread, and does not end.
+    /// Returns `true` if it is this thread, and the thread does not end.
     #[inline]
     pub(crate) fn is_here(self) -> bool {
         HERE.get() == Some(self)

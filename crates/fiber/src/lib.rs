@@ -1,7 +1,7 @@
 //! Fibers: blocking code as a task.
 //!
 //! A fiber is a future whose poll runs a closure on a stack of its own. Inside the closure,
-//! [`block_on`] waits for any future: it suspends the fiber's stack, and the thread goes on with
+//! [`block_on`] waits for any future: it suspends the fiber's stack, and the thread runs
 //! other tasks. So locks, channels, timers, sockets and files work in fibers as they are, and a
 //! fiber is spawned, joined and aborted as any task.
 //!
@@ -31,10 +31,10 @@
 //! # What the compiler cannot check
 //!
 //! **Do not wait in [`std::thread::LocalKey::with`]**, nor in another crate's function that keeps
-//! something in a thread-local variable as long as a closure runs. Other tasks of the thread see it while
-//! the fiber waits. And a reference from `with` may outlive its value, if all of this comes
-//! together: the fiber waits in the closure, it is leaked or kept in a thread-local variable, and its thread
-//! ends, while another thread still uses the reference, or the variable's destructor resumes or drops the
+//! something in a thread-local variable as long as a closure runs. Other tasks of the thread see that value
+//! while the fiber waits. A reference from `with` may also outlive its value, if all of this holds. The
+//! fiber waits in the closure; it is leaked or kept in a thread-local variable; its thread
+//! ends; and another thread still uses the reference, or the variable's destructor resumes or drops the
 //! fiber. The standard library does not tell when this happens, so a wait cannot refuse it.
 //!
 //! The scopes of this library move with a fiber: those of `task_local!`, `Once`, the pool,

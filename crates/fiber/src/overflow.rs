@@ -26,7 +26,7 @@ unsafe impl Sync for Former {}
 
 static FORMER: Former = Former(UnsafeCell::new([MaybeUninit::uninit(); 2]));
 
-/// The alternate stack of a thread, if it is ours.
+/// The alternate stack of a thread, if this crate has installed it.
 pub(crate) struct SignalStack(Option<ptr::NonNull<libc::c_void>>);
 
 /// Installs the handler if that was not done yet, and gives this thread an alternate stack if it
@@ -66,7 +66,7 @@ impl Drop for SignalStack {
     fn drop(&mut self) {
         if let Some(stack) = self.0 {
             set_signal_stack(ptr::null_mut(), libc::SS_DISABLE);
-            // SAFETY: the mapping is ours, and the thread has just stopped using it.
+            // SAFETY: this guard owns the mapping, and the thread has just stopped using it.
             unsafe { libc::munmap(stack.as_ptr(), SIGNAL_STACK) };
         }
     }

@@ -8,12 +8,12 @@
 //!
 //! 1. [`resume`](crate::fiber) switches to the stack with the poll's context.
 //! 2. The fiber puts itself in front of the chain.
-//! 3. It polls the future that it waits for, with that context. If the future is ready, it goes
-//!    on.
+//! 3. It polls the future that it waits for, with that context. If the future is ready, the
+//!    wait ends.
 //! 4. Otherwise it takes itself out of the chain, and switches back. The poll returns `Pending`.
 //!
-//! No wake-up is lost, because there is none of a fiber's own: the future of step 3 has the
-//! task's waker, and a wake-up leads to a poll, which resumes the fiber, which polls the future
+//! No wake-up is lost, because a fiber has none of its own. The future of step 3 has the
+//! task's waker. Its wake-up leads to a poll, which resumes the fiber, which polls the future
 //! again.
 //!
 //! # Nested waits
@@ -43,7 +43,7 @@ use corosensei::Yielder;
 
 const AT_ONCE: &str = "a fiber cannot wait in the function that `trace_with` calls";
 
-/// The first fiber of this thread's chain, or null.
+/// Returns the first fiber of this thread's chain, or null.
 #[inline(always)]
 fn current() -> *const Running {
     fibers::current().cast()
@@ -104,7 +104,7 @@ pub(crate) struct Running {
     allow(dead_code, reason = "the system reports overflows there")
 )]
 pub(crate) struct Addresses {
-    /// Where the guard begins, below the stack.
+    /// The start of the guard, below the stack.
     pub(crate) low: usize,
     /// The size of the guard in bytes.
     pub(crate) guard: usize,
@@ -140,7 +140,7 @@ impl Running {
         body()
     }
 
-    /// The name that the user gave the fiber.
+    /// Returns the name that the user gave the fiber.
     #[cfg(unix)]
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
@@ -185,7 +185,7 @@ impl Running {
         std::thread::panicking() || !self.unwinding.get() && is_blocking()
     }
 
-    /// The same where the fiber may not simply suspend.
+    /// Waits for a future where the fiber may not simply suspend.
     #[cold]
     #[track_caller]
     fn block_specially<F: Future>(&self, future: F) -> F::Output {
@@ -252,7 +252,7 @@ impl Running {
         resume_unwind(Box::new(Unwound))
     }
 
-    /// The same while the fiber drops another task's output.
+    /// Suspends the fiber while it drops another task's output.
     #[cold]
     fn suspend_as(&self, task: *const ()) {
         // SAFETY: only the task differs, as `Wait` says; this fiber's task is being polled.
@@ -275,7 +275,7 @@ impl Drop for Leave<'_> {
 /// Gives the fiber that runs on this thread to `with`, if there is one.
 #[inline]
 pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Running>) -> R) -> R {
-    // SAFETY: a fiber in the chain has not ended, and its stack stays where it is. The
+    // SAFETY: a fiber in the chain has not ended, and its stack does not move. The
     // reference does not leave the call, which is further down that stack, or in a signal handler
     // that interrupts it.
     with(unsafe { current().as_ref() })
@@ -294,7 +294,7 @@ pub(crate) fn wait_in_fibers() {
 
 /// Waits until `future` is ready.
 ///
-/// In a fiber, suspends the fiber, and the thread goes on with other tasks. In a plain thread,
+/// In a fiber, suspends the fiber, and the thread runs other tasks. In a plain thread,
 /// blocks the thread. In a fiber in [`block_in_place`](blitz_io_runtime::task::block_in_place), or
 /// in a destructor that runs because of a panic or an abort, blocks the thread, too.
 ///

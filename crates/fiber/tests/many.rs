@@ -17,7 +17,7 @@ fn resident() -> usize {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Whether guards take no mappings of their own.
+/// Returns `true` if guards take no mappings of their own.
 fn has_guard_markers() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());

@@ -1,8 +1,8 @@
 //! `PerProcess`: data in a `static` that a forked child begins anew. (In this crate, because its table of
 //! sleepers is such data.)
 //!
-//! `fork` copies all memory and only one thread. What a global list of the parent holds (its
-//! runtimes, its children, its threads' fibers) means nothing in the child, and a lock that
+//! `fork` copies all memory and only one thread. The entries of a global list of the parent (its
+//! runtimes, its children, its threads' fibers) mean nothing in the child. A lock that
 //! another thread held at the fork would stay locked there for ever. So each process has data
 //! and a lock of its own:
 //!
@@ -19,7 +19,7 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Global data, and the lock around them. See the head of this file.
+/// Global data, and the lock around them; see the module documentation.
 pub struct PerProcess<T> {
     current: AtomicPtr<Data<T>>,
     make: fn() -> T,
@@ -56,7 +56,7 @@ impl<T> PerProcess<T> {
             },
             |_| own,
         );
-        // SAFETY: published data are never freed, and the pointer is not null: it is ours, or the
+        // SAFETY: published data are never freed, and the pointer is not null: it is `own`, or the
         // one by which another thread has replaced `former`.
         &unsafe { &*data }.value
     }
@@ -82,9 +82,9 @@ impl<T> fmt::Debug for PerProcess<T> {
     }
 }
 
-/// The same for data that need no allocation in the process that makes them first: they lie in the
-/// `static`, and only children allocate their own. For data that a wake uses, which may come from a
-/// handler of a signal.
+/// [`PerProcess`] data that need no allocation in the process that makes them first: they lie in the
+/// `static`, and only children allocate their own. Used for data that a wake accesses, which may come
+/// from a signal handler.
 pub struct StaticPerProcess<T> {
     first: T,
     of_children: PerProcess<T>,

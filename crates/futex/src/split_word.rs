@@ -188,7 +188,7 @@ impl Word for SplitWord {
             let mut pairs = self.bytes.iter().zip(expected);
             pairs.all(|(byte, expected)| byte.load(Ordering::Acquire) == expected)
         };
-        // Two rounds: see the head of this file.
+        // Two rounds: the module documentation says why.
         matches() && matches()
     }
 }

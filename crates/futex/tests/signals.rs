@@ -20,7 +20,7 @@ extern "C" fn handler(_signal: libc::c_int) {
     HANDLED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Installs a handler. `flags` says whether the system restarts interrupted calls.
+/// Installs a handler. `SA_RESTART` in `flags` lets the system restart interrupted calls.
 fn install_handler(signal: libc::c_int, flags: libc::c_int) {
     // SAFETY: all zeros is a valid `sigaction`, and the handler does nothing that is
     // forbidden in a handler.

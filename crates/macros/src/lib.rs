@@ -27,7 +27,7 @@ use purpose::Purpose;
 /// Runs an `async fn` on a runtime of its own.
 ///
 /// The function becomes an ordinary one. Each call builds a runtime with
-/// [`enable_all`], blocks on the body, and shuts the runtime down. It is meant for
+/// [`enable_all`], blocks on the body, and shuts the runtime down. It is intended for
 /// `main`, but works on any function. For options that are not arguments here, use
 /// [`runtime::Builder`].
 ///

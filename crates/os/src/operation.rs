@@ -84,7 +84,7 @@ pub(crate) async fn on_pool<O: Blocking>(operation: O) -> O::Output {
 }
 
 /// Returns the driver in whose ring this thread may start operations on files, if there is
-/// one: see the head of this file.
+/// one; see the module documentation.
 #[cfg(io_uring)]
 pub(crate) fn driver_with_ring() -> Option<Arc<Driver>> {
     own_driver().filter(|driver| driver.has_ring())

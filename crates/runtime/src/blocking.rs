@@ -57,8 +57,8 @@ where
     spawn_on_pool(about, f, false)
 }
 
-/// Does the same for a closure that usually ends soon, such as an operation on a file. A burst of
-/// them starts one thread at a time.
+/// Runs a closure that usually ends soon, such as an operation on a file, on the pool. A burst of
+/// them starts one thread after the other, not all at once.
 ///
 /// # Panics
 ///

@@ -40,7 +40,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// Whether each poll is observed by a hook, or its latency.
+    /// Returns `true` if a hook, the watch for stalls or the latency clock observes each poll.
     pub(crate) fn observes_polls(&self) -> bool {
         self.hooks.polls() || self.stalls.is_some() || self.ready_clock.is_on()
     }

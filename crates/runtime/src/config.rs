@@ -27,20 +27,20 @@ pub enum UnhandledPanic {
 pub(crate) struct Config {
     /// The runtime's name.
     pub(crate) name: Option<String>,
-    /// How many workers a multi-thread runtime has.
+    /// Number of workers of a multi-thread runtime.
     pub(crate) worker_threads: usize,
     pub(crate) thread_name: ThreadNameFn,
     pub(crate) thread_stack_size: Option<usize>,
-    /// How many threads for blocking work there may be.
+    /// Largest number of threads for blocking work.
     pub(crate) max_blocking_threads: usize,
-    /// How long a thread for blocking work stays when there is none.
+    /// Time for which a thread for blocking work stays without work.
     pub(crate) thread_keep_alive: Duration,
-    /// After how many polls a worker looks at timers and the driver.
+    /// Number of polls after which a worker looks at timers and the driver.
     pub(crate) event_interval: u32,
-    /// After how many polls a worker looks at the global queue first; `None` for the
+    /// Number of polls after which a worker looks at the global queue first; `None` for the
     /// flavour's own choice.
     pub(crate) global_queue_interval: Option<u32>,
-    /// No task gets ahead of the queue because it was woken last.
+    /// The LIFO slot is disabled: no task gets ahead of the queue because it was woken last.
     pub(crate) disable_lifo_slot: bool,
     /// The effect of a task's panic on the runtime.
     pub(crate) unhandled_panic: UnhandledPanic,
@@ -54,9 +54,9 @@ pub(crate) struct Config {
     pub(crate) latency_histogram: Option<HistogramConfiguration>,
     /// There is I/O.
     pub(crate) enable_io: bool,
-    /// How many events one poll of the system may report.
+    /// Largest number of events that one poll of the system may report.
     pub(crate) io_events: usize,
-    /// The same while there are tasks to run, if it is to differ.
+    /// Largest number of events while there are tasks to run, if it is to differ.
     pub(crate) io_events_busy: Option<usize>,
     /// The drivers may have a ring of completions.
     pub(crate) enable_io_uring: bool,

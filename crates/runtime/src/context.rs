@@ -36,15 +36,15 @@ loom::thread_local! {
     static CONTEXT: Context = Context::new();
 }
 
-/// The state of one thread. See the text at the head of this file.
+/// The state of one thread; see the module documentation.
 pub(crate) struct Context {
     /// The runtime that `spawn` and timers use, as an address.
     pub(crate) current: Cell<Current>,
-    /// How many guards have set [`current`](Self::current).
+    /// Number of guards that have set [`current`](Self::current).
     pub(crate) depth: Cell<usize>,
-    /// How many closures look at the current runtime by reference at the moment.
+    /// Number of closures that look at the current runtime by reference at the moment.
     pub(crate) looking: Cell<u32>,
-    /// Whether the thread drives tasks or blocks for a future.
+    /// The thread's use: it drives tasks, blocks for a future, or neither.
     pub(crate) entered: Cell<Entered>,
     /// The scheduler that the thread works for, if it is a worker. Its flavor decides the type
     /// that [`worker`](Self::worker) points to.
@@ -67,7 +67,7 @@ pub(crate) struct Context {
     pub(crate) random: Cell<Random>,
 }
 
-/// In the pointer to a task: it asks for its place at the end of the queue.
+/// Bit in the pointer to a task: the task requests its place at the end of the queue.
 const MARK: usize = 1;
 
 /// Which kind of scheduler an address is of.
@@ -97,7 +97,7 @@ impl Current {
     };
 }
 
-/// Whether a thread drives tasks or blocks for a future.
+/// A thread's use: it drives tasks, blocks for a future, or neither.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entered {
     /// It does neither: it may start to.
@@ -129,7 +129,7 @@ impl Context {
         }
     }
 
-    /// A number below `below`, from this thread's sequence.
+    /// Returns a number below `below`, from this thread's sequence.
     #[inline]
     pub(crate) fn random(&self, below: u32) -> u32 {
         let mut random = self.random.get();
@@ -138,7 +138,7 @@ impl Context {
         number
     }
 
-    /// The header of the current task, or null.
+    /// Returns the header of the current task, or null.
     pub(crate) fn task(&self) -> *const () {
         self.task.get().map_addr(|address| address & !MARK)
     }
@@ -148,7 +148,7 @@ impl Context {
         self.task.set(task);
     }
 
-    /// The worker that this thread is for the scheduler at `shared`; null if it is
+    /// Returns the worker that this thread is for the scheduler at `shared`; null if it is
     /// none of its workers. The type follows from the scheduler's.
     #[inline]
     pub(crate) fn worker_for(&self, shared: *const ()) -> *const () {
@@ -159,7 +159,7 @@ impl Context {
         }
     }
 
-    /// The worker that this thread is for a scheduler of this flavor; null if it works for
+    /// Returns the worker that this thread is for a scheduler of this flavor; null if it works for
     /// none, or one of the other flavor.
     #[inline]
     pub(crate) fn worker_as(&self, flavor: Flavor) -> *const () {
@@ -201,7 +201,7 @@ impl Drop for WorkerGuard {
 #[must_use]
 pub(crate) struct TaskGuard(*const ());
 
-/// `task` is the current one until the guard is dropped.
+/// Makes `task` the current one until the guard is dropped.
 #[inline]
 pub(crate) fn enter_task<T>(task: NonNull<T>) -> TaskGuard {
     const { assert!(align_of::<T>() > MARK) };
@@ -215,7 +215,7 @@ impl Drop for TaskGuard {
     }
 }
 
-/// A task asks for its place at the end of the queue. `false` if it is not the current one.
+/// Requests a place at the end of the queue for a task. Returns `false` if it is not the current one.
 #[inline]
 pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
     let (plain, marked) = (plain(task), plain(task).wrapping_byte_add(MARK));
@@ -236,7 +236,7 @@ pub(crate) fn is_worker() -> bool {
     with(|context| !context.worker.get().is_null())
 }
 
-/// A future yields whose waker is its own: that of `block_on`, or of a combinator.
+/// Records a yield of a future whose waker is its own: that of `block_on`, or of a combinator.
 #[cfg(not(loom))]
 #[inline]
 pub(crate) fn yields() {
@@ -253,13 +253,13 @@ pub(crate) fn take_yielded() -> bool {
     with(|context| context.yielded.take()) || coop::is_refused()
 }
 
-/// Whether the task, which is the current one, has asked for that.
+/// Returns `true` if the task, which is the current one, has requested its place at the end of the queue.
 #[inline]
 pub(crate) fn has_stepped_back<T>(task: NonNull<T>) -> bool {
     with(|context| !ptr::eq(context.task.get(), plain(task)))
 }
 
-/// The pointer to a task, without a mark.
+/// Returns the pointer to a task, without a mark.
 fn plain<T>(task: NonNull<T>) -> *const () {
     task.as_ptr().cast_const().cast()
 }
@@ -275,13 +275,13 @@ pub(crate) fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
     with(unsafe { &*context })
 }
 
-/// A number below `below`, from this thread's sequence. (For `select!`, too.)
+/// Returns a number below `below`, from this thread's sequence. (For `select!`, too.)
 #[inline]
 pub fn random(below: u32) -> u32 {
     with(|context| context.random(below))
 }
 
-/// This thread's number.
+/// Returns this thread's number.
 #[cfg(not(loom))]
 #[inline]
 pub(crate) fn thread_id() -> ThreadId {

@@ -19,7 +19,7 @@ use blitz_io_driver::Wakers;
 pub enum Driver {
     /// Without I/O.
     Parker(Parker),
-    /// With I/O.
+    /// A driver with I/O.
     #[cfg(all(feature = "io", not(loom)))]
     Io(Arc<blitz_io_driver::Driver>),
 }
@@ -27,12 +27,12 @@ pub enum Driver {
 default_is_new!(Driver);
 
 impl Driver {
-    /// A driver that has not been unparked yet, without I/O.
+    /// Creates a driver that has not been unparked yet, without I/O.
     pub fn new() -> Self {
         Self::Parker(Parker::new())
     }
 
-    /// The driver of a current-thread runtime.
+    /// Returns the driver of a current-thread runtime.
     #[cfg(not(loom))]
     pub(crate) fn of(common: &crate::common::Common) -> Self {
         #[cfg(feature = "io")]
@@ -67,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Whether events may happen.
+    /// Returns `true` if events may happen.
     #[inline]
     pub fn has_sources(&self) -> bool {
         match self {
@@ -137,7 +137,7 @@ impl Drivers {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of drivers, at least 1.
     pub(crate) fn len(&self) -> usize {
         #[cfg(feature = "io")]
         return self.drivers.len().max(1);
@@ -145,7 +145,7 @@ impl Drivers {
         1
     }
 
-    /// How many of so many workers, on so many processors, may wait in one driver: more
+    /// Returns how many workers, on so many processors, may wait in one driver: more
     /// would wake for events for which there is no processor.
     pub(crate) fn most_waiting(&self, workers: usize, processors: usize) -> usize {
         #[cfg(feature = "io")]
@@ -155,7 +155,7 @@ impl Drivers {
         workers.min(processors).div_ceil(self.len())
     }
 
-    /// Whether workers wait in the drivers.
+    /// Returns `true` if workers wait in the drivers.
     #[inline]
     pub(crate) fn are_in_use(&self) -> bool {
         self.are_in_use.load(Ordering::Relaxed)
@@ -170,7 +170,7 @@ impl Drivers {
 
 #[cfg(all(feature = "io", not(loom)))]
 impl Drivers {
-    /// The driver, if events may happen.
+    /// Returns the driver, if events may happen.
     #[inline]
     fn active(&self, driver: usize) -> Option<&blitz_io_driver::Driver> {
         let driver = self.drivers.get(driver)?;
@@ -191,7 +191,7 @@ impl Drivers {
         })
     }
 
-    /// Whether events may happen.
+    /// Returns `true` if events may happen in a driver.
     pub(crate) fn has_sources(&self, driver: usize) -> bool {
         self.active(driver).is_some()
     }
@@ -207,7 +207,7 @@ impl Drivers {
         self.are_in_use() && self.drivers[driver].wake_by(deadline)
     }
 
-    /// The worker of this thread is not going to poll: submits its queued operations.
+    /// Submits the queued operations of this thread's worker, which is not going to poll.
     pub(crate) fn flush(&self, driver: usize) {
         if let Some(driver) = self.active(driver) {
             waking(|wakers| driver.flush(wakers));

@@ -3,13 +3,13 @@
 //! The thread's context has the current runtime as an address. There are two kinds
 //! of guards that set it. One that the user has ([`SetCurrent`], in an `EnterGuard`)
 //! may be kept, leaked or dropped at the wrong time, so it owns a reference to the
-//! runtime. One that lives in a function of ours ([`Scope`]) borrows, which saves two
+//! runtime. One that lives in a function of this crate ([`Scope`]) borrows, which saves two
 //! read-modify-writes for each `block_on`.
 //!
 //! Guards that are dropped in the reverse order each restore the runtime that they
 //! replaced. A guard that is dropped at the wrong time panics, as Tokio's, and changes
 //! nothing. Other guards may have replaced its runtime, and will restore it: so the guard
-//! leaks a reference to it, and the address stays valid. The same goes for a guard that
+//! leaks a reference to it, and the address stays valid. The same holds for a guard that
 //! is dropped while a closure looks at the current runtime by reference.
 
 use std::cell::Cell;
@@ -28,7 +28,7 @@ use crate::errors::{NESTED, OUT_OF_ORDER};
 use crate::seed::Seeds;
 use crate::tokio_handle;
 
-/// Not to be sent to, nor shared with, another thread.
+/// Marks a type that must not be sent to, nor shared with, another thread.
 type OfThisThread = PhantomData<*mut ()>;
 
 /// A change of the current runtime, to be undone.
@@ -99,7 +99,7 @@ impl<R: RuntimeRef> Drop for SetCurrent<R> {
         if in_order && !looked_at {
             // SAFETY: this is the only place that drops it, and it comes once. The
             // context does not have the address any more, and no closure has got it from
-            // there: see the head of this file.
+            // there, as `looked_at` says: the module documentation has the proof.
             unsafe { ManuallyDrop::drop(&mut self.runtime) };
         }
         if !in_order {
@@ -195,7 +195,7 @@ pub(crate) fn assert_not_nested() {
     }
 }
 
-/// Whether the thread drives tasks or blocks for a future.
+/// Returns `true` if the thread drives tasks or blocks for a future.
 pub(crate) fn is_entered() -> bool {
     context::with(|context| context.entered.get() != Entered::No)
 }
@@ -204,7 +204,7 @@ pub(crate) fn is_entered() -> bool {
 #[must_use]
 pub(crate) struct MayBlock(OfThisThread);
 
-/// The right to block the thread, if it does not drive tasks.
+/// Returns the right to block the thread, if it does not drive tasks.
 pub(crate) fn try_enter_blocking_region() -> Option<MayBlock> {
     (!is_entered()).then_some(MayBlock(PhantomData))
 }

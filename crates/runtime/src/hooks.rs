@@ -58,7 +58,7 @@ pub(crate) struct Hooks {
     pub(crate) on_thread_stop: Option<Callback>,
     /// A worker has nothing to do and is about to sleep.
     pub(crate) on_thread_park: Option<Callback>,
-    /// A worker has slept and goes on.
+    /// A worker has slept and is awake again.
     pub(crate) on_thread_unpark: Option<Callback>,
     /// A task has been made and is about to be queued.
     pub(crate) on_task_spawn: Option<TaskCallback>,
@@ -71,7 +71,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Whether a hook looks at polls; if not, the task's number is not needed.
+    /// Returns `true` if a hook looks at polls; if not, the task's number is not needed.
     pub(crate) fn polls(&self) -> bool {
         self.before_task_poll.is_some() || self.after_task_poll.is_some()
     }
@@ -89,7 +89,7 @@ pub(crate) fn tell(hook: &TaskCallback, id: Id) {
     tell_poll(hook, id, None);
 }
 
-/// Calls a hook for a poll of a task that was ready for so long before.
+/// Calls a hook for a poll of a task that was ready for `latency` before the poll.
 pub(crate) fn tell_poll(hook: &TaskCallback, id: Id, latency: Option<Duration>) {
     #[cfg(not(feature = "schedule-latency"))]
     let _ = latency;

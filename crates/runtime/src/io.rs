@@ -20,14 +20,14 @@ use blitz_io_driver::{Driver, Metrics, Wakers};
 use crate::config::Config;
 use crate::scheduler;
 
-/// How many processors share a driver. Two workers that wait in one driver cost each
+/// Number of processors that share a driver. Two workers that wait in one driver cost each
 /// other next to nothing; many contend for the lock of one kernel object.
 const PROCESSORS_OF_ONE: usize = 8;
 
 /// The drivers of a runtime.
 pub(crate) struct Drivers {
     drivers: Box<[Arc<Driver>]>,
-    /// Whose turn it is to be taken by a thread that is no worker.
+    /// Counter that chooses the driver of a thread that is no worker.
     turn: AtomicUsize,
 }
 
@@ -56,17 +56,17 @@ impl Drivers {
         }))
     }
 
-    /// All drivers.
+    /// Returns all drivers.
     pub(crate) fn all(&self) -> &[Arc<Driver>] {
         &self.drivers
     }
 
-    /// The driver of the worker at `index`.
+    /// Returns the driver of the worker at `index`.
     pub(crate) fn at(&self, index: usize) -> &Arc<Driver> {
         &self.drivers[index % self.drivers.len()]
     }
 
-    /// The driver of the worker that this thread is, for something that is about to wait there.
+    /// Returns the driver of the worker that this thread is, for something that is about to wait there.
     fn of_worker(&self, handle: &scheduler::Handle) -> Option<&Arc<Driver>> {
         handle.source_expected();
         Some(self.at(handle.own_index()?))
@@ -95,12 +95,12 @@ impl Drivers {
     }
 }
 
-/// Whether the environment says so.
+/// Returns `true` if the environment forbids the ring.
 fn is_ring_forbidden() -> bool {
     std::env::var_os("BLITZ_IO_URING").is_some_and(|value| value == "0")
 }
 
-/// The driver for a source that this thread is about to register.
+/// Returns the driver for a source that this thread is about to register.
 fn current() -> Result<Arc<Driver>, NoDriver> {
     let found = scheduler::with_current(|handle| {
         let drivers = handle.common().io.as_ref()?;
@@ -114,7 +114,7 @@ fn current() -> Result<Arc<Driver>, NoDriver> {
     }
 }
 
-/// The driver of the worker that the caller runs on. `None` on other threads, and in a
+/// Returns the driver of the worker that the caller runs on. `None` on other threads, and in a
 /// current-thread runtime, whose driver no thread looks at between two calls of `block_on`.
 #[doc(hidden)]
 #[must_use]

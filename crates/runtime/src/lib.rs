@@ -82,7 +82,7 @@ pub mod sync {
     };
 }
 
-/// For the other crates of this workspace: not part of the public interface, and free to
+/// Items for the other crates of this workspace: not part of the public interface, and free to
 /// change with any release.
 #[cfg(not(loom))]
 #[doc(hidden)]
@@ -95,7 +95,7 @@ pub mod internals {
     pub use blitz_io_core::inspect::About;
 }
 
-/// For the models of this crate: not part of the public interface.
+/// Items for the models of this crate: not part of the public interface.
 #[cfg(loom)]
 #[doc(hidden)]
 #[allow(missing_docs)]

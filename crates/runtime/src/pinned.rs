@@ -43,7 +43,7 @@ where
     with_current(|handle| spawn_in(handle, future, meta))
 }
 
-/// The same on a runtime that is given.
+/// Starts a task on the runtime of `handle`.
 #[track_caller]
 pub fn spawn_on<F>(future: F, name: Option<&str>, handle: &Handle) -> JoinHandle<F::Output>
 where
@@ -76,17 +76,17 @@ pub struct Surroundings {
 /// How a fiber may wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// By suspending its stack.
+    /// The fiber suspends its stack.
     Suspend,
-    /// The same, with this task put back when it is resumed. It is the one whose output is
-    /// being dropped by the fiber.
+    /// The fiber suspends its stack, and this task is put back when the fiber is resumed. The fiber
+    /// is dropping the output of this task.
     SuspendAs(*const ()),
-    /// By blocking its thread.
+    /// The fiber blocks its thread.
     Block,
 }
 
 impl Surroundings {
-    /// Those of this thread now.
+    /// Returns those of this thread now.
     #[inline(always)]
     pub fn now() -> Self {
         context::with(|context| Self {
@@ -98,14 +98,14 @@ impl Surroundings {
         })
     }
 
-    /// Whether the thread's context is as it was. Then a fiber may suspend that was resumed in
-    /// these surroundings.
+    /// Returns `true` if the thread's context has not changed. Then a fiber may suspend that was resumed
+    /// in these surroundings.
     #[inline(always)]
     pub fn are_now(&self) -> bool {
         Self::now() == *self
     }
 
-    /// How a fiber may wait that was resumed in these surroundings.
+    /// Returns how a fiber may wait that was resumed in these surroundings.
     ///
     /// # Panics
     ///
@@ -164,7 +164,7 @@ pub fn block_thread<F: Future>(future: F) -> F::Output {
     enter::block_for_a_moment(future)
 }
 
-/// The same on a thread that may drive tasks, which wait.
+/// Waits for a future on a thread that may drive tasks, which then wait.
 pub fn block_anyway<F: Future>(future: F) -> F::Output {
     enter::block_for_a_moment(future)
 }

@@ -33,7 +33,7 @@ impl RngSeed {
 
 debug_is_name!(impl RngSeed);
 
-/// Where the threads that enter a runtime get their sequences from.
+/// The source of the sequences of threads that enter a runtime.
 pub(crate) struct Seeds {
     /// The first seed; `None` if the user has not asked for one, and each thread may
     /// keep the sequence it has.
@@ -49,7 +49,7 @@ impl Seeds {
         }
     }
 
-    /// The sequence for the next thread that enters, if the runtime is seeded.
+    /// Returns the sequence for the next thread that enters, if the runtime is seeded.
     #[inline]
     pub(crate) fn next(&self) -> Option<Random> {
         self.first.map(|first| self.follow(first))

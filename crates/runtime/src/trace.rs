@@ -1,5 +1,5 @@
 //! With the feature `tracing`: a span for each task, with the target, the name and the
-//! fields of Tokio's, so that tools which look at those find ours. Without it, nothing of
+//! fields of Tokio's, so that tools that look for those find these. Without it, nothing of
 //! this is called.
 
 use std::panic::Location;
@@ -64,7 +64,7 @@ mod spans {
     use crate::task::raw::Id;
 
     impl SpawnMeta<'_> {
-        /// The original size, if the task's is another one.
+        /// Returns the original size, if the task's is another one.
         fn if_not(&self, size: usize) -> Option<usize> {
             (self.original_size != size).then_some(self.original_size)
         }
@@ -93,13 +93,13 @@ mod spans {
         ))
     }
 
-    /// The same for a future that a thread blocks for.
+    /// Polls and drops a future that a thread blocks for within its span.
     #[track_caller]
     pub(crate) fn block_on<F>(future: F) -> Instrumented<F> {
         task(future, "block_on", spawn_meta!(F), Id::next())
     }
 
-    /// The same for a closure `F` that a thread of the pool runs.
+    /// Polls and drops the future of a closure `F`, which a thread of the pool runs, within its span.
     pub(crate) fn blocking<F, Fut>(future: Fut, meta: SpawnMeta<'_>, id: Id) -> Instrumented<Fut> {
         let size = size_of::<F>();
         future.instrument(trace_span!(

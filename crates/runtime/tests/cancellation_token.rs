@@ -44,7 +44,7 @@ fn a_deep_chain_is_dropped() {
     }
 }
 
-/// Only the ends of the chain are kept. The nodes between are freed, and cancelling the
+/// The test keeps only the ends of the chain. The nodes between are freed, and cancelling the
 /// first still reaches the last.
 #[test]
 fn a_chain_without_its_middle() {

@@ -290,7 +290,7 @@ fn captures_of_two_fibers_end_in_any_order() {
     }
 }
 
-/// The capture may end, or reach another operation, before the fiber goes on.
+/// The capture may end, or reach another operation, before the fiber resumes.
 #[test]
 fn a_fiber_does_not_wait_in_the_function_of_a_capture() {
     let fiber = fiber::run(|| {

@@ -234,7 +234,7 @@ fn blocked_workers_leave_the_rest_to_the_last() {
 }
 
 /// Tasks that yield all the time, until one that runs in their midst stops its thread in
-/// this way. It goes on when all the others have ended.
+/// this way. It resumes when all the others have ended.
 fn stop_beside_many(stop: fn(mpsc::Receiver<()>)) {
     const MANY: usize = 200;
     let runtime = runtime(2);
@@ -420,7 +420,7 @@ fn others_in_the_process_know_how_many_workers_are_awake() {
 }
 
 /// Keeps both workers busy until each runs one of two tasks. The task on thread `last`
-/// goes on for a while, so that its worker falls asleep after the other.
+/// stays busy for a while, so that its worker falls asleep after the other.
 fn occupy_both_workers(last: ThreadId) {
     let together = Arc::new(Barrier::new(2));
     let (end, ended) = mpsc::channel();

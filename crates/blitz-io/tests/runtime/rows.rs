@@ -308,7 +308,7 @@ async fn select_lets_others_have_their_turn() {
     assert!(before < 1_000, "{before}");
 }
 
-/// When the budget is spent, every primitive is pending. `select!` must not take another
+/// Every primitive is pending when the budget is spent. `select!` must not take another
 /// branch then: it yields before it polls any.
 #[lib::test]
 async fn select_takes_no_branch_for_lack_of_budget() {

@@ -1,11 +1,11 @@
 //! The stacks of fibers, and the pool that keeps them.
 //!
 //! Stacks come in classes: the size with its guard is a power of two. A second set of classes has a
-//! guard that is [`MAX_GUARD_SIZE`] larger, for code that does not probe its stack: a function in C
+//! guard that is [`MAX_GUARD_SIZE`] larger, for code that does not probe its stack. A function in C
 //! touches the guard only if its frame is smaller than the guard, unless it was compiled with
 //! `-fstack-clash-protection`. A thread keeps the last
-//! [`KEPT`] stacks of each class that it has freed, with their memory. What is more goes to a
-//! list that all threads share, half of it at once, after its memory was returned to the
+//! [`KEPT`] stacks of each class that it has freed, with their memory. It moves surplus stacks to a
+//! list that all threads share, half of its own at once, after it has returned their memory to the
 //! system. That list holds addresses only; it is as long as the most fibers that there were at
 //! once.
 //!
@@ -29,7 +29,7 @@ use crate::running::Addresses;
 const GUARD: usize = slab::GUARD;
 /// Bytes of a class beyond the requested size.
 const EXTRA: usize = GUARD + 4 * 1024;
-/// How many free stacks of a class a thread keeps.
+/// Number of free stacks of a class that a thread keeps.
 const KEPT: usize = 64;
 /// The class of the smallest stack is 0.
 const SMALLEST: u32 = (16 * 1024 + EXTRA).next_power_of_two().trailing_zeros();

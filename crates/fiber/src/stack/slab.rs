@@ -40,7 +40,7 @@ pub(super) struct Region {
     low: NonZeroUsize,
     size: usize,
     guard: usize,
-    /// How much is left unused at the top.
+    /// Number of bytes that are left unused at the top.
     offset: usize,
 }
 
@@ -65,7 +65,7 @@ impl Region {
     /// Gives the memory back to the system, which takes it when it needs some.
     pub(super) fn forget_contents(&self) {
         let low = ptr::without_provenance_mut::<libc::c_void>(self.low.get() + self.guard);
-        // SAFETY: the memory is a mapping of ours which no code uses now. An error leaves it as
+        // SAFETY: the pool has mapped this memory, and no code uses it now. An error leaves it as
         // it is, which does no harm.
         unsafe { libc::madvise(low, self.size - self.guard, FREE) };
     }

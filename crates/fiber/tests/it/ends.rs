@@ -112,7 +112,7 @@ fn the_end_of_a_runtime_unwinds_all_stacks() {
     }
 }
 
-/// When its own thread gets to it, thread-local values may be gone to which its stack refers.
+/// The stack may refer to thread-local values that its own thread destroys before it drops the fiber.
 #[test]
 fn a_fiber_that_is_dropped_on_another_thread_is_leaked() {
     let count = Arc::new(AtomicUsize::new(0));
@@ -142,7 +142,7 @@ fn a_fiber_that_is_dropped_while_its_thread_ends_is_leaked() {
         static VALUE: RefCell<Option<Dropped>> = const { RefCell::new(None) };
     }
 
-    /// The value must be there when a frame of the fiber is unwound.
+    /// The value must be alive when a frame of the fiber is unwound.
     struct Frame(Arc<AtomicUsize>);
     impl Drop for Frame {
         fn drop(&mut self) {

@@ -40,7 +40,7 @@ fn suspend() {
     }));
 }
 
-/// Whether this code has a task's budget.
+/// Returns `true` if this code has a task's budget.
 fn has_limit() -> bool {
     let budget = coop::stop();
     coop::set(budget);
@@ -74,7 +74,7 @@ const ALL: [Scope; 10] = [
     Scope::Fiber,
 ];
 
-/// What a fiber must see.
+/// The state that a fiber must see.
 #[derive(Clone, Default)]
 struct Expected {
     value: Option<String>,
@@ -104,7 +104,7 @@ impl Expected {
 struct Here<T>(T);
 // SAFETY: the pool of the tests has one thread, and all of a test runs in it.
 unsafe impl<T> Send for Here<T> {}
-// SAFETY: as above.
+// SAFETY: the pool of the tests has one thread, and all of a test runs in it.
 unsafe impl<T> Sync for Here<T> {}
 
 impl Scope {
@@ -201,7 +201,7 @@ impl Scope {
                 expected += 3;
             }
             Self::Fiber => {
-                // Another fiber that waits in the middle of this one, in a scope of its own.
+                // Another fiber that waits inside this one, in a scope of its own.
                 let mut inner = Box::pin(fiber::run(|| {
                     OTHER.sync_scope(1, || {
                         suspend();
@@ -243,7 +243,7 @@ fn step(fiber: &mut Pin<Box<Fiber<()>>>) -> bool {
     is_ready
 }
 
-/// Each order is a number, whose bits say which fiber goes on. At the end both are polled in turn.
+/// Each order is a number, whose bits select the fiber to resume. At the end both are polled alternately.
 fn in_every_order(make: impl Fn() -> [Pin<Box<Fiber<()>>>; 2]) {
     for order in 0..1_u32 << 8 {
         let mut fibers = make().map(Some);
@@ -329,7 +329,7 @@ fn a_fiber_sees_the_scope_of_the_poll_that_resumes_it() {
     assert!(poll(&mut fiber).is_ready());
 }
 
-/// Says what it finds when the fiber is unwound.
+/// Records the value that it reads when the fiber is unwound.
 struct Reads<'a>(&'a String, Rc<RefCell<String>>);
 
 impl Drop for Reads<'_> {
@@ -338,7 +338,7 @@ impl Drop for Reads<'_> {
     }
 }
 
-/// A fiber that waits with a reference to the value of a scope outside, and what it has found at the end.
+/// A fiber that waits with a reference to the value of an outer scope, and the value that it read at the end.
 fn borrower() -> (Fiber<()>, Rc<RefCell<String>>) {
     let found = Rc::new(RefCell::new(String::new()));
     let inner = found.clone();
@@ -357,7 +357,7 @@ fn a_fiber_may_wait_with_a_reference_to_the_value_of_its_scope() {
     let (fiber, found) = borrower();
     let mut scope = Box::pin(KEY.scope("value".into(), fiber));
     assert!(poll(&mut scope).is_pending());
-    // Other code of the thread has scopes of the key meanwhile.
+    // Other code of the thread has scopes of the key while the fiber waits.
     let mut other = Box::pin(KEY.scope("other".into(), async { KEY.get() }));
     assert_eq!(poll(&mut other), Poll::Ready("other".into()));
     assert!(poll(&mut scope).is_pending());

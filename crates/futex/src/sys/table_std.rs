@@ -64,7 +64,7 @@ mod tests {
     use crate::WaitResult;
     use crate::word::Word;
 
-    /// Whether `is_so` returns true in a child process, which a hang would end.
+    /// Returns `true` if `is_so` returns true in a child process, which a hang would end.
     fn in_child(is_so: impl FnOnce() -> bool) -> bool {
         // SAFETY: the child calls only the code under test, and the allocator, which the C library
         // makes usable in a child.

@@ -282,7 +282,7 @@ fn more_connections_than_events_fit_into_a_poll() {
     });
 }
 
-/// In blocking mode, an operation would stop the thread.
+/// An operation on a socket in blocking mode would stop the thread.
 #[cfg(all(unix, debug_assertions))]
 #[test]
 fn sockets_in_blocking_mode_are_refused() {

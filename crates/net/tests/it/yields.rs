@@ -13,7 +13,7 @@ fn current() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Returns how often this task yields until it can read a byte that is there.
+/// Returns how often this task yields until it can read a byte that has arrived.
 async fn yields_until_read() -> usize {
     let (mut near, far) = pair().await;
     // The socket has no readiness left.

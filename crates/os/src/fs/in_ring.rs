@@ -46,12 +46,12 @@ use crate::blocking::{lost, on_file};
 use crate::buffer::Buffer;
 use crate::operation::driver_with_ring;
 
-/// Tells which operations on a file may go through the ring: see the head of this file.
+/// Tells which operations on a file may go through the ring; see the module documentation.
 #[derive(Default)]
 pub(super) struct Access {
-    /// Whether writes at the file's own position may.
+    /// `true` if writes at the file's own position may go through the ring.
     own_position: AtomicBool,
-    /// Whether reads and writes at given positions may, once that is known.
+    /// `true` if reads and writes at given positions may go through the ring, once that is known.
     given_positions: OnceLock<bool>,
 }
 

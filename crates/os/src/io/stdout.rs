@@ -27,7 +27,7 @@ pub struct Stdout {
 /// library, and may come in between.
 ///
 /// On Windows a console accepts only text in UTF-8. A write that is cut off at 2 MiB never
-/// ends in the middle of a character.
+/// splits a character.
 ///
 /// [`flush`]: blitz_io_aio::AsyncWriteExt::flush
 ///

@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// The same as on systems without pidfds.
+    /// Tests the wait of systems without pidfds.
     #[test]
     fn a_signal_tells_that_a_child_has_exited() {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();

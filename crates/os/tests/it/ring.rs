@@ -484,7 +484,7 @@ fn accepted_writes_are_written_whatever_is_dropped() {
     }
 }
 
-/// No thread polls the driver of a current-thread runtime between two calls of its
+/// A current-thread runtime has no thread that polls its driver between two calls of
 /// `block_on`. Another thread's operations on files end nevertheless.
 #[test]
 fn files_of_a_runtime_whose_thread_does_something_else() {

@@ -37,13 +37,13 @@ impl Count {
     }
 }
 
-/// See the head of this file.
+/// The counters of one worker; see the module documentation.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
     pub(crate) polls: Count,
     pub(crate) spawned: Count,
-    /// How many tasks are in the worker's queue.
+    /// Number of tasks in the worker's queue.
     pub(crate) queued: Count,
     pub(crate) scheduled_here: Count,
     pub(crate) forced_yields: Count,
@@ -85,7 +85,7 @@ impl Counters {
         self.latencies.as_ref()
     }
 
-    /// A task was ready for so long before its poll.
+    /// Counts a task that was ready for `latency` before its poll.
     #[cfg(feature = "schedule-latency")]
     pub(crate) fn was_ready(&self, latency: Duration) {
         if let Some(histogram) = &self.latencies {
@@ -100,7 +100,7 @@ impl Counters {
         *self.thread.lock()
     }
 
-    /// The worker is on this thread from now on.
+    /// Records that the worker is on this thread from now on.
     pub(crate) fn is_run_by(&self, thread: ThreadId) {
         let mut now = self.thread.lock();
         if *now != Some(thread) {
@@ -108,13 +108,13 @@ impl Counters {
         }
     }
 
-    /// Whether the time of polls is measured.
+    /// Returns `true` if the time of polls is measured.
     #[inline]
     pub(crate) fn watches_polls(&self) -> bool {
         self.histogram.is_some()
     }
 
-    /// A poll took so long.
+    /// Counts a poll that took `time`.
     pub(crate) fn poll_took(&self, time: Duration) {
         if let Some(histogram) = &self.histogram {
             histogram.count(time);
@@ -122,7 +122,7 @@ impl Counters {
         self.polls_took(1, nanos(time));
     }
 
-    /// The worker goes to sleep.
+    /// Counts a worker that goes to sleep.
     pub(crate) fn about_to_park(&self) {
         self.parks.add(1);
         self.parks_and_unparks.add(1);
@@ -132,12 +132,12 @@ impl Counters {
         self.polls_at_park.set(self.polls.get());
     }
 
-    /// The worker has slept.
+    /// Counts a worker that has slept.
     pub(crate) fn unparked(&self) {
         self.parks_and_unparks.add(1);
     }
 
-    /// The worker has been busy since the stopwatch was started.
+    /// Adds the time that the worker has been busy since the stopwatch was started.
     pub(crate) fn busy(&self, since: &Cell<Stopwatch>) {
         let now = Stopwatch::start();
         let busy = nanos(now.0 - since.replace(now).0);
@@ -149,7 +149,7 @@ impl Counters {
         }
     }
 
-    /// So many polls took so long together. Each counts for a tenth of the mean.
+    /// Counts `polls` that took `nanos` together. Each counts for a tenth of the mean.
     fn polls_took(&self, polls: u64, nanos: u64) {
         let (mean, this) = (
             self.mean_poll_nanos.get() as f64,
@@ -183,7 +183,7 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    /// When it was started.
+    /// Returns the time at which it was started.
     pub(crate) fn started(self) -> Instant {
         self.0
     }

@@ -162,7 +162,7 @@ impl Histogram {
 pub enum InvalidHistogramConfiguration {
     /// They would need more buckets than allowed.
     TooManyBuckets {
-        /// How many they would need.
+        /// Number of buckets that the settings would need.
         required_bucket_count: usize,
     },
 }
@@ -184,7 +184,7 @@ error_text! {
 pub struct LogHistogram {
     num_buckets: usize,
     precision: u32,
-    /// How many ranges are left out at the small end.
+    /// Number of ranges that are left out at the small end.
     left_out: usize,
 }
 
@@ -202,13 +202,13 @@ impl LogHistogram {
         self.start(self.num_buckets - 1)
     }
 
-    /// The range that `value` is in, but for the end of the last one.
+    /// Returns the range that `value` is in, but for the end of the last one.
     #[inline]
     fn bucket(&self, value: u64) -> usize {
         place(value, self.precision).saturating_sub(self.left_out)
     }
 
-    /// Where a range begins.
+    /// Returns the start of a range.
     fn start(&self, bucket: usize) -> u64 {
         if bucket == 0 {
             return 0;
@@ -333,7 +333,7 @@ impl From<LogHistogramBuilder> for LogHistogram {
     }
 }
 
-/// The number of the range that `value` is in, if none are left out. Values of few digits
+/// Returns the number of the range that `value` is in, if none are left out. Values of few digits
 /// have ranges of their own. The highest digits of a greater value decide its range.
 #[inline]
 fn place(value: u64, precision: u32) -> usize {
@@ -342,14 +342,14 @@ fn place(value: u64, precision: u32) -> usize {
     ((u64::from(dropped) << precision) + (value >> dropped)) as usize
 }
 
-/// The first value of the range with the number `place`.
+/// Returns the first value of the range with the number `place`.
 fn first_at(place: usize, precision: u32) -> u64 {
     let place = place as u64;
     let dropped = (place >> precision).saturating_sub(1);
     (place - (dropped << precision)) << dropped
 }
 
-/// A time in nanoseconds, or the longest one that fits.
+/// Returns a time in nanoseconds, or the largest number that fits.
 pub(crate) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

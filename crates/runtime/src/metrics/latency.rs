@@ -15,7 +15,7 @@ use crate::task::raw::Notified;
 
 /// The clock of a runtime's tasks that become ready.
 pub(crate) struct ReadyClock {
-    /// When the runtime began, if its user wants to know the latencies.
+    /// The time at which the runtime began, if its user wants to know the latencies.
     #[cfg(feature = "schedule-latency")]
     start: Option<Instant>,
 }
@@ -28,12 +28,12 @@ impl ReadyClock {
         }
     }
 
-    /// Whether each poll has to look at this.
+    /// Returns `true` if the runtime tracks latencies.
     pub(crate) fn is_on(&self) -> bool {
         self.start.is_some()
     }
 
-    /// The task becomes ready now.
+    /// Notes that the task becomes ready now.
     #[inline]
     pub(crate) fn ready(&self, task: &Notified) {
         if let Some(start) = self.start {

@@ -46,9 +46,9 @@
 //! So a job that a searching or starting thread will find wakes no other thread, and a
 //! burst of *n* jobs chooses *n* threads.
 //!
-//! A burst of short jobs has one thread started at a time. A thread that has started takes a job,
-//! and has the next one started before it runs the job, if there are more jobs than arriving
-//! threads. So jobs that end soon are taken by the threads that there are, and jobs that wait get
+//! A burst of short jobs starts one thread after the other. A thread that has started takes a job,
+//! and starts the next thread before it runs the job, if there are more jobs than arriving
+//! threads. So the existing threads take jobs that end soon, and jobs that wait get
 //! one thread each, one after the other.
 //!
 //! # No job is left behind
@@ -86,13 +86,13 @@ const OPEN: u32 = 0;
 /// The pool is closed, and no thread is left.
 const EMPTY: u32 = 1;
 
-/// See the head of this file.
+/// The queue of jobs and of sleeping threads; see the module documentation.
 pub struct JobQueue<J> {
     inside: Lock<Inside<J>>,
-    /// Not zero if there is something to do for a searching thread. Written under the lock;
+    /// A nonzero value tells a searching thread that it has something to do. Written under the lock;
     /// a read without it is a hint.
     pending: AtomicUsize,
-    /// Whether the last thread of a closed pool has left.
+    /// Not zero if the last thread of a closed pool has left.
     gone: AtomicU32,
 }
 
@@ -109,17 +109,17 @@ struct Inside<J> {
     queue: VecDeque<J>,
     /// The threads that sleep, the latest last.
     sleepers: Vec<Sleeper>,
-    /// How many threads are sure to look at the queue.
+    /// Number of threads that are sure to look at the queue.
     arriving: usize,
-    /// How many of them have not looked yet since they were asked for.
+    /// Number of arriving threads that are new and have not looked at the queue yet.
     starting: usize,
-    /// Whether one of them searches.
+    /// `true` while an arriving thread searches.
     searching: bool,
     /// How the last searches ended.
     searches: Attempts,
-    /// How many threads there are, with those that are about to start.
+    /// Number of threads, with those that are about to start.
     threads: usize,
-    /// How many there may be.
+    /// Largest number of threads.
     limit: usize,
     closed: bool,
 }
@@ -168,13 +168,13 @@ enum Last {
 pub struct ThreadState(Last);
 
 impl ThreadState {
-    /// For a thread that has just started.
+    /// Creates the state of a thread that has just started.
     #[allow(clippy::new_without_default, reason = "it has a meaning")]
     pub fn new() -> Self {
         Self(Last::Started)
     }
 
-    /// It counts as arriving.
+    /// Returns `true` if the thread counts as arriving.
     fn is_arriving(&self) -> bool {
         matches!(self.0, Last::Started | Last::Searched | Last::Slept)
     }
@@ -198,13 +198,13 @@ pub struct Closed<J>(pub J);
 /// The numbers and jobs that are left after a thread has been lost.
 #[derive(Debug)]
 pub struct Remains<J> {
-    /// How many threads there are.
+    /// Number of threads.
     pub threads: usize,
     /// Jobs that no thread is left to take.
     pub jobs: VecDeque<J>,
 }
 
-/// How many threads and jobs there are.
+/// The numbers of threads and of jobs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     /// Threads that there are, with those that are about to start.
@@ -265,7 +265,7 @@ impl<J> Inside<J> {
         Some(asleep.map_or(Wake::Nobody, Wake::Thread))
     }
 
-    /// Whether the pool is closed and has no threads.
+    /// Returns `true` if the pool is closed and has no threads.
     fn is_empty(&self) -> bool {
         self.closed && self.threads == 0
     }
@@ -293,7 +293,7 @@ fn wake(sleepers: impl IntoIterator<Item = Wake>) {
 }
 
 impl<J> JobQueue<J> {
-    /// A queue for up to `limit` threads.
+    /// Creates a queue for up to `limit` threads.
     pub fn new(limit: usize) -> Self {
         Self {
             inside: Lock::new(Inside {
@@ -471,7 +471,7 @@ impl<J> JobQueue<J> {
         Some(jobs)
     }
 
-    /// Says that the last thread of a closed pool has left, if it has.
+    /// Announces that the last thread of a closed pool has left, if `empty`.
     fn tell(&self, empty: bool) {
         if empty {
             self.gone.store(EMPTY, Ordering::Release);

@@ -52,7 +52,7 @@ impl Schedule for Once {
 /// A job of the pool.
 struct Job {
     task: Notified,
-    /// Whether it runs even after the pool has been closed.
+    /// `true` if the job runs even after the pool has been closed.
     mandatory: bool,
 }
 
@@ -119,13 +119,13 @@ impl Demand {
 pub(crate) struct Spawner {
     queue: JobQueue<Job>,
     threads: Threads,
-    /// How many of the threads are workers of the scheduler.
+    /// Number of the threads that are workers of the scheduler.
     workers: usize,
     keep_alive: Duration,
 }
 
 impl Spawner {
-    /// A pool of up to `threads` threads for blocking work, besides `workers` for the
+    /// Creates a pool of up to `threads` threads for blocking work, besides `workers` for the
     /// scheduler's workers.
     pub(crate) fn new(threads: usize, workers: usize, keep_alive: Duration) -> Self {
         Self {
@@ -157,8 +157,8 @@ impl Spawner {
         }
     }
 
-    /// The same. Returns whether the pool has taken the closure: if it is closed, the task
-    /// has been cancelled.
+    /// Runs a closure on the pool. Returns whether the pool has taken the closure: a closed pool
+    /// has cancelled the task.
     pub(crate) fn try_spawn<F, R>(
         &self,
         runtime: &impl PoolRef,
@@ -171,7 +171,7 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        // A paused clock does not jump while blocking work goes on.
+        // A paused clock does not jump while blocking work runs.
         runtime.common().clock.hold();
         let (task, join) = if const { size_of::<F>() > BOX_ABOVE } {
             prepare(runtime, Box::new(closure), meta, about)
@@ -183,7 +183,7 @@ impl Spawner {
         (join, submitted)
     }
 
-    /// The same for a mandatory closure. `None` if the pool is closed already, or the
+    /// Runs a mandatory closure on the pool. Returns `None` if the pool is closed already, or the
     /// system refuses a thread.
     #[track_caller]
     pub(crate) fn spawn_mandatory<F, R>(
@@ -280,7 +280,7 @@ impl Spawner {
         }
     }
 
-    /// How many threads there are for blocking work, and how many closures wait for one.
+    /// Returns the number of threads for blocking work, and of closures that wait for one.
     pub(crate) fn numbers(&self) -> Numbers {
         let numbers = self.queue.numbers();
         Numbers {
@@ -313,7 +313,7 @@ where
     (task, join)
 }
 
-/// A builder for a thread with the name and the stack size that the user has set.
+/// Returns a builder for a thread with the name and the stack size that the user has set.
 fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
     let config = &runtime.common().config;
     let builder = thread::Builder::new().name((config.thread_name)());

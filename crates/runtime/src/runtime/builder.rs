@@ -10,9 +10,9 @@ use crate::metrics::HistogramConfiguration;
 use crate::seed::RngSeed;
 use crate::stalls::StalledWorker;
 
-/// After how many polls a worker checks timers and the driver.
+/// Default number of polls after which a worker checks timers and the driver.
 const EVENT_INTERVAL: u32 = 61;
-/// How many events one poll of the system may report.
+/// Default for the number of events that one poll of the system may report.
 const IO_EVENTS: usize = 1024;
 const MAX_BLOCKING_THREADS: usize = 512;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -38,7 +38,7 @@ const THREAD_NAME: &str = if cfg!(feature = "_tokio_names") {
 /// ```
 pub struct Builder {
     pub(super) kind: Kind,
-    /// Whether the runtime stays on the thread that makes it.
+    /// `true` if the runtime stays on the thread that makes it.
     pub(super) is_local: bool,
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(super) inspect: bool,
@@ -603,7 +603,7 @@ impl Builder {
     }
 }
 
-/// For how long tasks are ready before they are polled.
+/// The times for which tasks are ready before they are polled.
 #[cfg(feature = "schedule-latency")]
 impl Builder {
     /// Measures for how long a task was ready before each poll, for the hooks of polls: see
@@ -623,7 +623,7 @@ impl Builder {
         self
     }
 
-    /// The same, and counts polls by that time.
+    /// Tracks the schedule latency of tasks, and counts polls by it.
     ///
     /// See
     /// [`RuntimeMetrics::schedule_latency_histogram_bucket_count`](super::RuntimeMetrics::schedule_latency_histogram_bucket_count).

@@ -61,7 +61,7 @@ fn read_worker(metrics: &RuntimeMetrics, worker: usize) -> Worker {
     }
 }
 
-/// The histogram of poll times, over all workers.
+/// Returns the histogram of poll times, over all workers.
 fn poll_times(metrics: &RuntimeMetrics) -> Vec<(u64, u64)> {
     let mut found = BTreeMap::new();
     for bucket in 0..metrics.poll_time_histogram_num_buckets() {

@@ -303,7 +303,7 @@ impl RuntimeMetrics {
     }
 }
 
-/// For how long tasks are ready before they are polled.
+/// The times for which tasks are ready before they are polled.
 #[cfg(feature = "schedule-latency")]
 impl RuntimeMetrics {
     fn latencies(&self, worker: usize) -> Option<&Histogram> {

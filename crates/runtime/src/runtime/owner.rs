@@ -199,7 +199,7 @@ impl Runtime {
 
     /// Shuts the runtime down without waiting for its threads. A task may call this.
     ///
-    /// Blocking work that has begun goes on: its threads live as long as it takes.
+    /// Blocking work that has begun continues: its threads live as long as it takes.
     ///
     /// ```
     /// use blitz_io::runtime::Runtime;

@@ -23,7 +23,7 @@ pub(crate) enum Handle {
     MultiThread(Arc<multi_thread::Shared>),
 }
 
-/// The same of either kind.
+/// Evaluates one expression for either kind of scheduler.
 macro_rules! either {
     ($handle:expr, $shared:ident => $result:expr) => {
         match $handle {
@@ -63,7 +63,7 @@ impl Handle {
     where
         F: Future<Output: 'static> + 'static,
     {
-        // SAFETY: as the caller promises.
+        // SAFETY: for a future that is not `Send`, the scheduler is a `LocalRuntime`'s, on its thread.
         either!(self, shared => unsafe { reference::spawn(shared, future, id) })
     }
 
@@ -112,7 +112,7 @@ impl Handle {
         })
     }
 
-    /// The number of the worker that this thread is, if it is one of this scheduler.
+    /// Returns the number of the worker that this thread is, if it is one of this scheduler.
     #[cfg(feature = "io")]
     pub(crate) fn own_index(&self) -> Option<usize> {
         match self {
@@ -121,7 +121,7 @@ impl Handle {
         }
     }
 
-    /// This thread is about to register a source of events.
+    /// Prepares for a source of events that this thread is about to register.
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
         if let Self::MultiThread(shared) = self {
@@ -129,12 +129,12 @@ impl Handle {
         }
     }
 
-    /// How many tasks wait in the queue that no worker owns.
+    /// Returns the number of tasks in the queue that no worker owns.
     pub(crate) fn injected(&self) -> usize {
         either!(self, shared => shared.injected())
     }
 
-    /// How many tasks wait in a worker's own queue.
+    /// Returns the number of tasks in a worker's own queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
         either!(self, shared => shared.queued(worker))
@@ -186,7 +186,7 @@ pub(crate) fn with_current<R>(with: impl FnOnce(&Handle) -> R) -> Result<R, TryC
     })
 }
 
-/// The handle that `current` is the address of. It does not count as a reference.
+/// Returns the handle that `current` is the address of. It does not count as a reference.
 #[inline]
 fn borrowed(current: Current) -> Option<ManuallyDrop<Handle>> {
     let shared = current.shared;

@@ -2,7 +2,7 @@
 //! do not fit into a worker's ring.
 //!
 //! A list under a lock, and beside it the length, which is read without the lock: a thread
-//! that finds 0 goes on with its own work.
+//! that finds 0 continues with its own work.
 //!
 //! The length is written last, under the lock, with a sequentially consistent
 //! read-modify-write. It is also what a pusher publishes before it checks whether a
@@ -24,11 +24,11 @@ use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 /// A list that has held more than this gives its memory back when it is empty.
 const KEEP: usize = 4096;
 
-/// See the head of this file.
+/// The inject queue; see the module documentation.
 #[repr(align(128))]
 pub struct Inject<T> {
     length: AtomicUsize,
-    /// How many have been taken, ever. Written under the lock.
+    /// Number of tasks that have been taken, ever. Written under the lock.
     taken: AtomicUsize,
     list: Lock<VecDeque<NonNull<T>>>,
 }
@@ -40,7 +40,7 @@ unsafe impl<T> Send for Inject<T> {}
 unsafe impl<T> Sync for Inject<T> {}
 
 impl<T> Inject<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self {
             length: AtomicUsize::new(0),
@@ -49,19 +49,19 @@ impl<T> Inject<T> {
         }
     }
 
-    /// How many wait.
+    /// Returns the number of tasks that wait.
     #[inline]
     pub fn len(&self) -> usize {
         self.length.load(Ordering::SeqCst)
     }
 
-    /// Whether none waits.
+    /// Returns `true` if no task waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many have been taken so far: it changes as long as tasks are taken.
+    /// Returns the number of tasks that have been taken so far: it changes as long as tasks are taken.
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
@@ -118,7 +118,7 @@ impl<T> Inject<T> {
         self.have_taken(count, &mut list);
     }
 
-    /// To be called under the lock when so many have been taken.
+    /// Counts `count` tasks as taken, under the lock.
     #[inline]
     fn have_taken(&self, count: usize, list: &mut VecDeque<NonNull<T>>) {
         if list.is_empty() && list.capacity() > KEEP {

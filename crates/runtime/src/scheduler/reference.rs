@@ -131,11 +131,11 @@ where
     S: Scheduler,
     F: Future<Output: 'static> + 'static,
 {
-    // SAFETY: as the caller promises.
+    // SAFETY: if the future is not `Send`, only this thread runs the scheduler's tasks and ends it.
     unsafe { spawn_as(scheduler, future, id, |reference| reference) }
 }
 
-/// The same, with the task's own kind of reference to its scheduler.
+/// Makes a task with its own kind of reference to its scheduler, and queues it.
 ///
 /// # Safety
 ///
@@ -157,13 +157,13 @@ where
     let list = list_for(&**scheduler, worker, id);
     let list = if R::PINS { list.pinned() } else { list };
     let owned = &scheduler.base().owned;
-    // SAFETY: as the caller promises, and an own list is this thread's.
+    // SAFETY: a future that is not `Send` is for this thread, as `spawn_as` requires; so is an own list.
     let (join, task) = unsafe { owned.bind(list, future, with(reference), id) };
     begin(&**scheduler, worker, id, task);
     join
 }
 
-/// The list for a new task. This and [`begin`] are no part of [`spawn_as`], which is compiled for
+/// Returns the list for a new task. This and [`begin`] are no part of [`spawn_as`], which is compiled for
 /// each type of future.
 #[inline]
 fn list_for<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id) -> ListId {
@@ -198,7 +198,7 @@ fn begin<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id, task: 
     }
 }
 
-/// A task's reference to its scheduler. See the head of this file.
+/// A task's reference to its scheduler; see the module documentation.
 pub(super) struct Reference<S>(NonNull<S>);
 
 // SAFETY: it stands for a `&S`, which may be sent, and for an `Arc` of it.
@@ -237,7 +237,7 @@ impl<S: Scheduler> Reference<S> {
         self.scheduler().base().common.ready_clock.ready(task);
     }
 
-    /// This thread's worker, if it is one of this scheduler.
+    /// Returns this thread's worker, if it is one of this scheduler.
     #[inline]
     pub(super) fn worker_here<'a>(self) -> Option<&'a S::Worker> {
         let address = self.0.as_ptr().cast_const().cast();
@@ -248,7 +248,7 @@ impl<S: Scheduler> Reference<S> {
         unsafe { worker.cast::<S::Worker>().as_ref() }
     }
 
-    /// The same if it owns a list of tasks, and the number of that.
+    /// Returns this thread's worker and the number of its list of tasks, if it owns one.
     #[inline]
     fn owner_here<'a>(self) -> Option<(&'a S::Worker, usize)> {
         let worker = self.worker_here()?;
@@ -261,7 +261,7 @@ impl<S: Scheduler> Reference<S> {
         self.counted().schedule_remotely(task);
     }
 
-    /// A counted reference. The caller has a token of the scheduler.
+    /// Returns a counted reference. The caller has a token of the scheduler.
     pub(super) fn counted(self) -> Arc<S> {
         // SAFETY: the address is an `Arc`'s, and valid, as the caller has a token.
         unsafe {

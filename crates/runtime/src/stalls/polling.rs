@@ -15,7 +15,7 @@
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
-/// See the head of this file.
+/// The task that a worker polls; see the module documentation.
 #[repr(align(128))]
 pub struct Polling {
     task: AtomicU64,

@@ -82,7 +82,7 @@ struct Spawned {
     at: &'static Location<'static>,
 }
 
-/// See the head of this file.
+/// The state of the thread that looks for stalls; see the module documentation.
 pub(crate) struct Stalls {
     after: Duration,
     hook: StallCallback,
@@ -112,7 +112,7 @@ impl Stalls {
         Ok(stalls)
     }
 
-    /// Keeps what is known of a task until it ends.
+    /// Keeps the record of a task until it ends.
     pub(crate) fn spawned(&self, task: Id, meta: SpawnMeta<'_>) {
         let spawned = Spawned {
             name: meta.name.map(Into::into),

@@ -120,7 +120,7 @@ impl<F: Future> Future for InspectedJob<F> {
 ///
 /// The pointer is to the header of a task that exists.
 unsafe fn state(header: *const ()) -> (TaskState, usize) {
-    // SAFETY: as this function's caller promises.
+    // SAFETY: the pointer is to the header of a task that exists.
     unsafe { &*header.cast::<Header>() }.inspect()
 }
 

@@ -40,7 +40,7 @@ where
     }
 }
 
-/// The same on a runtime that is given.
+/// Starts a task on the runtime of `handle`.
 #[inline]
 pub(crate) fn spawn_on<F>(
     handle: &scheduler::Handle,
@@ -55,7 +55,7 @@ where
     unsafe { spawn_local_on(handle, future, meta) }
 }
 
-/// The same for a future that need not be `Send`.
+/// Starts a task whose future need not be `Send`.
 ///
 /// # Safety
 ///
@@ -71,7 +71,7 @@ where
     F::Output: 'static,
 {
     let id = new_task(handle.common(), meta);
-    // SAFETY: as the caller promises.
+    // SAFETY: if the future is not `Send`, the handle is a `LocalRuntime`'s, and this is its thread.
     unsafe {
         if const { size_of::<F>() > BOX_ABOVE } {
             spawn_as_it_is(handle, Box::pin(future), meta, id)
@@ -81,7 +81,7 @@ where
     }
 }
 
-/// The same for a future that need not be moved to a box.
+/// Starts a task whose future need not be moved to a box.
 ///
 /// # Safety
 ///
@@ -100,7 +100,7 @@ where
     let future = traced!(task(future, "task", meta, id));
     #[cfg(all(feature = "inspect", not(loom)))]
     let future = super::inspected::inspected(future, id, meta, handle.common().id);
-    // SAFETY: as the caller promises.
+    // SAFETY: if the future is not `Send`, the handle is a `LocalRuntime`'s, and this is its thread.
     unsafe { handle.spawn(future, id) }
 }
 

@@ -5,8 +5,8 @@
 //! fiber that is in it (`scopes.rs` of blitz-io-core). So reading a value costs no read-modify-write,
 //! and polling a scope writes a few words, however large the value is.
 //!
-//! The cell also says whether a running closure borrows the value: while one does, no scope of the same
-//! key may begin. That is a scope, too. If the closure's fiber suspends in it, the closure holds the
+//! The cell also has a flag for a running closure that borrows the value. While it is set, no scope of the
+//! same key may begin. That is a scope, too. If the closure's fiber suspends in it, the closure holds the
 //! [`Lease`] of the slot that has the value. The slot may be outside of the fiber, and must then
 //! outlive the closure. A future that is dropped drops its fiber first, which unwinds it and
 //! so ends the closure. If the lease is held even then, the slot ends the process.
@@ -112,7 +112,7 @@ impl<T> Clone for State<T> {
 impl<T> Copy for State<T> {}
 
 impl<T> Place<T> {
-    /// A key without a value.
+    /// Creates a key without a value.
     #[doc(hidden)]
     #[allow(clippy::new_without_default, reason = "only for the macro")]
     pub const fn new() -> Self {
@@ -243,7 +243,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// This thread's state of the key.
+    /// Returns this thread's state of the key.
     #[inline]
     fn state(&'static self) -> *const Cell<State<T>> {
         const { assert!(!mem::needs_drop::<Place<T>>()) };
@@ -255,7 +255,7 @@ impl<T: 'static> LocalKey<T> {
     #[inline]
     fn within<R>(&'static self, slot: &Slot<T>, f: impl FnOnce() -> R) -> Option<R> {
         let place = self.state();
-        // SAFETY: nothing drops it, so it is there as long as this thread.
+        // SAFETY: nothing drops the state, so it is alive as long as this thread.
         if unsafe { &*place }.get().is_borrowed || slot.lease.is_held_elsewhere() {
             return None;
         }
@@ -315,7 +315,7 @@ impl<T: 'static> LocalKey<T> {
         F: FnOnce(&T) -> R,
     {
         let place = self.state();
-        // SAFETY: nothing drops it, so it is there as long as this thread.
+        // SAFETY: nothing drops the state, so it is alive as long as this thread.
         let State { slot, .. } = unsafe { &*place }.get();
         // SAFETY: it is that of the innermost scope, which borrows the slot until it ends; or that of a
         // closure around this one, which holds the lease.
@@ -328,9 +328,9 @@ impl<T: 'static> LocalKey<T> {
             slot,
             is_borrowed: true,
         };
-        // SAFETY: as in `within`. `f` cannot end a scope that it has not begun, and `is_borrowed` keeps it
-        // from beginning one. So the slot stays borrowed, and only shared, while `f` runs; or, if a fiber
-        // suspends in it, as long as the lease is held. All of that is on this thread: see `within`.
+        // SAFETY: the state has no destructor. `f` cannot end a scope that it has not begun, and cannot
+        // begin one because of `is_borrowed`. So the slot stays borrowed, and only shared, while `f` runs or,
+        // if a fiber suspends in it, while the lease is held. All of that is on this thread: see `within`.
         Ok(unsafe { scopes::leasing(place, borrowed, lease, || f(value)) })
     }
 }

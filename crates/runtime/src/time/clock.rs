@@ -34,7 +34,7 @@ fn alter(how: impl FnOnce(&Clock) -> Result<(), &'static str>) {
 ///
 /// [`Instant::now`](super::Instant::now) does not change from now on. When nothing is left
 /// to do but to wait for timers, the clock jumps to the next one, so that a test need not
-/// wait. It does not jump while blocking work goes on (`spawn_blocking`). [`advance`] moves
+/// wait. It does not jump while blocking work runs (`spawn_blocking`). [`advance`] moves
 /// it explicitly.
 ///
 /// `Builder::start_paused` begins with a paused clock.

@@ -12,7 +12,7 @@ use crate::timers::{Clock, Wheels, attached};
 const DISABLED: &str = "A Tokio 1.x context was found, but timers are disabled. Call \
      `enable_time` on the runtime builder to enable timers.";
 
-/// The wheel of the worker that this thread is, to start a timer in it.
+/// Returns the wheel of the worker that this thread is, to start a timer in it.
 #[inline]
 pub(super) fn own_wheel() -> Option<&'static Wheel> {
     let wheel = context::with(attached);
@@ -22,7 +22,7 @@ pub(super) fn own_wheel() -> Option<&'static Wheel> {
     wheel
 }
 
-/// A wheel of the current runtime.
+/// Returns a wheel of the current runtime.
 ///
 /// # Panics
 ///
@@ -52,12 +52,12 @@ fn wheel_elsewhere() -> &'static Wheel {
     }
 }
 
-/// The clock of the current runtime, if there is one.
+/// Returns the clock of the current runtime, if there is one.
 pub(super) fn clock() -> Option<Arc<Clock>> {
     scheduler::with_current(|current| current.common().clock.clone()).ok()
 }
 
-/// The clock of the current runtime has been moved. The thread that runs the tasks sees that when
+/// Announces that the clock of the current runtime has moved. The thread that runs the tasks sees that when
 /// the caller's task yields; if it is another thread than this one, it may be asleep.
 pub(super) fn notice_advance() {
     if context::with(attached).is_none() {

@@ -13,14 +13,14 @@ use super::{Instant, Sleep};
 
 /// Limits the time of a future to `duration`.
 ///
-/// The future is polled first: if it is ready, the result is `Ok`, even if the time is up.
+/// The future is polled first: if it is ready, the result is `Ok`, even after `duration` has elapsed.
 /// It is dropped, and so cancelled, together with the `Timeout`. A timeout of zero ends with the
 /// present tick of the timers, as [`sleep_until`](super::sleep_until) says, so that a loop of them
 /// does not spin.
 ///
 /// # Errors
 ///
-/// [`Elapsed`] if the time is up.
+/// [`Elapsed`] if the future is not ready within `duration`.
 ///
 /// # Cancel safety
 ///
@@ -62,7 +62,7 @@ where
 ///
 /// # Errors
 ///
-/// [`Elapsed`] if the time is up.
+/// [`Elapsed`] if the future is not ready before `deadline`.
 ///
 /// # Panics
 ///

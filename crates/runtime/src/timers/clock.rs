@@ -9,14 +9,14 @@ use std::time::{Duration, Instant as StdInstant};
 
 use blitz_io_sync::thread::Mutex;
 
-/// Whether any clock of the process has ever been paused.
+/// `true` if any clock of the process has ever been paused.
 static ANY_ALTERED: AtomicBool = AtomicBool::new(false);
 
-/// A runtime's clock. See the head of this file.
+/// A runtime's clock; see the module documentation.
 pub(crate) struct Clock {
-    /// Whether it may be paused: the runtime has one thread.
+    /// `true` if the clock may be paused: the runtime has one thread.
     may_pause: bool,
-    /// Whether it has ever been paused, so that it may differ from the system's.
+    /// `true` if the clock has ever been paused, so that it may differ from the system's.
     altered: AtomicBool,
     state: Mutex<State>,
 }
@@ -24,9 +24,9 @@ pub(crate) struct Clock {
 struct State {
     /// Its time when it was last paused or resumed.
     base: StdInstant,
-    /// When it was last resumed, by the system's clock; `None` while it is paused.
+    /// The time of the last resumption, by the system's clock; `None` while it is paused.
     runs_since: Option<StdInstant>,
-    /// How many operations keep it from being advanced automatically.
+    /// Number of operations that keep the clock from being advanced automatically.
     holds: usize,
 }
 
@@ -38,14 +38,14 @@ impl State {
         }
     }
 
-    /// Whether it is paused, and may be advanced automatically.
+    /// Returns `true` if the clock is paused, and may be advanced automatically.
     fn may_move(&self) -> bool {
         self.runs_since.is_none() && self.holds == 0
     }
 }
 
 impl Clock {
-    /// A clock that shows the system's time.
+    /// Creates a clock that shows the system's time.
     ///
     /// # Panics
     ///
@@ -70,13 +70,13 @@ impl Clock {
         clock
     }
 
-    /// Whether it is the system's clock.
+    /// Returns `true` if this is the system's clock.
     #[inline]
     pub(crate) fn is_real(&self) -> bool {
         !self.altered.load(Ordering::Acquire)
     }
 
-    /// The current time.
+    /// Returns the current time.
     #[inline]
     pub(crate) fn now(&self) -> StdInstant {
         if self.is_real() {
@@ -86,7 +86,7 @@ impl Clock {
         }
     }
 
-    /// The moment of the system's clock at which it will show `time`. For a paused clock,
+    /// Returns the moment of the system's clock at which it will show `time`. For a paused clock,
     /// the moment at which it would if it ran.
     pub(crate) fn real(&self, time: StdInstant) -> StdInstant {
         if self.is_real() {
@@ -150,14 +150,14 @@ impl Clock {
         state.may_move()
     }
 
-    /// Whether it is paused, and is to be advanced when nothing else is left to do.
+    /// Returns `true` if the clock is paused, and is to be advanced when nothing else is left to do.
     #[inline]
     pub(crate) fn moves_when_idle(&self) -> bool {
         !self.is_real() && self.state.lock().may_move()
     }
 }
 
-/// Whether any clock of the process has ever been paused.
+/// Returns `true` if any clock of the process has ever been paused.
 #[inline]
 pub(crate) fn is_any_altered() -> bool {
     ANY_ALTERED.load(Ordering::Acquire)

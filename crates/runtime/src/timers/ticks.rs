@@ -7,13 +7,13 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How many ticks a millisecond has.
+/// Number of ticks in a millisecond.
 ///
 /// A longer tick fires more timers at once, and a shorter one comes closer to the deadline. The
 /// system adds about as much as a tick: Linux lets a thread sleep up to 50 microseconds too long. A
 /// tick divides a millisecond, so that the clock of a test shows the moments that the test expects.
 ///
-/// In place of Tokio, timers have Tokio's resolution: libraries wait with timeouts of zero in loops.
+/// With Tokio's names, timers have Tokio's resolution: libraries wait with timeouts of zero in loops.
 pub(crate) const PER_MILLI: u64 = if cfg!(feature = "_tokio_names") {
     1
 } else {
@@ -51,7 +51,7 @@ pub(crate) fn nanos(time: Instant) -> u64 {
         .saturating_add(since.subsec_nanos().into())
 }
 
-/// The first tick that is not before a deadline.
+/// Returns the first tick that is not before a deadline.
 #[inline]
 pub(crate) fn of_deadline(deadline: Instant, origin: u64) -> u64 {
     match nanos(deadline) {
@@ -60,7 +60,7 @@ pub(crate) fn of_deadline(deadline: Instant, origin: u64) -> u64 {
     }
 }
 
-/// The tick that has come at a moment.
+/// Returns the tick that has come at a moment.
 #[inline]
 pub(crate) fn at(now: Instant, origin: u64) -> u64 {
     match nanos(now) {
@@ -69,7 +69,7 @@ pub(crate) fn at(now: Instant, origin: u64) -> u64 {
     }
 }
 
-/// The tick of a moment that is centuries away: tests may advance their clock that far.
+/// Returns the tick of a moment that is centuries away: tests may advance their clock that far.
 #[cold]
 fn far(time: Instant, origin: u64, round_up: u64) -> u64 {
     let since = time.saturating_duration_since(anchor()).as_nanos();
@@ -77,7 +77,7 @@ fn far(time: Instant, origin: u64, round_up: u64) -> u64 {
     tick.try_into().unwrap_or(LAST).min(LAST)
 }
 
-/// The moment at which a tick begins; `None` if it is too far away.
+/// Returns the moment at which a tick begins; `None` if it is too far away.
 pub(crate) fn begin(tick: u64, origin: u64) -> Option<Instant> {
     let nanos = tick.checked_mul(NANOS_PER_TICK)?.checked_add(origin)?;
     anchor().checked_add(Duration::from_nanos(nanos))

@@ -33,16 +33,16 @@ use crate::context::{self, Context};
 static UNUSED: PerProcess<Mutex<Vec<&'static Wheel>>> = PerProcess::new(Mutex::default);
 static LAST_EPOCH: AtomicU64 = AtomicU64::new(CLOSED);
 
-/// See the head of this file.
+/// The timers of a runtime; see the module documentation.
 pub(crate) struct Wheels {
     wheels: Box<[&'static Wheel]>,
-    /// When the runtime began, in nanoseconds (see `ticks.rs`).
+    /// The time at which the runtime began, in nanoseconds (see `ticks.rs`).
     origin: u64,
     clock: Arc<Clock>,
 }
 
 impl Wheels {
-    /// The timers of a runtime that begins now.
+    /// Creates the timers of a runtime that begins now.
     pub(crate) fn new(workers: usize, clock: &Arc<Clock>) -> Self {
         let origin = ticks::nanos(clock.now());
         let epoch = LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
@@ -73,7 +73,7 @@ impl Wheels {
         self.wheels[worker]
     }
 
-    /// A wheel for a thread that is not a worker.
+    /// Returns a wheel for a thread that is not a worker.
     pub(crate) fn some_wheel(&self) -> &'static Wheel {
         self.wheel(ThreadId::current().get().get() % self.wheels.len())
     }
@@ -86,23 +86,23 @@ impl Wheels {
         }))
     }
 
-    /// The same on a thread that has a guard already, and was not a worker for a while.
+    /// Attaches a thread again that has a guard already, and was not a worker for a while.
     pub(crate) fn attach_again(&self, worker: usize) {
         context::with(|context| context.wheel.set(address(self.wheel(worker))));
     }
 
-    /// The moment of the system's clock until which a worker may sleep; `None` if it may
+    /// Returns the moment of the system's clock until which a worker may sleep; `None` if it may
     /// sleep until it is woken.
     pub(crate) fn next_deadline(&self, worker: usize) -> Option<Instant> {
         self.moment(self.wheel(worker).next_tick()?)
     }
 
-    /// The moment of the system's clock before which no timer of a worker's wheel is due.
+    /// Returns the moment of the system's clock before which no timer of a worker's wheel is due.
     pub(crate) fn earliest(&self, worker: usize) -> Option<Instant> {
         self.moment(self.wheel(worker).earliest())
     }
 
-    /// The moment of the system's clock at which a tick comes; `None` if it is too far away.
+    /// Returns the moment of the system's clock at which a tick comes; `None` if it is too far away.
     fn moment(&self, tick: u64) -> Option<Instant> {
         let tick = if self.clock.is_real() {
             tick
@@ -112,7 +112,7 @@ impl Wheels {
         Some(self.clock.real(ticks::begin(tick, self.origin)?))
     }
 
-    /// Whether there may be timers in a worker's wheel. If not, there is no need to read
+    /// Returns `true` if a worker's wheel may have timers. If not, there is no need to read
     /// the clock for [`look`](Self::look).
     #[inline]
     pub(crate) fn has_timers(&self, worker: usize) -> bool {
@@ -129,7 +129,7 @@ impl Wheels {
         self.wheel(worker).turn(self.tick())
     }
 
-    /// The worker looks at its timers, and wakes the tasks of those that are due. Reads the clock
+    /// Looks at the timers of a worker, and wakes the tasks of those that are due. Reads the clock
     /// if there are timers, or if tests move it.
     #[inline]
     pub(crate) fn look(&self, worker: usize) {
@@ -138,7 +138,7 @@ impl Wheels {
         }
     }
 
-    /// The same for a worker that has just read the system's clock anyway.
+    /// Looks at a worker's timers, for a worker that has just read the system's clock anyway.
     #[inline]
     pub(crate) fn look_at(&self, worker: usize, now: Instant) {
         let tick = if self.clock.is_real() {
@@ -156,7 +156,7 @@ impl Wheels {
         wheel.turn(now);
     }
 
-    /// The tick that has come. A clock that tests move shows whole milliseconds, as Tokio's does.
+    /// Returns the tick that has come. A clock that tests move shows whole milliseconds, as Tokio's does.
     #[inline]
     fn tick(&self) -> u64 {
         let tick = ticks::at(self.clock.now(), self.origin);
@@ -209,7 +209,7 @@ fn address(wheel: &'static Wheel) -> *const () {
     ptr::from_ref(wheel).cast()
 }
 
-/// The wheel of the worker that the context's thread is, if it is one and has timers.
+/// Returns the wheel of the worker that the context's thread is, if it is one and has timers.
 #[inline]
 pub(crate) fn attached(context: &Context) -> Option<&'static Wheel> {
     if context.worker.get().is_null() {

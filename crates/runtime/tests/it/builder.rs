@@ -381,8 +381,8 @@ fn logarithmic_histograms() {
     assert_eq!(end, Duration::from_nanos(u64::MAX));
 }
 
-/// For how long tasks are ready before their polls, if they were made ready by a spawn, a wake-up and a
-/// poll, and the thread was kept from polling them for some time.
+/// Schedule latencies of tasks that a spawn, a wake-up and a poll have made ready. The test keeps the
+/// thread from polling them for some time.
 #[cfg(feature = "schedule-latency")]
 #[test]
 fn latencies() {

@@ -538,7 +538,7 @@ fn who_spends_its_budget_is_counted() {
 }
 
 /// A set that ends for a panic drops its other tasks first, and takes in no more; one that
-/// does not goes on.
+/// does not end continues.
 #[test]
 fn a_panic_ends_a_set_of_local_tasks_if_it_is_to() {
     let runtime = Builder::new_current_thread().build().unwrap();

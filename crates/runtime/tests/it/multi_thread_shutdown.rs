@@ -296,7 +296,7 @@ fn who_blocks_for_a_child_gets_to_the_end() {
     }
 }
 
-/// The same at any time.
+/// The runtime ends at any moment of a scope.
 #[test]
 fn scopes_meet_the_end() {
     for round in 0..200_u64 {

@@ -374,7 +374,7 @@ fn a_time_out_is_kept() {
         assert!(pollster::block_on(waiting).unwrap_err().is_cancelled());
         assert!(!stuck.is_finished());
         go_on.send(()).unwrap();
-        // The job's thread goes on, so its result comes after the runtime has ended.
+        // The job's thread still runs, so its result comes after the runtime has ended.
         drop(pollster::block_on(stuck).unwrap());
         made.all_dropped_once();
     }

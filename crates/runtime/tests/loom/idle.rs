@@ -82,7 +82,7 @@ struct World {
     done: AtomicUsize,
     /// The threads that wait for a task, by the task.
     waiting: Vec<Driver>,
-    /// How many were called to work.
+    /// Number of calls to work.
     calls: AtomicUsize,
     /// The sum of the tasks after which the workers leave.
     all: Task,
@@ -95,7 +95,7 @@ impl World {
         Self::with_driver(workers, processors, all, 0)
     }
 
-    /// The same; up to `most_waiting` workers wait in the driver.
+    /// Creates a world in which up to `most_waiting` workers wait in the driver.
     fn with_driver(
         workers: usize,
         processors: usize,
@@ -361,7 +361,7 @@ fn from_outside() {
     });
 }
 
-/// The same with two workers.
+/// Tasks come from outside while two workers go to sleep.
 fn from_outside_for_two() {
     model(2, || {
         let world = World::new(2, 2, 3);

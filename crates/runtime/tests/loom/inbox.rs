@@ -34,7 +34,7 @@ struct World {
     idle: Idle,
     inbox: Inbox<Task>,
     words: [Driver; 2],
-    /// Where the owner sleeps when it is no worker.
+    /// The driver in which the owner sleeps when it is no worker.
     apart: Driver,
     /// The driver has a wake-up, which one of those that wait takes.
     woken: Mutex<bool>,
@@ -86,7 +86,7 @@ impl World {
         self.idle.wake_all(|place| self.wake(place));
     }
 
-    /// Runs what is in the inbox. Whether the tasks of `all` have run.
+    /// Runs the tasks of the inbox. Returns `true` if the tasks of `all` have run.
     fn run_ready(&self, all: Task) -> bool {
         // SAFETY: the callers are the owner.
         while let Some(task) = unsafe { self.inbox.take(|| false) } {
@@ -125,7 +125,7 @@ impl Sleeper for Worker<'_> {
     }
 
     fn has_tasks(&self) -> bool {
-        // SAFETY: only the owner asks.
+        // SAFETY: `is_owner` is `true` for the owner only.
         self.is_owner() && unsafe { self.world.inbox.is_ready() }
     }
 
@@ -233,7 +233,7 @@ fn owner_in_a_driver_is_woken_by_name() {
     });
 }
 
-/// The same for an owner that is no worker any more.
+/// Pushes wake an owner that is no worker any more.
 fn owner_without_a_core_gets_all() {
     model(3, || {
         let world = World::new(1, 0);

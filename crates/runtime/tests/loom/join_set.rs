@@ -68,7 +68,7 @@ impl List {
         let mut count = 0;
         while !link.is_null() {
             let entry = link.cast::<Entry>();
-            // SAFETY: it is one of ours, and was taken.
+            // SAFETY: it is a link of this list, and was taken.
             unsafe {
                 assert_eq!((*entry).value.with(|value| *value), 1);
                 link = (*link).next();
@@ -142,7 +142,7 @@ fn another_waker() {
     });
 }
 
-/// The same when a link ends the first wait, and the owner waits again.
+/// A link ends the first wait while another one comes, and the owner waits again.
 fn another_wait() {
     model(|| {
         let list = List::new();
@@ -186,7 +186,7 @@ mod waits_are_told_apart {
         }
     }
 
-    /// If the second waker replaced the first before any push, a push wakes the second.
+    /// A push wakes the second waker if it replaced the first before any push.
     fn only_the_latest_is_woken() {
         model(|| {
             // Wakers are leaked, so that a mistake uses no freed memory.

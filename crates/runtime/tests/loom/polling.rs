@@ -30,7 +30,7 @@ fn a_reader_finds_a_task_with_its_time() {
     });
 }
 
-/// Another thread goes on with the worker, in the middle of a poll.
+/// Another thread becomes the worker during a poll.
 fn a_worker_changes_its_thread() {
     model_in_order(3, || {
         let polling = Arc::new(Polling::new());

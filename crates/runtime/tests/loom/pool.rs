@@ -182,7 +182,7 @@ fn two_submit() {
     });
 }
 
-/// The thread's time is up while a job comes.
+/// The thread's keep-alive time ends while a job comes.
 fn keep_alive_ends() {
     model(2, || {
         let pool = Pool::new(1);

@@ -241,7 +241,7 @@ fn batch() {
     batch_reclaimed_by(1, 8, 3);
 }
 
-/// The same while two workers reclaim it, at once or one after the other.
+/// The owner fills its batch twice while two workers reclaim it, at once or one after the other.
 fn batch_and_two_reclaimers() {
     batch_reclaimed_by(2, 6, 2);
 }

@@ -14,7 +14,7 @@ use blitz_io_runtime::model::time::{Timer, Wheel};
 use loom::thread;
 use model::{block_on, model_in_order as model};
 
-/// In words.
+/// Size of a model's stacks, in words.
 const STACK: usize = 1 << 14;
 
 /// An open wheel, which is freed when the model ends well.

@@ -72,12 +72,12 @@ impl Task {
 }
 
 impl Handle {
-    /// Says what each task of this runtime waits for, except for tasks that a thread polls at the
-    /// moment, and for tasks that have not been polled and have no name: these have no record yet.
+    /// Returns the wait of each task of this runtime. Tasks that a thread polls at the moment are left
+    /// out. So are tasks that have not been polled and have no name: these have no record yet.
     ///
     /// The answer comes from records: no future is polled, so it takes microseconds, changes nothing
-    /// in the program, and also comes while workers are blocked. Unlike in Tokio, it can be asked for
-    /// on any thread, in any runtime. It yields once, so that a task that asks again and again lets
+    /// in the program, and also comes while workers are blocked. Unlike in Tokio, a program can call this
+    /// on any thread, in any runtime. It yields once, so that a task that calls it again and again lets
     /// others run.
     ///
     /// # Examples

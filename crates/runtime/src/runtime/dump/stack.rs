@@ -120,7 +120,7 @@ impl Backtrace {
         self.frames.iter()
     }
 
-    /// The location of a record, of the form `file:line`.
+    /// Returns the location of a record, of the form `file:line`.
     pub(super) fn of_location(kind: &str, location: &str) -> Self {
         let (file, line) = location.rsplit_once(':').unwrap_or((location, ""));
         let symbol = BacktraceSymbol {

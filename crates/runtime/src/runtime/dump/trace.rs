@@ -8,7 +8,7 @@ use blitz_io_inspect::{Snapshot, Waiter, tree};
 use super::capture::{Root, trace_with};
 use super::stack::{self, Backtrace, Captured};
 
-/// Where a task waits: the chain of its waits in a [`Dump`](super::Dump), or stacks from
+/// The wait of a task: the chain of its waits in a [`Dump`](super::Dump), or stacks from
 /// [`capture`](Trace::capture).
 ///
 /// `Display` writes it as a tree. For stacks it reads debug information, which may take long.
@@ -35,8 +35,8 @@ impl Trace {
         })
     }
 
-    /// Returns the stacks: of a capture, one for each operation that it reached; of a dump, one for
-    /// each wait of the task, which has a single frame, with the location of the wait.
+    /// Returns the stacks. A capture has one for each operation that it reached. A dump has one for
+    /// each wait of the task: a single frame, with the location of the wait.
     ///
     /// Reading debug information for a capture may take long; call it where a thread may block.
     #[must_use]

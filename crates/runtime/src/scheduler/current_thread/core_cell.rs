@@ -13,7 +13,7 @@
 //!   writes before that attempt. So it sees `waiting`, and gives a permit.
 //!
 //! If the receiver of a permit has already got the core, the permit stays with the
-//! `Notify`. If its future has become ready, the permit goes on to the next waiter. At
+//! `Notify`. If its future has become ready, the permit passes to the next waiter. At
 //! worst a thread checks the cell again, and waits again.
 
 use std::ptr::{self, NonNull};
@@ -22,17 +22,17 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use blitz_io_sync::task::Notify;
 use blitz_io_sync::task::futures::Notified;
 
-/// See the head of this file.
+/// A cell for the core; see the module documentation.
 pub struct CoreCell<T> {
     /// Null while a thread has it.
     core: AtomicPtr<T>,
-    /// How many threads wait for the core, or are about to.
+    /// Number of threads that wait for the core, or are about to.
     waiting: AtomicUsize,
     turn: Notify,
 }
 
 impl<T> CoreCell<T> {
-    /// A cell with a core in it.
+    /// Creates a cell with a core in it.
     pub fn new(core: Box<T>) -> Self {
         Self {
             core: AtomicPtr::new(Box::into_raw(core)),

@@ -3,7 +3,7 @@
 //! Threads take turns at running the tasks (`turns.rs`). A token of a task that is pinned to
 //! another thread than the one whose turn it is, is *set aside*. The thread whose turn comes
 //! next queues all those tokens again, and sets those aside that are not its own. So a pinned
-//! task goes on as soon as its thread calls `block_on` again.
+//! task runs again as soon as its thread calls `block_on` again.
 //!
 //! The end of the runtime drops the futures of all tasks, on the thread that ends it. A pinned
 //! future must bear that.

@@ -18,7 +18,7 @@ use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::Base;
 use crate::task::raw::Header;
 
-/// See the head of this file.
+/// The shared state of a current-thread scheduler; see the module documentation.
 pub(crate) struct Shared {
     pub(super) inject: Inject<Header>,
     /// Another thread has woken the future that `block_on` was given.
@@ -61,12 +61,12 @@ impl Shared {
         self.driver.unpark();
     }
 
-    /// How many tasks other threads have made ready, that have not been taken.
+    /// Returns the number of tasks that other threads have made ready and no thread has taken.
     pub(crate) fn injected(&self) -> usize {
         self.inject.len()
     }
 
-    /// How many tasks wait in the running thread's queue.
+    /// Returns the number of tasks in the running thread's queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
         self.counters(worker).queued.get() as usize

@@ -35,14 +35,14 @@ use crate::scheduler::reference::{Base, Scheduler};
 use crate::task::raw::{Header, Notified, Ran};
 use crate::timers::Wheels;
 
-/// How many polls lie between two looks at the inject queue, if the user has not said.
+/// Default number of polls between two looks at the inject queue.
 const GLOBAL_QUEUE_INTERVAL: u32 = 31;
 
 const INITIAL_CAPACITY: usize = 64;
 
 type Queue = VecDeque<NonNull<Header>>;
 
-/// See the head of this file. Only the thread that has its turn uses it, and other
+/// The core; see the module documentation. Only the thread that has its turn uses it, and other
 /// threads get it only as a whole, so that it needs no atomics.
 pub(in crate::scheduler) struct Core {
     /// One of them is the queue, and the other one has those that have yielded, for the
@@ -54,13 +54,13 @@ pub(in crate::scheduler) struct Core {
     main_woken: Cell<bool>,
     /// The future of `block_on` has yielded.
     main_yielded: Cell<bool>,
-    /// How many polls there were, and looks for something to poll.
+    /// Number of polls, and of looks for something to poll.
     tick: Cell<u32>,
     /// `tick` when timers had their turn.
     timers_at: Cell<u32>,
     /// `tick` when the inject queue is to be looked at next.
     inject_at: Cell<u32>,
-    /// The user wants to know of each poll.
+    /// Poll hooks or histograms are installed.
     observes_polls: bool,
     /// The value of [`coop::forced_yields`] when they were counted last.
     forced_yields: Cell<u64>,
@@ -106,7 +106,7 @@ impl Core {
         self.with_queue(|queue| queue.push_back(task.into_raw()));
     }
 
-    /// A task was made ready on this thread.
+    /// Queues a task that was made ready on this thread.
     #[inline]
     pub(super) fn schedule(&self, task: Notified, counters: &Counters) {
         self.push(task);
@@ -266,7 +266,7 @@ impl Core {
         self.count_forced_yields(&shared.counters);
     }
 
-    /// Whether the future of `block_on` has been woken since the last time.
+    /// Returns `true` if the future of `block_on` has been woken since the last time.
     #[inline]
     fn take_main_woken(&self, shared: &Shared) -> bool {
         let here = self.main_woken.replace(false);
@@ -308,7 +308,7 @@ impl Core {
         });
     }
 
-    /// Whether there is something to do before the thread may sleep.
+    /// Returns `true` if there is something to do before the thread may sleep.
     fn has_work(&self, shared: &Shared) -> bool {
         self.main_is_woken(shared)
             || self.with_queue(|queue| !queue.is_empty())
@@ -316,13 +316,13 @@ impl Core {
             || !shared.inject.is_empty()
     }
 
-    /// Whether tasks have yielded in this round.
+    /// Returns `true` if tasks have yielded in this round.
     #[inline]
     fn has_yielded(&self) -> bool {
         self.with_yielded(|yielded| !yielded.is_empty())
     }
 
-    /// Those that have yielded make up the queue, behind the tasks whose events have happened.
+    /// Queues the tasks that have yielded, behind the tasks whose events have happened.
     #[inline]
     fn begin_round(&self, shared: &Shared) {
         if self.tick.get().wrapping_sub(self.timers_at.get()) >= self.event_interval {
@@ -333,7 +333,7 @@ impl Core {
         self.resume();
     }
 
-    /// Those that have yielded make up the queue, or join it.
+    /// Makes the tasks that have yielded the queue, or adds them to it.
     #[inline]
     fn resume(&self) {
         if self.with_queue(|queue| queue.is_empty()) {
@@ -343,7 +343,7 @@ impl Core {
         }
     }
 
-    /// The core is this thread's from now on.
+    /// Gives the core to this thread from now on.
     pub(super) fn is_run_by(&self, thread: ThreadId, shared: &Shared) {
         if self.thread.replace(Some(thread)) != Some(thread) {
             shared.counters.is_run_by(thread);
@@ -367,7 +367,7 @@ impl Core {
         self.look(shared);
     }
 
-    /// The same, at the end of a round in which tasks have yielded.
+    /// Polls the driver and the timers, at the end of a round in which tasks have yielded.
     #[inline]
     fn look(&self, shared: &Shared) {
         shared.driver.poll();
@@ -407,7 +407,7 @@ impl Core {
         shared.counters.unparked();
     }
 
-    /// Where the clock is paused, no time passes by sleeping: it is moved to the next
+    /// Moves a paused clock, for which no time passes by sleeping, to the next
     /// timer, if there is one.
     fn jump_to_next_timer(&self, shared: &Shared) -> bool {
         let common = &shared.base.common;
@@ -469,7 +469,7 @@ impl Core {
             if shared.base.owned.is_empty() {
                 return;
             }
-            // Another thread has a token of ours, and is about to bring it.
+            // Another thread has a token of this scheduler, and is about to queue it.
             shared.driver.park(None);
         }
     }
@@ -508,7 +508,7 @@ impl Scheduler for Shared {
     }
 }
 
-/// The waker of the future that `block_on` was given. It counts references to the scheduler,
+/// Returns the waker of the future that `block_on` was given. It counts references to the scheduler,
 /// but this one, which each poll gets, does not.
 fn main_waker(shared: &Arc<Shared>) -> ManuallyDrop<Waker> {
     // SAFETY: the pointer is an `Arc`'s. The caller's takes the place of this one, as the waker
@@ -525,7 +525,7 @@ impl Wake for Shared {
     fn wake_by_ref(self: &Arc<Self>) {
         let core = context::with(|context| context.worker_for(Arc::as_ptr(self).cast()));
         // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
-        // stays where it is as long as it is in the context.
+        // does not move or end as long as it is in the context.
         match unsafe { core.cast::<Core>().as_ref() } {
             Some(core) => core.wake_main(),
             None => self.wake_main(),

@@ -110,9 +110,9 @@ fn wait<F: Future>(
 /// A thread's turn at running the tasks, until it is dropped.
 struct Turn<'a> {
     scheduler: &'a CurrentThread,
-    /// Takes the core out of the context. Before the core is put back.
+    /// Removes the core from the context. Dropped before the core is put back.
     worker: Option<context::WorkerGuard>,
-    /// The same for the timers.
+    /// Detaches the timers from the thread when it is dropped.
     timers: Option<Attached>,
     core: NonNull<Core>,
 }

@@ -25,7 +25,7 @@ pub(crate) struct HandedOver(*const Worker);
 /// The caller is below the worker's loop on the thread's stack, and drops the result
 /// before it returns there.
 pub(crate) fn hand_over() -> Option<HandedOver> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the worker's loop is further up the stack, and the result is dropped before it returns there.
     let worker = unsafe { Worker::here() }?;
     (worker.has_core.get() && !worker.shutting_down.get()).then(|| {
         give_core_away(worker);
@@ -34,7 +34,7 @@ pub(crate) fn hand_over() -> Option<HandedOver> {
 }
 
 impl Shared {
-    /// The number of the worker that this thread is, if it is one of this scheduler.
+    /// Returns the number of the worker that this thread is, if it is one of this scheduler.
     #[cfg(feature = "io")]
     pub(crate) fn own_index(&self) -> Option<usize> {
         // SAFETY: the reference is used here only.
@@ -44,7 +44,7 @@ impl Shared {
         is_own.then_some(worker.index)
     }
 
-    /// A thread is about to register a source of events. Should its worker be stalled later,
+    /// Prepares for a source of events that a thread is about to register. Should its worker stall later,
     /// another one sees what happens.
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
@@ -58,7 +58,7 @@ impl Shared {
     }
 }
 
-/// A timer is started by this thread's worker, if it is one.
+/// Prepares for a timer that this thread's worker starts, if it is one.
 #[inline]
 pub(crate) fn timer_expected() {
     // SAFETY: the reference is used here only.
@@ -71,7 +71,7 @@ pub(crate) fn timer_expected() {
     }
 }
 
-/// The number of the worker that this thread is, or was before it gave its core away.
+/// Returns the number of the worker that this thread is, or was before it gave its core away.
 pub(crate) fn number_here() -> Option<usize> {
     // SAFETY: the reference is used here only.
     let worker = unsafe { Worker::here() }?;

@@ -21,8 +21,8 @@
 //! One of the sleepers may be the *monitor*: a parked worker, or the workers that wait in
 //! one driver together. It looks every few milliseconds whether another worker is stalled.
 //!
-//! One word counts the workers that are awake and those that search, and says whether there
-//! is a monitor ([`MONITORED`]). A lock keeps where the workers sleep (`sleepers.rs`). Going
+//! One word counts the workers that are awake and those that search, and has a flag for
+//! a monitor ([`MONITORED`]). A lock keeps where the workers sleep (`sleepers.rs`). Going
 //! to sleep, getting up and calling happen under the lock; searching begins and ends without
 //! it. A thread that only wants to know whether it must call a worker reads the word.
 //!
@@ -117,8 +117,8 @@
 //! so does waking up with some.
 //!
 //! A push to a worker's own queue reads the word without a fence. So it may overlook that the
-//! last searcher has just gone to sleep. This costs time, and no task: the worker itself is
-//! awake, the next push and the next maintenance look again, and there is the monitor, which
+//! last searcher has just gone to sleep. This costs time, and no task. The worker itself is
+//! awake, the next push and the next maintenance look again, and the monitor
 //! looks now and then even when it dozes.
 //!
 //! The counts of searchers and of those awake, and the chain of calls, are those of Go's
@@ -142,7 +142,7 @@ const SEARCHING: usize = 4;
 /// One more worker is awake.
 const AWAKE: usize = 1 << (usize::BITS / 2);
 
-/// How many workers there may be.
+/// Largest number of workers.
 pub const MOST_WORKERS: usize = AWAKE / SEARCHING - 1;
 
 /// The word, taken apart.
@@ -150,27 +150,27 @@ pub const MOST_WORKERS: usize = AWAKE / SEARCHING - 1;
 pub struct Count(usize);
 
 impl Count {
-    /// How many are awake.
+    /// Returns the number of workers that are awake.
     pub fn awake(self) -> usize {
         self.0 / AWAKE
     }
 
-    /// How many search.
+    /// Returns the number of workers that search.
     pub fn searching(self) -> usize {
         self.0 % AWAKE / SEARCHING
     }
 
-    /// Whether there is a monitor.
+    /// Returns `true` if there is a monitor.
     pub fn is_monitored(self) -> bool {
         self.0 & MONITORED != 0
     }
 
-    /// Whether the monitor looks rarely.
+    /// Returns `true` if the monitor looks rarely.
     pub fn is_dozing(self) -> bool {
         self.0 & DOZING != 0
     }
 
-    /// There is a monitor that looks every few milliseconds.
+    /// Returns `true` if there is a monitor that looks every few milliseconds.
     fn is_well_monitored(self) -> bool {
         self.0 & (MONITORED | DOZING) == MONITORED
     }
@@ -187,7 +187,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// The same without worker `index`.
+    /// Returns the calls except those of worker `index`.
     pub fn without(self, index: usize) -> Calls {
         let other = |&called: &Place| called != Place::Parked(index);
         Calls {
@@ -197,7 +197,7 @@ impl Calls {
     }
 }
 
-/// See the head of this file.
+/// The sleep states of all workers; see the module documentation.
 #[repr(align(128))]
 pub struct Idle {
     word: AtomicUsize,
@@ -207,8 +207,8 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// All of `workers` are awake and not searching. `most_waiting` may wait in each of the
-    /// `drivers`.
+    /// Creates the state in which all of `workers` are awake and not searching. `most_waiting` may wait
+    /// in each of the `drivers`.
     pub fn new(workers: usize, processors: usize, drivers: usize, most_waiting: usize) -> Self {
         assert!(workers <= MOST_WORKERS, "too many workers");
         Self {
@@ -219,12 +219,12 @@ impl Idle {
         }
     }
 
-    /// How many workers are awake and search, and whether there is a monitor.
+    /// Returns how many workers are awake and search, and whether there is a monitor.
     pub fn count(&self) -> Count {
         Count(self.word.load(Ordering::Relaxed))
     }
 
-    /// Whether more workers are awake than there are processors.
+    /// Returns `true` if more workers are awake than there are processors.
     pub fn is_oversubscribed(&self) -> bool {
         self.count().awake() > self.processors
     }
@@ -236,13 +236,13 @@ impl Idle {
         self.workers - self.count().awake() >= drivers
     }
 
-    /// Whether one more may be woken to work.
+    /// Returns `true` if one more worker may be woken to work.
     fn wants_worker(&self, count: Count) -> bool {
         count.searching() == 0 && count.awake() < self.processors.min(self.workers)
     }
 
-    /// A worker has put a task into its queue. `stealable`: others may take it, also
-    /// while the worker goes on working.
+    /// Calls workers after a push to a worker's own queue. `stealable`: others may take the task, also
+    /// while the worker is busy.
     #[inline]
     pub fn pushed(&self, stealable: bool) -> Calls {
         let count = self.count();
@@ -253,7 +253,7 @@ impl Idle {
         self.call(stealable, true)
     }
 
-    /// A task has been put into the inject queue.
+    /// Calls workers after a push to the inject queue.
     pub fn injected(&self) -> Calls {
         after_rmw();
         let count = Count(self.word.load(Ordering::SeqCst));
@@ -302,7 +302,7 @@ impl Idle {
         sleepers.monitor
     }
 
-    /// A worker at `place` is awake now: ends the role of the monitor if it was alone there.
+    /// Ends the role of the monitor for a worker at `place` that is awake now, if it was alone there.
     fn step_down_from(&self, sleepers: &mut Sleepers, place: Place) -> bool {
         let steps_down = sleepers.monitor == Some(place) && !sleepers.has(place);
         if steps_down {
@@ -327,7 +327,7 @@ impl Idle {
         is_monitor
     }
 
-    /// Whether the sleeping worker is the monitor, and has to sleep with a time-out.
+    /// Returns `true` if the sleeping worker is the monitor, and has to sleep with a time-out.
     /// With no worker awake, the monitor steps down, unless it `stays`.
     pub fn is_monitor(&self, place: Place, stays: bool) -> bool {
         if !self.count().is_monitored() {
@@ -344,7 +344,7 @@ impl Idle {
         stays
     }
 
-    /// From now on workers wait in drivers. Calls one for each driver to do so, if those that
+    /// Lets workers wait in drivers from now on. Calls one for each driver to do so, if those that
     /// sleep are parked.
     #[cfg(any(feature = "io", loom))]
     pub fn use_drivers(&self, wake: impl FnMut(Place)) {
@@ -359,7 +359,7 @@ impl Idle {
         places.into_iter().for_each(wake);
     }
 
-    /// Whether a worker waits in this driver.
+    /// Returns `true` if a worker waits in this driver.
     pub fn is_attended(&self, driver: usize) -> bool {
         self.sleepers.lock().has(Place::Driver(driver))
     }
@@ -371,7 +371,7 @@ impl Idle {
         self.sleepers.lock().has_threads(driver)
     }
 
-    /// Whether the worker with this number is not parked, or was called.
+    /// Returns `true` if the worker with this number is not parked, or was called.
     pub fn was_called(&self, index: usize) -> bool {
         !self.sleepers.lock().has(Place::Parked(index))
     }
@@ -400,25 +400,25 @@ impl Workers for Idle {
 
 /// A worker, as far as sleeping goes.
 pub trait Sleeper {
-    /// Its number.
+    /// Returns its number.
     fn index(&self) -> usize;
 
-    /// The number of its driver.
+    /// Returns the number of its driver.
     fn driver(&self) -> usize;
 
-    /// Whether the inject queue has something.
+    /// Returns `true` if the inject queue has something.
     fn sees_injected(&self) -> bool;
 
-    /// Whether the inject queue or any ring has something.
+    /// Returns `true` if the inject queue or any ring has something.
     fn sees_any(&self) -> bool;
 
-    /// Whether its own queues have something.
+    /// Returns `true` if its own queues have something.
     fn has_tasks(&self) -> bool;
 
-    /// Whether its ring has so many tasks that another worker should be woken for them.
+    /// Returns `true` if its ring has so many tasks that another worker should be woken for them.
     fn has_plenty(&self) -> bool;
 
-    /// Whether the runtime is about to end.
+    /// Returns `true` if the runtime is about to end.
     fn is_closed(&self) -> bool;
 
     /// Blocks the thread: a parked worker until it is unparked, a worker in a driver until an
@@ -427,19 +427,19 @@ pub trait Sleeper {
     /// its own queues becomes ready before it blocks, it does not block.
     fn sleep(&self, place: Place) -> bool;
 
-    /// Whether it is the monitor and sees that another worker is stalled.
+    /// Returns `true` if it is the monitor and sees that another worker is stalled.
     fn sees_stalled(&self, place: Place) -> bool;
 
     /// Wakes those that were called.
     fn call(&self, calls: Calls);
 
-    /// Whether tasks are pinned to its thread.
+    /// Returns `true` if tasks are pinned to its thread.
     fn has_pinned(&self) -> bool {
         false
     }
 
-    /// Tells where it sleeps to the threads that make pinned tasks ready, or that it is awake.
-    /// Whether such a task is ready already.
+    /// Tells the threads that make pinned tasks ready where it sleeps, or that it is awake.
+    /// Returns `true` if such a task is ready already.
     fn tell_place(&self, place: Option<Place>) -> bool {
         _ = place;
         false
@@ -447,7 +447,7 @@ pub trait Sleeper {
 }
 
 impl Idle {
-    /// A worker without work wants to search. Half of them may at the same time.
+    /// Lets a worker without work search, unless half of the workers do so already.
     pub fn start_searching(&self) -> bool {
         if self.count().searching() * 2 >= self.workers {
             return false;
@@ -456,7 +456,7 @@ impl Idle {
         true
     }
 
-    /// A searching worker has found something. The last one that searched calls the next
+    /// Ends the search of a worker that has found something. The last one that searched calls the next
     /// if there is more.
     pub fn found_work(&self, sleeper: &impl Sleeper) {
         let before = Count(self.word.fetch_sub(SEARCHING, Ordering::SeqCst));
@@ -471,8 +471,8 @@ impl Idle {
         }
     }
 
-    /// Sleeps until there is something to do. Says whether the worker counts as searching
-    /// from now on, as it does if it was called.
+    /// Sleeps until there is something to do. Returns `true` if the worker counts as searching
+    /// from now on, as a called worker does.
     pub fn sleep(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
         let (index, own) = (sleeper.index(), sleeper.driver());
         let (place, searched_last) = self.go_to_sleep(index, own, searching, sleeper.has_pinned());
@@ -554,9 +554,9 @@ impl Idle {
         searching
     }
 
-    /// The sleeping worker gets up without having been called, as a searcher if it is
-    /// going to search. Also says whether it is one after all, because it was called at the
-    /// same time.
+    /// Wakes the sleeping worker, which was not called, as a searcher if it is
+    /// going to search. Also returns whether it is a searcher: a call at the same time makes it
+    /// one.
     pub fn get_up(&self, place: Place, searching: bool) -> (Calls, bool) {
         let mut sleepers = self.sleepers.lock();
         if let Some(calls) = take_call(&mut sleepers, place) {
@@ -574,7 +574,7 @@ impl Idle {
     }
 }
 
-/// A worker at `place` takes a call, if there is one: it is awake, and counts as searching. It
+/// Takes a call for a worker at `place`, if there is one: it is awake, and counts as searching. It
 /// calls another worker for the rest.
 fn take_call(sleepers: &mut Sleepers, place: Place) -> Option<Calls> {
     let has_more = sleepers.take_call(place)?;

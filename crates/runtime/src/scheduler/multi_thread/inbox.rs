@@ -20,11 +20,11 @@
 //!
 //! Steps 2 and 4 are sequentially consistent read-modify-writes, and 3 and 5 reads of that
 //! kind. So either the owner sees the flag in step 5, or the pusher sees the place in step 3.
-//! The wake-up then reaches the owner, because the owner is alone at that place: a parked
+//! The wake-up then reaches the owner, because the owner is alone at that place. A parked
 //! worker has a word of its own, and no other worker joins the owner in a driver (`idle.rs`).
 //!
 //! A pusher that finds the flag set leaves the wake-up to the pusher that set it. The owner
-//! has not come to step 6 since then. If the owner has slept elsewhere meanwhile, it has passed
+//! has not come to step 6 since. If the owner has slept elsewhere in between, it has passed
 //! step 5 with the flag set, and is awake.
 //!
 //! A pusher may read a place that the owner has left. The wake-up then ends another worker's
@@ -50,12 +50,12 @@ const APART: usize = 1;
 /// Two for each number: a parked worker, and a driver.
 const FIRST_PLACE: usize = 2;
 
-/// Where an owner sleeps.
+/// The place where an owner sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sleeps {
-    /// As a worker.
+    /// The owner sleeps as a worker.
     At(Place),
-    /// Not as a worker: it has no core, or the runtime ends.
+    /// The owner does not sleep as a worker: it has no core, or the runtime ends.
     Apart,
 }
 
@@ -79,13 +79,13 @@ impl Sleeps {
     }
 }
 
-/// See the head of this file.
+/// A thread's inbox; see the module documentation.
 pub struct Inbox<T> {
     has_remote: AtomicBool,
     place: AtomicUsize,
     remote: Lock<Vec<NonNull<T>>>,
     local: UnsafeCell<VecDeque<NonNull<T>>>,
-    /// How many tasks are pinned to the owner and have not ended.
+    /// Number of tasks that are pinned to the owner and have not ended.
     tasks: Cell<usize>,
     /// The last task that the owner took was one of these.
     was_last: Cell<bool>,
@@ -98,7 +98,7 @@ unsafe impl<T> Send for Inbox<T> {}
 unsafe impl<T> Sync for Inbox<T> {}
 
 impl<T> Inbox<T> {
-    /// An empty inbox of an owner that is awake.
+    /// Creates an empty inbox of an owner that is awake.
     pub fn new() -> Self {
         Self {
             has_remote: AtomicBool::new(false),
@@ -110,7 +110,7 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Another thread has made a task ready. Returns where the owner has to be woken.
+    /// Adds a task that another thread has made ready. Returns where the owner has to be woken.
     #[must_use]
     pub fn push(&self, task: NonNull<T>) -> Option<Sleeps> {
         self.remote.lock().push(task);
@@ -121,7 +121,7 @@ impl<T> Inbox<T> {
         Sleeps::decode(self.place.load(Ordering::SeqCst))
     }
 
-    /// The owner is about to sleep, or is awake again. Whether a task is ready.
+    /// Records that the owner is about to sleep, or is awake again. Returns `true` if a task is ready.
     pub fn tell_place(&self, place: Option<Sleeps>) -> bool {
         self.place
             .swap(place.map_or(AWAKE, Sleeps::encode), Ordering::SeqCst);
@@ -129,7 +129,7 @@ impl<T> Inbox<T> {
         self.has_remote.load(Ordering::SeqCst)
     }
 
-    /// The owner has made a task ready.
+    /// Adds a task that the owner has made ready.
     ///
     /// # Safety
     ///
@@ -140,7 +140,7 @@ impl<T> Inbox<T> {
         unsafe { (*self.local.get()).push_back(task) };
     }
 
-    /// The next task. `others`: other tasks of the owner are ready; then every second call
+    /// Returns the next task. `others`: other tasks of the owner are ready; then every second call
     /// leaves the turn to them.
     ///
     /// # Safety
@@ -149,7 +149,7 @@ impl<T> Inbox<T> {
     #[inline]
     pub unsafe fn take(&self, others: impl FnOnce() -> bool) -> Option<NonNull<T>> {
         if self.has_remote.load(Ordering::Relaxed) {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller is the owner.
             unsafe { self.take_remote() };
         }
         // SAFETY: the caller is the owner.
@@ -172,7 +172,7 @@ impl<T> Inbox<T> {
         local.extend(self.remote.lock().drain(..));
     }
 
-    /// Whether a task is ready.
+    /// Returns `true` if a task is ready.
     ///
     /// # Safety
     ///
@@ -195,13 +195,13 @@ impl<T> Inbox<T> {
         unsafe { &*self.local.get() }.len()
     }
 
-    /// How many tasks are pinned to the owner, which asks.
+    /// Returns the number of tasks that are pinned to the owner, which is the caller.
     #[inline]
     pub fn tasks(&self) -> usize {
         self.tasks.get()
     }
 
-    /// The owner has one more task, or one less.
+    /// Counts one more task of the owner, or one less.
     #[inline]
     pub fn count(&self, change: isize) {
         self.tasks.set(self.tasks.get().wrapping_add_signed(change));

@@ -14,15 +14,15 @@ use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
 use blitz_io_core::BiasedLock;
 
-/// See the head of this file. The unsafe functions are for the owner, which is one thread at
-/// a time.
+/// The LIFO slot; see the module documentation. The unsafe functions are for the owner: at any moment
+/// at most one thread is the owner.
 pub struct LifoSlot<T> {
     item: AtomicPtr<T>,
     lock: BiasedLock,
 }
 
 impl<T> LifoSlot<T> {
-    /// An empty slot.
+    /// Creates an empty slot.
     pub fn new() -> Self {
         Self {
             item: AtomicPtr::new(ptr::null_mut()),
@@ -30,7 +30,7 @@ impl<T> LifoSlot<T> {
         }
     }
 
-    /// Whether it is empty.
+    /// Returns `true` if the slot is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.item.load(Ordering::Relaxed).is_null()
@@ -77,7 +77,7 @@ impl<T> LifoSlot<T> {
         }
         let item = self.lock.try_lock_remote(|| {
             let item = self.item.load(Ordering::Acquire);
-            // An empty slot may be filled at any time, and is not ours to write.
+            // An empty slot may be filled at any time, so a reclaimer must not write it.
             if !item.is_null() {
                 self.item.store(ptr::null_mut(), Ordering::Relaxed);
             }

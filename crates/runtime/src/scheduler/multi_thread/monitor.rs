@@ -3,7 +3,7 @@
 //!
 //! The role belongs to one parked worker, or to the workers that wait in one driver
 //! (`idle.rs`); then the worker whose wait the timer ends takes the look. The state of the
-//! monitor is shared, so a role that moves from worker to worker goes on where it was.
+//! monitor is shared, so a role that moves from worker to worker continues from that state.
 //!
 //! A look compares how many polls each worker has made, and how many tasks were taken from the
 //! inject queue, with the numbers of the look before. If there is a task and the number is the
@@ -13,8 +13,8 @@
 //! also wakes the tasks whose events have happened.
 //!
 //! When no worker has polled since the last look, no task is queued, and a worker waits in
-//! each driver, there is nothing to find until a worker goes on. So the monitor looks less and
-//! less often, and says so ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It
+//! each driver, there is nothing to find until a worker runs again. So the monitor looks less and
+//! less often, and announces that ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It
 //! still looks when the next timer of another worker is due.
 //!
 //! When all workers sleep, the monitor stays for a while, as one of them may wake soon, and to
@@ -28,7 +28,7 @@ use super::idle::Place;
 use super::shared::Shared;
 use super::worker_core::Progress;
 
-/// How long it is from one look to the next, at first.
+/// The first interval between two looks.
 const FIRST: Duration = Duration::from_millis(1);
 /// Each time that the monitor finds nothing this doubles, up to here.
 const LAST: Duration = Duration::from_millis(4);
@@ -40,30 +40,30 @@ const LAST_DOZING: Duration = Duration::from_millis(256);
 /// The pause while no worker waits in a driver with sources. All workers of that driver are awake,
 /// and may block their threads at the same time.
 const UNATTENDED: Duration = Duration::from_micros(500);
-/// A worker that makes no poll for so long, while others do, has not only lost its processor
+/// A worker that makes no poll for this long, while others do, has not only lost its processor
 /// for a time slice or two.
 const BLOCKED: Duration = Duration::from_millis(5);
-/// For how long after the last poll that it has seen the monitor stays while all sleep: a few
+/// Time that the monitor stays after the last poll that it has seen, while all sleep: a few
 /// looks, as to be made the monitor again costs about as much.
 const STAYS: Duration = Duration::from_millis(8);
 
-/// When a worker that has become the monitor just now has to know that.
+/// Returns the time of the first look of a worker that has just become the monitor.
 pub(super) fn first_look() -> Instant {
     Instant::now() + FIRST
 }
 
-/// See the head of this file.
+/// The monitor's state; see the module documentation.
 pub(super) struct Monitor(Mutex<Seen>);
 
 /// The findings of the last look.
 struct Seen {
     /// The polls of each worker.
     progress: Box<[Progress]>,
-    /// How many tasks had been taken from the inject queue.
+    /// Number of tasks that had been taken from the inject queue.
     taken: usize,
-    /// When to look next. `None` while there is no monitor.
+    /// The time of the next look. `None` while there is no monitor.
     next: Option<Instant>,
-    /// How long that is after the last look, but for timers.
+    /// The interval from the last look to the next one, but for timers.
     pause: Duration,
     dozes: bool,
     /// All slept when it looked then.
@@ -72,7 +72,7 @@ struct Seen {
     polled: Option<Instant>,
 }
 
-/// What stalled workers have.
+/// Work of stalled workers that a look has found.
 pub(super) struct Found {
     /// There is something to do.
     pub(super) work: bool,
@@ -95,7 +95,7 @@ impl Monitor {
         }))
     }
 
-    /// When a worker that sleeps at `place` has to look next, if the monitor sleeps there.
+    /// Returns the time at which a worker that sleeps at `place` has to look next, if it is the monitor.
     pub(super) fn next_look(&self, shared: &Shared, place: Place) -> Option<Instant> {
         let mut seen = self.0.lock();
         let polled = |polled: Instant| polled.elapsed() < STAYS;

@@ -7,7 +7,7 @@
 //! # The thread counts, not the worker
 //!
 //! A thread that gives its core away (`hand_over.rs`) keeps its inbox, and its pinned tasks wait
-//! until it no longer blocks. If another thread has the core then, the owner goes on without
+//! until it no longer blocks. If another thread has the core then, the owner continues without
 //! one: it runs its pinned tasks until all have ended, and then goes back to the pool
 //! ([`Worker::serve_pinned`]). Without a core it schedules other tasks as an outside thread does.
 //!
@@ -96,7 +96,7 @@ impl Pinned {
         }
     }
 
-    /// This thread's worker, if it is the owner.
+    /// Returns this thread's worker, if it is the owner.
     #[inline]
     fn owner_here(&self, inbox: &ThreadInbox) -> Option<&Worker> {
         let worker = self.scheduler.worker_here()?;
@@ -187,7 +187,7 @@ impl Pinned {
 }
 
 impl Worker {
-    /// The inbox of this thread.
+    /// Returns the inbox of this thread.
     fn inbox(&self) -> &Arc<ThreadInbox> {
         self.inbox.get_or_init(|| Arc::new(ThreadInbox::new()))
     }
@@ -197,7 +197,7 @@ impl Worker {
         own.is_some_and(|own| ptr::eq(Arc::as_ptr(own), inbox))
     }
 
-    /// This thread has made a task ready that is pinned to it.
+    /// Queues a task that is pinned to this thread and that this thread has made ready.
     #[inline]
     fn schedule_pinned(&self, inbox: &ThreadInbox, task: Notified) {
         // SAFETY: this thread is the owner.
@@ -208,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// Whether a task that has been polled may be polled again at once, from the worker's loop.
+    /// Returns `true` if a task that has been polled may be polled again at once, from the worker's loop.
     #[inline]
     fn has_nothing_else(&self) -> bool {
         let core = self.core();
@@ -223,7 +223,7 @@ impl Worker {
             && !self.has_ready_pinned()
     }
 
-    /// The next task that is pinned to this thread. If others are ready too, they take turns.
+    /// Returns the next task that is pinned to this thread. If others are ready too, they take turns.
     #[inline]
     pub(super) fn next_pinned(&self) -> Option<Notified> {
         let inbox = self.inbox.get()?;
@@ -237,7 +237,7 @@ impl Worker {
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    /// The same after a poll, unless the worker has to check other queues first.
+    /// Returns the next pinned task after a poll, unless the worker has to check other queues first.
     #[inline]
     pub(super) fn next_woken(&self, core: &Core) -> Option<Notified> {
         if self.inbox.get().is_none() || core.local.until_checkpoint.get() == 0 {
@@ -248,7 +248,7 @@ impl Worker {
         Some(task)
     }
 
-    /// Whether a task is ready that is pinned to this thread.
+    /// Returns `true` if a task is ready that is pinned to this thread.
     #[inline]
     pub(super) fn has_ready_pinned(&self) -> bool {
         let inbox = self.inbox.get();
@@ -256,7 +256,7 @@ impl Worker {
         inbox.is_some_and(|inbox| unsafe { inbox.tasks.is_ready() })
     }
 
-    /// How many tasks are ready that are pinned to this thread and were made ready here.
+    /// Returns the number of ready tasks that are pinned to this thread and were made ready here.
     #[inline]
     pub(super) fn queued_pinned(&self) -> usize {
         let inbox = self.inbox.get();
@@ -264,7 +264,7 @@ impl Worker {
         inbox.map_or(0, |inbox| unsafe { inbox.tasks.queued() })
     }
 
-    /// Whether tasks are pinned to this thread.
+    /// Returns `true` if tasks are pinned to this thread.
     pub(super) fn pins(&self) -> bool {
         let inbox = self.inbox.get();
         inbox.is_some_and(|inbox| inbox.tasks.tasks() > 0)

@@ -38,13 +38,13 @@ use std::ptr::{self, NonNull};
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// How many tasks wait in a worker's own queue at most.
+/// Largest number of tasks that wait in a worker's own queue.
 pub const CAPACITY: usize = 256;
 
-/// As many as this are worth a theft, whatever their owner does.
+/// Number of tasks that are worth a theft, whatever their owner does.
 const MANY: usize = 64;
 
-/// A ring of pointers. See the head of this file.
+/// A ring of pointers; see the module documentation.
 ///
 /// At any time at most one thread is its owner. The unsafe functions require that the
 /// caller is an owner. `N` is a power of two, and two at least.
@@ -56,7 +56,7 @@ pub struct Ring<T, const N: usize = CAPACITY> {
 }
 
 impl<T, const N: usize> Ring<T, N> {
-    /// An empty ring.
+    /// Creates an empty ring.
     pub fn new() -> Self {
         const { assert!(N.is_power_of_two() && N >= 2) };
         Self {
@@ -78,7 +78,7 @@ impl<T, const N: usize> Ring<T, N> {
         self.place(position).load(Ordering::Relaxed)
     }
 
-    /// How many wait. Another thread may know better by now.
+    /// Returns the number of tasks that wait. It may have changed by now.
     #[inline]
     pub fn len(&self) -> usize {
         let head = self.head.load(Ordering::Acquire);
@@ -86,13 +86,13 @@ impl<T, const N: usize> Ring<T, N> {
         tail.wrapping_sub(head).min(N)
     }
 
-    /// Whether none waits. Exact for the owner in so far as it says yes.
+    /// Returns `true` if no task waits. For the owner, `true` is exact.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
     }
 
-    /// Whether stealing is worth it. If few tasks wait, with those that the owner has
+    /// Returns `true` if stealing is worth it. If few tasks wait, with those that the owner has
     /// `claimed`, their owner may have come for the next one after a `pause`. If it has not,
     /// it is busy, or has claimed enough to share. It may also have added some, and stealing
     /// costs the same for many as for one.
@@ -127,7 +127,7 @@ impl<T, const N: usize> Ring<T, N> {
         Ok(())
     }
 
-    /// For how many more there is room.
+    /// Returns the number of tasks for which there is still room.
     ///
     /// # Safety
     ///

@@ -30,7 +30,7 @@ use crate::pool::Spawner;
 use crate::scheduler::Handle;
 use crate::task::raw::{Notified, Ran};
 
-/// How often the last worker looks whether the last task has ended.
+/// The interval in which the last worker checks whether the last task has ended.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Makes a scheduler, and starts its workers on threads of the pool.
@@ -51,7 +51,7 @@ pub(super) fn start(shared: &Arc<Shared>, index: usize) -> bool {
     started.is_some()
 }
 
-/// The same when the pool is closed: the end of the runtime needs all workers.
+/// Starts a worker when the pool is closed: the end of the runtime needs all workers.
 #[cold]
 pub(super) fn start_late(shared: &Arc<Shared>, index: usize) {
     let (handle, job) = job(shared, index);
@@ -96,7 +96,7 @@ fn run_tasks(worker: &Worker) {
     let core = worker.core();
     core.counters.is_run_by(std::thread::current().id());
     if let Some(stalls) = &worker.shared.base.common.stalls {
-        // The thread before may have given the core away in the middle of a poll.
+        // The worker's previous thread may have given the core away during a poll.
         stalls.poll_ends(worker.index);
     }
     core.local.busy.set(Stopwatch::start());

@@ -23,11 +23,11 @@ use super::queue::Ring;
 use blitz_io_core::BiasedLock;
 use blitz_io_core::Watched;
 
-/// How many tasks a worker claims at most.
+/// Largest number of tasks that a worker claims.
 pub const MAX: usize = if cfg!(loom) { 4 } else { 64 };
 
-/// See the head of this file. The unsafe functions are for the owner, which is one thread at
-/// a time.
+/// The claimed tasks; see the module documentation. The unsafe functions are for the owner: at any
+/// moment at most one thread is the owner.
 pub struct RunBatch<T> {
     len: AtomicUsize,
     /// The first `len` are claimed, the next one to run last.
@@ -42,7 +42,7 @@ unsafe impl<T> Send for RunBatch<T> {}
 unsafe impl<T> Sync for RunBatch<T> {}
 
 impl<T> RunBatch<T> {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Self {
         Self {
             len: AtomicUsize::new(0),
@@ -51,13 +51,13 @@ impl<T> RunBatch<T> {
         }
     }
 
-    /// How many tasks are claimed.
+    /// Returns the number of claimed tasks.
     #[inline]
     pub fn len(&self) -> usize {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Whether no task is.
+    /// Returns `true` if no task is claimed.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -110,7 +110,7 @@ impl<T> RunBatch<T> {
     /// As for [`take_through`](Self::take_through).
     unsafe fn fill<const N: usize>(&self, ring: &Ring<T, N>, most: usize) -> Option<NonNull<T>> {
         let most = most.min(MAX);
-        // A reclaimer may just have emptied it: the acquire says that it has read the items.
+        // A reclaimer may just have emptied it: after the acquire, it has read the items.
         let was_empty = self.is_empty();
         debug_assert!(was_empty);
         self.items.with_mut(|items| {
@@ -134,7 +134,7 @@ impl<T> RunBatch<T> {
             return 0;
         }
         let reclaimed = self.lock.try_lock_remote(|| {
-            // An empty batch may be filled at any time, and is not ours to write.
+            // An empty batch may be filled at any time, so a reclaimer must not write it.
             let len = self.len();
             let items = (len > 0).then(|| {
                 // SAFETY: these are claimed, and the lock is held.

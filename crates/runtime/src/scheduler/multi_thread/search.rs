@@ -15,7 +15,7 @@ use crate::task::raw::{Header, Notified};
 
 /// Shorter parks should have been spins.
 const BRIEF: Duration = Duration::from_micros(100);
-/// A worker that has made no poll for so long has lost its processor, or its task takes long:
+/// A worker that makes no poll for this long has lost its processor, or its task takes long:
 /// others take its claimed tasks. A short poll ends well before that.
 const STALLED: Duration = Duration::from_micros(50);
 
@@ -50,7 +50,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     None
 }
 
-/// Whether to go on searching for a moment before sleeping. To sleep and be woken
+/// Returns `true` if the worker should search for a moment before it sleeps. To sleep and be woken
 /// takes longer than many a pause between two tasks; but where pauses are long, spinning
 /// would find nothing. So it depends on how long the last park was.
 fn may_linger(worker: &Worker) -> bool {
@@ -90,7 +90,7 @@ fn steal_from(worker: &Worker, other: usize) -> Option<Notified> {
     if !victim.ring.is_worth_stealing_from(claimed, pause) && !reclaims {
         return None;
     }
-    // SAFETY: the core is ours, and with it the ring, which is empty: a worker
+    // SAFETY: this thread has the core, and with it the ring, which is empty: a worker
     // searches when it has run out of tasks, and only it puts some there.
     let stolen = unsafe { victim.ring.steal_into(&core.ring, claimed()) };
     let (task, count) = match stolen {
@@ -229,8 +229,8 @@ impl Sleeper for Worker {
     }
 }
 
-/// Until when the worker may sleep. Workers that wait in a driver wake for the timers of all:
-/// the other workers may be stalled, or parked.
+/// Returns the time until which the worker may sleep. Workers that wait in a driver wake for all
+/// timers: the other workers may be stalled, or parked.
 fn deadline(worker: &Worker, place: Place) -> Option<Instant> {
     let (shared, driver) = (&worker.shared, worker.driver());
     let wheels = shared.base.common.time.as_ref();

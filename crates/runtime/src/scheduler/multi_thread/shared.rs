@@ -19,7 +19,7 @@ use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::Base;
 use crate::task::raw::{Header, Notified};
 
-/// See the head of this file.
+/// The shared state of a multi-thread scheduler.
 pub(crate) struct Shared {
     /// Dropped first: until then the counter reads the number of awake workers from `idle`.
     registered: Lock<Option<Registered>>,
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(super) monitor: Monitor,
     /// The runtime is about to end.
     closed: AtomicBool,
-    /// How many workers have shut down.
+    /// Number of workers that have shut down.
     pub(super) shut_down: AtomicUsize,
     pub(crate) base: Base,
 }
@@ -62,7 +62,7 @@ impl Shared {
         *this.registered.lock() = Some(registered);
     }
 
-    /// The number of a worker's own driver.
+    /// Returns the number of a worker's own driver.
     pub(super) fn driver_of(&self, worker: usize) -> usize {
         worker % self.drivers.len()
     }
@@ -78,7 +78,7 @@ impl Shared {
         self.take_expiry(driver, reports);
     }
 
-    /// If a poll has taken the event of the timer: wakes the tasks whose time has come in any
+    /// Handles the event of the timer, if a poll has taken it: wakes the tasks whose time has come in any
     /// worker's timers, and sets the timer for those that come next.
     #[inline]
     pub(super) fn take_expiry(&self, driver: usize, reports: Reports) {
@@ -105,7 +105,7 @@ impl Shared {
         }
     }
 
-    /// When the first timer of any worker is due, or before that.
+    /// Returns the time at which the first timer of any worker is due, or an earlier one.
     pub(super) fn earliest_timer(&self) -> Option<Instant> {
         let wheels = self.base.common.time.as_ref()?;
         let timers = (0..self.cores.len()).filter_map(|worker| wheels.earliest(worker));
@@ -148,7 +148,7 @@ impl Shared {
         }
     }
 
-    /// Wakes those that were called, but for the worker that is up and calls.
+    /// Wakes the called workers, except for the caller if it is awake.
     #[cold]
     pub(super) fn unpark_all(&self, calls: Calls, caller: Option<usize>) {
         let calls = caller.map_or(calls, |index| calls.without(index));
@@ -185,12 +185,12 @@ impl Shared {
         earliest.is_some_and(|at| self.drivers.wake_by(self.driver_of(index), at))
     }
 
-    /// How many tasks wait in the queue that no worker owns.
+    /// Returns the number of tasks in the queue that no worker owns.
     pub(crate) fn injected(&self) -> usize {
         self.inject.len()
     }
 
-    /// How many tasks wait in a worker's own queue.
+    /// Returns the number of tasks in a worker's own queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
         self.cores[worker].queue_depth()

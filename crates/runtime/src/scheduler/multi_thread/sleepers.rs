@@ -13,28 +13,28 @@ pub enum Place {
 /// The workers that wait in one driver. As many threads wait there as the two counts say.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
-    /// How many wait and were not called.
+    /// Number of workers that wait and were not called.
     waiting: usize,
-    /// How many calls no worker has taken.
+    /// Number of calls that no worker has taken.
     called: usize,
     /// The one thread that waits there has pinned tasks, so no other may join it.
     is_exclusive: bool,
 }
 
 impl Waiting {
-    /// Whether a worker that goes to sleep should come here first.
+    /// Returns `true` if a worker that goes to sleep should come here first.
     fn is_empty(&self, exclusive: bool) -> bool {
         self.waiting == 0 && !self.is_exclusive && !(exclusive && self.called > 0)
     }
 }
 
-/// See the head of this file.
+/// The sleeping workers; see the module documentation.
 pub(super) struct Sleepers {
     /// The parked workers that were not called. The last one has been asleep the shortest. A
     /// parked monitor is the first.
     parked: Vec<usize>,
     drivers: Box<[Waiting]>,
-    /// How many workers may wait in one driver.
+    /// Largest number of workers that may wait in one driver.
     most_waiting: usize,
     /// Workers wait in drivers.
     pub(super) uses_drivers: bool,
@@ -42,7 +42,7 @@ pub(super) struct Sleepers {
 }
 
 impl Sleepers {
-    /// No worker sleeps.
+    /// Creates the state in which no worker sleeps.
     pub(super) fn new(workers: usize, drivers: usize, most_waiting: usize) -> Self {
         Self {
             parked: Vec::with_capacity(workers),
@@ -53,7 +53,7 @@ impl Sleepers {
         }
     }
 
-    /// Where the worker `index` goes to sleep, whose driver is `own`.
+    /// Returns the place where the worker `index`, whose driver is `own`, goes to sleep.
     pub(super) fn place(&self, index: usize, own: usize, exclusive: bool) -> Place {
         let is_empty = |&driver: &usize| self.drivers[driver].is_empty(exclusive);
         let may_join = !exclusive && !self.drivers[own].is_exclusive;
@@ -70,7 +70,7 @@ impl Sleepers {
         }
     }
 
-    /// A worker goes to sleep at `place`.
+    /// Adds a worker that goes to sleep at `place`.
     pub(super) fn add(&mut self, place: Place, exclusive: bool, is_monitor: bool) {
         match place {
             Place::Parked(index) if is_monitor => self.parked.insert(0, index),
@@ -85,7 +85,7 @@ impl Sleepers {
         }
     }
 
-    /// Whether a worker sleeps at `place` that was not called.
+    /// Returns `true` if a worker that was not called sleeps at `place`.
     pub(super) fn has(&self, place: Place) -> bool {
         match place {
             Place::Parked(index) => self.parked.contains(&index),
@@ -93,7 +93,7 @@ impl Sleepers {
         }
     }
 
-    /// A worker at `place`, which was not called, gets up.
+    /// Removes a worker at `place`, which was not called and gets up.
     pub(super) fn remove(&mut self, place: Place) {
         match place {
             Place::Parked(index) => self.parked.retain(|&other| other != index),
@@ -115,7 +115,7 @@ impl Sleepers {
         self.parked.pop().map(Place::Parked)
     }
 
-    /// A worker at `place` takes a call. Returns whether there are more; `None` if there is none.
+    /// Takes a call for a worker at `place`. Returns whether there are more; `None` if there is none.
     pub(super) fn take_call(&mut self, place: Place) -> Option<bool> {
         let Place::Driver(driver) = place else {
             return (!self.has(place)).then_some(false);
@@ -126,26 +126,26 @@ impl Sleepers {
         Some(driver.called > 0)
     }
 
-    /// Whether any thread waits in this driver, also if it was called.
+    /// Returns `true` if any thread waits in this driver, also if it was called.
     pub(super) fn has_threads(&self, driver: usize) -> bool {
         self.drivers[driver].waiting + self.drivers[driver].called > 0
     }
 
-    /// Where the next monitor is: the parked worker that has been asleep the longest, or else the
+    /// Returns the place of the next monitor: the parked worker that has been asleep the longest, or else the
     /// workers that wait in a driver.
     pub(super) fn next_monitor(&self) -> Option<Place> {
         let parked = self.parked.first().copied().map(Place::Parked);
         parked.or_else(|| self.fullest().map(Place::Driver))
     }
 
-    /// The driver in which most workers wait, if any do.
+    /// Returns the driver in which most workers wait, if any do.
     fn fullest(&self) -> Option<usize> {
         let count = |&driver: &usize| self.drivers[driver].waiting;
         let fullest = (0..self.drivers.len()).max_by_key(count)?;
         (self.drivers[fullest].waiting > 0).then_some(fullest)
     }
 
-    /// How many drivers there are.
+    /// Returns the number of drivers.
     #[cfg(any(feature = "io", loom))]
     pub(super) fn drivers(&self) -> usize {
         self.drivers.len()

@@ -8,7 +8,7 @@ use blitz_io_core::Parker;
 /// The inbox of a thread that is, or was, a worker.
 pub(super) struct ThreadInbox {
     pub(super) tasks: Inbox<Header>,
-    /// Where the thread sleeps without a core.
+    /// The parker of a thread that has no core.
     pub(super) apart: Parker,
 }
 

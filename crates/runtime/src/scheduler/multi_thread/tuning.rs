@@ -16,26 +16,26 @@ const INJECT_WAITS: u64 = 200_000;
 /// The time, roughly, that the claimed tasks keep the worker busy, in nanoseconds. Waking
 /// another worker for them would take as long.
 const CLAIMED: u64 = 20_000;
-/// How many polls are measured together at most.
+/// Largest number of polls that are measured together.
 const MOST_MEASURED: u64 = 4 * INTERVAL as u64;
 
-/// When the next checkpoint of a worker is, and which work is due there. Used by the
+/// The time of a worker's next checkpoint, and the work that is due there. Used by the
 /// worker only.
 pub(super) struct Tuning {
-    /// After how many tasks since the last checkpoint maintenance is due.
+    /// Number of tasks from the last checkpoint until maintenance is due.
     until_maintenance: Cell<u32>,
-    /// After how many tasks since the last checkpoint the inject queue goes first.
+    /// Number of tasks from the last checkpoint until the inject queue goes first.
     until_inject: Cell<u32>,
     event_interval: u32,
-    /// After how many polls to check the inject queue: fewer if polls take long. Otherwise
+    /// Number of polls after which to check the inject queue: fewer if polls take long. Otherwise
     /// tasks from other threads would wait for ever while a worker is busy with its own.
     inject_interval: Cell<u32>,
     /// The user has set that.
     is_set: bool,
-    /// When the polls began that are measured now, and how many have been made.
+    /// The time at which the measured polls began, and the number made since.
     began: Cell<Instant>,
     polls: Cell<u32>,
-    /// How many are measured together: more if polls are short, since reading the clock
+    /// Number of polls that are measured together: more if polls are short, since reading the clock
     /// takes as long as some of them.
     measured: Cell<u32>,
     claimed: Cell<usize>,
@@ -67,18 +67,18 @@ impl Tuning {
         }
     }
 
-    /// How many tasks begin between the last checkpoint and the next one.
+    /// Returns the number of tasks that begin between the last checkpoint and the next one.
     pub(super) fn span(&self) -> u32 {
         self.until_maintenance.get().min(self.until_inject.get())
     }
 
-    /// How many tasks keep the worker busy for as long as it takes to wake another one.
+    /// Returns how many tasks keep the worker busy for as long as it takes to wake another one.
     #[inline]
     pub(super) fn claimed(&self) -> usize {
         self.claimed.get()
     }
 
-    /// A checkpoint has come.
+    /// Counts down to the next checkpoint, which has come, and returns the work that is due.
     pub(super) fn count_down(&self) -> Due {
         let span = self.span();
         let polls = self.polls.get() + span;

@@ -44,15 +44,15 @@ use crate::scheduler::reference::{Base, Scheduler};
 use crate::task::raw::{Header, Notified, Ran};
 use crate::timers::Wheels;
 
-/// How often in a row the LIFO slot goes before the ring.
+/// Largest number of times in a row that the LIFO slot goes before the ring.
 const MOST_FROM_LIFO_SLOT: u32 = 3;
 
-/// See the head of this file.
+/// A worker; see the module documentation.
 pub(crate) struct Worker {
     pub(super) shared: Arc<Shared>,
     pub(super) index: usize,
     core: NonNull<Core>,
-    /// Whether the core is this thread's. It is not when a task has given it away to block
+    /// `true` if this thread has the core. A task may give it away to block
     /// the thread.
     pub(super) has_core: Cell<bool>,
     /// Something has come into the LIFO slot, or the core was given away, and the loop has
@@ -70,9 +70,9 @@ pub(crate) struct Worker {
     /// It is in a park, where events wake tasks. When that returns, others are called for all
     /// of them at once.
     pub(super) parking: Cell<bool>,
-    /// How often tasks of this thread had been made to yield when that was counted last.
+    /// Number of forced yields of this thread's tasks when they were counted last.
     forced_yields: Cell<u64>,
-    /// The user wants to know of each poll.
+    /// Poll hooks or histograms are installed.
     pub(super) observes_polls: bool,
     /// The tasks that are pinned to this thread, if there are or were any.
     pub(super) inbox: OnceCell<Arc<ThreadInbox>>,
@@ -100,8 +100,8 @@ impl Worker {
         }
     }
 
-    /// This thread is the worker until the guard is dropped. The worker must stay where it is
-    /// so long.
+    /// Makes this thread the worker until the guard is dropped. The worker must not move
+    /// while the guard is alive.
     pub(super) fn enter(&self) -> WorkerGuard {
         let scheduler = Current {
             flavor: Flavor::MultiThread,
@@ -111,7 +111,7 @@ impl Worker {
         context::with(|context| context.set_worker(scheduler, worker))
     }
 
-    /// The worker that this thread is, of any multi-thread scheduler.
+    /// Returns the worker that this thread is, of any multi-thread scheduler.
     ///
     /// # Safety
     ///
@@ -131,7 +131,7 @@ impl Worker {
         unsafe { self.core.as_ref() }
     }
 
-    /// The next task of those that need no search. `None` also when the runtime is about
+    /// Returns the next task of those that need no search. `None` also when the runtime is about
     /// to end.
     #[inline]
     pub(super) fn next(&self) -> Option<Notified> {
@@ -246,7 +246,7 @@ impl Worker {
         after_round.set(after_round.get() + (left - until));
     }
 
-    /// Whether there may be events or timers for which no other worker waits.
+    /// Returns `true` if there may be events or timers for which no other worker waits.
     #[inline]
     fn has_to_look(&self) -> bool {
         let Shared { drivers, base, .. } = &*self.shared;
@@ -256,7 +256,7 @@ impl Worker {
             && !(drivers.are_in_use() && self.shared.idle.waits_in_each(drivers.len()))
     }
 
-    /// The next task of this worker's queues.
+    /// Returns the next task of this worker's queues.
     #[inline]
     pub(super) fn next_local(&self, core: &Core) -> Option<Notified> {
         let woken = self.take_lifo(core);
@@ -268,17 +268,17 @@ impl Worker {
             .or_else(|| self.next_of_ring(core))
     }
 
-    /// The task in the LIFO slot.
+    /// Returns the task in the LIFO slot.
     #[inline]
     pub(super) fn take_lifo(&self, core: &Core) -> Option<Notified> {
-        // SAFETY: the core is ours, and with it the slot; it has tokens.
+        // SAFETY: this thread has the core, and with it the slot, which holds tokens.
         unsafe { core.lifo_slot.take().map(|task| Notified::from_raw(task)) }
     }
 
-    /// The next of the claimed tasks.
+    /// Returns the next of the claimed tasks.
     #[inline]
     pub(super) fn next_claimed(&self, core: &Core) -> Option<Notified> {
-        // SAFETY: the core is ours, and with it the batch; it has tokens.
+        // SAFETY: this thread has the core, and with it the batch, which holds tokens.
         unsafe { core.batch.take().map(|task| Notified::from_raw(task)) }
     }
 
@@ -289,7 +289,7 @@ impl Worker {
     fn next_of_ring(&self, core: &Core) -> Option<Notified> {
         let left = core.local.until_checkpoint.get() as usize;
         let most = core.local.tuning.claimed().min(left);
-        // SAFETY: the core is ours, and with it the ring and the batch, which is empty.
+        // SAFETY: this thread has the core, and with it the ring and the batch, which is empty.
         let task = unsafe { core.batch.take_through(&core.ring, most) }?;
         let claimed = core.batch.len();
         // The claimed ones need not be counted when they begin.
@@ -301,7 +301,7 @@ impl Worker {
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    /// Whether there are tasks in the inject queue.
+    /// Returns `true` if there are tasks in the inject queue.
     pub(super) fn has_injected(&self) -> bool {
         !self.shared.inject.is_empty()
     }
@@ -313,10 +313,10 @@ impl Worker {
         if inject.is_empty() {
             return None;
         }
-        // SAFETY: the core is ours, and with it the ring.
+        // SAFETY: this thread has the core, and with it the ring.
         let room = unsafe { core.ring.room() }.min(CAPACITY / 2);
         let first = inject.pop_share(self.shared.cores.len(), room, |task| {
-            // SAFETY: the core is ours, and with it the ring, in which there is room.
+            // SAFETY: this thread has the core, and with it the ring, in which there is room.
             let pushed = unsafe { core.ring.push(task) };
             debug_assert!(pushed.is_ok());
         })?;
@@ -471,7 +471,7 @@ impl Worker {
     /// Puts a task at the end of the ring.
     #[inline]
     pub(super) fn push_back(&self, core: &Core, task: Notified) {
-        // SAFETY: the core is ours, and with it the ring.
+        // SAFETY: this thread has the core, and with it the ring.
         if let Err(task) = unsafe { core.ring.push(task.into_raw()) } {
             self.overflow(core, task);
         }
@@ -482,7 +482,7 @@ impl Worker {
     #[cold]
     fn overflow(&self, core: &Core, task: NonNull<Header>) {
         let mut tasks = Vec::with_capacity(run_batch::MAX + CAPACITY / 2 + 1);
-        // SAFETY: the core is ours, and with it the batch and the ring.
+        // SAFETY: this thread has the core, and with it the batch and the ring.
         unsafe {
             tasks.extend(std::iter::from_fn(|| core.batch.take()));
             core.ring
@@ -512,7 +512,7 @@ impl Worker {
     }
 
     /// Wakes others for pushed tasks, if need be. `stealable`: they may take the tasks
-    /// while this worker goes on working.
+    /// while this worker is busy.
     #[inline]
     pub(super) fn notify_pushed(&self, stealable: bool) {
         if !self.parking.get() {
@@ -520,8 +520,8 @@ impl Worker {
         }
     }
 
-    /// Unparks those that were called. A worker whose park wakes a task may call itself: then
-    /// this thread is up, and sees it when the park returns. But if this thread has given its
+    /// Unparks the called workers. A worker whose park wakes a task may call itself: then
+    /// this thread is awake, and sees the call when the park returns. But if this thread has given its
     /// core away, another one is the worker, and may be asleep.
     #[inline]
     pub(super) fn unpark_called(&self, calls: Calls) {
@@ -542,7 +542,7 @@ impl Worker {
     /// Frees tasks of this worker's list that have ended on other threads.
     #[inline]
     pub(super) fn free_tasks(&self) {
-        // SAFETY: the core is ours, and with it the list.
+        // SAFETY: this thread has the core, and with it the list.
         unsafe { self.shared.base.owned.drain(self.index) }
     }
 
@@ -586,7 +586,7 @@ impl Scheduler for Shared {
             worker.push_back(core, task);
             return worker.notify_ring(core);
         }
-        // SAFETY: the core is ours, and with it the slot.
+        // SAFETY: this thread has the core, and with it the slot.
         let displaced = unsafe { core.lifo_slot.put(task.into_raw()) };
         worker.pending.set(true);
         if let Some(displaced) = displaced {

@@ -21,7 +21,7 @@ use crate::common::Common;
 use crate::metrics::{Counters, Stopwatch};
 use crate::task::raw::Header;
 
-/// See the head of this file.
+/// A worker's core; see the module documentation.
 #[repr(align(128))]
 pub(super) struct Core {
     pub(super) local: Local,
@@ -30,18 +30,18 @@ pub(super) struct Core {
     taken: AtomicBool,
     pub(super) ring: Ring<Header>,
     pub(super) counters: Counters,
-    /// Where its thread parks.
+    /// The parker of its thread.
     pub(super) parker: Parker,
 }
 
-/// What only the thread that has the core may use.
+/// The part of a core that only the thread that has the core may use.
 pub(super) struct Local {
     /// A task that yielded while no other was queued.
     pub(super) yielded: Cell<Option<NonNull<Header>>>,
-    /// How many tasks may begin until the next checkpoint, besides those claimed.
+    /// Number of tasks that may begin until the next checkpoint, besides those claimed.
     pub(super) until_checkpoint: Cell<u32>,
-    /// If a yield has brought the next checkpoint forward: how many tasks begin after that until
-    /// the one that was next before. Otherwise 0.
+    /// Number of tasks between the next checkpoint and the former next one, if a
+    /// yield has brought the next checkpoint forward. Otherwise 0.
     pub(super) after_round: Cell<u32>,
     pub(super) tuning: Tuning,
     /// The time since the last park or count.
@@ -50,13 +50,13 @@ pub(super) struct Local {
     pub(super) searching: Cell<bool>,
     /// It searches because others are stalled, so it may reclaim what they have claimed.
     pub(super) reclaims: Cell<bool>,
-    /// For each other worker, what this one saw of it when it found no task.
+    /// The progress of each other worker, as this one saw it when it found no task.
     pub(super) progress: Box<[Progress]>,
     /// The last park was so short that spinning would have been better.
     pub(super) parked_briefly: Cell<bool>,
 }
 
-/// How many polls a worker had made, and since when that is so.
+/// Number of polls that a worker had made, and the time since when that is so.
 pub(super) struct Progress {
     polls: Cell<u64>,
     since: Cell<Instant>,
@@ -72,7 +72,7 @@ impl Progress {
         (0..workers).map(new).collect()
     }
 
-    /// For how long the worker of `core` has made no poll, as far as this one has seen. Zero if it
+    /// Returns how long the worker of `core` has made no poll, as far as this one has seen. Zero if it
     /// has made one since the last call.
     pub(super) fn stands_for(&self, core: &Core) -> Duration {
         let now = Instant::now();
@@ -125,19 +125,19 @@ impl Core {
         self.taken.store(false, Ordering::Release);
     }
 
-    /// Whether there is a task that others may take, if need be from a stalled worker.
+    /// Returns `true` if there is a task that others may take, if need be from a stalled worker.
     #[inline]
     pub(super) fn has_tasks(&self) -> bool {
         !self.ring.is_empty() || self.has_claimed()
     }
 
-    /// Whether there is a task that others take only from a stalled worker.
+    /// Returns `true` if there is a task that others take only from a stalled worker.
     #[inline]
     pub(super) fn has_claimed(&self) -> bool {
         !self.lifo_slot.is_empty() || !self.batch.is_empty()
     }
 
-    /// How many such tasks there are.
+    /// Returns the number of tasks that others may take, if need be from a stalled worker.
     pub(super) fn queue_depth(&self) -> usize {
         self.ring.len() + self.batch.len() + usize::from(!self.lifo_slot.is_empty())
     }

@@ -68,7 +68,7 @@ const IN_FAMILY: u32 = 4;
 
 /// The state that the clones of a token share.
 pub(super) struct Node {
-    /// How many tokens of this node there are.
+    /// Number of tokens of this node.
     handles: AtomicUsize,
     state: AtomicU32,
     /// The tasks that wait until it is cancelled.
@@ -105,8 +105,8 @@ impl Place {
 /// A token: a counted pointer to a node.
 pub(super) struct Handle(NonNull<Node>);
 
-// SAFETY: the node that handles share is atomic or guarded by a lock; see the head of
-// this file.
+// SAFETY: the node that handles share is atomic or guarded by a lock, as the module documentation
+// says.
 unsafe impl Send for Handle {}
 // SAFETY: the node is atomic or guarded by a lock, so threads may share a handle, too.
 unsafe impl Sync for Handle {}
@@ -255,7 +255,7 @@ impl Node {
         self.state.fetch_or(IN_FAMILY, Ordering::AcqRel) & CANCELLED != 0
     }
 
-    /// The node's links in the tree.
+    /// Returns the node's links in the tree.
     ///
     /// # Safety
     ///
@@ -263,7 +263,7 @@ impl Node {
     /// uses no other reference to the place at the same time.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     unsafe fn place(&self) -> &mut Place {
-        // SAFETY: the caller says so.
+        // SAFETY: no other reference to the place is in use: the caller has the lock or the node.
         self.place.with_mut(|place| unsafe { &mut *place })
     }
 
@@ -400,7 +400,7 @@ impl ToWake {
     /// tree.
     unsafe fn push(&mut self, node: &Node) {
         if node.keep() {
-            // SAFETY: the caller says so.
+            // SAFETY: the caller holds the family's lock, and the node has been taken out of the tree.
             unsafe { node.place() }.next = mem::replace(&mut self.0, node);
         }
     }

@@ -13,7 +13,7 @@ use super::tree::Node;
 
 /// A waiter, with its entry in the queue of the token's node.
 struct Waiter {
-    /// Whether it has been put into the queue. It may have been chosen since.
+    /// `true` if it has been put into the queue. It may have been chosen since.
     waits: bool,
     node: WaitNode,
     record: Wait,
@@ -31,7 +31,7 @@ impl Waiter {
 
     /// # Safety
     ///
-    /// It stays where it is until [`leave`](Waiter::leave) has been called, with
+    /// It is not moved or dropped until [`leave`](Waiter::leave) has been called, with
     /// the same token.
     #[inline]
     unsafe fn poll(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
@@ -39,7 +39,7 @@ impl Waiter {
             self.record.end();
             return Poll::Ready(());
         }
-        // SAFETY: the caller says so.
+        // SAFETY: the waiter is not moved or dropped until `leave`.
         unsafe { self.wait(token, waker) }
     }
 
@@ -51,7 +51,7 @@ impl Waiter {
             token.waiters.still_waits(&self.node, waker)
         } else {
             let joins = |_: &mut _| token.announce_waiter();
-            // SAFETY: it is not linked, and stays where it is.
+            // SAFETY: it is not linked, and it does not move before `leave`.
             unsafe { token.waiters.join_if(&self.node, Some(waker), joins) }
         };
         if self.waits {

@@ -65,12 +65,12 @@ unsafe impl Send for Link {}
 // references.
 unsafe impl Sync for Link {}
 
-/// See the head of this file.
+/// The ready list; see the module documentation.
 pub struct Ready {
     head: AtomicPtr<Link>,
     waker_data: AtomicPtr<()>,
     waker_vtable: AtomicPtr<()>,
-    /// How many waits there have been. Only the owner uses it.
+    /// Number of waits so far. Only the owner uses it.
     waits: Cell<usize>,
 }
 
@@ -100,7 +100,7 @@ impl Link {
         }
     }
 
-    /// The next link of the list.
+    /// Returns the next link of the list.
     ///
     /// # Safety
     ///
@@ -153,7 +153,7 @@ impl Ready {
                 waiting if waiting & WAITING != 0 => (EMPTY, Some(self.waker_words())),
                 _ => (head, None),
             };
-            // SAFETY: the caller promises that the link is alive and in no list.
+            // SAFETY: the link is alive, in no list, and the caller's alone.
             unsafe { (*link).set_next(next) };
             let pushed = self.exchange(head, link.cast_mut(), Ordering::AcqRel);
             match (pushed, waker) {
@@ -277,7 +277,7 @@ unsafe fn waker_of((data, vtable): (*mut (), *mut ())) -> Waker {
 unsafe fn reversed(stack: *mut Link) -> *const Link {
     let (mut done, mut rest) = (ptr::null::<Link>(), stack.cast_const());
     while !rest.is_null() {
-        // SAFETY: the caller says so.
+        // SAFETY: the links are the caller's.
         unsafe {
             let next = (*rest).next();
             (*rest).set_next(done);

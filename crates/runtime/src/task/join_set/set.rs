@@ -486,7 +486,7 @@ impl<T> JoinSet<T> {
         self.record.begin(kind, &self.object, waker);
     }
 
-    /// The numbers of the tasks, unless they are too many.
+    /// Returns the numbers of the tasks, unless they are too many.
     fn members(&mut self) -> Option<[u64; NAMES]> {
         let mut members = [0; NAMES];
         if self.len() > NAMES {

@@ -27,7 +27,7 @@ use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 use super::ready::{Link, Pushed, Ready};
 use crate::task::raw::{AbortHandle, JoinHandle};
 
-/// How many slots the first chunk has, and at most the largest.
+/// Number of slots of the first chunk; `LARGEST` is the limit of the later ones.
 const FIRST: usize = 4;
 const LARGEST: usize = 1024;
 
@@ -44,22 +44,22 @@ pub(super) struct Slot<T> {
 /// The part of the set that its tasks refer to.
 struct Shared<T> {
     ready: Ready,
-    /// How many users are left after the set has been dropped.
+    /// Number of users that are left after the set has been dropped.
     late: AtomicUsize,
     /// Used by the set alone, and by the last user, to free them.
     chunks: UnsafeCell<Vec<Box<[Slot<T>]>>>,
 }
 
-/// See the head of this file.
+/// The handles of a set's tasks; see the module documentation.
 pub(super) struct Slots<T> {
     shared: NonNull<Shared<T>>,
     /// The slots that are free.
     free: *const Link,
     /// The slots that were taken from the ready list and not given out yet.
     taken: *const Link,
-    /// How many slots have handles.
+    /// Number of slots that have handles.
     len: usize,
-    /// How many slots were left behind and have not been seen since.
+    /// Number of slots that were left behind and have not been seen since.
     left_behind: usize,
 }
 
@@ -136,7 +136,7 @@ impl<T> Slots<T> {
     /// It is the set's, and nothing refers to it.
     #[inline]
     unsafe fn free(&mut self, slot: &Slot<T>) {
-        // SAFETY: the caller says so.
+        // SAFETY: the slot is the set's, and nothing refers to it.
         unsafe { slot.link.set_next(self.free) };
         self.free = ptr::from_ref(slot).cast();
     }
@@ -250,7 +250,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// The waker of a slot. It is given to one task, which wakes it once or gives it back; no
+/// Returns the waker of a slot. It is given to one task, which wakes it once or gives it back; no
 /// other code sees it.
 fn waker<T>(slot: *const Slot<T>) -> Waker {
     // SAFETY: the slot lives until the waker has been woken or taken back, on which the
@@ -270,7 +270,7 @@ unsafe fn raw_waker_of<T>(slot: *const ()) -> RawWaker {
 
 unsafe fn drop_nothing(_: *const ()) {}
 
-/// Says that the slot's task is complete.
+/// Announces that the slot's task is complete.
 ///
 /// # Safety
 ///

@@ -51,7 +51,7 @@ use crate::trace::{SpawnMeta, spawn_meta, traced};
 pub(super) use self::current::spawn_local_named;
 pub use self::current::{LocalEnterGuard, spawn_local};
 
-/// How many tasks one poll of the set runs.
+/// Number of tasks that one poll of the set runs.
 const TASKS_PER_POLL: usize = 61;
 /// One of this many pops takes from the queue of the other threads first.
 const REMOTE_FIRST: u8 = 31;

@@ -28,17 +28,17 @@ pub(super) struct Shared {
     /// Which waker is in `remote`, if it has not been taken. Belongs to the set's thread,
     /// as the next two fields do.
     registered: Cell<Option<WakerId>>,
-    /// How many polls of the set are on the thread's stack.
+    /// Number of polls of the set on the thread's stack.
     polls: Cell<usize>,
-    /// How many of the set's tasks the thread is running and has not released.
+    /// Number of the set's tasks that the thread is running and has not released.
     running: Cell<usize>,
-    /// Whether a task's panic ends the set, and whether one has. Used on the set's thread.
+    /// `true` if a task's panic ends the set; `is_doomed` is `true` if one has. Used on the set's thread.
     ends_on_panic: Cell<bool>,
     is_doomed: Cell<bool>,
     remote: Lock<Remote>,
-    /// How many tasks there are in `remote`. Written under the lock.
+    /// Number of tasks in `remote`. Written under the lock.
     remote_len: AtomicUsize,
-    /// Whether there is a waker in `remote`. Written under the lock.
+    /// `true` if there is a waker in `remote`. Written under the lock.
     has_waker: AtomicBool,
 }
 
@@ -51,8 +51,8 @@ struct Remote {
 /// The data and the vtable of a waker, which identify it while it exists.
 type WakerId = (*const (), *const ());
 
-// SAFETY: `local`, `yielded` and the cells are used on the set's thread only: by functions that demand
-// this of their callers, and by those that a `LocalSet` calls, which does not leave its
+// SAFETY: `local`, `yielded` and the cells are used on the set's thread only. Some functions demand
+// this of their callers. A `LocalSet` calls the others, and does not leave its
 // thread.
 unsafe impl Send for Shared {}
 // SAFETY: only the set's thread uses `local`, `yielded` and the cells, also through shared
@@ -92,13 +92,13 @@ impl Shared {
             .set(matches!(behavior, UnhandledPanic::ShutdownRuntime));
     }
 
-    /// Whether the set has to end because a task has panicked.
+    /// Returns `true` if the set has to end because a task has panicked.
     #[inline]
     pub(super) fn is_doomed(&self) -> bool {
         self.is_doomed.get()
     }
 
-    /// How many tasks have not ended.
+    /// Returns the number of tasks that have not ended.
     pub(super) fn tasks(&self) -> usize {
         self.owned.len()
     }
@@ -116,7 +116,7 @@ impl Shared {
         task.run()
     }
 
-    /// Whether there are no tasks but those that the set's thread, the caller, is running.
+    /// Returns `true` if there are no tasks but those that the set's thread, the caller, is running.
     pub(super) fn is_drained(&self) -> bool {
         self.owned.len() <= self.running.get()
     }
@@ -188,7 +188,7 @@ impl Shared {
     /// On the set's thread only.
     #[inline]
     pub(super) unsafe fn push_and_wake(&self, task: Notified) {
-        // SAFETY: as the caller promises.
+        // SAFETY: this is the set's thread.
         unsafe { self.push(task) };
         if self.polls.get() == 0 {
             self.wake_host();

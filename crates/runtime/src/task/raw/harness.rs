@@ -77,7 +77,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         // SAFETY: the caller has the contents.
         assert_eq!(unsafe { self.head.header.stage() }, Stage::Future);
         self.contents.with_mut(|contents| {
-            // SAFETY: the caller promises that the contents are the future, which is not
+            // SAFETY: the caller has the contents, which are the future, and the future is not
             // moved before it is dropped.
             let future = unsafe { Pin::new_unchecked(&mut *(*contents).future) };
             future.poll(context)
@@ -184,7 +184,7 @@ fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     Ok(run())
 }
 
-/// The same, compiled once and not for each closure, for what happens rarely: much code
+/// Calls a closure that may panic. Compiled once and not for each closure, for rare calls: much code
 /// surrounds a call that may panic.
 #[cold]
 fn catch_once(run: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
@@ -208,7 +208,7 @@ fn forget_panic(panic: Box<dyn Any + Send>) {
     }
 }
 
-/// A new task with a token, as a pointer to its header.
+/// Returns a new task with a token, as a pointer to its header.
 #[inline]
 pub(super) fn allocate<F: Future, S: Schedule>(
     future: F,
@@ -228,7 +228,7 @@ pub(super) fn allocate<F: Future, S: Schedule>(
     NonNull::from(Box::leak(cell)).cast()
 }
 
-/// The functions for a type of task.
+/// Returns the functions for a type of task.
 fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
     &Vtable {
         run: run::<F, S>,
@@ -263,7 +263,7 @@ unsafe fn head<'a, S: Schedule>(task: NonNull<Header>) -> &'a Head<S> {
 /// How a poll ended, unless by a panic.
 enum Polled {
     Pending,
-    /// The same, and the task asks for its place at the end of the queue.
+    /// The future is pending, and the task requests its place at the end of the queue.
     Yielded,
     /// The future was dropped, and its outcome is stored.
     Ready,
@@ -276,7 +276,7 @@ enum Polled {
 /// The caller has the token, and the task is of this type.
 unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     if const { !S::PINS } {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the token, and the task is of this type.
         return unsafe { run_here::<F, S>(task) };
     }
     // SAFETY: a task with a token is not complete, and so has its own reference.
@@ -287,7 +287,7 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         scheduler.set_aside(unsafe { Notified::from_raw(task) });
         return Ran::Idle;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller has the token, and the task is of this type.
     match unsafe { run_here::<F, S>(task) } {
         // The task may be freed.
         ran @ (Ran::Done | Ran::Idle) => ran,
@@ -307,7 +307,7 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     let cell = unsafe { cell::<F, S>(task) };
     let entered = context::enter_task(task);
     if cell.head.header.state.start() == Start::Cancel {
-        // SAFETY: `start` gave the contents to us.
+        // SAFETY: `start` gave the contents to this call.
         return unsafe { run_cancelled::<S>(task, entered) };
     }
     // SAFETY: the functions of the table follow the contract of wakers. The task's own
@@ -315,12 +315,12 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     let waker = ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &waker::VTABLE) });
     let mut context = Context::from_waker(&waker);
     let polled = catch(|| {
-        // SAFETY: `start` gave the contents to us, and there was no output before.
+        // SAFETY: `start` gave the contents to this call, and there was no output before.
         match unsafe { poll(cell, &mut context) } {
             Poll::Pending if context::has_stepped_back(task) => Polled::Yielded,
             Poll::Pending => Polled::Pending,
             Poll::Ready(value) => {
-                // SAFETY: the contents are ours, and they are the future.
+                // SAFETY: this call has the contents, and they are the future.
                 unsafe { finish(cell, value) };
                 Polled::Ready
             }
@@ -334,9 +334,9 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         }
         // SAFETY: the task is running, and was polled.
         Ok(Polled::Pending) => unsafe { end_poll::<S>(task, entered) },
-        // SAFETY: the contents are ours.
+        // SAFETY: this call has the contents.
         Ok(Polled::Ready) => unsafe { end::<S>(task, entered) },
-        // SAFETY: the contents are ours. `poll` or `finish` has dropped the future, also
+        // SAFETY: this call has the contents. `poll` or `finish` has dropped the future, also
         // if it panicked.
         Err(panic) => unsafe {
             fail(cell, panic);
@@ -462,7 +462,7 @@ unsafe fn cancel<F: Future, S: Schedule>(task: NonNull<Header>) {
     unsafe { cell.put_failure(dropped.err()) };
 }
 
-/// The last step of a task, whose future was dropped and whose outcome is stored.
+/// Performs the last step of a task, whose future was dropped and whose outcome is stored.
 ///
 /// # Safety
 ///
@@ -499,7 +499,7 @@ unsafe fn end<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
 /// The caller has the waker and the reference.
 #[inline]
 unsafe fn wake_join(task: NonNull<Header>) {
-    // SAFETY: the reference keeps the task, and the waker is ours.
+    // SAFETY: the reference keeps the task, and the caller has the waker.
     let waker = unsafe { task.as_ref().take_join_waker() };
     // Before the waking, since the join handle then probably has the last one.
     // SAFETY: this is the task's own reference, which is for the completer.
@@ -540,7 +540,7 @@ unsafe fn wake_by_value<S: Schedule>(task: NonNull<Header>) {
         }
         WakeByValue::ScheduleAndRelease => {
             // SAFETY: `wake_by_value` made a token, which `schedule` queues. The waker's
-            // reference is still ours.
+            // reference still belongs to this call.
             unsafe {
                 schedule::<S>(task);
                 header::release(task);
@@ -570,8 +570,8 @@ unsafe fn shut_down<S: Schedule>(task: NonNull<Header>) {
         }
         return;
     }
-    // SAFETY: the task is not complete, and so has its own reference. The contents are
-    // ours since the shut-down.
+    // SAFETY: the task is not complete, and so has its own reference. The shut-down has given
+    // the contents to this call.
     _ = unsafe { run_cancelled::<S>(task, context::enter_task(task)) };
 }
 

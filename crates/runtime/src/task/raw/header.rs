@@ -28,15 +28,15 @@ pub struct Header {
     /// The neighbours in the list of the runtime's tasks. Belongs to the thread that has
     /// the list.
     pub(super) links: Watched<Links>,
-    /// Wakes the waiter for the task. There if the state says so.
+    /// Wakes the waiter for the task. Initialised if the state has `JOIN_WAKER`.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
-    /// Which value the contents are. Belongs to the owner of the contents.
+    /// The kind of value that the contents are. Belongs to the owner of the contents.
     stage: Watched<Stage>,
-    /// In which list the task is or was.
+    /// The list in which the task is or was.
     pub(super) list_id: ListId,
     id: Id,
-    /// When the task became ready: nanoseconds since its runtime began. Belongs to the holder of the
-    /// token.
+    /// The time at which the task became ready: nanoseconds since its runtime began. Belongs to the holder of
+    /// the token.
     #[cfg(feature = "schedule-latency")]
     ready_at: AtomicU64,
     pub(super) vtable: &'static Vtable,
@@ -51,31 +51,31 @@ impl ListId {
     const OWN: u32 = 1 << 31;
     const PINNED: u32 = 1 << 30;
 
-    /// The list with a lock.
+    /// Returns the list with a lock.
     #[inline]
     pub fn shared(shard: usize) -> Self {
         Self(shard as u32)
     }
 
-    /// The owner's list.
+    /// Returns the owner's list.
     #[inline]
     pub fn own(shard: usize) -> Self {
         Self(shard as u32 | Self::OWN)
     }
 
-    /// The same list, for a task whose future is dropped only where its token is run.
+    /// Returns the same list, for a task whose future is dropped only where its token is run.
     #[inline]
     pub fn pinned(self) -> Self {
         Self(self.0 | Self::PINNED)
     }
 
-    /// Whether the task is of that kind.
+    /// Returns `true` if the task's future is dropped only where its token is run.
     #[inline]
     pub(super) fn is_pinned(self) -> bool {
         self.0 & Self::PINNED != 0
     }
 
-    /// Whether it is the owner's.
+    /// Returns `true` if the list is the owner's.
     #[inline]
     pub(super) fn is_own(self) -> bool {
         self.0 & Self::OWN != 0
@@ -130,49 +130,49 @@ impl Header {
         }
     }
 
-    /// The task's number.
+    /// Returns the task's number.
     #[inline]
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// The state of the task, and how many references it has beside its own and its join handle's.
+    /// Returns the state of the task, and how many references it has beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(crate) fn inspect(&self) -> (TaskState, usize) {
         self.state.load().inspect()
     }
 
-    /// Whether there is a future, an output or a panic in the task's memory.
+    /// Returns `true` if there is a future, an output or a panic in the task's memory.
     ///
     /// # Safety
     ///
     /// The caller has the contents.
     #[inline]
     pub(super) unsafe fn has_contents(&self) -> bool {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the contents.
         let stage = unsafe { self.stage() };
         !matches!(stage, Stage::Cancelled | Stage::Empty)
     }
 
-    /// Which value is in the task's memory.
+    /// Returns which value is in the task's memory.
     ///
     /// # Safety
     ///
     /// The caller has the contents.
     #[inline]
     pub(super) unsafe fn stage(&self) -> Stage {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the contents.
         self.stage.with(|stage| unsafe { *stage })
     }
 
-    /// Says which value is in the task's memory from now on, and returns which it was.
+    /// Records which value is in the task's memory from now on, and returns the former record.
     ///
     /// # Safety
     ///
     /// The caller has the contents.
     #[inline]
     pub(super) unsafe fn replace_stage(&self, new: Stage) -> Stage {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the contents.
         self.stage
             .with_mut(|stage| unsafe { mem::replace(&mut *stage, new) })
     }
@@ -186,11 +186,11 @@ impl Header {
     pub(super) unsafe fn take_join_waker(&self) -> Waker {
         // Only read, since the join handle may be comparing it with another.
         self.join_waker
-            // SAFETY: the caller promises that the waker is stored and its own.
+            // SAFETY: the waker is stored, and the caller owns it.
             .with(|waker| unsafe { (*waker).assume_init_read() })
     }
 
-    /// The next task in an intrusive queue.
+    /// Returns the next task in an intrusive queue.
     ///
     /// # Safety
     ///
@@ -303,7 +303,7 @@ pub enum Ran {
     Idle,
     /// The task was woken while it was polled.
     Again(Notified),
-    /// The task asks for a place at the end of the queue.
+    /// The task requests a place at the end of the queue.
     Yielded(Notified),
     /// The task runs again at once, on this thread. Only if [`put_back`](Schedule::put_back)
     /// says so.
@@ -332,7 +332,7 @@ impl Notified {
         debug_assert!(matches!(ran, Ran::Done));
     }
 
-    /// The token as a pointer.
+    /// Returns the token as a pointer.
     #[inline]
     pub fn into_raw(self) -> NonNull<Header> {
         let task = self.0;
@@ -340,7 +340,7 @@ impl Notified {
         task
     }
 
-    /// The token that was made a pointer.
+    /// Returns the token that was made a pointer.
     ///
     /// # Safety
     ///
@@ -356,12 +356,12 @@ impl Notified {
         unsafe { self.0.as_ref() }
     }
 
-    /// The task's number.
+    /// Returns the task's number.
     pub fn id(&self) -> Id {
         self.header().id()
     }
 
-    /// When the task became ready, as its scheduler has noted it.
+    /// Returns the time at which the task became ready, as its scheduler has noted it.
     // Only holders of the token use it, which is handed on with release and acquire.
     #[cfg(feature = "schedule-latency")]
     pub fn ready_at(&self) -> u64 {
@@ -383,10 +383,10 @@ impl Drop for Notified {
 
 /// The interface of a task to its scheduler. Each task has a copy.
 pub trait Schedule: Clone + Send + Sync + 'static {
-    /// A task is to be run. Called on any thread, by a wake-up or an abort.
+    /// Queues a task, which is to be run. Called on any thread, by a wake-up or an abort.
     fn schedule(&self, task: Notified);
 
-    /// A task has ended: takes it out of the list it was bound to. The task is still
+    /// Takes a task that has ended out of the list it was bound to. The task is still
     /// alive, and its join handle has not heard of it.
     fn release(&self, task: &Header);
 
@@ -397,10 +397,10 @@ pub trait Schedule: Clone + Send + Sync + 'static {
         false
     }
 
-    /// A task's future panicked.
+    /// Handles the panic of a task's future.
     fn unhandled_panic(&self) {}
 
-    /// A task has ended: for hooks.
+    /// Calls the hooks for a task that has ended.
     fn terminated(&self, id: Id) {
         let _ = id;
     }
@@ -409,8 +409,8 @@ pub trait Schedule: Clone + Send + Sync + 'static {
     /// meaning, and the tasks' lists are [pinned](ListId::pinned).
     const PINS: bool = false;
 
-    /// A token is about to be run. Pins the task to this thread if it is not pinned yet.
-    /// `false` if it is pinned to another thread.
+    /// Pins the task, whose token is about to be run, to this thread if it is not pinned yet.
+    /// Returns `false` if it is pinned to another thread.
     fn pin(&self) -> bool {
         true
     }
@@ -420,7 +420,7 @@ pub trait Schedule: Clone + Send + Sync + 'static {
         self.schedule(task);
     }
 
-    /// A poll has ended: queues the token, if there is one, or leaves that to the caller.
+    /// Ends a poll: queues the token, if there is one, or leaves that to the caller.
     fn put_back(&self, ran: Ran) -> Ran {
         ran
     }
@@ -448,7 +448,7 @@ pub trait Schedule: Clone + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Hash, Eq, PartialEq, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 
-/// How many numbers a thread takes at once, so that an id costs no shared counter.
+/// Number of ids that a thread takes at once, so that an id costs no shared counter.
 const BATCH: u64 = 64;
 
 thread_local! {
@@ -457,7 +457,7 @@ thread_local! {
 }
 
 impl Id {
-    /// A number that no task has had.
+    /// Returns a number that no task has had.
     #[inline]
     pub(crate) fn next() -> Self {
         NUMBERS.with(|numbers| {
@@ -472,7 +472,7 @@ impl Id {
         })
     }
 
-    /// The current task's number.
+    /// Returns the current task's number.
     pub(crate) fn current() -> Option<Self> {
         let task = context::with(context::Context::task)
             .cast_mut()
@@ -482,19 +482,19 @@ impl Id {
         unsafe { task.as_ref() }.map(Header::id)
     }
 
-    /// The id of a number; `None` for 0.
+    /// Returns the id of a number; `None` for 0.
     #[cfg(not(loom))]
     pub(crate) fn from_u64(number: u64) -> Option<Self> {
         NonZeroU64::new(number).map(Self)
     }
 
-    /// The number.
+    /// Returns the number.
     pub(crate) fn as_u64(self) -> u64 {
         self.0.get()
     }
 }
 
-/// The first of a batch of numbers.
+/// Returns the first of a batch of numbers.
 #[cold]
 fn take_batch() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

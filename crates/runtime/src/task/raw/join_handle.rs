@@ -16,7 +16,7 @@ use super::header::{self, Header, Id};
 use super::state::{DropJoin, State};
 
 /// The right to wait for a task and to get its output. Dropping it detaches the task,
-/// which goes on.
+/// which continues to run.
 ///
 /// Awaiting it gives the task's output, or a [`JoinError`] if the task panicked or was
 /// cancelled.
@@ -193,7 +193,7 @@ impl<T> JoinHandle<T> {
         !state.is_complete() && self.remove_waker()
     }
 
-    /// The output of a task that is complete.
+    /// Returns the output of a task that is complete.
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn into_output(self) -> Result<T, JoinError> {
@@ -219,13 +219,13 @@ impl<T> JoinHandle<T> {
     #[inline]
     unsafe fn take(&self) -> Poll<Result<T, JoinError>> {
         let mut output = Poll::Pending;
-        // SAFETY: as the caller promises, and the output is a `T`.
+        // SAFETY: the task is complete, and the output is a `T`.
         unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
         output
     }
 
-    /// Leaves the waker to the task. Says whether the task is complete, and it was for
-    /// nothing.
+    /// Leaves the waker to the task. Returns `true` if the task is complete: the waker is then not
+    /// stored.
     #[inline]
     fn register(&mut self, waker: &Waker) -> bool {
         let header = self.header();
@@ -244,7 +244,7 @@ impl<T> JoinHandle<T> {
         !same && self.change_waker(waker)
     }
 
-    /// Puts the waker in its place, which is empty and ours, and has `give` set its bit.
+    /// Puts the waker in its place, which is empty and the join handle's. `give` sets its bit.
     #[inline]
     fn put_waker(&mut self, waker: &Waker, give: impl FnOnce(&State) -> bool) -> bool {
         let header = self.header();
@@ -255,7 +255,7 @@ impl<T> JoinHandle<T> {
         });
         let complete = give(&header.state);
         if complete {
-            // SAFETY: the completer did not see the bit, so the waker is still ours.
+            // SAFETY: the completer did not see the bit, so the join handle still owns the waker.
             drop(unsafe { header.take_join_waker() });
         }
         complete
@@ -273,7 +273,7 @@ impl<T> JoinHandle<T> {
         let in_time = !header.state.take_join_waker();
         if in_time {
             // SAFETY: `take_join_waker` reset the bit before the task was complete, so the
-            // waker is ours again.
+            // join handle owns the waker again.
             drop(unsafe { header.take_join_waker() });
         }
         in_time
@@ -307,7 +307,7 @@ impl<T> Drop for JoinHandle<T> {
         let header = self.header();
         match header.state.drop_join() {
             DropJoin::Nothing => return,
-            // SAFETY: the task is complete, and the output is ours.
+            // SAFETY: the task is complete, and the join handle owns the output.
             DropJoin::Output => unsafe {
                 if header.has_contents() {
                     (header.vtable.drop_output)(self.task);
@@ -341,7 +341,7 @@ debug_fields!(impl<T: Debug> JoinHandle<T>, |this| { id: this.id() });
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct AbortHandle {
-    /// With a reference.
+    /// Owns a reference to the task.
     task: NonNull<Header>,
 }
 

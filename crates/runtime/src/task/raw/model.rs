@@ -6,7 +6,7 @@ use super::task_of;
 pub use super::{Header, Id, ListId, Notified, OwnedTasks, Ran, Schedule, unowned};
 use crate::context;
 
-/// A number for a task.
+/// Returns a number for a task.
 pub fn id() -> Id {
     Id::next()
 }

@@ -46,7 +46,7 @@ use super::harness;
 use super::header::{self, Header, Id, Links, ListId, Notified, Schedule};
 use super::join_handle::JoinHandle;
 
-/// After how many tasks that an owner has sent to others' stacks it looks after these.
+/// Number of tasks that an owner sends to others' stacks before it looks after these stacks.
 const MOST_SENT: usize = if cfg!(loom) { 2 } else { 1024 };
 
 /// The tasks of a runtime which have not ended.
@@ -58,25 +58,25 @@ pub struct OwnedTasks {
     remote_use: Lock<()>,
 }
 
-/// Two lists of tasks: see the head of this file.
+/// Two lists of tasks; see the module documentation.
 #[repr(align(128))]
 struct Shard {
     list: Lock<List>,
-    /// How many tasks are in that list. Written under the lock.
+    /// Number of tasks in that list. Written under the lock.
     len: AtomicUsize,
     /// The owner's list. The owner uses it for each task that it starts and ends, and makes no
     /// read-modify-write for it.
     own: Watched<List>,
     own_lock: BiasedLock,
-    /// How many own tasks the owner has added, minus how many it has seen the end of, also
+    /// Number of own tasks that the owner has added, minus the number that it has seen end, also
     /// of other owners. Written by the owner.
     own_len: AtomicUsize,
-    /// How many tasks the owner has sent to others' stacks. Written by the owner.
+    /// Number of tasks that the owner has sent to others' stacks. Written by the owner.
     sent: AtomicUsize,
     stack: Stack,
 }
 
-/// Where tasks of an own list go which have ended elsewhere. Not in the cache lines that
+/// The stack of tasks of an own list that have ended elsewhere. Not in the cache lines that
 /// the owner writes.
 #[derive(Default)]
 #[repr(align(64))]
@@ -110,7 +110,7 @@ type Chain = Option<NonNull<Header>>;
 /// The tasks are alive, and stay so until `with` has them.
 unsafe fn for_each(mut chain: Chain, mut with: impl FnMut(NonNull<Header>)) {
     while let Some(task) = chain {
-        // SAFETY: as the caller promises.
+        // SAFETY: the tasks of the chain are alive until `with` has them.
         chain = unsafe { task.as_ref().queue_next() };
         with(task);
     }
@@ -120,7 +120,7 @@ unsafe fn for_each(mut chain: Chain, mut with: impl FnMut(NonNull<Header>)) {
 #[derive(Default)]
 struct List {
     first: Option<NonNull<Header>>,
-    /// No more tasks are taken in.
+    /// The list takes in no more tasks.
     is_closed: bool,
 }
 
@@ -189,8 +189,8 @@ impl List {
         let (mut chain, mut count) = (None, 0);
         let mut next = self.first;
         while let Some(task) = next {
-            // SAFETY: tasks of the list are alive; one that we have shut down is ours, and
-            // has no token.
+            // SAFETY: tasks of the list are alive. A task that `shut_down` has given to this thread is this
+            // thread's to link, and has no token.
             unsafe {
                 let header = task.as_ref();
                 next = header.links.with(|links| (*links).next);
@@ -256,7 +256,7 @@ impl Shard {
     #[inline]
     unsafe fn add(&self, task: NonNull<Header>, is_own: bool) -> bool {
         let add_to = |list: &mut List, len| {
-            // SAFETY: as the caller promises.
+            // SAFETY: the task is alive, and in no list.
             let added = unsafe { list.add(task) };
             if added {
                 add(len, 1);
@@ -300,7 +300,7 @@ impl Shard {
     #[inline]
     unsafe fn drain(&self) {
         if self.has_remotely_freed() {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller is the owner.
             unsafe { self.drain_all() }
         }
     }
@@ -323,7 +323,7 @@ impl Shard {
         !self.stack.remotely_freed.load(Ordering::Relaxed).is_null()
     }
 
-    /// Whether another thread should drain the stack. A look without order, as
+    /// Returns `true` if another thread should drain the stack. A look without order, as
     /// nothing depends on it but memory.
     fn is_neglected(&self) -> bool {
         if !self.has_remotely_freed() {
@@ -357,7 +357,7 @@ impl Drop for Shard {
 }
 
 impl OwnedTasks {
-    /// No tasks, in as many shards.
+    /// Creates as many shards without tasks.
     pub fn new(shards: usize) -> Self {
         Self {
             shards: (0..shards.max(1)).map(|_| Shard::new()).collect(),
@@ -408,7 +408,7 @@ impl OwnedTasks {
     /// Only the caller knows the task, and owns the list if that is a shard's own.
     #[inline]
     unsafe fn add(&self, list: ListId, task: NonNull<Header>) -> Option<Notified> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the task is in no list, as only the caller knows it. The caller owns the list if it is own.
         if unsafe { self.shards[list.shard()].add(task, list.is_own()) } {
             // SAFETY: a new task has a token.
             return Some(unsafe { Notified::from_raw(task) });
@@ -435,7 +435,7 @@ impl OwnedTasks {
         });
     }
 
-    /// The same by the owner of the shard `here`.
+    /// Removes a task, on the thread that owns the shard `here`.
     ///
     /// # Safety
     ///
@@ -476,7 +476,7 @@ impl OwnedTasks {
         // SAFETY: these are the owners' lists.
         let gone = self.with_all_own(|list, shard| unsafe { shard.unlink_remotely_freed(list) });
         for gone in gone {
-            // SAFETY: they are in no list any more, and their references are ours.
+            // SAFETY: they are in no list any more, and this thread releases their references.
             unsafe { for_each(gone, |task| header::release_last(task)) };
         }
     }
@@ -509,7 +509,7 @@ impl OwnedTasks {
     /// The caller is the owner.
     #[inline]
     pub unsafe fn drain(&self, shard: usize) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller is the owner.
         unsafe { self.shards[shard].drain() }
     }
 
@@ -547,13 +547,13 @@ impl OwnedTasks {
         }
         if self.shards.len() > 1 {
             // An owner whose thread is blocked may wait for the end of one of its tasks.
-            // SAFETY: the tasks of the list are alive (points 1 to 3 at the head of this file).
+            // SAFETY: the tasks of the list are alive (points 1 to 3 of the module documentation).
             let waiting = self.with_all_own(|list, _| unsafe { list.close() }.0);
             waiting.into_iter().for_each(end_all);
         }
     }
 
-    /// How many tasks there are. While tasks are added or end, it may be somewhat off.
+    /// Returns the number of tasks. While tasks are added or end, it may be somewhat off.
     pub fn len(&self) -> usize {
         let len = self.sum();
         // A task that was added here and removed there may be seen in the wrong order.
@@ -570,7 +570,7 @@ impl OwnedTasks {
         sum
     }
 
-    /// Whether there are no tasks. To be relied on when all lists are closed: then
+    /// Returns `true` if there are no tasks. Reliable when all lists are closed: then
     /// numbers only decrease.
     pub fn is_empty(&self) -> bool {
         self.sum() == 0

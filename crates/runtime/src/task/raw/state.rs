@@ -76,9 +76,9 @@
 //!
 //! # Where it comes from
 //!
-//! One word with flags and a count is how Tokio and async-task do it. That tokens and
-//! lists have no references of their own, and that a yield leaves the task running, is
-//! ours.
+//! One word with flags and a count is how Tokio and async-task do it. New here: tokens and
+//! lists have no references of their own, and a yield leaves the task
+//! running.
 
 #[cfg(loom)]
 use blitz_io_core::Watched;
@@ -108,7 +108,7 @@ const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
 /// join handle's. The first token exists.
 const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
 
-/// See the head of this file.
+/// The state of a task; see the module documentation.
 pub(super) struct State {
     word: AtomicUsize,
     /// Under the model checker the memory of a task stays, and the checker sees each use that is
@@ -193,7 +193,7 @@ fn invariant(holds: bool) {
 }
 
 impl State {
-    /// The state of a new task, with a token.
+    /// Returns the state of a new task, with a token.
     pub(super) fn new() -> Self {
         Self {
             word: AtomicUsize::new(NEW),
@@ -210,7 +210,7 @@ impl State {
         &self.word
     }
 
-    /// The word, for one read-modify-write. Tests count them.
+    /// Returns the word, for one read-modify-write. Tests count them.
     #[inline(always)]
     fn change(&self) -> &AtomicUsize {
         #[cfg(all(test, not(loom)))]
@@ -224,7 +224,7 @@ impl State {
         Snapshot(self.word().load(Ordering::Acquire))
     }
 
-    /// The holder of a token begins to poll.
+    /// Begins to poll, for the holder of a token.
     #[inline]
     pub(super) fn start(&self) -> Start {
         let word = self.word().load(Ordering::Acquire);
@@ -247,7 +247,7 @@ impl State {
         }
     }
 
-    /// A poll has ended without an output.
+    /// Ends a poll without an output.
     #[inline]
     pub(super) fn end(&self) -> End {
         let before = self.change().fetch_sub(RUNNING, Ordering::AcqRel);
@@ -267,7 +267,7 @@ impl State {
         End::Cancel
     }
 
-    /// Wakes the task. Says whether the caller now has a token, and must queue it.
+    /// Wakes the task. Returns `true` if the caller now owns the token and must queue it.
     #[inline]
     pub(super) fn wake(&self) -> bool {
         // Also if the task is notified already: the poll that follows must see the
@@ -295,7 +295,7 @@ impl State {
         }
     }
 
-    /// Asks for the future to be dropped. Says whether the caller now has a token, and
+    /// Requests that the future be dropped. Returns `true` if the caller now owns the token and
     /// must queue it.
     pub(super) fn cancel(&self) -> bool {
         if self.load().is_complete() {
@@ -305,7 +305,7 @@ impl State {
         self.change().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
     }
 
-    /// The same, but a task that waits is the caller's to drop; says whether it is.
+    /// Cancels the task. Returns `true` if the task was waiting: then it is the caller's to drop.
     pub(super) fn shut_down(&self) -> bool {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
@@ -321,7 +321,7 @@ impl State {
         }
     }
 
-    /// There is an output.
+    /// Records that there is an output.
     #[inline]
     pub(super) fn complete(&self) -> Complete {
         let mut word = self.word().load(Ordering::Acquire);
@@ -340,7 +340,7 @@ impl State {
         }
     }
 
-    /// There is neither an output nor a join handle any more. Says whether the
+    /// Ends a task without an output or a join handle. Returns `true` if the
     /// caller must free the task.
     #[inline]
     pub(super) fn complete_detached(&self) -> bool {
@@ -358,13 +358,13 @@ impl State {
             .store(REF_ONE | JOIN_INTEREST | COMPLETE, Ordering::Relaxed);
     }
 
-    /// Whether the caller's reference is the only one.
+    /// Returns `true` if the caller's reference is the only one.
     #[inline]
     fn is_unique(&self) -> bool {
         self.word().load(Ordering::Acquire) < 2 * REF_ONE
     }
 
-    /// One more reference.
+    /// Adds one reference.
     #[inline]
     pub(super) fn acquire(&self) {
         let before = self.change().fetch_add(REF_ONE, Ordering::Relaxed);
@@ -373,19 +373,19 @@ impl State {
         }
     }
 
-    /// One reference less. Says whether the caller must free the task.
+    /// Releases one reference. Returns `true` if the caller must free the task.
     #[inline]
     pub(super) fn release(&self) -> bool {
         self.change().fetch_sub(REF_ONE, Ordering::AcqRel) < 2 * REF_ONE
     }
 
-    /// The same where the reference is probably the last one.
+    /// Releases one reference, which is probably the last one.
     #[inline]
     pub(super) fn release_last(&self) -> bool {
         self.is_unique() || self.release()
     }
 
-    /// The join handle puts its waker in its place. Says whether the task is complete:
+    /// Gives the join handle's waker to the task. Returns `true` if the task is complete:
     /// then the waker is still the join handle's.
     #[inline]
     pub(super) fn give_join_waker(&self) -> bool {
@@ -393,7 +393,7 @@ impl State {
         before & COMPLETE != 0
     }
 
-    /// The same, with one more reference.
+    /// Gives the join handle's waker to the task, with one more reference.
     #[cfg(not(loom))]
     #[inline]
     pub(super) fn give_join_waker_and_acquire(&self) -> bool {
@@ -406,13 +406,13 @@ impl State {
         before & COMPLETE != 0
     }
 
-    /// The join handle takes its waker back. Says whether the task is complete: then the
-    /// waker is not its own.
+    /// Takes the join handle's waker back. Returns `true` if the task is complete: then the
+    /// waker is not the join handle's.
     pub(super) fn take_join_waker(&self) -> bool {
         self.change().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
     }
 
-    /// The join handle is dropped.
+    /// Drops the join handle.
     #[inline]
     pub(super) fn drop_join(&self) -> DropJoin {
         let mut word = self.word().load(Ordering::Acquire);
@@ -451,7 +451,7 @@ impl State {
 }
 
 impl Snapshot {
-    /// There is or was an output.
+    /// Returns `true` if the future is to be dropped instead of polled.
     #[inline]
     pub(super) fn is_cancelled(self) -> bool {
         self.0 & CANCELLED != 0
@@ -461,7 +461,7 @@ impl Snapshot {
         self.0 & COMPLETE != 0
     }
 
-    /// The state of a task that is not complete, and the number of its wakers and abort handles:
+    /// Returns the state of a task that is not complete, and the number of its wakers and abort handles:
     /// the references beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
     pub(super) fn inspect(self) -> (TaskState, usize) {
@@ -474,7 +474,7 @@ impl Snapshot {
         (state, (self.0 / REF_ONE).saturating_sub(own))
     }
 
-    /// The join handle's waker is in its place.
+    /// Returns `true` if the join handle's waker is in its place.
     #[inline]
     pub(super) fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0

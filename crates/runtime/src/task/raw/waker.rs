@@ -8,7 +8,7 @@ use super::header::{self, Header};
 pub(super) static VTABLE: RawWakerVTable =
     RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
-/// The task that a waker wakes, if it is one of ours.
+/// Returns the task that a waker wakes, if it is one of this crate.
 #[inline]
 pub(crate) fn task_of(waker: &Waker) -> Option<NonNull<Header>> {
     if ptr::eq(waker.vtable(), &VTABLE) {

@@ -182,7 +182,7 @@ impl<'scope> BlockingScope<'scope, '_> {
     fn remember(&self, task: AbortHandle) {
         let mut tasks = self.tasks.lock();
         let Some(tasks) = &mut *tasks else {
-            // A child that goes on after the closure has panicked has started it.
+            // A child that still ran after the closure had panicked has started it.
             return task.abort();
         };
         if tasks.len() == tasks.capacity() {

@@ -23,7 +23,7 @@ use super::member::Erased;
 pub(super) struct Child {
     link: Link,
     ready: Arc<Ready>,
-    /// Whether it is in the ready list, or about to be.
+    /// `true` if it is in the ready list, or about to be.
     queued: AtomicBool,
     aborted: AtomicBool,
     /// `None` when it has ended. Only the scope's future uses it.
@@ -100,7 +100,7 @@ impl Child {
     /// The caller is the scope's future, or no other thread knows the child.
     #[allow(clippy::mut_from_ref, reason = "only one uses it")]
     unsafe fn future(&self) -> &mut Option<Erased> {
-        // SAFETY: the caller says so.
+        // SAFETY: the caller is the only user: the scope's future, or the only thread that knows the child.
         unsafe { &mut *self.future.get() }
     }
 }

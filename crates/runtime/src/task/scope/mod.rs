@@ -1,4 +1,4 @@
-//! Structured concurrency: children that borrow, and end before their parent goes on.
+//! Structured concurrency: children that borrow, and end before their parent continues.
 //!
 //! # Why this is sound
 //!

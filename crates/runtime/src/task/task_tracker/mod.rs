@@ -1,6 +1,6 @@
 //! `TaskTracker`: waits until all of its tasks have ended.
 //!
-//! One word counts the tasks and has a flag that says whether the tracker is closed. The
+//! One word counts the tasks and has a flag for a closed tracker. The
 //! thread that makes it "closed, and no task" wakes all waiters, even if the word changes
 //! again after that. A wait that begins before that moment sees either the word or the
 //! wake-up: `Notify` counts its calls, and a wait knows the count from when it was made.

@@ -1,4 +1,4 @@
-//! The entry of a timer in a wheel. See the head of `mod.rs` for its states.
+//! The entry of a timer in a wheel. The documentation of `mod.rs` has its states.
 
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomPinned;
@@ -11,15 +11,15 @@ use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::links::Links;
 
-/// In no wheel, and nothing has happened.
+/// The entry is in no wheel, and nothing has happened.
 pub(super) const IDLE: u32 = 0;
-/// In a wheel.
+/// The entry is in a wheel.
 pub(super) const LINKED: u32 = 1;
-/// In no wheel any more: its tick has come.
+/// The entry is in no wheel any more: its tick has come.
 pub(super) const FIRED: u32 = 2;
-/// Its tick has come, and its owner has seen that; it has a waker again.
+/// The tick of the entry has come, and its owner has seen that; it has a waker again.
 pub(super) const SEEN: u32 = 3;
-/// In no wheel any more: the runtime has ended.
+/// The entry is in no wheel any more: the runtime has ended.
 pub(super) const ENDED: u32 = 4;
 
 /// One timer, as the wheel sees it.
@@ -63,7 +63,7 @@ impl Entry {
         self.user.with_mut(|_| ());
     }
 
-    /// The state. A thread that sees that the entry has fired or ended sees all that was
+    /// Returns the state. A thread that sees that the entry has fired or ended sees all that was
     /// done to it, and no other thread uses it any more.
     #[inline]
     pub(super) fn state(&self) -> u32 {
@@ -77,7 +77,7 @@ impl Entry {
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// The tick at which its owner wants it to be due. For the owner, and the holder of the
+    /// Returns the tick at which its owner wants it to be due. For the owner, and the holder of the
     /// lock.
     #[inline]
     pub(super) fn wanted(&self) -> u64 {
@@ -90,7 +90,7 @@ impl Entry {
         self.when.store(when, Ordering::Relaxed);
     }
 
-    /// The tick for which it was last put into a slot, or at which it fired. For the
+    /// Returns the tick for which it was last put into a slot, or at which it fired. For the
     /// holder of the lock, and the owner when it has fired.
     #[inline]
     pub(super) fn placed(&self) -> u64 {
@@ -127,7 +127,7 @@ impl Entry {
     /// It is alive, its state is `LINKED`, and the caller holds the lock of its wheel. It may
     /// have been freed when this returns.
     pub(super) unsafe fn finish(entry: *const Self, state: u32) -> Option<Waker> {
-        // SAFETY: it is alive until the state says so, and stays where it is.
+        // SAFETY: it is alive until the store of `state` below, and does not move.
         let this = unsafe { &*entry };
         // SAFETY: a thread that changes the waker holds the lock. The waker is read out
         // once for each time that it was written: once the state says that it has been
@@ -138,7 +138,7 @@ impl Entry {
         ManuallyDrop::into_inner(waker)
     }
 
-    /// Whether this waker wakes the same task as the entry's waker, which may have been
+    /// Returns `true` if this waker wakes the same task as the entry's waker, which may have been
     /// taken.
     ///
     /// # Safety

@@ -28,7 +28,7 @@ impl Links {
         ptr::eq(self.next.get(), self)
     }
 
-    /// The links of the first entry of a ring, or null.
+    /// Returns the links of the first entry of a ring, or null.
     pub(super) fn first(&self) -> *const Self {
         if self.is_empty() {
             return ptr::null();
@@ -40,11 +40,11 @@ impl Links {
     ///
     /// # Safety
     ///
-    /// All links of the ring are alive, the entry stays where it is until it is
+    /// All links of the ring are alive, the entry does not move or end until it is
     /// unlinked, and it is in no ring.
     pub(super) unsafe fn push(&self, links: *const Self) {
         let last = self.previous.get();
-        // SAFETY: the caller promises that all links are alive. The pointer is the
+        // SAFETY: all links of the ring, and the entry, are alive. The pointer is the
         // entry's own, so it may be used for all of it later on.
         unsafe {
             (*links).previous.set(last);

@@ -47,7 +47,7 @@
 //!   been woken for nothing, polls, and links the entry again. So no timer is early.
 //!
 //! Everything else takes the lock and checks the state again: to change the waker, or to
-//! bring the tick forward. An entry whose tick is brought forward stays where it is if its
+//! bring the tick forward. An entry whose tick is brought forward keeps its slot if the
 //! slot does not come up too late.
 //!
 //! # No timer is lost
@@ -116,13 +116,13 @@ pub type Unpark = Arc<dyn Fn(usize) + Send + Sync>;
 /// The epoch of a wheel that belongs to no runtime.
 pub(super) const CLOSED: u64 = 0;
 
-/// See the head of this file.
+/// The timers of one worker; see the module documentation.
 #[repr(align(128))]
 pub struct Wheel {
     lock: ListLock,
     /// The epoch of the runtime that it belongs to.
     epoch: AtomicU64,
-    /// When the runtime began, in nanoseconds (see `ticks.rs`).
+    /// The time at which the runtime began, in nanoseconds (see `ticks.rs`).
     origin: AtomicU64,
     /// The tick before which nothing is due.
     earliest: AtomicU64,
@@ -179,21 +179,21 @@ impl Wheel {
         drop(other);
     }
 
-    /// The epoch of the runtime that it belongs to.
+    /// Returns the epoch of the runtime that it belongs to.
     #[inline]
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// When the runtime began.
+    /// Returns the time at which the runtime began.
     #[inline]
     #[must_use]
     pub fn origin(&self) -> u64 {
         self.origin.load(Ordering::Relaxed)
     }
 
-    /// The tick before which nothing is due, as far as this thread knows; `u64::MAX` if
+    /// Returns the tick before which nothing is due, as far as this thread knows; `u64::MAX` if
     /// there is no timer.
     #[inline]
     #[must_use]
@@ -201,7 +201,7 @@ impl Wheel {
         self.earliest.load(Ordering::Relaxed)
     }
 
-    /// The tick until which the worker may sleep. A thread that adds an earlier timer
+    /// Returns the tick until which the worker may sleep. A thread that adds an earlier timer
     /// unparks the worker.
     pub fn next_tick(&self) -> Option<u64> {
         let next = self.lock.locked(|| {
@@ -282,10 +282,10 @@ impl Wheel {
     ///
     /// # Safety
     ///
-    /// The entry is alive and stays where it is until it is unlinked.
+    /// The entry is alive and does not move until it is unlinked.
     #[inline]
     unsafe fn add(&self, entry: &Entry, when: u64, is_own: bool) -> bool {
-        // SAFETY: as the caller promises.
+        // SAFETY: the entry is alive, does not move until it is unlinked, and is in no ring.
         unsafe { self.slots.place(entry, when) };
         if when < self.earliest() {
             self.earliest.store(when, Ordering::Relaxed);

@@ -28,10 +28,10 @@ use super::links::Links;
 const LEVELS: usize = 11;
 const BITS: usize = 6;
 const SLOTS: usize = 1 << BITS;
-/// How many of a slot's entries are checked to find the first of them.
+/// Number of a slot's entries that are checked to find the first of them.
 const LOOKED_AT: usize = 16;
 
-/// The first entry of a ring, or null.
+/// Returns the first entry of a ring, or null.
 fn first_of(ring: &Links) -> *const Entry {
     // The links are the first field of an entry.
     ring.first().cast()
@@ -41,11 +41,11 @@ fn first_of(ring: &Links) -> *const Entry {
 struct Next<'a> {
     level: usize,
     ring: &'a Links,
-    /// When it comes up: the first tick of the slot.
+    /// The tick at which it comes up: the first one of the slot.
     at: u64,
 }
 
-/// See the head of this file. All of it belongs to the holder of the wheel's lock.
+/// The slots of a wheel; see the module documentation. All of it belongs to the holder of the wheel's lock.
 pub(super) struct Slots {
     /// The present tick, up to which everything has been given out.
     elapsed: Cell<u64>,
@@ -81,7 +81,7 @@ impl Slots {
         self.rings.iter().flatten().for_each(Links::close);
     }
 
-    /// The tick up to which everything has been given out.
+    /// Returns the tick up to which everything has been given out.
     #[inline]
     pub(super) fn elapsed(&self) -> u64 {
         self.elapsed.get()
@@ -92,7 +92,7 @@ impl Slots {
     ///
     /// # Safety
     ///
-    /// The entry is alive, stays where it is until it is unlinked, and is in no ring.
+    /// The entry is alive, does not move until it is unlinked, and is in no ring.
     #[inline]
     pub(super) unsafe fn place(&self, entry: *const Entry, when: u64) {
         self.touch();
@@ -103,7 +103,7 @@ impl Slots {
         let level = (differs | 1).ilog2() as usize / BITS;
         let slot = (when >> (level * BITS)) as usize % SLOTS;
         self.occupied[level].set(self.occupied[level].get() | 1 << slot);
-        // SAFETY: as the caller promises.
+        // SAFETY: the entry is alive, does not move until it is unlinked, and is in no ring.
         unsafe { self.rings[level][slot].push(entry.cast()) };
     }
 
@@ -129,7 +129,7 @@ impl Slots {
         None
     }
 
-    /// The tick before which nothing has to be done. It may be too early, never too
+    /// Returns the tick before which nothing has to be done. It may be too early, never too
     /// late. `None` if there is nothing.
     pub(super) fn next_tick(&self) -> Option<u64> {
         let next = self.next()?;
@@ -190,7 +190,7 @@ impl Slots {
     #[inline]
     pub(super) unsafe fn remove(&self, entry: &Entry) {
         self.touch();
-        // SAFETY: as the caller promises.
+        // SAFETY: the entry is in one of these rings, and the caller holds the lock.
         unsafe { entry.links().unlink() };
     }
 

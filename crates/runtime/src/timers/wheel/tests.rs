@@ -36,7 +36,7 @@ struct Beside {
     wheel: &'static Wheel,
     now: u64,
     timers: BTreeMap<u64, Pin<Box<Timer>>>,
-    /// When each timer is due, and whether it has a waker.
+    /// The tick at which each timer is due, and `true` if it has a waker.
     due: BTreeMap<u64, (u64, bool)>,
     /// The timers that have called their wakers, in order.
     woken: Arc<Mutex<Vec<u64>>>,

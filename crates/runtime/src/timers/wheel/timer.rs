@@ -1,4 +1,4 @@
-//! A timer: the owner's side of an entry. See the head of `mod.rs`.
+//! A timer: the owner's side of an entry. The documentation of `mod.rs` has the states.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use super::{CLOSED, Wheel};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended;
 
-/// Whether a timer's tick has come, or its runtime has ended.
+/// The result of a poll: ready if the timer's tick has come, or if its runtime has ended.
 pub type Polled = Poll<Result<(), Ended>>;
 
 /// Gives the wheel of the worker that this thread is, if it is one.
@@ -33,7 +33,7 @@ pub struct Timer {
 }
 
 // SAFETY: fields that are not atomic are used by the owner, which has the timer
-// exclusively, or by the holder of the lock. See the head of `mod.rs`.
+// exclusively, or by the holder of the lock, as the documentation of `mod.rs` says.
 unsafe impl Send for Timer {}
 // SAFETY: `&Timer` gives access only to the state, and to the fields that belong to the
 // owner in that state.
@@ -63,13 +63,13 @@ impl Timer {
         }
     }
 
-    /// The wheel that it is in, or was last.
+    /// Returns the wheel that it is in, or was last.
     #[inline]
     pub fn wheel(&self) -> &'static Wheel {
         self.wheel.get()
     }
 
-    /// Whether its tick has come, or its runtime has ended.
+    /// Returns `true` if its tick has come, or its runtime has ended.
     #[inline]
     pub fn is_elapsed(&self) -> bool {
         match self.entry.state() {
@@ -78,19 +78,19 @@ impl Timer {
         }
     }
 
-    /// Whether it fired for an earlier tick while its owner postponed it.
+    /// Returns `true` if it fired for an earlier tick while its owner postponed it.
     #[inline]
     pub fn is_overtaken(&self) -> bool {
         self.entry.state() == FIRED && self.entry.placed() < self.entry.wanted()
     }
 
-    /// Whether its runtime has ended.
+    /// Returns `true` if its runtime has ended.
     #[inline]
     fn has_ended(&self) -> bool {
         self.epoch == CLOSED || self.wheel.get().epoch() != self.epoch
     }
 
-    /// Whether its tick has come. If not, the waker will be woken then.
+    /// Polls for its tick. If the tick has not come, the waker will be woken then.
     ///
     /// # Errors
     ///

@@ -86,7 +86,7 @@ pub fn panics() -> Log {
         let failed = runtime.spawn_blocking(|| panic!("oh no"));
         let error: task::JoinError = runtime.block_on(failed).map(|_: ()| ()).unwrap_err();
         log!(log, error.is_panic(), error.is_cancelled());
-        // The thread goes on.
+        // The thread runs other closures.
         log!(log, runtime.block_on(runtime.spawn_blocking(|| 8)).unwrap());
     }
     log
@@ -180,7 +180,7 @@ fn wait_on<T: Send + 'static>(
     runtime.block_on(task).unwrap()
 }
 
-/// With one worker, its tasks go on while one of them blocks.
+/// The tasks of the only worker run while one of them blocks.
 pub fn in_place_hands_over() -> Log {
     let mut log = Log::new();
     let runtime = Builder::new_multi_thread()

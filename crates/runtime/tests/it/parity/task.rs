@@ -136,7 +136,7 @@ pub fn traits() -> Seen {
     ]
 }
 
-/// Not `Debug`.
+/// A type that is not `Debug`.
 struct Waiting;
 
 pub fn texts() -> Seen {
@@ -239,7 +239,7 @@ async fn yields(times: usize) {
     }
 }
 
-/// A future that goes on when the gate is open.
+/// A future that is ready when the gate is open.
 fn gated(gate: &Arc<AtomicBool>) -> impl Future<Output = ()> + Send + use<> {
     let gate = gate.clone();
     async move {

@@ -17,7 +17,7 @@ type Log = Vec<String>;
 
 task_local! {
     static NUMBER: u32;
-    /// With an attribute.
+    /// A key with an attribute.
     pub static WORD: String;
     static DROPPED: Rc<Cell<u32>>;
 }
@@ -269,7 +269,7 @@ pub fn panics() -> Log {
     log
 }
 
-/// Whether the panic's location is in this file.
+/// Returns `true` if the panic's location is in this file.
 fn place_of_panic(run: impl FnOnce()) -> bool {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     std::thread_local! {

@@ -24,7 +24,7 @@ use crate::task::raw::{
     Header, Id, JoinHandle, ListId, Notified, OwnedTasks, Ran, Schedule, task_of, unowned,
 };
 
-/// A scheduler that runs tokens when the test says so.
+/// A scheduler that runs tokens when the test calls it.
 #[derive(Clone)]
 struct Line(Arc<Shared>);
 
@@ -33,7 +33,7 @@ struct Shared {
     /// The thread of the test owns the first shard.
     owns: bool,
     queue: Mutex<VecDeque<Notified>>,
-    /// How often a wake-up or an abort has queued a token.
+    /// Number of tokens that a wake-up or an abort has queued.
     scheduled: AtomicUsize,
     panics: AtomicUsize,
     terminated: Mutex<Vec<Id>>,
