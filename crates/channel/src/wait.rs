@@ -61,11 +61,11 @@ impl Inspected {
     }
 }
 
-/// Links the node into the queue, if the event has to be waited for; whether it does.
+/// Links the node into the queue if the caller has to wait for the event. Returns `true` if so.
 ///
 /// # Safety
 ///
-/// The node is not linked, and stays where it is until it has been chosen or has left.
+/// The node is not linked, and is not moved or dropped until it has been chosen or has left.
 unsafe fn join<E: Event>(event: &E, node: &Node, waker: Option<&Waker>) -> bool {
     // The event's change comes before the notifier takes the lock to wake the waiters. So either
     // this waiter sees the change under the lock, or the notifier finds its node.
@@ -161,8 +161,8 @@ fn sleep_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::O
     let _waits = Blocking::new(target.kind, target.object, target.made_at, is_timed);
     let node = Node::new(());
     loop {
-        // SAFETY: the node stays where it is, and `sleep` returns when it has been chosen or
-        // taken out.
+        // SAFETY: the node is not moved, and `sleep` returns when it has been chosen or taken
+        // out.
         let in_time = !unsafe { join(&event, &node, None) } || event.queue().sleep(&node, deadline);
         match event.look() {
             None if in_time => node.reset(),

@@ -16,7 +16,7 @@ use crate::wait::{Event, Target, Wait, block_until};
 ///
 /// Each receiver gets every value that is sent while it exists, unless it is too slow. Then the
 /// oldest values are overwritten, and the receiver gets an error with the number that it has
-/// missed. It goes on with the oldest value that is left.
+/// missed. It then continues with the oldest value that is left.
 ///
 /// [`Sender::subscribe`](super::Sender::subscribe) and
 /// [`resubscribe`](Receiver::resubscribe) make more receivers.
@@ -137,7 +137,7 @@ impl<T: Clone> Receiver<T> {
     /// # Errors
     ///
     /// [`RecvError::Closed`] if there are neither values nor senders left, and
-    /// [`RecvError::Lagged`] if values have been overwritten; the next call goes on
+    /// [`RecvError::Lagged`] if values have been overwritten; the next call continues
     /// with the oldest one that is left.
     ///
     /// ```

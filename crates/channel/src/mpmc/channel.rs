@@ -39,8 +39,8 @@ use super::woken::{Call, Woken};
 /// A channel with room for no more than this is full or empty most of the time.
 const FEW: usize = 16;
 
-/// A channel; see the head of this file. The fields that every step uses come first, in one cache
-/// line.
+/// A channel. The module documentation explains it. The fields that every step uses come first, in
+/// one cache line.
 #[repr(C, align(64))]
 pub(super) struct Channel<T> {
     lock: ListLock,
@@ -77,7 +77,7 @@ impl<T> Filled for Channel<T> {
 }
 
 impl<T> Channel<T> {
-    /// With one sender and one receiver.
+    /// Creates a channel with one sender and one receiver.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             lock: ListLock::new(),
@@ -317,8 +317,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// In a channel without a buffer: from a thread that waits in several channels
-    /// to send. It sends after it has been chosen, so this waits for it.
+    /// Receives, in a channel without a buffer, from a thread that waits in several channels
+    /// to send. That thread sends after it has been chosen, so this method waits for it.
     #[cold]
     fn receive_from_selection(&self) -> Result<T, TryRecvError> {
         match self.choose(State::select_recv) {

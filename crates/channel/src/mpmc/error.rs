@@ -46,19 +46,19 @@ pub enum RecvTimeoutError {
     Closed,
 }
 
-/// No operation was possible at once.
+/// The error of `Select::try_select`: no operation was possible.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct TrySelectError;
 
-/// No operation was possible in time.
+/// The error of `Select::select_timeout` and `select_deadline`: no operation became possible in time.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct SelectTimeoutError;
 
-/// No operation was ready at once.
+/// The error of `Select::try_ready`: no operation was ready.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct TryReadyError;
 
-/// No operation was ready in time.
+/// The error of `Select::ready_timeout` and `ready_deadline`: no operation became ready in time.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct ReadyTimeoutError;
 

@@ -110,7 +110,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If the time is up, or the channel is empty and closed.
+    /// If `timeout` elapses, or the channel is empty and closed.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, RecvTimeoutError};

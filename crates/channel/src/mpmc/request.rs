@@ -9,8 +9,8 @@ use blitz_io_core::{Node, Spin, Wake};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until};
 
-/// See the head of this file. Used by the holder of the channel's lock while the
-/// node is linked, and by the waiter while it is not.
+/// The request of a waiter. The holder of the channel's lock uses it while the node
+/// is linked, and the waiter uses it while the node is not linked.
 pub(super) struct Request {
     /// Of a plain waiter: its `Option<T>`, into which a value is put, or out of which
     /// one is taken. Of a selection: its [`Selection`].
@@ -20,7 +20,7 @@ pub(super) struct Request {
     /// Which case of the selection this is.
     pub(super) case: u32,
     pub(super) role: Role,
-    /// Its time is up, and it waits only because a value is promised to it.
+    /// The deadline has passed, and the waiter waits only because a value is promised to it.
     pub(super) overdue: Cell<bool>,
 }
 
@@ -41,11 +41,11 @@ pub(super) enum Queue {
 /// The purpose of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// For itself: a future, or a thread.
+    /// The node of a future or a thread that waits for one operation.
     Plain,
-    /// For a selection, as one of several.
+    /// One of the nodes of a selection.
     Case,
-    /// For a selection that only wants to know when something can be done.
+    /// One of the nodes of a selection that only waits until an operation is ready.
     Observer,
 }
 
@@ -81,7 +81,7 @@ impl Request {
         self.target.get().cast_mut().cast()
     }
 
-    /// Whether this node belongs to that selection.
+    /// Returns `true` if this node belongs to that selection.
     pub(super) fn is_of(&self, selection: *const Selection) -> bool {
         self.role != Role::Plain && ptr::eq(self.target.get(), selection.cast())
     }
@@ -159,7 +159,7 @@ impl Selection {
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// Whether it can still be given a case.
+    /// Returns `true` if a case can still be chosen for the selection.
     pub(super) fn is_open(&self) -> bool {
         self.word.load(Ordering::Relaxed) <= ASLEEP
     }

@@ -99,7 +99,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// If the time is up, or the channel is closed. The value comes back.
+    /// If `timeout` elapses, or the channel is closed. The error returns the value.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, SendTimeoutError};

@@ -18,7 +18,7 @@ use super::request::{Queue, Request};
 use super::state::State;
 use super::woken::Call;
 
-/// See the head of this file.
+/// A waiter to send or to receive. The module documentation explains it.
 #[repr(C)]
 pub(super) struct Waiter<T> {
     /// Made when it has to wait: most do not, and a future that is nearly empty is
@@ -51,7 +51,7 @@ impl<T> UnwindSafe for Waiter<T> {}
 impl<T> RefUnwindSafe for Waiter<T> {}
 
 impl<T> Waiter<T> {
-    /// To receive, or, with a value, to send.
+    /// Creates a waiter that receives or, with a value, sends.
     #[inline]
     pub(super) fn new(value: Option<T>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl<T> Waiter<T> {
 
     /// The value, while the node is not linked.
     pub(super) fn take(&self) -> Option<T> {
-        // SAFETY: the slot is ours while the node is not linked.
+        // SAFETY: the slot belongs to the waiter while the node is not linked.
         unsafe { (*self.slot.get()).take() }
     }
 
@@ -256,15 +256,15 @@ impl<T> Channel<T> {
     ///
     /// # Safety
     ///
-    /// The waiter is prepared, and stays where it is until its node is taken out.
+    /// The waiter is prepared, and is not moved or dropped until its node is taken out.
     pub(super) unsafe fn send_or_join(
         state: &mut State<T>,
         waiter: &Waiter<T>,
     ) -> Result<Call, Call> {
-        // SAFETY: the slot is ours until the node is linked.
+        // SAFETY: the slot belongs to the waiter until the node is linked.
         let slot = unsafe { &mut *waiter.slot.get() };
-        // SAFETY: by this function's contract, the waiter stays where it is, and the slot is its
-        // own.
+        // SAFETY: by this function's contract, the waiter is not moved or dropped while its node is
+        // linked, and the slot is its own.
         match unsafe { state.send_or_join(waiter.node(), slot) } {
             Ok(wake) => Ok(state.call(wake)),
             Err(()) => Err(state.call(Wake::Nobody)),

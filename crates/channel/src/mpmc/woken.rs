@@ -2,9 +2,9 @@
 
 use blitz_io_core::{Panics, Wake};
 
-/// How many there may be.
+/// Maximum number of waiters to wake after one step.
 const MOST: usize = 8;
-/// As many as there may be when a round of `serve_waiters` begins, which adds up to two.
+/// Maximum number when a round of `serve_waiters` begins, which adds up to two.
 const ENOUGH: usize = MOST - 2;
 
 /// After a step with one effect.

@@ -69,7 +69,7 @@ impl<T> Clone for Header<T> {
 
 impl<T> Copy for Header<T> {}
 
-/// See the head of this file.
+/// A block of slots. The module documentation explains it.
 pub struct Block<T> {
     header: Watched<Header<T>>,
     next: Watched<*mut Block<T>>,
@@ -91,7 +91,7 @@ impl<T> Block<T> {
         let to = block.as_ptr();
         // Field by field: a block of large values must not go through the stack, and
         // the memory for values stays untouched.
-        // SAFETY: the memory is ours and large enough for each of the fields.
+        // SAFETY: the memory was allocated here and is large enough for each of the fields.
         unsafe {
             (&raw mut (*to).header).write(Watched::new(header));
             (&raw mut (*to).next).write(Watched::new(ptr::null_mut()));
@@ -202,7 +202,7 @@ impl<T> Block<T> {
 
 /// Where the next value is to be read.
 pub struct Cursor<T> {
-    /// How many values have been read.
+    /// Number of values that have been read.
     pub head: u32,
     block: NonNull<Block<T>>,
 }
@@ -273,7 +273,7 @@ impl<T> Cursor<T> {
 const BYTES: usize = 64 * 1024;
 const MOST: usize = 64;
 
-/// A stack of blocks. See the head of this file.
+/// A stack of free blocks. The module documentation explains it.
 pub struct FreeBlocks<T>(AtomicPtr<Block<T>>);
 
 impl<T> FreeBlocks<T> {

@@ -1,4 +1,4 @@
-//! State shared by both ends: claiming slots and filling them. See the head of `mod.rs` for the protocol.
+//! State shared by both ends: claiming slots and filling them. The top of `mod.rs` has the protocol.
 
 use std::cell::Cell;
 use std::fmt;
@@ -33,13 +33,13 @@ pub struct Tail<T> {
     pub word: Word,
     /// The block of the last claimed slot, or a later one.
     block: AtomicPtr<Block<T>>,
-    /// How many values had been received when a sender last had to look.
+    /// Number of values that had been received when a sender last had to look.
     pub head_seen: AtomicU32,
 }
 
 /// The words that the receiver writes.
 pub struct Front {
-    /// How many values have been received.
+    /// Number of values that have been received.
     pub head: AtomicU32,
     /// Changes after `head`: the byte that goes with the light fence.
     pub taken: AtomicU8,
@@ -55,7 +55,7 @@ pub struct Chan<T> {
     pub front: Padded<Front>,
     /// The capacity that the user requested.
     pub max_capacity: usize,
-    /// How many values and permits there may be at once.
+    /// Maximum number of values and permits together.
     pub limit: u32,
     /// Whether senders have been waiting lately; see `wait.rs`.
     pub mode: AtomicU8,
@@ -150,7 +150,7 @@ impl<T> Chan<T> {
     }
 
     /// Sends if there is room.
-    // With the note of the sender, the compiler would not inline it of its own accord.
+    // With the note of the sender, the compiler would not inline it unless forced.
     #[cfg_attr(not(feature = "inspect"), inline)]
     #[cfg_attr(feature = "inspect", inline(always))]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
@@ -274,7 +274,7 @@ impl<T> Chan<T> {
         // SAFETY: only the holder of the lock pops.
         let next = match unsafe { self.free_blocks.pop() } {
             Some(free) => {
-                // SAFETY: a free block is ours alone.
+                // SAFETY: no other thread uses a block that was popped from the free list.
                 unsafe { free.as_ref().reset(start, previous) };
                 free
             }
@@ -286,7 +286,7 @@ impl<T> Chan<T> {
         self.tail.0.block.store(next.as_ptr(), Ordering::Release);
     }
 
-    /// Whether `n` slots may be claimed or reserved.
+    /// Returns an error unless `n` slots may be claimed or reserved.
     #[inline]
     pub fn may_claim(&self, word: Snapshot, n: u32) -> Result<(), Refusal> {
         if word.is_closed() {
@@ -304,15 +304,15 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Whether there is room for `n` more when `head` values have been received. A word that
-    /// is older than that head says yes: a change that starts from it will fail.
+    /// Returns `true` if there is room for `n` more when `head` values have been received. Also
+    /// returns `true` if the word is older than that head: a change that starts from it will fail.
     #[inline]
     pub fn is_room(&self, word: Snapshot, head: u32, n: u32) -> bool {
         let used = word.used(head);
         used > MAX_VALUES || self.limit.saturating_sub(used) >= n
     }
 
-    /// For tests: as if the channel held the most values that it can. Returns the head before.
+    /// Makes the channel seem to hold the most values that it can, for tests. Returns the head before.
     #[cfg(all(test, not(loom)))]
     pub fn set_head_to_hold_most(&self) -> u32 {
         let head = self.front.0.head.load(Ordering::Relaxed);
@@ -341,7 +341,7 @@ impl<T> Chan<T> {
         // 2. The last block is the slot's or a later one. So it and all blocks from the slot's on
         //    are in the queue, and the predecessor of each is right as long as it is in the
         //    queue, too.
-        // 3. The slot is ours.
+        // 3. The slot belongs to the holder of `claim`.
         unsafe {
             while (*block).header().start != start {
                 block = (*block).header().previous;
@@ -413,7 +413,7 @@ impl<T> Chan<T> {
         self.tail.0.word.load().is_closed()
     }
 
-    /// How many more values may be sent.
+    /// Returns the number of values that may still be sent.
     pub fn capacity(&self) -> usize {
         // Before the word, so that it is not newer.
         let head = self.front.0.head.load(Ordering::Acquire);

@@ -42,7 +42,7 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 }
 
 impl TrySendError<()> {
-    /// The same error, which gives this value back.
+    /// Returns the same error with this value.
     pub(super) fn with<T>(self, value: T) -> TrySendError<T> {
         match self {
             Self::Full(()) => TrySendError::Full(value),
@@ -81,7 +81,7 @@ pub enum TryRecvError {
 /// Why nothing could be received in time.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum RecvTimeoutError {
-    /// No message came in time.
+    /// The timeout elapsed before a message came.
     Timeout,
     /// There is no message, and there will be none.
     Disconnected,

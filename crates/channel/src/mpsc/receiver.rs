@@ -124,7 +124,7 @@ macro_rules! receiver {
             ///
             /// # Errors
             ///
-            /// [`Timeout`](RecvTimeoutError::Timeout) when the time is up,
+            /// [`Timeout`](RecvTimeoutError::Timeout) if `timeout` elapses,
             /// [`Disconnected`](RecvTimeoutError::Disconnected) if there will be
             /// no value.
             ///

@@ -22,8 +22,8 @@ const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
 /// How often to look for a value that is being written before yielding to its sender.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
-/// How long the receiver leaves its sender alone for each value of a burst: about the cost, for
-/// both sides, of a look that comes too early.
+/// The time for which the receiver leaves its sender alone, for each value of a burst: about the
+/// cost, for both sides, of a look that comes too early.
 const PER_VALUE: Duration = Duration::from_nanos(50);
 /// The longest pause after a burst: shorter than a sleep and its wake-up.
 const LONGEST_PAUSE: Duration = Duration::from_micros(4);
@@ -32,9 +32,9 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(4);
 pub struct Rx<T> {
     chan: Arc<Chan<T>>,
     cursor: Cursor<T>,
-    /// How many receives in a row have found no waiting sender, in contended mode.
+    /// Number of receives in a row that have found no waiting sender, in contended mode.
     quiet: u32,
-    /// How many values had been received when a thread last waited.
+    /// Number of values that had been received when a thread last waited.
     waited_at: u32,
     record: Wait,
     operation: Operation,
@@ -324,7 +324,7 @@ impl<T> Rx<T> {
     /// A receiver is often faster than its sender. A receiver that looks again as soon as it can
     /// takes each value alone, and fetches the cache lines that the sender is about to write. So
     /// after several values it leaves the sender alone for a time in proportion to their number.
-    /// If the sender goes on, the receiver finds more values then, up to a limit. If not, the
+    /// If the sender continues, the receiver then finds more values, up to a limit. If not, the
     /// pauses end with this one.
     fn pause_after_burst(&mut self) {
         let burst = self.cursor.head.wrapping_sub(self.waited_at);
@@ -339,7 +339,7 @@ impl<T> Rx<T> {
         }
     }
 
-    /// The time is up, or nothing can come any more.
+    /// Makes the last attempt to receive, after the deadline or when no further value can come.
     fn last_look<R>(
         &mut self,
         mut receive: impl FnMut(&mut Self) -> Option<R>,

@@ -272,7 +272,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`Timeout`](SendTimeoutError::Timeout) when the time is up,
+    /// [`Timeout`](SendTimeoutError::Timeout) if `timeout` elapses,
     /// [`Closed`](SendTimeoutError::Closed) if the channel is closed. Both give
     /// the value back.
     ///

@@ -52,8 +52,8 @@ impl Snapshot {
         (self.0 as u32) >> 3
     }
 
-    /// How much of the capacity is in use when `head` values have been received. Above
-    /// [`MAX_VALUES`] if `head` is newer than the word and the difference would be negative.
+    /// Returns the used part of the capacity when `head` values have been received. The result is
+    /// above [`MAX_VALUES`] if `head` is newer than the word and the difference would be negative.
     #[inline(always)]
     pub fn used(self, head: u32) -> u32 {
         self.position()
@@ -76,24 +76,24 @@ impl Snapshot {
         self.0 & RX_WAITS != 0
     }
 
-    /// Whether a claim without a permit must be refused, however much room there is.
+    /// Returns `true` if a claim without a permit must be refused, however much room there is.
     #[inline(always)]
     pub fn refuses(self) -> bool {
         self.0 & (TX_WAITS | CLOSED) != 0
     }
 
-    /// Whether the channel is closed and so many permits are out.
+    /// Returns `true` if the channel is closed and this number of permits is outstanding.
     pub fn is_closed_but_for(self, permits: u32) -> bool {
         self.is_closed() && self.reserved() == permits
     }
 
-    /// Whether so many permits more can be counted.
+    /// Returns `true` if this number of further permits can be counted.
     pub fn may_reserve(self, permits: u32) -> bool {
         MAX_PERMITS - self.reserved() >= permits
     }
 }
 
-/// See the head of this file.
+/// The shared word. The module documentation shows its fields.
 pub struct Word(AtomicU64);
 
 impl Word {

@@ -124,7 +124,7 @@ pub const SENDER: Side = Side {
     until: CLOSED,
 };
 
-/// The memory that both ends share. See the head of this file.
+/// The memory that both ends share. The module documentation has the protocol.
 pub struct Cell<T> {
     state: AtomicU32,
     pub value: Place<T>,
@@ -156,16 +156,16 @@ impl<T> Cell<T> {
         }
     }
 
-    /// The same in place: all fields but the state may be uninitialised.
+    /// Initialises a cell in place. All fields but the state may be uninitialised.
     ///
     /// # Safety
     ///
-    /// The memory is the caller's, and large enough and aligned.
+    /// The memory belongs to the caller, and is large enough and aligned.
     #[cfg(not(loom))]
     #[inline]
     pub unsafe fn begin(core: NonNull<Self>) {
-        // SAFETY: by this function's contract, the memory is ours. The places need not be
-        // initialised.
+        // SAFETY: by this function's contract, the memory belongs to the caller. The places need
+        // not be initialised.
         unsafe { (&raw mut (*core.as_ptr()).state).write(AtomicU32::new(NEW)) };
     }
 
@@ -237,7 +237,7 @@ impl<T> Cell<T> {
         let new = waker.clone();
         if state & side.task != 0 {
             state = self.set(side, state, |state| state & !side.task)?;
-            // SAFETY: the bit was set, and we have cleared it, so the waker is ours.
+            // SAFETY: this end has cleared the bit, which was set, so it owns the waker.
             old = Some(unsafe { place.take() });
         }
         // SAFETY: without the bit, the place belongs to this end.
@@ -324,8 +324,8 @@ impl<T> Cell<T> {
 }
 
 impl<T> Drop for Cell<T> {
-    /// For cells that are dropped: those on the heap are given up when there is
-    /// nothing left in them.
+    /// Drops the contents of a cell that is itself dropped. A cell on the heap has no
+    /// contents left when it is released.
     fn drop(&mut self) {
         if !model_has_failed() {
             self.clear();

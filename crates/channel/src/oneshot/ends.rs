@@ -370,7 +370,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     ///
     /// # Errors
     ///
-    /// `Empty` when the time is up; `Closed` if the value will not come, or has been
+    /// `Empty` if `timeout` elapses; `Closed` if the value will not come, or has been
     /// taken.
     ///
     /// ```

@@ -148,7 +148,7 @@ mod heap {
         #[inline]
         pub fn new() -> (Self, Self) {
             let core = recycle::allocate();
-            // SAFETY: the block is ours, and made for a cell.
+            // SAFETY: the block has just been allocated, with the layout of a cell.
             unsafe { Cell::begin(core) };
             (Self(core), Self(core))
         }
@@ -172,8 +172,8 @@ mod heap {
     }
 }
 
-/// The same for the model checker: the memory stays as long as an end exists, and
-/// a cell of the checker's finds uses after its release.
+/// Cells for the model checker. Their memory exists as long as an end does, and a
+/// cell of the checker's finds uses after the release.
 #[cfg(loom)]
 mod heap {
     use std::mem::ManuallyDrop;

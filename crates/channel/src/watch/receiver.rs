@@ -214,7 +214,7 @@ impl<T> Receiver<T> {
     }
 
     /// Waits as [`blocking_changed`](Receiver::blocking_changed) does, but no longer
-    /// than `timeout`. Returns `None` when the time is up.
+    /// than `timeout`. Returns `None` if `timeout` elapses.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -256,7 +256,7 @@ impl<T> Receiver<T> {
     }
 
     /// Waits as [`blocking_wait_for`](Receiver::blocking_wait_for) does, but no
-    /// longer than `timeout`. Returns `None` when the time is up.
+    /// longer than `timeout`. Returns `None` if `timeout` elapses.
     ///
     /// ```
     /// use blitz_io::sync::watch;

@@ -37,9 +37,9 @@
 //!   many in the buffer.
 //! * `promised` values will be sent. They have a place in the buffer or, without a
 //!   buffer, a receiver that waits for itself; others leave as many places, and as
-//!   many receivers. Such a receiver does not leave when its time is up: it is
-//!   *overdue*. It gets the value when the promise is kept. When it is broken, the step
-//!   that takes the promise back chooses the receiver without a value (`serve_waiters`).
+//!   many receivers. Such a receiver does not leave after its deadline: it is *overdue*.
+//!   It gets the value when the promise is kept. When the promise is broken, the step
+//!   that takes it back chooses the receiver without a value (`serve_waiters`).
 //! * If both sides are selections, the value is reserved before it arrives.
 
 use std::collections::VecDeque;
@@ -58,19 +58,19 @@ pub(super) const UNLIMITED: usize = usize::MAX;
 /// For how many values room is made in advance.
 const AT_FIRST: usize = 32;
 
-/// No more values.
+/// The flag of a closed channel: no more values come.
 const CLOSED: u16 = 1;
-/// There are waiters, or something is set aside.
+/// The flag of a channel with waiters, or with values or places that are set aside.
 const BUSY: u16 = 2;
 
-/// The state of a channel; see the head of this file. The fields that change with every hand-over
-/// of a value come first. With the lock they take two cache lines. Moving one from processor to
-/// processor costs as much as the rest of a step.
+/// The state of a channel. The module documentation explains it. The fields that change with every
+/// hand-over of a value come first. With the lock they take two cache lines. Moving one from
+/// processor to processor costs as much as the rest of a step.
 #[repr(C)]
 pub(super) struct State<T> {
     /// `CLOSED` and `BUSY`: zero when a step need only look at the buffer.
     flags: u16,
-    /// How many values have been handed to a waiting receiver.
+    /// Number of values that have been handed to a waiting receiver.
     tickets: u64,
     pub(super) buffer: VecDeque<T>,
     receivers: List<Request>,
@@ -89,7 +89,7 @@ pub(super) struct State<T> {
     paired: usize,
     /// A thread waits for a reserved value to come.
     pub(super) is_awaited: bool,
-    /// A receiver whose time is up may still be waiting, for a promised value.
+    /// `true` if a receiver may be waiting, after its deadline, for a promised value.
     has_overdue: bool,
 }
 
@@ -521,7 +521,7 @@ impl<T> State<T> {
         // SAFETY: it is alive while it is linked.
         let request = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting sender is an `Option<T>` with a value in
-        // it, and is ours while the node is linked.
+        // it, and belongs to the holder of the lock while the node is linked.
         let value = unsafe { (*request.slot::<T>()).take().unwrap_unchecked() };
         // SAFETY: it is linked.
         (value, unsafe { self.senders.choose(node) })

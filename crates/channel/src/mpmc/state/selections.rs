@@ -54,7 +54,7 @@ impl<T> State<T> {
     pub(in crate::mpmc) fn finish_recv(&mut self, woken: &mut Woken) -> Option<Option<T>> {
         let value = match self.take() {
             Some((_, value)) => Some(value),
-            // One of the reserved values will not come: let it be this one.
+            // A promised value was withdrawn; cancel this reservation.
             None if self.paired < self.reserved => None,
             None => {
                 self.is_awaited = true;
@@ -107,8 +107,8 @@ impl<T> State<T> {
         self.serve_waiters(woken);
     }
 
-    /// Whether an operation that would wait in this list is possible. Cases of `but` do not
-    /// count. For an observer, a stream that would come for its value counts as well.
+    /// Returns `true` if an operation that would wait in this list is possible. Cases of `but` do
+    /// not count. For an observer, a stream that would come for its value counts as well.
     pub(in crate::mpmc) fn is_possible(
         &self,
         queue: Queue,
@@ -122,14 +122,14 @@ impl<T> State<T> {
         }
     }
 
-    /// Whether one more could receive. Cases of `but` do not count as senders.
+    /// Returns `true` if one more could receive. Cases of `but` do not count as senders.
     pub(in crate::mpmc) fn may_recv(&self, but: *const Selection) -> bool {
         self.is_available()
             || self.is_closed()
             || self.capacity == 0 && self.senders.iter().any(|node| Self::counts(node, but))
     }
 
-    /// Whether one more could send. Cases of `but` do not count as receivers.
+    /// Returns `true` if one more could send. Cases of `but` do not count as receivers.
     fn may_send(&self, but: *const Selection) -> bool {
         if self.is_closed() || self.capacity != 0 {
             return self.is_closed() || self.has_room();
@@ -212,8 +212,8 @@ impl<T> State<T> {
         self.let_in(Outcome::Slot)
     }
 
-    /// Takes a receiver out whose time is up. `false` if it has been chosen already, or
-    /// has to stay: a value is promised to it, by a selection that is about to send it.
+    /// Removes a receiver that has timed out. Returns `false` if it has been chosen already, or has
+    /// to stay because a value is promised to it, by a selection that is about to send it.
     pub(in crate::mpmc) fn leave_receivers(&mut self, node: &Node<Request>) -> bool {
         if self.all_are_promised() && self.receivers.holds(node) {
             node.request.overdue.set(true);

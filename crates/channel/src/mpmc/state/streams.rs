@@ -24,7 +24,7 @@ impl<T> State<T> {
         !self.streams.is_empty() && self.may_recv(ptr::null())
     }
 
-    /// Whether a stream would come for the value of a sender that waits, in a channel
+    /// Returns `true` if a stream would come for the value of a sender that waits, in a channel
     /// without a buffer.
     pub(in crate::mpmc) fn may_reach_stream(&self) -> bool {
         self.capacity == 0 && !self.streams.is_empty()
