@@ -20,8 +20,8 @@
 //! announcement fails.
 //!
 //! With the feature `inspect`, the latches of single jobs have an object, which the thread that runs the
-//! job holds. It releases the object before it sets the latch: so a waiter that was woken and has not run yet
-//! waits for no holder any more, and a latch that is set is not used.
+//! job holds. The thread releases the object before it sets the latch, because a latch that is set is not
+//! used any more. So a waiter that was woken and has not run yet waits for no holder.
 //!
 //! The waiter sees the writes of a job, because the setter releases them. For a count, each end
 //! releases the writes before it, and the last one acquires them.
@@ -102,7 +102,7 @@ impl Probe for JoinLatch {
     }
 }
 
-/// For a worker that waits for a job in another pool, or for a scope. It keeps the sleepers of its
+/// The latch of a worker that waits for a job in another pool, or for a scope. It keeps the sleepers of its
 /// own pool alive.
 pub struct CrossLatch {
     set: AtomicBool,

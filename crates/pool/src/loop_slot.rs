@@ -16,7 +16,7 @@
 //!
 //! A worker enters by adding one to a state that is open and of a generation in which it
 //! has not taken part. So a worker that wakes late finds the loop closed and delays no
-//! other thread: the caller waits only for workers that are in the middle of a piece.
+//! other thread: the caller waits only for workers that have begun a piece.
 //!
 //! **`work` is alive while a worker uses it.** The worker entered before the loop was closed, so
 //! the caller counts it, and does not return before it has left. The worker reads `work` after it
@@ -44,10 +44,10 @@ const ENTERED: u64 = CLOSED - 1;
 const GENERATION: u64 = 1 << 32;
 
 const SLEEPS: u32 = 1 << 31;
-/// Not a processor's number.
+/// Placeholder for an unknown processor.
 const ANYWHERE: u32 = u32::MAX;
-/// How often the caller checks for workers that are about to leave before it sleeps. That
-/// takes about as long as a sleep would.
+/// Number of times the caller checks for workers that are about to leave before it sleeps.
+/// These checks take about as long as a sleep would.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 200 };
 
 /// The work of the participants; the argument is the participant's number.
@@ -97,7 +97,7 @@ impl LoopSlot {
         state & CLOSED == 0 && state / GENERATION != last.get()
     }
 
-    /// Whether such a loop is open, and one more worker on this processor would take time
+    /// Returns `true` if such a loop is open, and one more worker on this processor would take time
     /// from its participants: `most` workers or more have entered, or the caller runs on
     /// this processor and has just been interrupted.
     pub fn is_full_for(&self, last: &Cell<u64>, most: usize, here: Option<u32>) -> bool {
@@ -138,7 +138,7 @@ impl LoopSlot {
         if cfg!(loom) {
             assert!(!work.is_null(), "there is no loop");
         }
-        // SAFETY: see the head of this file: the caller waits until this worker has left.
+        // SAFETY: by the proof at the top of this file, the caller waits until this worker has left.
         let work = unsafe { *work };
         self.part.acquired_shared();
         work(participant);

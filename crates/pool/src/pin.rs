@@ -65,7 +65,7 @@ fn hyper_threads_last(mut cores: Vec<Core>) -> Vec<Core> {
     cores
 }
 
-/// Whether a hyper-thread of the same core has a smaller number, according to Linux. On
+/// Returns `true` if Linux says that a hyper-thread of the same core has a smaller number. On
 /// other systems every core counts as separate.
 fn is_second_thread(core: usize) -> bool {
     let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");

@@ -120,13 +120,13 @@ pub struct Sleeper {
     asked: AtomicBool,
     /// Held by the worker's thread.
     thread: Object,
-    /// What the worker sleeps for: a job, which the worker holds that runs it. A wake-up takes the
-    /// holder away before it wakes, so a worker that has not run since has no holder any more.
+    /// The job that the worker sleeps for. Its holder is the worker that runs the job. A wake-up removes
+    /// the holder before it wakes, so a worker that was woken and has not run yet waits for no holder.
     job: Object,
 }
 
 impl Sleeper {
-    /// Whether another worker requested a wake-up on this worker's next fork.
+    /// Returns `true` if another worker requested a wake-up on this worker's next fork.
     #[inline(always)]
     pub fn is_asked(&self) -> bool {
         self.asked.load(Relaxed)
@@ -310,8 +310,8 @@ impl Sleep {
         }
     }
 
-    /// Whether enough workers are awake for each of these processors without the caller,
-    /// which is an awake worker itself.
+    /// Returns `true` if enough workers are awake for each of these processors without the
+    /// caller, which is an awake worker itself.
     pub fn is_one_too_many(&self, processors: usize) -> bool {
         let is_awake = |worker: &&CachePadded<Sleeper>| worker.word.load(Relaxed) == AWAKE;
         self.workers.iter().filter(is_awake).count() > processors

@@ -11,10 +11,10 @@
 //!   it began. (Wagner and Calder call that leapfrogging: "Leapfrogging: A Portable
 //!   Technique for Implementing Efficient Futures", 1993.)
 //!
-//! A *fiber* that is polled in a worker may suspend in the middle of a job, and another fiber goes on
-//! with the thread. But the deque, and the job in progress, need calls that end in the reverse order.
-//! So code in a fiber leaves both alone: a `join` there runs one closure after the other, a spawned job
-//! goes to the pool, and a wait takes none of the worker's forks, whose own frames may wait for them.
+//! A *fiber* that is polled in a worker may suspend inside a job, and another fiber then uses the
+//! thread. But the deque, and the job in progress, need calls that end in the reverse order.
+//! So code in a fiber leaves both alone. A `join` there runs one closure after the other. A spawned job
+//! goes to the pool. A wait takes none of the worker's forks, whose own frames may wait for them.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
@@ -387,9 +387,9 @@ impl Worker {
         }
     }
 
-    /// If there are only forks to take, and enough workers are awake for each processor
-    /// without this one, it would only take time slices from them. So it waits for a moment
-    /// before it looks again, as the others may also be blocked. Returns whether it did.
+    /// Waits for a moment if there are only forks to take, and enough workers are awake for each
+    /// processor without this one: it would only take time slices from them. It then looks again,
+    /// as the others may also be blocked. Returns `true` if it waited.
     fn rest(&self) -> bool {
         let too_many = self.registry.sleep.is_one_too_many(processors());
         let rests = too_many && self.has_forks();
@@ -405,8 +405,8 @@ impl Worker {
         self.registry.sleep.sleep(self.index, what, limit, has_work);
     }
 
-    /// To be called by a worker that was woken and has found something to do, or stops looking:
-    /// there may be work for several.
+    /// Wakes another worker if there may be work for several. A worker that was woken calls this
+    /// when it has found something to do, or stops looking.
     fn pass_on(&self) {
         let registry = &self.registry;
         registry
