@@ -90,7 +90,7 @@ const POLLING: u32 = 1;
 const ASLEEP: u32 = 2;
 const NOTIFIED: u32 = 3;
 
-/// See the head of this file.
+/// A driver. The top of this file has the protocol.
 pub struct Driver {
     /// The state of the owner, if there is one.
     state: AtomicU32,
@@ -117,7 +117,7 @@ impl Driver {
     /// Tells whether several threads may wait in a driver at the same time.
     pub const IS_SHARED: bool = Selector::IS_SHARED;
 
-    /// Creates a driver whose polls report up to `events` events at a time; polls that do
+    /// Creates a driver whose polls report up to `events` events each. Polls that do
     /// not wait report up to `events_busy`, if that is given.
     ///
     /// # Errors
@@ -350,8 +350,8 @@ impl Driver {
     }
 }
 
-/// No reference is left, so no thread waits; but the kernel may still have buffers of
-/// operations that were dropped.
+/// Ends the ring. No reference is left, so no thread waits, but the kernel may still
+/// have buffers of operations that were dropped.
 impl Drop for Driver {
     fn drop(&mut self) {
         self.end_ring(&mut Wakers::new());

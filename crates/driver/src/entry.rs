@@ -67,7 +67,7 @@ impl Polled {
     }
 }
 
-/// See the head of this file.
+/// A registered source. The top of this file explains both ways to wait for it.
 pub struct Entry {
     readiness: Readiness,
     /// Each node records which bits it wants.

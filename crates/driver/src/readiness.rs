@@ -62,7 +62,7 @@ impl Event {
     }
 }
 
-/// See the head of this file.
+/// The readiness word. The top of this file shows its fields.
 pub struct Readiness(AtomicUsize);
 
 impl Readiness {

@@ -17,10 +17,10 @@ const WAKE: Token = Token(usize::MAX);
 #[derive(Default)]
 pub struct Memory;
 
-/// No memory yet.
+/// The memory of a thread that has not polled yet.
 pub const NO_MEMORY: Memory = Memory;
 
-/// See the head of this file.
+/// mio's poll, which one thread uses at once.
 pub struct Selector {
     polling: Lock<Polling>,
     registry: mio::Registry,

@@ -52,7 +52,7 @@ pub struct Selector {
 #[derive(Default)]
 pub struct Memory;
 
-/// No memory yet.
+/// The memory of a thread that has not polled yet.
 pub const NO_MEMORY: Memory = Memory;
 
 /// The kernel's timer.
