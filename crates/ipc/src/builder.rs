@@ -45,7 +45,7 @@ pub struct Builder {
     must_exist: bool,
 }
 
-/// How much a ring holds.
+/// The capacity of a ring.
 #[derive(Clone, Copy, Debug)]
 enum Capacity {
     Messages(usize),

@@ -50,12 +50,12 @@ pub(crate) enum Role {
     Receiver = 2,
 }
 
-/// How often a participant that joins tries again while the last free records are being
-/// reaped, and how long it waits in between.
+/// Number of attempts of a participant that joins while the last free records are being
+/// reaped, and the pause between them.
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// A participant: see the head of the file.
+/// A participant. The top of this file explains liveness.
 pub(crate) struct Endpoint {
     // First: it reads the segment.
     pub(crate) registered: Registered,
@@ -273,8 +273,8 @@ impl Segment {
             || memory.cursor(participant).load(Ordering::Acquire) != INACTIVE
     }
 
-    /// Whether the kernel keeps a lock on this record for another participant. If that
-    /// cannot be found out, it counts as alive.
+    /// Returns `true` if the kernel keeps a lock on this record for another participant. If
+    /// that cannot be found out, it counts as alive.
     pub(crate) fn is_alive(&self, participant: usize) -> bool {
         let byte = FIRST_PARTICIPANT + participant;
         self.file.is_locked(byte, 1).unwrap_or(true)
@@ -379,8 +379,8 @@ impl Segment {
         crate::doorbell::ring(self, what);
     }
 
-    /// Whether this record is that of a sender, as far as this is known without asking the
-    /// kernel.
+    /// Returns `true` if this record is that of a sender, as far as this is known without asking
+    /// the kernel.
     fn is_sender(&self, participant: usize) -> bool {
         let role = self.ring.memory.record(participant, record::ROLE);
         participant < self.settings.senders && role.load(Ordering::Acquire) != 0

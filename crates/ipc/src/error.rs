@@ -52,14 +52,14 @@ pub enum Error {
         /// Where it exists.
         found: PathBuf,
     },
-    /// No permission for a file or directory.
+    /// The permission for a file or directory is missing.
     Permission {
         /// The file or directory.
         path: PathBuf,
     },
     /// There is not enough shared memory.
     NoSpace {
-        /// How many bytes the segment needs.
+        /// The number of bytes that the segment needs.
         needed: usize,
     },
     /// The file is not a segment, or not one of this version.
@@ -350,7 +350,7 @@ impl std::error::Error for SendError {}
 pub enum RecvError {
     /// There is no message at the moment.
     Empty,
-    /// No message came until the deadline.
+    /// The deadline passed before a message came.
     TimedOut,
     /// All messages have been received and every sender has left or died. In a queue, every
     /// message is also consumed, so that none can come back. A later receive finds the

@@ -44,14 +44,14 @@ struct Operation<'a, F> {
     participant: Participant<'a>,
     attempt: F,
     awaits: Awaited,
-    /// Whether it ends without a sender, as the receiver of a queue does.
+    /// `true` if it ends without a sender, as the receiver of a queue does.
     ends: bool,
 }
 
 /// A participant, which looks for no dead ones: a thread of the model reaps them.
 struct Participant<'a>(&'a Ring);
 
-/// No message will come.
+/// The error of an operation for which no message will come.
 struct Ended;
 
 impl Failure for Ended {

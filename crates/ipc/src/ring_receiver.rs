@@ -39,9 +39,9 @@ pub(crate) struct RingReceiver {
 struct Held {
     position: u64,
     len: usize,
-    /// Whether it is in the receiver's buffer.
+    /// `true` if it is in the receiver's buffer.
     copied: bool,
-    /// Whether it came from another machine.
+    /// `true` if it came from another machine.
     imported: bool,
 }
 
@@ -322,8 +322,8 @@ impl RingReceiver {
         }
     }
 
-    /// Ends the use of the held message of a queue, which any receiver then takes. The end of
-    /// a route or channel goes on to hold its message.
+    /// Ends the use of the held message of a queue, which any receiver can then take. The end of
+    /// a route or channel keeps its message.
     pub(crate) fn put_back(&mut self) {
         if self.delivery() == Delivery::Every || self.endpoint.is_forked() {
             return;

@@ -11,13 +11,13 @@ use crate::sys;
 /// the death of a participant. Twenty looks a second cost next to nothing.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// See the head of the file. It outlives a single wait: a participant whose waits are short
-/// must look for dead ones, too.
+/// The policy of a participant. It outlives a single wait: a participant whose waits are
+/// short must look for dead ones, too.
 pub(crate) struct WaitPolicy {
     next_look: Instant,
-    /// The same, for polls, by the clock of `sys::coarse_time`.
+    /// The time of the next look of polls, by the clock of `sys::coarse_time`.
     next_look_of_polls: Duration,
-    /// Whether spinning would have saved the last sleep.
+    /// `true` if spinning would have saved the last sleep.
     spins: bool,
 }
 

@@ -244,7 +244,7 @@ impl Survivors {
         }
     }
 
-    /// Goes on without the child: everything must work soon.
+    /// Continues without the child: everything must work soon.
     fn go_on(&mut self, place: &Place) {
         let builder = place.in_it(builder(&self.kind));
         if self.sender.is_none() {

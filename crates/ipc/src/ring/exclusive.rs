@@ -54,8 +54,8 @@ impl Exclusive {
 }
 
 impl Ring {
-    /// Whether the sender, which has claimed `position`, has its place for itself until it
-    /// publishes.
+    /// Returns `true` if the sender, which has claimed `position`, has its place for itself until
+    /// it publishes.
     #[inline]
     pub(crate) fn is_exclusive(&self, position: u64, known: &mut Exclusive) -> bool {
         if self.delivery == Delivery::One {

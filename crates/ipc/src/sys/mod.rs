@@ -42,7 +42,7 @@ pub(crate) struct Access {
     pub(crate) user: u32,
     /// Its permission bits.
     pub(crate) mode: u32,
-    /// How many names it has.
+    /// The number of its names.
     pub(crate) links: u64,
 }
 
@@ -50,6 +50,6 @@ pub(crate) struct Access {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// When it started, in a unit and from an origin that the system chooses.
+    /// The time of its start, in a unit and from an origin that the system chooses.
     pub(crate) started: u64,
 }

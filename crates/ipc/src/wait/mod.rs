@@ -33,11 +33,11 @@ use crate::ring::Awaited;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(loom, allow(dead_code, reason = "models wait without a deadline"))]
 pub(crate) enum Wait {
-    /// Not at all.
+    /// Does not wait.
     No,
-    /// No longer than until this time.
+    /// Waits no longer than until this time.
     Until(Instant),
-    /// Without a deadline.
+    /// Waits without a deadline.
     Forever,
 }
 

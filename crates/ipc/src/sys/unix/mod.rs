@@ -147,7 +147,7 @@ impl SegmentFile {
         Ok(found.blocks().saturating_mul(512) >= found.len())
     }
 
-    /// Whether `path` names this very file.
+    /// Returns `true` if `path` names this very file.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         match (self.file.get().metadata(), fs::symlink_metadata(path)) {
             (Ok(own), Ok(there)) => own.dev() == there.dev() && own.ino() == there.ino(),
@@ -258,7 +258,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Whether this process may not make a file of this size.
+/// Returns `true` if this process may not make a file of this size.
 fn is_too_long(size: usize) -> io::Result<bool> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
