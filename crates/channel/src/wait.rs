@@ -20,7 +20,7 @@ pub(crate) trait Event {
     /// Returns the event's result, if it has happened.
     fn look(&mut self) -> Option<Self::Output>;
 
-    /// Whether it has to be waited for. To be called under the lock of the queue.
+    /// Returns `true` if the caller has to wait for the event. Called under the lock of the queue.
     fn must_wait(&self) -> bool;
 
     /// What reports say of the wait.

@@ -301,7 +301,7 @@ impl<T> Shared<T> {
         self.tail.store(tail.0, Ordering::Release);
     }
 
-    /// How many receivers there are.
+    /// Returns the number of receivers.
     fn receivers(&self) -> u32 {
         self.receivers.load(Ordering::Acquire)
     }
@@ -374,7 +374,7 @@ impl<T> Shared<T> {
         (self.capacity() - spent) as usize
     }
 
-    /// Whether every receiver has got everything.
+    /// Returns `true` if every receiver has got everything.
     fn is_empty(&self) -> bool {
         let tail = self.tail().position();
         self.slot(tail.wrapping_sub(1)).is_spent()

@@ -63,13 +63,13 @@ impl<T> Receiver<T> {
         usize::try_from(behind).unwrap_or(usize::MAX)
     }
 
-    /// Returns whether this receiver has got all that was sent.
+    /// Returns `true` if this receiver has got all that was sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns whether both receive from the same channel.
+    /// Returns `true` if both receive from the same channel.
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
@@ -87,7 +87,7 @@ impl<T> Receiver<T> {
         self.shared.weak_senders.load(Ordering::Acquire)
     }
 
-    /// Returns whether the last sender has been dropped. There may be values left to
+    /// Returns `true` if the last sender has been dropped. There may be values left to
     /// get.
     ///
     /// ```

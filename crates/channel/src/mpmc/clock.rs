@@ -16,7 +16,7 @@ use blitz_io_sync::thread::{Condvar, Mutex};
 use super::channel::Channel;
 use super::receiver::Receiver;
 
-/// With fewer entries than this none are searched for dead ones.
+/// With fewer entries than this, no search for dead ones begins.
 const FEW: usize = 64;
 
 /// Where to send a moment.
@@ -26,9 +26,9 @@ struct Entry {
 }
 
 struct Schedule {
-    /// By the time when they are due, and by their channels.
+    /// The entries, by the time when they are due, and by their channels.
     entries: BTreeMap<(Instant, usize), Entry>,
-    /// The number of entries from which on dead ones are searched for.
+    /// The number of entries at which a search for dead ones begins.
     crowded: usize,
     has_thread: bool,
 }

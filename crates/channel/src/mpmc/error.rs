@@ -77,19 +77,19 @@ impl<T> TrySendError<T> {
         }
     }
 
-    /// Returns whether there was no room.
+    /// Returns `true` if there was no room.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full(_))
     }
 
-    /// Returns whether the channel is closed.
+    /// Returns `true` if the channel is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
 }
 
 impl<T> SendTimeoutError<T> {
-    /// For a wait that has ended with this error.
+    /// Returns the error of a wait with a time limit whose last attempt returned `error`.
     pub(super) fn after(error: TrySendError<T>) -> Self {
         match error {
             TrySendError::Full(value) => Self::Timeout(value),
@@ -104,31 +104,31 @@ impl<T> SendTimeoutError<T> {
         }
     }
 
-    /// Returns whether the time was up.
+    /// Returns `true` if the timeout elapsed.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout(_))
     }
 
-    /// Returns whether the channel is closed.
+    /// Returns `true` if the channel is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
 }
 
 impl TryRecvError {
-    /// Returns whether the channel was empty.
+    /// Returns `true` if the channel was empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::Empty
     }
 
-    /// Returns whether the channel is empty and closed.
+    /// Returns `true` if the channel is empty and closed.
     pub fn is_closed(&self) -> bool {
         *self == Self::Closed
     }
 }
 
 impl RecvTimeoutError {
-    /// For a wait that has ended with this error.
+    /// Returns the error of a wait with a time limit whose last attempt returned `error`.
     pub(super) fn after(error: TryRecvError) -> Self {
         match error {
             TryRecvError::Empty => Self::Timeout,
@@ -136,12 +136,12 @@ impl RecvTimeoutError {
         }
     }
 
-    /// Returns whether the time was up.
+    /// Returns `true` if the timeout elapsed.
     pub fn is_timeout(&self) -> bool {
         *self == Self::Timeout
     }
 
-    /// Returns whether the channel is empty and closed.
+    /// Returns `true` if the channel is empty and closed.
     pub fn is_closed(&self) -> bool {
         *self == Self::Closed
     }

@@ -42,7 +42,7 @@ macro_rules! __mpmc_select {
     };
 }
 
-/// The same as `select!`, but the first operation in the list that is possible is chosen.
+/// Does the same as `select!`, but chooses the first operation in the list that is possible.
 ///
 /// ```
 /// use blitz_io::sync::mpmc::{select_biased, unbounded};

@@ -12,8 +12,8 @@ use blitz_io_futex::{WaitResult, wait_until};
 /// The request of a waiter. The holder of the channel's lock uses it while the node
 /// is linked, and the waiter uses it while the node is not linked.
 pub(super) struct Request {
-    /// Of a plain waiter: its `Option<T>`, into which a value is put, or out of which
-    /// one is taken. Of a selection: its [`Selection`].
+    /// The `Option<T>` of a plain waiter, into which a value is put, or out of which one
+    /// is taken; or the [`Selection`] of a node of a selection.
     target: Cell<*const ()>,
     /// Hand-off sequence number.
     pub(super) ticket: Cell<u64>,
@@ -54,12 +54,12 @@ pub(super) enum Role {
 unsafe impl Send for Request {}
 
 impl Request {
-    /// Of a future or a thread that waits for one operation.
+    /// Creates the request of a future or a thread that waits for one operation.
     pub(super) fn plain() -> Self {
         Self::case(Role::Plain, ptr::null(), 0)
     }
 
-    /// Of a selection. It outlives the node's stay in the list.
+    /// Creates a request of `selection`, which outlives the node's stay in the list.
     pub(super) fn case(role: Role, selection: *const Selection, case: u32) -> Self {
         Self {
             target: Cell::new(selection.cast()),

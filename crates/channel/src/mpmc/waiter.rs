@@ -70,7 +70,7 @@ impl<T> Waiter<T> {
         self.stage.set(Stage::Fresh);
     }
 
-    /// Whether there is nothing to wait for any more.
+    /// Returns `true` if there is nothing to wait for any more.
     #[cfg(feature = "sink")]
     pub(super) fn is_done(&self) -> bool {
         self.stage.get() == Stage::Done
@@ -163,7 +163,7 @@ impl<T> Channel<T> {
         self.begin_recv(waiter, waker, Queue::Streams)
     }
 
-    /// Whether it waits as a stream, and has not been told of anything.
+    /// Returns `true` if it waits as a stream, and has not been woken.
     #[cfg(feature = "stream")]
     pub(super) fn stream_waits(&self, waiter: &Waiter<T>, waker: &Waker) -> bool {
         waiter.stage.get() == Stage::Waiting

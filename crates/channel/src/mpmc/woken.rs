@@ -41,7 +41,7 @@ impl Woken {
         }
     }
 
-    /// Whether it is time to release the lock and wake.
+    /// Returns `true` if it is time to release the lock and wake.
     pub(super) fn is_enough(&self) -> bool {
         self.len >= ENOUGH
     }

@@ -25,7 +25,7 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 use crate::model::model_has_failed;
 
-/// How many slots a block has.
+/// Number of slots of a block.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };
 
 /// Where in its block a position is.
@@ -175,7 +175,7 @@ impl<T> Block<T> {
         slot.stamp.store(FILLED, Ordering::Release);
     }
 
-    /// Returns whether a slot has been filled.
+    /// Returns `true` if a slot has been filled.
     #[inline(always)]
     pub fn is_filled(&self, offset: u32) -> bool {
         self.slot(offset).stamp.load(Ordering::Acquire) == FILLED
@@ -212,7 +212,7 @@ impl<T> Cursor<T> {
         Self { head, block }
     }
 
-    /// Returns whether the next slot has been filled.
+    /// Returns `true` if the next slot has been filled.
     #[inline(always)]
     pub fn is_filled(&self) -> bool {
         // SAFETY: the block of the head is in the queue until the cursor leaves it.

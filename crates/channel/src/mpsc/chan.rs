@@ -18,7 +18,7 @@ use super::rx_waiter::RxWaiter;
 use super::word::{MAX_VALUES, Payment, Snapshot, Word};
 use crate::model::model_has_failed;
 
-/// Returns whether the next slot to be claimed is the last one of its block.
+/// Returns `true` if the next slot to be claimed is the last one of its block.
 #[inline(always)]
 fn ends_block(word: Snapshot) -> bool {
     offset(word.position()) == LEN - 1
@@ -57,7 +57,7 @@ pub struct Chan<T> {
     pub max_capacity: usize,
     /// Maximum number of values and permits together.
     pub limit: u32,
-    /// Whether senders have been waiting lately; see `wait.rs`.
+    /// `true` if senders have been waiting lately; see `wait.rs`.
     pub mode: AtomicU8,
     pub senders: AtomicUsize,
     pub weak_senders: AtomicUsize,
@@ -92,7 +92,7 @@ impl<T> RefUnwindSafe for Chan<T> {}
 #[must_use = "a claimed slot must be filled, or the receiver waits for it for ever"]
 pub struct Claim {
     position: u32,
-    /// Whether to wake the receiver when the slot has been filled.
+    /// `true` if the receiver must be woken when the slot has been filled.
     wakes: bool,
 }
 
@@ -205,7 +205,7 @@ impl<T> Chan<T> {
         })
     }
 
-    /// Returns whether there is room for one more. The head that senders remember may be an
+    /// Returns `true` if there is room for one more. The head that senders remember may be an
     /// old one, but it is never too new.
     #[inline(always)]
     fn has_room(&self, word: Snapshot) -> bool {

@@ -185,13 +185,13 @@ macro_rules! receiver {
                 self.rx.chan().close();
             }
 
-            /// Returns whether the channel was closed or all senders have been dropped. There may
+            /// Returns `true` if the channel was closed or all senders have been dropped. There may
             /// be values left to receive.
             pub fn is_closed(&self) -> bool {
                 self.rx.is_closed()
             }
 
-            /// Returns whether there are no values to receive now.
+            /// Returns `true` if there are no values to receive now.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }

@@ -19,7 +19,7 @@ use crate::model::model_has_failed;
 
 /// After so many receives without a waiting sender, contended mode ends.
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
-/// How often to look for a value that is being written before yielding to its sender.
+/// Number of looks for a value that is being written before the receiver yields to its sender.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
 /// The time for which the receiver leaves its sender alone, for each value of a burst: about the
@@ -102,7 +102,7 @@ impl<T> Rx<T> {
         }
     }
 
-    /// In contended mode; see `wait.rs`.
+    /// Serves senders that wait, in contended mode; see `wait.rs`.
     #[inline(never)]
     fn look_for_waiters(&mut self) {
         let chan = &*self.chan;
@@ -352,7 +352,7 @@ impl<T> Rx<T> {
         })
     }
 
-    /// Whether everything has been received and nothing can come any more.
+    /// Returns `true` if all values have been received and no further one can come.
     fn is_finished(&self) -> bool {
         let alone = self.chan.strong_count() == 0;
         let word = self.chan.tail.0.word.load();
@@ -363,7 +363,7 @@ impl<T> Rx<T> {
         self.chan.is_closed() || self.chan.strong_count() == 0
     }
 
-    /// How many values there are, written or about to be.
+    /// Returns the number of values, written or about to be.
     pub fn len(&self) -> usize {
         let word = self.chan.tail.0.word.load();
         word.position().wrapping_sub(self.cursor.head) as usize

@@ -117,7 +117,7 @@ impl<T> Chan<T> {
         self.front.0.taken.load(Ordering::Acquire);
     }
 
-    /// Returns whether there is room for `n` permits. While `TX_WAITS` is set that can only
+    /// Returns `true` if there is room for `n` permits. While `TX_WAITS` is set that can only
     /// become true.
     fn fits(&self, word: Snapshot, n: u32) -> bool {
         let head = self.front.0.head.load(Ordering::SeqCst);

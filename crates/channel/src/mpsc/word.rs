@@ -46,7 +46,7 @@ impl Snapshot {
         (self.0 >> 32) as u32
     }
 
-    /// How many permits are out.
+    /// Returns the number of outstanding permits.
     #[inline(always)]
     fn reserved(self) -> u32 {
         (self.0 as u32) >> 3

@@ -117,7 +117,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         }
     }
 
-    /// Returns whether the receiver is closed or dropped. A value can be sent only
+    /// Returns `true` if the receiver is closed or dropped. A value can be sent only
     /// if it is not.
     ///
     /// ```
@@ -132,7 +132,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         self.storage.cell().state() & CLOSED != 0
     }
 
-    /// Returns whether the receiver is closed or dropped. If not, wakes the task when it is; only
+    /// Returns `true` if the receiver is closed or dropped. If not, wakes the task when it is; only
     /// the task that polled last.
     ///
     /// ```
@@ -170,7 +170,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
-    /// `timeout`. Returns whether it is.
+    /// `timeout`. Returns `true` if it is.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -184,7 +184,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         self.wait(deadline::after(timeout), Caller::here())
     }
 
-    /// Whether the receiver is closed or dropped, at the deadline at the latest.
+    /// Waits until `deadline` at the latest. Returns `true` if the receiver is closed or dropped.
     fn wait(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::without_object(Kind::OneshotClosed, caller, deadline.is_some());
         self.storage.cell().wait(&SENDER, deadline).is_some()
@@ -278,8 +278,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         }
     }
 
-    /// Returns whether it has been ready, or the value was taken by
-    /// [`try_recv`](Receiver::try_recv), or that has said `Closed`.
+    /// Returns `true` if the future has been ready, or [`try_recv`](Receiver::try_recv) has
+    /// taken the value or returned `Closed`.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -294,7 +294,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         self.storage.is_none()
     }
 
-    /// Returns whether there is no value to receive at this moment.
+    /// Returns `true` if there is no value to receive at this moment.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;

@@ -187,7 +187,7 @@ impl<T> Shared<T> {
         self.word() & CLOSED != 0
     }
 
-    /// Changes the version. Returns whether receivers wait for that. The caller is the only one
+    /// Changes the version. Returns `true` if receivers wait for that. The caller is the only one
     /// that changes it now.
     #[inline]
     #[must_use = "waiting receivers must be woken"]

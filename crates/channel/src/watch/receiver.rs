@@ -61,7 +61,7 @@ impl<T> Receiver<T> {
         look(&self.shared, &mut self.version)
     }
 
-    /// Returns whether there is a value that this receiver has not seen.
+    /// Returns `true` if there is a value that this receiver has not seen.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl<T> Receiver<T> {
         Ok(self.version != Version::of(word))
     }
 
-    /// Returns whether all senders have been dropped.
+    /// Returns `true` if all senders have been dropped.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -274,7 +274,7 @@ impl<T> Receiver<T> {
         self.wait_for_until(f, deadline::after(timeout))
     }
 
-    /// Returns whether both are receivers of the same channel.
+    /// Returns `true` if both are receivers of the same channel.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -397,7 +397,7 @@ impl<'a, T> Ref<'a, T> {
         Self { inner, has_changed }
     }
 
-    /// Returns whether the receiver had not seen this value before. Always `false` for a sender's
+    /// Returns `true` if the receiver had not seen this value before. Always `false` for a sender's
     /// reference.
     ///
     /// ```

@@ -190,7 +190,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether it is an operation of this kind on this channel.
+    /// Returns `true` if it is an operation of this kind on this channel.
     fn is_of<T>(&self, channel: &Channel<T>, queue: Queue) -> bool {
         ptr::addr_eq(self.channel, channel) && self.queue == queue
     }
@@ -206,7 +206,7 @@ unsafe impl Sync for Select<'_> {}
 /// The message of a broken invariant of a wait without a limit.
 const WITHOUT_END: &str = "a wait without a deadline does not time out";
 
-/// How long to wait.
+/// The limit of a wait.
 #[derive(Clone, Copy)]
 enum Limit {
     /// Does not wait.

@@ -55,7 +55,7 @@ mod streams;
 
 /// The capacity of a channel that has no limit.
 pub(super) const UNLIMITED: usize = usize::MAX;
-/// For how many values room is made in advance.
+/// Maximum number of values for which room is allocated in advance.
 const AT_FIRST: usize = 32;
 
 /// The flag of a closed channel: no more values come.
@@ -134,7 +134,7 @@ impl<T> State<T> {
         }
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.buffer.len() + self.returned.len()
@@ -159,7 +159,7 @@ impl<T> State<T> {
         }
     }
 
-    /// To be called after each step that is not one of the fast ones.
+    /// Updates the flags. Called after each step that is not one of the fast ones.
     pub(super) fn update(&mut self) {
         let rare = self.reserved | self.promised | self.returned.len() != 0;
         let idle = self.receivers.is_empty() && self.senders.is_empty() && self.streams.is_empty();
@@ -350,13 +350,13 @@ impl<T> State<T> {
         )
     }
 
-    /// Whether there is a value that is not set aside.
+    /// Returns `true` if there is a value that is not set aside.
     #[inline]
     fn is_available(&self) -> bool {
         self.len() > self.reserved
     }
 
-    /// Whether there is room that is not promised.
+    /// Returns `true` if there is room that is not promised.
     #[inline]
     fn has_room(&self) -> bool {
         self.len() + self.promised < self.capacity

@@ -203,8 +203,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Without a buffer: lets a waiting sender serve a receiver that waits. A value goes
-    /// through the buffer, from where `feed` takes it in the next round.
+    /// Lets a waiting sender serve a receiver that waits, in a channel without a buffer. A value
+    /// goes through the buffer, from where `feed` takes it in the next round.
     fn pair(&mut self) -> Option<Wake> {
         if self.has_buffer() || self.all_are_promised() {
             return None;
@@ -223,7 +223,7 @@ impl<T> State<T> {
         self.receivers.remove(node)
     }
 
-    /// Whether each receiver that waits for itself is promised a value.
+    /// Returns `true` if each receiver that waits for itself is promised a value.
     fn all_are_promised(&self) -> bool {
         let plain = |node: &&Node<Request>| node.request.role == Role::Plain;
         self.capacity == 0 && self.receivers.iter().filter(plain).count() <= self.promised

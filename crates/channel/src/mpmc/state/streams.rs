@@ -19,7 +19,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Whether streams wait although there is something to receive.
+    /// Returns `true` if streams wait although there is something to receive.
     pub(in crate::mpmc) fn must_tell_streams(&self) -> bool {
         !self.streams.is_empty() && self.may_recv(ptr::null())
     }
