@@ -188,7 +188,7 @@ impl Deque {
         Some(unsafe { JobRef::from_ptr(job) })
     }
 
-    /// Whether there are at least `n` jobs, as the owner sees it.
+    /// Returns `true` if there are at least `n` jobs, as the owner sees it.
     #[inline(always)]
     pub fn has(&self, n: usize) -> bool {
         self.bottom

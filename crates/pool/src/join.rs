@@ -268,7 +268,7 @@ where
 }
 
 /// Takes the fork back if newer forks are above it, or else waits until its thief has run
-/// it. Returns whether it came back.
+/// it. Returns `true` if it came back.
 #[cold]
 #[inline(never)]
 fn get_back<F, R>(worker: &Worker, job: &StackJob<JoinLatch, F, R>, position: usize) -> bool

@@ -54,16 +54,16 @@ pub trait Latch {
 
 /// A condition for which a worker can wait.
 pub trait Probe {
-    /// Returns whether it is set. If so, the work of the setter is visible.
+    /// Returns `true` if it is set. If so, the work of the setter is visible.
     fn is_set(&self) -> bool;
 }
 
-/// Records that this thread may sleep for a job, which the thread holds that runs it.
+/// Records that this thread may sleep for a job. The thread that runs the job holds it.
 fn waits_for(job: &Object) -> Blocking {
     Blocking::new(Kind::ForkJoin, job, Caller::UNKNOWN, false)
 }
 
-/// For a join: the job runs in the pool of the worker that waits.
+/// The latch of a join: the job runs in the pool of the worker that waits.
 #[derive(Debug)]
 pub struct JoinLatch {
     set: AtomicBool,
@@ -153,7 +153,7 @@ const PENDING: u32 = 0;
 const SLEEPING: u32 = 1;
 const SET: u32 = 2;
 
-/// For threads that are in no pool, or that must not run anything while they wait.
+/// The latch of a thread that is in no pool, or that must not run anything while it waits.
 #[derive(Debug)]
 pub struct ThreadLatch {
     state: AtomicU32,
@@ -179,7 +179,7 @@ impl ThreadLatch {
         }
     }
 
-    /// Returns whether the latch is set. If not, announces that the caller will sleep.
+    /// Returns `true` if the latch is set. If not, announces that the caller will sleep.
     fn is_set_else_announce(&self) -> bool {
         let announced = (self.state).compare_exchange(PENDING, SLEEPING, Relaxed, Acquire);
         announced == Err(SET)

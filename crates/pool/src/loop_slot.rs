@@ -61,9 +61,9 @@ pub struct LoopSlot {
     caller: AtomicU32,
     /// Points to the caller's `&Work`.
     work: AtomicPtr<&'static Work<'static>>,
-    /// For reports: held by each worker that has entered, as a reader.
+    /// The object for reports. Each worker that has entered holds it as a reader.
     part: Object,
-    /// How much of each share is taken. Only for the thread that has the slot.
+    /// The taken part of each share. Only for the thread that has the slot.
     cursors: Box<[CachePadded<AtomicUsize>]>,
 }
 
@@ -91,7 +91,7 @@ impl LoopSlot {
         (!taken).then(|| Reserved(self))
     }
 
-    /// Whether a loop is open that a worker whose last one was `last` can enter.
+    /// Returns `true` if a loop is open that a worker can enter whose last loop was `last`.
     pub fn is_open_for(&self, last: &Cell<u64>) -> bool {
         let state = self.state.load(SeqCst);
         state & CLOSED == 0 && state / GENERATION != last.get()

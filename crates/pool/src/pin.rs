@@ -5,7 +5,7 @@ use std::io;
 /// A core's number, as the system counts.
 pub(crate) type Core = core_affinity::CoreId;
 
-/// Whether and how a pool's threads are bound to cores.
+/// The way in which a pool's threads are bound to cores, if at all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Pin {

@@ -112,13 +112,13 @@ impl Grain {
 /// is not worth stealing; most forks of a fine recursion take less.
 const WORTH_STEALING: Duration = Duration::from_micros(5);
 
-/// How long each victim's oldest fork has been the same one.
+/// The age of each victim's oldest fork: the time for which it has been the same one.
 #[derive(Debug)]
 pub(crate) struct Ages {
     seen: Box<[Option<(Sight, Instant)>]>,
     now: Instant,
     next: Instant,
-    /// Whether any worker has forked since the last look.
+    /// `true` if any worker has forked since the last look.
     active: bool,
 }
 
@@ -133,7 +133,7 @@ impl Ages {
         }
     }
 
-    /// Returns whether there were new forks since the last call, even if none was worth
+    /// Returns `true` if there were new forks since the last call, even if none was worth
     /// stealing. If a worker slept then, their owners would soon have to wake it.
     pub(crate) fn were_new(&mut self) -> bool {
         std::mem::take(&mut self.active)
@@ -150,7 +150,7 @@ impl Ages {
         true
     }
 
-    /// Whether the oldest fork of `victim` is old enough to be stolen.
+    /// Returns `true` if the oldest fork of `victim` is old enough to be stolen.
     pub(crate) fn is_old(&mut self, victim: usize, sight: Option<Sight>) -> bool {
         let Some(sight) = sight else {
             self.seen[victim] = None;
@@ -192,7 +192,7 @@ const LOOKS_A_YIELD: u32 = 32;
 /// is much longer than most loops take, and less than a time slice of most systems.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
 
-/// How many processors are not in use by an awake worker of a runtime.
+/// Returns the number of processors that no awake worker of a runtime uses.
 pub(crate) fn free_processors() -> usize {
     processors().saturating_sub(awake())
 }

@@ -183,7 +183,7 @@ impl Sleep {
         }
     }
 
-    /// How many workers sleep, or are about to, because they have nothing to run.
+    /// Returns the number of workers that sleep, or are about to, because they have nothing to run.
     pub fn sleeping(&self) -> usize {
         let is_idle = |worker: &&CachePadded<Sleeper>| {
             matches!(worker.word.load(Relaxed), ANYTHING | INJECTED)
@@ -271,7 +271,7 @@ impl Sleep {
         }
     }
 
-    /// Wakes one worker that sleeps for `what`. Returns whether there was one.
+    /// Wakes one worker that sleeps for `what`. Returns `true` if there was one.
     fn wake_one(&self, what: u32) -> bool {
         let mut workers = self.workers.iter();
         workers.any(|worker| worker.wake_if(|word| word == what))

@@ -164,7 +164,7 @@ impl Worker {
         }
     }
 
-    /// Whether a `join` of `site` is too fine to fork: there are older forks to steal.
+    /// Returns `true` if a `join` of `site` is too fine to fork: there are older forks to steal.
     #[inline(always)]
     pub(crate) fn runs_in_turn(&self, site: usize) -> bool {
         self.fine().is(site) && self.deque().has(ENOUGH_FORKS)
@@ -316,12 +316,12 @@ impl Worker {
         !self.registry.workers[self.index].own_jobs.is_empty()
     }
 
-    /// Whether there is a job that this worker could run.
+    /// Returns `true` if there is a job that this worker could run.
     fn has_jobs(&self) -> bool {
         self.has_own_jobs() || !self.registry.injector.is_empty() || self.has_forks()
     }
 
-    /// Whether there is anything but forks that this worker could run.
+    /// Returns `true` if there is anything but forks that this worker could run.
     fn has_other_work_than_forks(&self) -> bool {
         self.registry.has_ended()
             || self.has_own_jobs()
