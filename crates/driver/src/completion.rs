@@ -181,7 +181,7 @@ impl<O: Finish> Shared<O> {
         Self::lend(this)
     }
 
-    /// Returns whether the kernel has released the operation.
+    /// Returns `true` if the kernel has released the operation.
     pub fn is_done(&self) -> bool {
         self.header.slot.result().is_some()
     }

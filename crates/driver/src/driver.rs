@@ -229,7 +229,7 @@ impl Driver {
         self.submit(wakers);
     }
 
-    /// Returns whether something is registered or in the ring, so that events may happen.
+    /// Returns `true` if something is registered or in the ring, so that events may happen.
     #[inline]
     #[must_use]
     pub fn has_sources(&self) -> bool {
@@ -237,7 +237,7 @@ impl Driver {
     }
 
     /// Waits until there is an event, until it is unparked (also since the last park), or
-    /// until `deadline`; rarely, it returns spuriously. Returns whether it was unparked.
+    /// until `deadline`; rarely, it returns spuriously. Returns `true` if it was unparked.
     /// Called by the owner.
     ///
     /// While something is registered, a deadline is kept to within a millisecond on systems
@@ -328,7 +328,7 @@ impl Driver {
 
 #[cfg(io_uring)]
 impl Driver {
-    /// Returns whether there is a ring of completions. The first call sets it up, if it is
+    /// Returns `true` if there is a ring of completions. The first call sets it up, if it is
     /// allowed and the system permits it.
     pub fn has_ring(&self) -> bool {
         self.ring.is_set_up(&self.selector)

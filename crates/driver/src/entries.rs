@@ -74,7 +74,7 @@ impl Entries {
         }
     }
 
-    /// Returns whether no entry is registered.
+    /// Returns `true` if no entry is registered.
     ///
     /// This load and the change in [`add`](Self::add) are sequentially consistent. An
     /// owner announces that it sleeps and then calls this; another thread adds an entry
@@ -120,7 +120,7 @@ impl Entries {
         Ok((entry, token))
     }
 
-    /// Handles bits that the system has reported for a token. Returns whether the token's
+    /// Handles bits that the system has reported for a token. Returns `true` if the token's
     /// entry has not been removed.
     #[inline]
     pub fn report(&self, token: usize, bits: Bits, wakers: &mut Wakers) -> bool {

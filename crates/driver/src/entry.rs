@@ -132,7 +132,7 @@ impl Entry {
     }
 
     /// Handles bits that the system has reported for the source of this generation: the
-    /// wakers of waiters for them go to `wakers`. Returns whether the entry still has that
+    /// wakers of waiters for them go to `wakers`. Returns `true` if the entry still has that
     /// source.
     pub fn report(&self, generation: usize, bits: Bits, wakers: &mut Wakers) -> bool {
         self.locked(|list, polled| {
@@ -274,7 +274,7 @@ impl fmt::Debug for Entry {
 pub struct Wait<'a> {
     entry: &'a Entry,
     node: Node<Bits>,
-    /// Whether the node has been put into the queue; an event may have chosen it since.
+    /// `true` if the node has been put into the queue; an event may have chosen it since.
     is_linked: bool,
     descriptor: Descriptor,
     record: inspect::Wait,

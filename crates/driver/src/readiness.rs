@@ -55,7 +55,7 @@ impl Event {
         }
     }
 
-    /// Returns whether there is anything to act on.
+    /// Returns `true` if there is anything to act on.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.bits != 0 || self.is_shut_down

@@ -31,7 +31,7 @@ pub fn shut_down_error() -> io::Error {
     io::Error::other(SHUT_DOWN)
 }
 
-/// Returns whether an error is [`shut_down_error`]'s.
+/// Returns `true` if an error is [`shut_down_error`]'s.
 #[must_use]
 pub fn is_shut_down_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Other
@@ -41,11 +41,11 @@ pub fn is_shut_down_error(error: &io::Error) -> bool {
 /// A source that is registered with a driver. It must be ended with
 /// [`deregister`](Self::deregister), which needs the source.
 pub struct Registration {
-    /// Keeps the entry where it is.
+    /// Keeps the entry alive, at its address.
     driver: Arc<Driver>,
     entry: NonNull<Entry>,
     token: usize,
-    /// For reports of waits.
+    /// The descriptor, for reports of waits.
     descriptor: Descriptor,
 }
 

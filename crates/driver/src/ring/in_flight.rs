@@ -71,7 +71,7 @@ impl Driver {
     }
 }
 
-/// Returns whether this is the kernel's result for an operation that it has not carried out
+/// Returns `true` if this is the kernel's result for an operation that it has not carried out
 /// and that is to be done another way.
 ///
 /// * `ECANCELED`, `EINTR`: the thread that submitted it has ended. A request to cancel gives

@@ -44,7 +44,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Whether several threads may wait at the same time.
+    /// `true` if several threads may wait at the same time.
     pub const IS_SHARED: bool = true;
 
     /// Creates a selector. `events` limits how many events one poll reports, `events_busy`
