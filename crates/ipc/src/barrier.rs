@@ -257,7 +257,7 @@ impl Barrier {
         }
     }
 
-    /// Withdraws a pending arrival. Returns whether the barrier had opened before.
+    /// Withdraws a pending arrival. Returns `true` if the barrier had opened before.
     fn withdraw(&mut self) -> bool {
         match self.arrived.take() {
             Some(generation) if !self.endpoint.is_forked() => {

@@ -116,7 +116,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether this process is a fork of the process that joined.
+    /// Returns `true` if this process is a fork of the process that joined.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
         self.generation != generation()
@@ -263,7 +263,7 @@ impl Segment {
         seen.add(1);
     }
 
-    /// Whether a participant, dead or alive, has joined with this record and has not left.
+    /// Returns `true` if a participant, dead or alive, has joined with this record and has not left.
     pub(crate) fn is_in_use(&self, participant: usize) -> bool {
         let memory = &self.ring.memory;
         memory
@@ -369,7 +369,7 @@ impl Segment {
         }
     }
 
-    /// On a system without doorbells, none is ever armed.
+    /// Does nothing: on a system without doorbells, none is ever armed.
     #[cfg(not(unix))]
     fn ring_doorbells(&self, _: Awaited) {}
 

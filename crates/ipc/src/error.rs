@@ -456,7 +456,7 @@ pub enum NotifyError {
     NoSuchId {
         /// The id.
         id: usize,
-        /// How many there are, counted from 0.
+        /// The number of ids. They count from 0.
         ids: usize,
     },
     /// The notifier was made before a fork and is used in the child.

@@ -84,7 +84,7 @@ impl EventCount<'_> {
         self.has_waiters() && self.notify_waiters()
     }
 
-    /// Whether there are waiters, after such a change.
+    /// Returns `true` if there are waiters, after such a change.
     #[inline]
     pub(crate) fn has_waiters(self) -> bool {
         fences::after_rmw();

@@ -14,7 +14,7 @@ use crate::segment::{self, FIRST_PARTICIPANT};
 use crate::settings::Settings;
 use crate::sys::{self, SegmentFile};
 
-/// Returns whether segments can be shared between processes on this system.
+/// Returns `true` if segments can be shared between processes on this system.
 pub fn is_supported() -> bool {
     sys::supported().is_ok()
 }

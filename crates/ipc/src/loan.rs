@@ -15,7 +15,7 @@ pub struct Loan<'a> {
     sender: &'a mut RingSender,
     position: u64,
     len: usize,
-    /// Whether it is written in the segment, and not in the sender's buffer.
+    /// `true` if the caller writes it in the segment, and not in the sender's buffer.
     in_place: bool,
     sent: bool,
 }

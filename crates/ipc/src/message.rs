@@ -37,7 +37,7 @@ impl<'a> Message<'a> {
         self.receiver.skipped()
     }
 
-    /// Returns whether the message came from another machine: see
+    /// Returns `true` if the message came from another machine: see
     /// [`Loan::send_imported`](crate::Loan::send_imported).
     pub fn is_imported(&self) -> bool {
         self.receiver.held_position().1

@@ -25,7 +25,7 @@ pub(crate) struct RingReceiver {
     searched: u64,
     /// Route and channel: no sender waits for this receiver.
     observes: bool,
-    /// How many positions without a message the cursor has passed.
+    /// Number of positions without a message that the cursor has passed.
     skipped: u64,
     /// The message that was received and not released.
     held: Option<Held>,

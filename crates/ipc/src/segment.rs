@@ -247,7 +247,7 @@ pub(crate) fn remove_dead(path: &Path, wanted: impl FnOnce() -> bool) -> Result<
     remove(path).map(|()| true)
 }
 
-/// Whether there is a segment of this user at `path` that has a participant.
+/// Returns `true` if there is a segment of this user at `path` that has a participant.
 pub(crate) fn is_in_use(path: &Path) -> bool {
     let Ok(file) = SegmentFile::open(path, None) else {
         return false;

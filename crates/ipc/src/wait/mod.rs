@@ -95,7 +95,7 @@ pub(crate) trait End {
     /// did.
     fn look_if_due(&mut self) -> bool;
 
-    /// As [`look_if_due`](Self::look_if_due), for a participant that polls.
+    /// Does what [`look_if_due`](Self::look_if_due) does, for a participant that polls.
     fn look_if_polls_are_due(&mut self) -> bool;
 }
 

@@ -392,7 +392,7 @@ fn files_of_doorbells(place: &Place, name: &str) -> usize {
         .count()
 }
 
-/// How many files a doorbell has on this system.
+/// Number of files of a doorbell on this system.
 const FILES: usize = cfg!(feature = "fifo-doorbells") as usize;
 
 #[test]

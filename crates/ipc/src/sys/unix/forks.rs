@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use blitz_io_core::generation;
 
-/// How often a file is opened again, or a fork or a step is waited for.
+/// Maximum number of attempts to open a file, or to wait for a fork or a step.
 const ATTEMPTS: usize = 10_000;
 /// The pause before the next attempt.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -140,7 +140,7 @@ impl Drop for Step {
     }
 }
 
-/// Whether a thread forks, or waits to fork.
+/// Returns `true` if a thread forks, or waits to fork.
 fn is_forking() -> bool {
     let ended = ENDED.load(Ordering::SeqCst);
     BEGUN.load(Ordering::SeqCst) != ended

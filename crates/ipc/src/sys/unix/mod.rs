@@ -141,7 +141,7 @@ impl SegmentFile {
         self.file.get().read_exact_at(bytes, offset)
     }
 
-    /// Whether there is memory for the whole file.
+    /// Returns `true` if there is memory for the whole file.
     pub(crate) fn is_allocated(&self) -> io::Result<bool> {
         let found = self.file.get().metadata()?;
         Ok(found.blocks().saturating_mul(512) >= found.len())
@@ -165,7 +165,7 @@ impl SegmentFile {
         self.locks.unlock(self.file.get(), byte);
     }
 
-    /// Whether another participant has a lock on any of `count` bytes from `first`.
+    /// Returns `true` if another participant has a lock on any of `count` bytes from `first`.
     pub(crate) fn is_locked(&self, first: usize, count: usize) -> io::Result<bool> {
         self.locks.is_locked(self.file.get(), first, count)
     }
