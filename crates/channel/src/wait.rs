@@ -14,7 +14,7 @@ use crate::model::model_has_failed;
 pub(crate) trait Event {
     type Output;
 
-    /// The queue in which waiters wait for the event.
+    /// Returns the queue in which waiters wait for the event.
     fn queue(&self) -> &WaitQueue;
 
     /// Returns the event's result, if it has happened.
@@ -23,11 +23,11 @@ pub(crate) trait Event {
     /// Returns `true` if the caller has to wait for the event. Called under the lock of the queue.
     fn must_wait(&self) -> bool;
 
-    /// What reports say of the wait.
+    /// Returns the data of the wait for reports.
     fn target(&self) -> Target<'_>;
 }
 
-/// What reports say of a wait.
+/// The data of a wait for reports.
 pub(crate) struct Target<'a> {
     pub(crate) kind: Kind,
     pub(crate) object: &'a Object,
@@ -35,14 +35,14 @@ pub(crate) struct Target<'a> {
     pub(crate) made_at: Caller,
 }
 
-/// What reports say of a channel.
+/// The data of a channel for reports.
 pub(crate) struct Inspected {
     pub(crate) object: Object,
     made_at: Caller,
 }
 
 impl Inspected {
-    /// The caller's location is that of the channel.
+    /// Creates the data. The caller's location is that of the channel.
     #[track_caller]
     pub(crate) fn new() -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Inspected {
         }
     }
 
-    /// What reports say of a wait of this kind.
+    /// Returns the data of a wait of this kind for reports.
     pub(crate) fn target(&self, kind: Kind) -> Target<'_> {
         Target {
             kind,
@@ -129,7 +129,7 @@ fn note<E: Event>(event: &E, record: &mut inspect::Wait, waker: &Waker) {
 }
 
 impl<E: Event> Drop for Wait<E> {
-    /// A chosen waiter that leaves takes nothing away from the others: the event wakes all.
+    /// Unlinks the node. A chosen waiter that leaves passes nothing on: the event wakes all.
     fn drop(&mut self) {
         if self.is_linked && !model_has_failed() {
             self.event.queue().leave(&self.node);

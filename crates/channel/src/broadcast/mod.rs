@@ -124,7 +124,7 @@ pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 /// Maximum number of receivers of a channel.
 const MAX_RECEIVERS: u32 = u32::MAX >> 2;
 
-/// Where the next value goes, and whether the channel is closed, in one word:
+/// The position of the next value, and the flag of a closed channel, in one word:
 /// `position * 2 + closed`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Tail(u64);
@@ -480,38 +480,38 @@ pub mod error {
     #[derive(Debug)]
     pub struct SendError<T>(pub T);
 
-    /// Why [`recv`](super::Receiver::recv) has no value to return.
+    /// The error of [`recv`](super::Receiver::recv).
     #[derive(Debug, PartialEq, Eq, Clone)]
     pub enum RecvError {
-        /// Everything has been received, and there are no senders any more.
+        /// All values have been received, and there are no senders any more.
         Closed,
-        /// The receiver was too slow: senders have overwritten so many values before it got
-        /// them. The next attempt gets the oldest value that is left.
+        /// The receiver was too slow: senders have overwritten this number of values before it
+        /// got them. The next attempt gets the oldest value that is left.
         Lagged(u64),
     }
 
-    /// Why [`try_recv`](super::Receiver::try_recv) has no value to return.
+    /// The error of [`try_recv`](super::Receiver::try_recv).
     #[derive(Debug, PartialEq, Eq, Clone)]
     pub enum TryRecvError {
-        /// Everything has been received. There are senders, so more may come.
+        /// All values have been received. There are senders, so more may come.
         Empty,
-        /// Everything has been received, and there are no senders any more.
+        /// All values have been received, and there are no senders any more.
         Closed,
-        /// The receiver was too slow: senders have overwritten so many values before it got
-        /// them. The next attempt gets the oldest value that is left.
+        /// The receiver was too slow: senders have overwritten this number of values before it
+        /// got them. The next attempt gets the oldest value that is left.
         Lagged(u64),
     }
 
-    /// Why [`blocking_recv_timeout`](super::Receiver::blocking_recv_timeout) has no
-    /// value to return.
+    /// The error of the method
+    /// [`blocking_recv_timeout`](super::Receiver::blocking_recv_timeout).
     #[derive(Debug, PartialEq, Eq, Clone)]
     pub enum RecvTimeoutError {
-        /// Nothing came in time.
+        /// The timeout elapsed before a value came.
         Timeout,
-        /// Everything has been received, and there are no senders any more.
+        /// All values have been received, and there are no senders any more.
         Closed,
-        /// The receiver was too slow: senders have overwritten so many values before it got
-        /// them. The next attempt gets the oldest value that is left.
+        /// The receiver was too slow: senders have overwritten this number of values before it
+        /// got them. The next attempt gets the oldest value that is left.
         Lagged(u64),
     }
 

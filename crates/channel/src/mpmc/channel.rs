@@ -44,14 +44,14 @@ const FEW: usize = 16;
 #[repr(C, align(64))]
 pub(super) struct Channel<T> {
     lock: ListLock,
-    /// Written under the lock, read without it, as is `len`.
+    /// `true` if the channel is closed. Written under the lock, read without it, as is `len`.
     closed: AtomicBool,
     len: AtomicUsize,
     state: UnsafeCell<State<T>>,
     capacity: usize,
     pub(super) senders: AtomicUsize,
     pub(super) receivers: AtomicUsize,
-    /// Counts up when a reserved value comes that a thread waits for.
+    /// Counts the steps that may end a thread's wait for a reserved value.
     arrivals: AtomicU32,
     pub(super) object: Object,
 }
@@ -150,7 +150,7 @@ impl<T> Channel<T> {
     /// Runs one step, under the lock.
     pub(super) fn locked<R>(&self, step: impl FnOnce(&mut State<T>) -> R) -> R {
         self.lock.locked(|| {
-            // SAFETY: we hold the lock.
+            // SAFETY: this thread holds the lock.
             let state = unsafe { &mut *self.state.get() };
             let result = step(state);
             self.published(state);
@@ -256,7 +256,7 @@ impl<T> Channel<T> {
     #[inline(always)]
     pub(super) fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         let sent = self.lock.locked_among_many(|| {
-            // SAFETY: we hold the lock.
+            // SAFETY: this thread holds the lock.
             let state = unsafe { &mut *self.state.get() };
             match state.send_fast(value) {
                 Ok(()) => {
@@ -282,7 +282,7 @@ impl<T> Channel<T> {
     #[inline(always)]
     pub(super) fn receive(&self) -> Result<T, TryRecvError> {
         let received = self.lock.locked_among_many(|| {
-            // SAFETY: we hold the lock.
+            // SAFETY: this thread holds the lock.
             let state = unsafe { &mut *self.state.get() };
             match state.recv_fast() {
                 Some(value) => {

@@ -6,7 +6,7 @@ use blitz_io_core::error_text;
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
-/// A value could not be sent at once. It comes back.
+/// The error of an attempt to send, with the value.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
     /// There is no room, or, in a channel without a buffer, no receiver waits.
@@ -15,10 +15,10 @@ pub enum TrySendError<T> {
     Closed(T),
 }
 
-/// A value could not be sent in time. It comes back.
+/// The error of a send with a timeout, with the value.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {
-    /// There was no room all the time.
+    /// The timeout elapsed before there was room.
     Timeout(T),
     /// The channel is closed.
     Closed(T),
@@ -28,7 +28,7 @@ pub enum SendTimeoutError<T> {
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct RecvError;
 
-/// There was nothing to receive at once.
+/// The error of an attempt to receive.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
     /// The channel is empty.
@@ -37,10 +37,10 @@ pub enum TryRecvError {
     Closed,
 }
 
-/// There was nothing to receive in time.
+/// The error of a receive with a timeout.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum RecvTimeoutError {
-    /// The channel was empty all the time.
+    /// The timeout elapsed before a value came.
     Timeout,
     /// The channel is empty and closed.
     Closed,

@@ -17,7 +17,7 @@ pub(super) struct Request {
     target: Cell<*const ()>,
     /// Hand-off sequence number.
     pub(super) ticket: Cell<u64>,
-    /// Which case of the selection this is.
+    /// The index of the case in the selection.
     pub(super) case: u32,
     pub(super) role: Role,
     /// The deadline has passed, and the waiter waits only because a value is promised to it.
@@ -75,7 +75,7 @@ impl Request {
         self.target.set(slot.cast_const().cast());
     }
 
-    /// Where the value is, or is to be put: an `Option<T>`.
+    /// Returns the `Option<T>` that holds the value, or into which it is to be put.
     pub(super) fn slot<T>(&self) -> *mut Option<T> {
         debug_assert!(self.role == Role::Plain);
         self.target.get().cast_mut().cast()
@@ -87,7 +87,7 @@ impl Request {
     }
 }
 
-/// The node of a selection that waits, as the holder of the lock sees it.
+/// Returns the node of a selection that waits, as the holder of the lock sees it.
 ///
 /// # Safety
 ///
@@ -118,11 +118,11 @@ pub(super) enum Outcome {
     Reserved,
     /// The channel is closed.
     Closed,
-    /// Something can be done.
+    /// The operation is possible. An observer gets this outcome.
     Ready,
 }
 
-/// Which of several cases a thread gets: one word, which is decided once.
+/// The choice of one of several cases: one word, which is decided once.
 pub(super) struct Selection {
     word: AtomicU32,
 }

@@ -76,16 +76,16 @@ impl<T> Waiter<T> {
         self.stage.get() == Stage::Done
     }
 
-    /// The value, while the node is not linked.
+    /// Takes the value, while the node is not linked.
     pub(super) fn take(&self) -> Option<T> {
         // SAFETY: the slot belongs to the waiter while the node is not linked.
         unsafe { (*self.slot.get()).take() }
     }
 
-    /// Makes the node, to be linked. Before it is pinned or after, but not while it
-    /// is linked.
+    /// Makes the node, to be linked. The waiter may be pinned or not, but the node must
+    /// not be linked.
     pub(super) fn prepare(&self) -> &Node<Request> {
-        // SAFETY: it is not linked, and ours.
+        // SAFETY: the node is not linked, and belongs to the waiter.
         let node = unsafe { &mut *self.node.get() };
         let node = node.get_or_insert_with(|| Node::new(Request::plain()));
         node.request.set_slot(self.slot.get());
@@ -95,12 +95,12 @@ impl<T> Waiter<T> {
     /// Makes the node of a task.
     fn arm(&self, waker: &Waker) -> &Node<Request> {
         let node = self.prepare();
-        // SAFETY: it is not linked, and ours.
+        // SAFETY: the node is not linked, and belongs to the waiter.
         unsafe { node.arm(waker) };
         node
     }
 
-    /// The node of a waiter that waits.
+    /// Returns the node of a waiter that waits.
     pub(super) fn node(&self) -> &Node<Request> {
         // SAFETY: it is written only by `prepare`, before it is linked.
         let node = unsafe { (*self.node.get()).as_ref() };
@@ -140,7 +140,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Receives, or `None` at the end, or waits in this list.
+    /// Receives, or waits in this list. Returns `None` at the end of the channel.
     fn begin_recv(&self, waiter: &Waiter<T>, waker: &Waker, queue: Queue) -> Poll<Option<T>> {
         let node = waiter.arm(waker);
         // SAFETY: the waiter is pinned, and its node is taken out before it is dropped.
@@ -170,7 +170,7 @@ impl<T> Channel<T> {
             && self.still_waits(waiter.node(), waker, Queue::Streams)
     }
 
-    /// The waiter is dropped.
+    /// Withdraws a waiter that is being dropped.
     #[inline]
     pub(super) fn cancel(&self, waiter: &Waiter<T>, queue: Queue) {
         if waiter.stage.get() == Stage::Waiting {
@@ -178,8 +178,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// A value that a receiver was given goes to another one. Streams have all been told
-    /// the same.
+    /// Withdraws a waiter. If a receiver was given a value, passes it to another one. No value is
+    /// passed on for streams: all of them have been woken.
     #[cold]
     fn give_up(&self, waiter: &Waiter<T>, queue: Queue) {
         waiter.stage.set(Stage::Done);
@@ -271,7 +271,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// A value that is still there was not sent.
+    /// Returns the result of a send: an error with the value if it is still in the waiter.
     pub(super) fn sent(waiter: &Waiter<T>) -> Result<(), SendError<T>> {
         waiter.stage.set(Stage::Done);
         match waiter.take() {

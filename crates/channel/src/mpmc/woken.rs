@@ -7,7 +7,7 @@ const MOST: usize = 8;
 /// Maximum number when a round of `serve_waiters` begins, which adds up to two.
 const ENOUGH: usize = MOST - 2;
 
-/// After a step with one effect.
+/// The wake-up after a step with one effect.
 pub(super) enum Call {
     /// One waiter, or none.
     One(Wake),

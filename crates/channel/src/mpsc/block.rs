@@ -28,7 +28,7 @@ use crate::model::model_has_failed;
 /// Number of slots of a block.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };
 
-/// Where in its block a position is.
+/// Returns the index of a position in its block.
 #[inline(always)]
 pub fn offset(position: u32) -> u32 {
     position % LEN
@@ -53,7 +53,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Where a block is in the queue.
+/// The place of a block in the queue.
 pub struct Header<T> {
     /// The position of the first slot.
     pub start: u32,
@@ -80,7 +80,7 @@ pub struct Block<T> {
 }
 
 impl<T> Block<T> {
-    /// An empty block that starts at this position, after this one.
+    /// Creates an empty block that starts at this position, after this one.
     pub fn allocate(start: u32, previous: *mut Self) -> NonNull<Self> {
         let layout = Layout::new::<Self>();
         // SAFETY: a block has a size, because its header has.
@@ -170,7 +170,7 @@ impl<T> Block<T> {
     pub unsafe fn fill(&self, offset: u32, value: T) {
         let slot = self.slot(offset);
         slot.value
-            // SAFETY: the slot is the caller's until the stamp says otherwise.
+            // SAFETY: the slot belongs to the caller until the stamp is `FILLED`.
             .with_mut(|place| unsafe { (*place).write(value) });
         slot.stamp.store(FILLED, Ordering::Release);
     }
@@ -200,7 +200,7 @@ impl<T> Block<T> {
     }
 }
 
-/// Where the next value is to be read.
+/// The position of the next value to be read.
 pub struct Cursor<T> {
     /// Number of values that have been read.
     pub head: u32,

@@ -96,7 +96,7 @@ pub struct Claim {
     wakes: bool,
 }
 
-/// Why a slot could not be claimed, or permits not be taken.
+/// The error of a failed attempt to claim a slot or to take permits.
 pub type Refusal = TrySendError<()>;
 
 impl<T> Filled for Chan<T> {
@@ -196,7 +196,7 @@ impl<T> Chan<T> {
         self.claim_slowly(payment)
     }
 
-    /// The one step that claims a slot.
+    /// Claims a slot, in one step.
     #[inline(always)]
     fn advance(&self, word: Snapshot, payment: Payment) -> Option<Claim> {
         self.tail.0.word.claim(word, payment).then(|| Claim {
@@ -337,7 +337,7 @@ impl<T> Chan<T> {
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);
         // SAFETY:
         //
-        // 1. The receiver cannot pass our slot before it is filled.
+        // 1. The receiver cannot pass the claimed slot before it is filled.
         // 2. The last block is the slot's or a later one. So it and all blocks from the slot's on
         //    are in the queue, and the predecessor of each is right as long as it is in the
         //    queue, too.

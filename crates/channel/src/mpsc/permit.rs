@@ -159,7 +159,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// `n` as a number of permits, if there can be as many.
+    /// Returns `n` as a number of permits, or `None` if there cannot be as many.
     fn permits(&self, n: usize) -> Option<u32> {
         u32::try_from(n)
             .ok()

@@ -171,7 +171,7 @@ impl<T: Send + 'static> PollSender<T> {
         true
     }
 
-    /// The state without reserved room.
+    /// Returns the state without reserved room.
     fn idle(&self) -> State<T> {
         match self.sender {
             Some(_) => State::Nothing,

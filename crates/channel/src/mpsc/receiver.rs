@@ -265,8 +265,8 @@ receiver! {
     /// The receiving end of a bounded channel, made by
     /// [`channel`](super::channel). There is one.
     ///
-    /// When it is dropped, the values in the channel are dropped, and senders are
-    /// told that the channel is closed.
+    /// Dropping it drops the values in the channel, and closes the channel for the
+    /// senders.
     Receiver, "Receiver"
 }
 
@@ -274,8 +274,8 @@ receiver! {
     /// The receiving end of an unbounded channel, made by
     /// [`unbounded_channel`](super::unbounded_channel). There is one.
     ///
-    /// When it is dropped, the values in the channel are dropped, and senders are
-    /// told that the channel is closed.
+    /// Dropping it drops the values in the channel, and closes the channel for the
+    /// senders.
     UnboundedReceiver, "UnboundedReceiver"
 }
 

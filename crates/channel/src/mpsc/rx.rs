@@ -17,7 +17,7 @@ use super::chan::{CONTENDED, Chan, QUIET};
 use super::error::{RecvTimeoutError, TryRecvError};
 use crate::model::model_has_failed;
 
-/// After so many receives without a waiting sender, contended mode ends.
+/// Number of receives without a waiting sender after which contended mode ends.
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
 /// Number of looks for a value that is being written before the receiver yields to its sender.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
@@ -53,7 +53,7 @@ impl<T> RefUnwindSafe for Rx<T> {}
 /// The result of the receiver's announcement that it waits.
 #[derive(PartialEq, Eq)]
 enum Announced {
-    /// Nothing: the next sender to claim a slot wakes it.
+    /// There is no value yet: the next sender to claim a slot wakes the receiver.
     Sleep,
     /// A value has been claimed or filled.
     Value,
@@ -84,8 +84,8 @@ impl<T> Rx<T> {
     #[inline(always)]
     fn take(&mut self) -> Option<T> {
         let free = &self.chan.free_blocks;
-        // SAFETY: we are the receiver; all slots have been filled and read, which is
-        // the last use of a block.
+        // SAFETY: only the receiver calls this; all slots of the block have been filled and
+        // read, which is its last use.
         self.cursor.take(|block| unsafe { free.push(block) })
     }
 

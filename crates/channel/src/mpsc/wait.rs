@@ -105,8 +105,8 @@ impl<T> Chan<T> {
         })
     }
 
-    /// After an announcement, under the lock: a publication that the receiver has
-    /// made without looking is visible, and from now on it looks.
+    /// Enters contended mode, after an announcement and under the lock. A publication that the
+    /// receiver has made without looking is then visible, and later ones look.
     fn enter_contended_mode(&self) {
         fence(Ordering::SeqCst);
         if self.mode.load(Ordering::SeqCst) != CONTENDED {
@@ -193,7 +193,7 @@ impl<T> Chan<T> {
         panics.go_on();
     }
 
-    /// The result of a chosen waiter. As in Tokio, a closed channel counts more than a permit
+    /// Returns the result of a chosen waiter. As in Tokio, a closed channel counts more than a permit
     /// that was granted before.
     fn outcome(&self, request: &Request<T>) -> Result<(), SendError<()>> {
         if request.granted.get() {
@@ -298,7 +298,7 @@ impl<T> Chan<T> {
         }
     }
 
-    /// A waiter has given up: those behind it may request less.
+    /// Serves the queue after a waiter has given up: those behind it may request less.
     fn left_queue(&self) {
         self.serve();
     }
@@ -317,7 +317,7 @@ pub struct Reserve<'a, T> {
 enum State {
     New,
     Queued,
-    /// It owns the permits, and the task had no budget left to go on with them.
+    /// It owns the permits, and the task had no budget left to use them.
     Holds,
     Done,
 }

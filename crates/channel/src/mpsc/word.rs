@@ -40,7 +40,7 @@ pub enum Payment {
 pub struct Snapshot(u64);
 
 impl Snapshot {
-    /// The next slot to be claimed.
+    /// Returns the next slot to be claimed.
     #[inline(always)]
     pub fn position(self) -> u32 {
         (self.0 >> 32) as u32
@@ -97,7 +97,7 @@ impl Snapshot {
 pub struct Word(AtomicU64);
 
 impl Word {
-    /// The next slot to be claimed is `start`.
+    /// Creates a word whose next slot to be claimed is `start`.
     pub fn new(start: u32) -> Self {
         Self(AtomicU64::new(u64::from(start) * SLOT))
     }

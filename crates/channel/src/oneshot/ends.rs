@@ -72,8 +72,8 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         match unsafe { happen(storage, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
             Ok(()) => Ok(()),
             Err(closed) => {
-                // SAFETY: the receiver was first, so the value is still ours, and
-                // the cell is left after that.
+                // SAFETY: the receiver was first, so the value still belongs to the sender,
+                // which leaves the cell after that.
                 unsafe {
                     let value = storage.cell().value.take();
                     leave_after(storage, closed, FROM_SENDER);
@@ -388,7 +388,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         self.wait(deadline::after(timeout), Caller::here())
     }
 
-    /// `Empty` when the deadline has come.
+    /// Waits for the value. Returns `Empty` when the deadline has passed.
     fn wait(&mut self, deadline: Option<Instant>, caller: Caller) -> Result<T, TryRecvError> {
         let Some(storage) = &self.storage else {
             return Err(TryRecvError::Closed);
@@ -422,8 +422,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     fn finish(&mut self, seen: u32) -> Option<T> {
         let storage = self.storage.take()?;
         end_record(&storage);
-        // SAFETY: with `VALUE` the sender has put it there and left it to us; it has not
-        // been taken, since we leave whenever we take it.
+        // SAFETY: with `VALUE` the sender has stored the value and left it to the receiver. It has
+        // not been taken, since the receiver leaves when it takes the value.
         let value = (seen & VALUE != 0).then(|| unsafe { storage.cell().value.take() });
         if value.is_some() {
             self.resource.value_received();
@@ -445,7 +445,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     }
 }
 
-/// The receiver waits no more. Called by the receiver, which has not left the cell.
+/// Ends the record of the receiver's wait. Called by the receiver before it leaves the cell.
 #[inline]
 fn end_record(storage: &impl Storage) {
     // SAFETY: the record is the receiver's, which has put it there.

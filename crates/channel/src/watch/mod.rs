@@ -172,7 +172,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The version and its bits. Acquires the work before its last change.
+    /// Returns the version and its bits. Acquires the work before its last change.
     #[inline]
     fn word(&self) -> usize {
         self.version.load(Ordering::Acquire)

@@ -315,7 +315,7 @@ impl<T> Receiver<T> {
     }
 }
 
-/// The value, and whether it is another than the one seen last; now it is seen.
+/// Returns the value, with `true` if it differs from the one seen last, and marks it as seen.
 #[inline]
 fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
     let value = lock::read(&shared.value);
@@ -326,8 +326,8 @@ fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
     Ref::new(value, has_changed)
 }
 
-/// The value, if it is as wanted. When the channel is closed, a value that was seen has failed
-/// the condition before, and there will be no other.
+/// Returns the value if it fulfils the condition. When the channel is closed, a value that was
+/// seen has failed the condition before, and there will be no other.
 fn look_for<'a, T>(
     shared: &'a Shared<T>,
     seen: &mut Version,

@@ -115,7 +115,7 @@ impl<T> AnyChannel for Channel<T> {
             (waits, tells_streams)
         });
         if tells_streams {
-            // The node is linked: a waker's panic must not go on from here.
+            // The node is linked: a waker's panic must not be propagated from here.
             let mut panics = Panics::new();
             self.tell_streams(&mut panics);
             std::mem::forget(panics);
@@ -184,7 +184,7 @@ pub struct Select<'a> {
 #[derive(Clone, Copy)]
 struct Case<'a> {
     channel: &'a dyn AnyChannel,
-    /// Where it waits: among those that send, or those that receive.
+    /// The list in which it waits: that of senders, or that of receivers.
     queue: Queue,
     index: usize,
 }
@@ -502,7 +502,7 @@ fn sleep(limit: Limit) {
     }
 }
 
-/// A random number, for a fair choice.
+/// Returns a random number, for a fair choice.
 fn random() -> usize {
     thread_local! {
         static RANDOM: Cell<Random> = const { Cell::new(Random::unseeded()) };

@@ -101,7 +101,7 @@ enum Found {
     Case(Wake),
 }
 
-/// The nodes of a list whose lock is held. The caller may unlink each before it takes the next.
+/// Returns the nodes of a list whose lock is held. The caller may unlink each before it takes the next.
 fn nodes(list: &List<Request>) -> impl Iterator<Item = *const Node<Request>> + use<> {
     let first = list.first().map(ptr::from_ref);
     iter::successors(first, |&node| {
@@ -342,7 +342,7 @@ impl<T> State<T> {
         }
     }
 
-    /// All values, to be dropped without the lock.
+    /// Returns all values, to be dropped without the lock.
     pub(super) fn take_all(&mut self) -> (Vec<(u64, T)>, VecDeque<T>) {
         (
             std::mem::take(&mut self.returned),
@@ -362,7 +362,7 @@ impl<T> State<T> {
         self.len() + self.promised < self.capacity
     }
 
-    /// The oldest value. A value that came back keeps its ticket.
+    /// Takes the oldest value. A value that came back keeps its ticket.
     #[inline]
     fn take(&mut self) -> Option<(Option<u64>, T)> {
         match self.returned.pop() {
@@ -421,14 +421,14 @@ impl<T> State<T> {
         })
     }
 
-    /// The first receiver that waits and is not promised a value.
+    /// Returns the first receiver that waits and is not promised a value.
     fn find_receiver(&mut self) -> Option<Found> {
         let mut promised = match self.capacity {
             0 => self.promised,
             _ => 0,
         };
         for node in nodes(&self.receivers) {
-            // SAFETY: it is linked, and we hold the lock.
+            // SAFETY: it is linked, and this thread holds the lock.
             if unsafe { (*node).request.role } != Role::Plain {
                 let list = &mut self.receivers;
                 // SAFETY: it is a selection's, and linked.
@@ -445,11 +445,11 @@ impl<T> State<T> {
         None
     }
 
-    /// The first sender that waits. A selection gets `outcome`; without an outcome, a selection
+    /// Returns the first sender that waits. A selection gets `outcome`; without an outcome, a selection
     /// stands in the way of those behind it.
     fn find_sender(&mut self, outcome: Option<Outcome>) -> Option<Found> {
         for node in nodes(&self.senders) {
-            // SAFETY: it is linked, and we hold the lock.
+            // SAFETY: it is linked, and this thread holds the lock.
             let role = unsafe { (*node).request.role };
             if role == Role::Plain {
                 return Some(Found::Plain(node));

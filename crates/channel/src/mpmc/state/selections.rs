@@ -156,7 +156,7 @@ impl<T> State<T> {
     /// Tells the observers in a list that there is a waiter on the other side.
     pub(in crate::mpmc) fn tell_observers(list: &mut List<Request>, but: *const Selection) {
         for node in nodes(list) {
-            // SAFETY: it is linked, and we hold the lock.
+            // SAFETY: it is linked, and this thread holds the lock.
             let request = unsafe { &(*node).request };
             if request.role == Role::Observer && !request.is_of(but) {
                 // SAFETY: it is a selection's, and linked.

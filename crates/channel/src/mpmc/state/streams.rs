@@ -1,4 +1,4 @@
-//! The steps for streams, which are only told that there is something.
+//! The steps for streams, which are woken without a value when there is one.
 
 use std::ptr;
 
@@ -8,8 +8,8 @@ use super::super::woken::Call;
 use super::State;
 
 impl<T> State<T> {
-    /// The wake to perform after a step that has chosen this waiter, or none: if none, of the
-    /// streams, if the step left a value for them.
+    /// Returns the call to perform after a step: `wake` if the step has chosen a waiter, otherwise
+    /// that of the streams, if the step left a value for them.
     pub(in crate::mpmc) fn call(&mut self, wake: Wake) -> Call {
         match wake {
             Wake::Nobody if !self.must_tell_streams() => Call::One(Wake::Nobody),
