@@ -168,7 +168,7 @@ impl Deque {
         unsafe { self.lock.lock(|| self.take_top()) }
     }
 
-    /// The position at which the next job will be added.
+    /// Returns the position at which the next job will be added.
     ///
     /// # Safety
     ///
@@ -228,7 +228,7 @@ impl Deque {
             .flatten()
     }
 
-    /// The tag of the foreign job that the owner runs, as other threads see it.
+    /// Returns the tag of the foreign job that the owner runs, as other threads see it.
     pub fn tag(&self) -> usize {
         self.tag.load(Relaxed)
     }

@@ -36,7 +36,7 @@ use crate::sleep::{Sleep, Sleeper};
 
 /// The latch of a job, which the job sets when it has run.
 pub trait Latch {
-    /// The object that the thread holds while it runs the job, if there is one.
+    /// Returns the object that the thread holds while it runs the job, if there is one.
     ///
     /// # Safety
     ///
@@ -72,7 +72,7 @@ pub struct JoinLatch {
     sleeper: *const Sleeper,
 }
 
-// SAFETY: it is shared between the pool's threads anyway.
+// SAFETY: the sleeper is `Sync`: the pool's threads share it.
 unsafe impl Sync for JoinLatch {}
 
 impl JoinLatch {
@@ -87,7 +87,7 @@ impl JoinLatch {
 
 impl Latch for JoinLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: `this` is alive until the store; the sleeper is alive, as its field says.
+        // SAFETY: `this` is alive until the store. The sleeper outlives this thread, as its field says.
         unsafe {
             let sleeper = (*this).sleeper;
             (*this).set.store(true, Release);

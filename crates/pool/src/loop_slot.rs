@@ -10,8 +10,8 @@
 //! 2. It writes `work`, opens the next generation, with no worker inside, and wakes idle
 //!    workers.
 //! 3. It takes part itself until nothing is left to take.
-//! 4. It closes the loop, which tells how many have entered, and waits until `left` is as
-//!    large.
+//! 4. It closes the loop, which returns the number of workers that have entered, and waits
+//!    until `left` is as large.
 //! 5. It clears `left` and gives the slot back.
 //!
 //! A worker enters by adding one to a state that is open and of a generation in which it
@@ -107,7 +107,7 @@ impl LoopSlot {
         open && ((state & ENTERED) as usize >= most || displaces())
     }
 
-    /// The generation of the last loop.
+    /// Returns the generation of the last loop.
     pub fn generation(&self) -> u64 {
         self.state.load(Relaxed) / GENERATION
     }
@@ -152,7 +152,7 @@ impl LoopSlot {
 }
 
 impl Reserved<'_> {
-    /// A counter for each participant, which starts at 0.
+    /// Returns a counter for each participant, which starts at 0.
     pub fn cursors(&self) -> &[CachePadded<AtomicUsize>] {
         &self.0.cursors
     }

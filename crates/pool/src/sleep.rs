@@ -116,7 +116,7 @@ impl SleepFor {
 #[derive(Debug)]
 pub struct Sleeper {
     word: AtomicU32,
-    /// A sleeping worker wants to know of this worker's next fork.
+    /// `true` if a sleeping worker requests a wake-up on this worker's next fork.
     asked: AtomicBool,
     /// Held by the worker's thread.
     thread: Object,
@@ -132,7 +132,7 @@ impl Sleeper {
         self.asked.load(Relaxed)
     }
 
-    /// The worker is the current thread.
+    /// Records that the worker is the current thread.
     pub fn enter(&self) {
         self.thread.acquired();
     }
@@ -196,8 +196,8 @@ impl Sleep {
         &self.workers[index]
     }
 
-    /// Worker `me` sleeps until it is woken, and no longer than `limit`, unless `has_work` returns
-    /// true at the last moment.
+    /// Puts worker `me` to sleep until it is woken, but no longer than `limit`. Does not sleep if
+    /// `has_work` returns true at the last moment.
     #[cold]
     pub fn sleep(
         &self,
@@ -277,7 +277,7 @@ impl Sleep {
         workers.any(|worker| worker.wake_if(|word| word == what))
     }
 
-    /// Worker `me` has forked a job that another thread may wait for.
+    /// Announces, on request, that worker `me` has forked a job that another thread may wait for.
     #[inline]
     pub fn spawned(&self, me: usize) {
         fence(SeqCst);
@@ -286,7 +286,7 @@ impl Sleep {
         }
     }
 
-    /// Worker `me` has forked and [has a request](Sleeper::is_asked) to announce that.
+    /// Announces that worker `me` has forked, as it has [a request](Sleeper::is_asked) for that.
     #[cold]
     pub fn announce_fork(&self, me: usize) {
         self.workers[me].asked.swap(false, Relaxed);
@@ -297,8 +297,8 @@ impl Sleep {
         self.wake_one(ANYTHING);
     }
 
-    /// A worker that was woken has found a job, or stops looking for one. It wakes another sleeper
-    /// if `has_more` returns true.
+    /// Wakes another sleeper if `has_more` returns true. Called by a worker that was woken, when it
+    /// has found a job or stops looking for one.
     pub fn pass_on(&self, has_more: impl FnOnce() -> bool) {
         let is_idle = |worker: &CachePadded<Sleeper>| worker.word.load(Relaxed) == ANYTHING;
         if self.workers.iter().any(is_idle) {

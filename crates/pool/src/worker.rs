@@ -249,10 +249,10 @@ impl Worker {
         }
     }
 
-    /// The loop has a worker for each free processor, or this worker has interrupted the
-    /// caller. Taking part now would only take time slices from the others, and could make
-    /// the caller wait for a piece whose thread is not running. But the items may block, or
-    /// wait for each other, so this worker takes part if the loop takes long.
+    /// Sleeps before taking part in a loop that has a worker for each free processor, or whose
+    /// caller this worker has interrupted. Taking part at once would only take time slices from
+    /// the others, and could make the caller wait for a piece whose thread is not running. But the
+    /// items may block, or wait for each other, so this worker takes part if the loop takes long.
     #[cold]
     fn wait_before_loop(&self) {
         let registry = &self.registry;
