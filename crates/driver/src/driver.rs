@@ -104,7 +104,7 @@ pub struct Driver {
     pub(crate) metrics: Metrics,
 }
 
-/// What ended a poll, besides the events of sources.
+/// The wake-ups and timers that ended a poll, besides the events of sources.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Reports {
     /// The poll has taken a wake-up: see [`Driver::wake`].
@@ -114,7 +114,7 @@ pub struct Reports {
 }
 
 impl Driver {
-    /// Tells whether several threads may wait in a driver at the same time.
+    /// `true` if several threads may wait in a driver at the same time.
     pub const IS_SHARED: bool = Selector::IS_SHARED;
 
     /// Creates a driver whose polls report up to `events` events each. Polls that do

@@ -70,7 +70,7 @@ impl Polled {
 /// A registered source. The top of this file explains both ways to wait for it.
 pub struct Entry {
     readiness: Readiness,
-    /// Each node records which bits it wants.
+    /// The waiters. Each node records the bits that it waits for.
     waiters: WaitQueue<Bits>,
     /// Polled operations, by direction. They belong to the holder of the queue's lock.
     polled: UnsafeCell<[Polled; 2]>,
@@ -229,7 +229,7 @@ impl Entry {
     }
 }
 
-/// The kind of a wait for these bits.
+/// Returns the kind of a wait for these bits.
 fn kind(mask: Bits) -> WaitKind {
     WaitKind::new(if mask & bits::WRITABLE == 0 {
         Kind::Readable

@@ -248,7 +248,7 @@ fn checked(event: Event) -> io::Result<Event> {
 }
 
 impl Drop for Registration {
-    /// A waker may own the task that owns the source.
+    /// Drops the wakers of polls, as a waker may own the task that owns the source, and gives up the entry.
     fn drop(&mut self) {
         self.entry().forget_polled();
         self.driver.entries.give_up(self.entry(), self.token);
