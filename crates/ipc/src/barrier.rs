@@ -239,7 +239,7 @@ impl Barrier {
         self.endpoint.doorbell().cloned()
     }
 
-    /// Arrives. Returns `false` if that has opened the barrier.
+    /// Arrives. Returns `false` if the arrival has opened the barrier.
     fn arrive(&mut self) -> Result<bool, WaitError> {
         self.endpoint.check::<WaitError>()?;
         self.withdraw();

@@ -144,13 +144,13 @@ impl Endpoint {
         self.doorbell.get(&self.segment, self.me)
     }
 
-    /// See [`OwnDoorbell::registered`].
+    /// Does what [`OwnDoorbell::registered`] does.
     #[cfg(all(feature = "async", unix))]
     pub(crate) fn registered(&mut self) -> io::Result<Arc<Watched>> {
         self.doorbell.registered(&self.segment, self.me)
     }
 
-    /// See [`OwnDoorbell::arm`].
+    /// Does what [`OwnDoorbell::arm`] does.
     #[cfg(unix)]
     pub(crate) fn arm(&mut self, awaited: Awaited) -> io::Result<()> {
         self.doorbell.arm(&self.segment, self.me, awaited)

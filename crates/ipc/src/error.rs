@@ -18,21 +18,21 @@ pub enum Error {
     Name {
         /// The name.
         name: String,
-        /// Why the name is invalid.
+        /// The reason why the name is invalid.
         reason: &'static str,
     },
     /// A setting of the builder is out of its range.
     Setting {
         /// The setting.
         setting: &'static str,
-        /// Why the value is invalid.
+        /// The reason why the value is invalid.
         reason: String,
     },
     /// The directory cannot be trusted.
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why it cannot be trusted.
+        /// The reason why it cannot be trusted.
         reason: &'static str,
     },
     /// The file cannot be trusted: it belongs to another user, other users may write to it,
@@ -41,15 +41,15 @@ pub enum Error {
     Untrusted {
         /// The file.
         path: PathBuf,
-        /// Why it cannot be trusted.
+        /// The reason why it cannot be trusted.
         reason: String,
     },
     /// The segment does not exist where this process would make it, but in another
     /// directory of the same user: `XDG_RUNTIME_DIR` differs between the processes.
     Elsewhere {
-        /// Where this process would make it.
+        /// The path at which this process would make it.
         path: PathBuf,
-        /// Where it exists.
+        /// The path at which it exists.
         found: PathBuf,
     },
     /// The permission for a file or directory is missing.
@@ -66,7 +66,7 @@ pub enum Error {
     Foreign {
         /// The file; empty if it has no name.
         path: PathBuf,
-        /// How this was recognized.
+        /// The difference by which this was recognized.
         reason: String,
     },
     /// The segment exists with another setting.
@@ -82,7 +82,7 @@ pub enum Error {
     NotFound {
         /// The name.
         name: String,
-        /// Where it was looked for.
+        /// The path at which it was looked for.
         path: PathBuf,
     },
     /// The segment has its largest number of senders or receivers.

@@ -21,7 +21,7 @@ pub struct Loan<'a> {
 }
 
 impl<'a> Loan<'a> {
-    /// The sender has claimed `position`.
+    /// Creates a loan for `position`, which the sender has claimed.
     pub(crate) fn new(sender: &'a mut RingSender, position: u64, len: usize) -> Self {
         let in_place = sender.lend(position, len);
         Self {

@@ -20,7 +20,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The receiver must hold the message.
+    /// Creates a message of `receiver`, which must hold one.
     pub(crate) fn new(receiver: &'a mut RingReceiver) -> Self {
         Self { receiver }
     }

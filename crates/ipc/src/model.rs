@@ -128,17 +128,17 @@ pub struct Model {
 }
 
 impl Model {
-    /// A route or channel.
+    /// Creates a route or channel.
     pub fn broadcast(capacity: u64, participants: usize) -> Self {
         Self::new(capacity, participants, Delivery::Every, false)
     }
 
-    /// A route or channel whose senders overwrite the oldest message.
+    /// Creates a route or channel whose senders overwrite the oldest message.
     pub fn dropping(capacity: u64, participants: usize) -> Self {
         Self::new(capacity, participants, Delivery::Every, true)
     }
 
-    /// A queue.
+    /// Creates a queue.
     pub fn queue(capacity: u64, participants: usize) -> Self {
         Self::new(capacity, participants, Delivery::One, false)
     }

@@ -36,7 +36,7 @@ impl Receiver {
         }
     }
 
-    /// An observer of a route or channel.
+    /// Creates an observer of a route or channel.
     pub(crate) fn observer(endpoint: Endpoint, history: bool) -> Self {
         Self {
             ring: RingReceiver::new(endpoint, history, true),

@@ -133,7 +133,7 @@ mod enabled {
             all.filter(has_joined).map(peer).collect()
         }
 
-        /// The owners of all permits, as `protocol/semaphore.rs` writes them.
+        /// Returns the owners of all permits, as `protocol/semaphore.rs` writes them.
         fn permits(&self) -> Vec<u64> {
             if self.settings.kind != Kind::Semaphore {
                 return Vec::new();

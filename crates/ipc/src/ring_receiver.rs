@@ -70,7 +70,7 @@ impl Waiter for RingReceiver {
         }
     }
 
-    /// See "The end of a queue" at the head of `ring/mod.rs`.
+    /// Settles the wait, as "The end of a queue" at the top of `ring/mod.rs` explains.
     fn settle(&mut self) -> Result<Settled<()>, RecvError> {
         let is_over = self.senders.are_gone(&self.endpoint.segment);
         // The last sender may have sent before it left.
@@ -96,7 +96,7 @@ impl Waiter for RingReceiver {
 }
 
 impl RingReceiver {
-    /// An end that `observes` a route or channel holds no sender up.
+    /// Creates an end. If it `observes` a route or channel, it holds no sender up.
     pub(crate) fn new(endpoint: Endpoint, history: bool, observes: bool) -> Self {
         let segment = &endpoint.segment;
         let senders = Senders::new(segment);

@@ -124,7 +124,7 @@ impl Snapshot {
         word_at(&self.0, TAIL)
     }
 
-    /// A word of a participant's record (see [`record`]).
+    /// Returns a word of a participant's record (see [`record`]).
     pub(crate) fn record(&self, participant: usize, offset: usize) -> u64 {
         word_at(&self.0, RECORDS + participant * record::LEN + offset)
     }
@@ -180,13 +180,13 @@ impl Memory {
         SleepWord(unsafe { self.at(offset).cast::<AtomicU32>().as_ref() })
     }
 
-    /// A word of the header (see [`header`]).
+    /// Returns a word of the header (see [`header`]).
     pub(crate) fn header(&self, offset: usize) -> Word<'_> {
         assert!(offset < header::LEN);
         self.word(offset)
     }
 
-    /// A word of a participant's record (see [`record`]).
+    /// Returns a word of a participant's record (see [`record`]).
     #[inline]
     pub(crate) fn record(&self, participant: usize, offset: usize) -> Word<'_> {
         assert!(participant < self.layout.participants && offset < record::LEN);

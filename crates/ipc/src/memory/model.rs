@@ -33,7 +33,7 @@ pub(crate) struct Memory {
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// A ring has a place for each of these stamps, and a participant for each cursor.
+    /// Creates the memory of a ring with a place for each of these stamps and a participant for each cursor.
     pub(crate) fn new(stamps: &[u64], cursors: &[u64]) -> Self {
         Self {
             tail: AtomicU64::new(0),

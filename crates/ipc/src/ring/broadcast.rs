@@ -21,7 +21,7 @@ pub(crate) enum Look {
     Corrupt,
 }
 
-/// Where a receiver begins.
+/// The positions at which a receiver begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cursor {
     /// The first position that it reads.

@@ -44,7 +44,7 @@ pub(crate) struct Exclusive {
 }
 
 impl Exclusive {
-    /// The view of a new sender, which has not looked yet: no copier has joined.
+    /// Returns the view of a new sender, which has not looked yet: no copier has joined.
     pub(crate) const fn new() -> Self {
         Self {
             copiers: 0,

@@ -35,7 +35,7 @@ pub(crate) use system::{
 #[cfg(unix)]
 pub(crate) use system::{PollSet, Wakeups, remove_wakeups, wake};
 
-/// Which users may use a file.
+/// The users that may use a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Access {
     /// The number of its owner.

@@ -66,7 +66,7 @@ pub(crate) trait Failure: Sized {
     #[cfg(not(loom))]
     const CORRUPT: Self;
 
-    /// Waiting for the doorbell has failed.
+    /// Returns the error of a wait for the doorbell that has failed.
     #[cfg(all(not(loom), unix))]
     fn io(error: std::io::Error) -> Self;
 
@@ -82,7 +82,7 @@ pub(crate) trait End {
     /// Pauses before another attempt. Returns `false` when the thread should sleep.
     fn spin(&self, spin: &mut Spin) -> bool;
 
-    /// The event count on which this end sleeps while it awaits this event.
+    /// Returns the event count on which this end sleeps while it awaits this event.
     fn event_count(&self, awaited: Awaited) -> EventCount<'_>;
 
     /// Announces, for records of waits, that this thread may sleep.
@@ -109,7 +109,7 @@ pub(crate) trait Waiter {
 
     fn end(&mut self) -> &mut Self::End;
 
-    /// The event that it awaits, unless [`settle`](Self::settle) finds another.
+    /// Returns the event that it awaits, unless [`settle`](Self::settle) finds another.
     fn awaits(&self) -> Awaited {
         Awaited::Published
     }

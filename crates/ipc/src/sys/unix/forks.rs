@@ -243,7 +243,7 @@ fn watch_forks() {
     }
 
     extern "C" fn in_child() {
-        // Steps and forks of other threads go on in the parent only.
+        // Steps and forks of other threads continue in the parent only.
         STEPS.store(0, Ordering::SeqCst);
         ENDED.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
         // SAFETY: each was inherited, and the values that own it do not use it in this
