@@ -1,7 +1,7 @@
 //! The state of the model checker, for the code under test.
 
-/// Whether this thread unwinds because a model has failed. Then nothing may use the model
-/// checker, or the objects that the model leaves behind. Without the model checker, never.
+/// Returns `true` if this thread unwinds because a model has failed. Then nothing may use the
+/// model checker, or the objects that the model leaves behind. Without it, returns `false`.
 #[inline(always)]
 pub(crate) fn model_has_failed() -> bool {
     cfg!(loom) && std::thread::panicking()

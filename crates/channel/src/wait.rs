@@ -14,20 +14,20 @@ use crate::model::model_has_failed;
 pub(crate) trait Event {
     type Output;
 
-    /// The queue in which waiters wait for the event.
+    /// Returns the queue in which waiters wait for the event.
     fn queue(&self) -> &WaitQueue;
 
     /// Returns the event's result, if it has happened.
     fn look(&mut self) -> Option<Self::Output>;
 
-    /// Whether it has to be waited for. To be called under the lock of the queue.
+    /// Returns `true` if the caller has to wait for the event. Called under the lock of the queue.
     fn must_wait(&self) -> bool;
 
-    /// What reports say of the wait.
+    /// Returns the data of the wait for reports.
     fn target(&self) -> Target<'_>;
 }
 
-/// What reports say of a wait.
+/// The data of a wait for reports.
 pub(crate) struct Target<'a> {
     pub(crate) kind: Kind,
     pub(crate) object: &'a Object,
@@ -35,14 +35,14 @@ pub(crate) struct Target<'a> {
     pub(crate) made_at: Caller,
 }
 
-/// What reports say of a channel.
+/// The data of a channel for reports.
 pub(crate) struct Inspected {
     pub(crate) object: Object,
     made_at: Caller,
 }
 
 impl Inspected {
-    /// The caller's location is that of the channel.
+    /// Creates the data. The caller's location is that of the channel.
     #[track_caller]
     pub(crate) fn new() -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Inspected {
         }
     }
 
-    /// What reports say of a wait of this kind.
+    /// Returns the data of a wait of this kind for reports.
     pub(crate) fn target(&self, kind: Kind) -> Target<'_> {
         Target {
             kind,
@@ -61,11 +61,11 @@ impl Inspected {
     }
 }
 
-/// Links the node into the queue, if the event has to be waited for; whether it does.
+/// Links the node into the queue if the caller has to wait for the event. Returns `true` if so.
 ///
 /// # Safety
 ///
-/// The node is not linked, and stays where it is until it has been chosen or has left.
+/// The node is not linked, and is not moved or dropped until it has been chosen or has left.
 unsafe fn join<E: Event>(event: &E, node: &Node, waker: Option<&Waker>) -> bool {
     // The event's change comes before the notifier takes the lock to wake the waiters. So either
     // this waiter sees the change under the lock, or the notifier finds its node.
@@ -129,7 +129,7 @@ fn note<E: Event>(event: &E, record: &mut inspect::Wait, waker: &Waker) {
 }
 
 impl<E: Event> Drop for Wait<E> {
-    /// A chosen waiter that leaves takes nothing away from the others: the event wakes all.
+    /// Unlinks the node. A chosen waiter that leaves passes nothing on: the event wakes all.
     fn drop(&mut self) {
         if self.is_linked && !model_has_failed() {
             self.event.queue().leave(&self.node);
@@ -161,8 +161,8 @@ fn sleep_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::O
     let _waits = Blocking::new(target.kind, target.object, target.made_at, is_timed);
     let node = Node::new(());
     loop {
-        // SAFETY: the node stays where it is, and `sleep` returns when it has been chosen or
-        // taken out.
+        // SAFETY: the node is not moved, and `sleep` returns when it has been chosen or taken
+        // out.
         let in_time = !unsafe { join(&event, &node, None) } || event.queue().sleep(&node, deadline);
         match event.look() {
             None if in_time => node.reset(),

@@ -278,7 +278,7 @@ fn a_waker_may_drop_the_sender() {
 struct Parcel {
     sender: usize,
     number: u64,
-    /// On the heap, so that the sanitizers see a use after the drop.
+    /// The check, on the heap, so that the sanitizers see a use after the drop.
     check: Box<u64>,
 }
 
@@ -398,8 +398,8 @@ impl Clone for Subscribing {
     }
 }
 
-/// In a deadlock, this does not end: a sender that waits for a clone must not hold the lock that
-/// the clone needs.
+/// Hangs in a deadlock: a sender that waits for a clone must not hold the lock that the
+/// clone needs.
 #[test]
 fn clones_use_the_channel_while_senders_overwrite() {
     let (tx, rx) = channel(1);

@@ -14,13 +14,13 @@ use blitz_io_testing::{Counting, poll_once};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How often this thread allocates while the action runs.
+/// Returns the number of allocations of this thread while the action runs.
 fn allocations(action: impl FnOnce()) -> usize {
     ALLOCATOR.in_this_thread(action)
 }
 
-/// With the feature `inspect`, the first wait of a thread allocates, and all threads share the memory of
-/// records: so one test at a time counts.
+/// Makes the first wait of this thread, and lets only one test count. With the feature `inspect`, this
+/// wait allocates, and all threads share the memory of records.
 fn first_wait() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -28,9 +28,9 @@ pub const FINAL: Bits = READ_CLOSED | WRITE_CLOSED;
 /// One of the two directions of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// From the source to this process.
+    /// The direction from the source to this process.
     Read,
-    /// From this process to the source.
+    /// The direction from this process to the source.
     Write,
 }
 

@@ -71,7 +71,7 @@ pub trait Finish: Send + 'static {
     fn finish(self, result: i32) -> Self::Output;
 }
 
-/// See the head of this file.
+/// The state and the waker of an operation. The module documentation has the protocol.
 struct Slot {
     state: AtomicU32,
     waker: UnsafeCell<Option<Waker>>,
@@ -141,7 +141,7 @@ pub struct Shared<O: Finish> {
     operation: UnsafeCell<Option<O>>,
 }
 
-// SAFETY: the cells are guarded by the state: see the head of this file.
+// SAFETY: the state guards the cells, by the protocol at the top of this file.
 unsafe impl<O: Finish> Send for Shared<O> {}
 // SAFETY: the state also decides which thread may use the cells through a shared
 // reference.
@@ -181,7 +181,7 @@ impl<O: Finish> Shared<O> {
         Self::lend(this)
     }
 
-    /// Returns whether the kernel has released the operation.
+    /// Returns `true` if the kernel has released the operation.
     pub fn is_done(&self) -> bool {
         self.header.slot.result().is_some()
     }

@@ -90,7 +90,7 @@ const POLLING: u32 = 1;
 const ASLEEP: u32 = 2;
 const NOTIFIED: u32 = 3;
 
-/// See the head of this file.
+/// A driver. The top of this file has the protocol.
 pub struct Driver {
     /// The state of the owner, if there is one.
     state: AtomicU32,
@@ -104,7 +104,7 @@ pub struct Driver {
     pub(crate) metrics: Metrics,
 }
 
-/// What ended a poll, besides the events of sources.
+/// The wake-ups and timers that ended a poll, besides the events of sources.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Reports {
     /// The poll has taken a wake-up: see [`Driver::wake`].
@@ -114,10 +114,10 @@ pub struct Reports {
 }
 
 impl Driver {
-    /// Tells whether several threads may wait in a driver at the same time.
+    /// `true` if several threads may wait in a driver at the same time.
     pub const IS_SHARED: bool = Selector::IS_SHARED;
 
-    /// Creates a driver whose polls report up to `events` events at a time; polls that do
+    /// Creates a driver whose polls report up to `events` events each. Polls that do
     /// not wait report up to `events_busy`, if that is given.
     ///
     /// # Errors
@@ -229,7 +229,7 @@ impl Driver {
         self.submit(wakers);
     }
 
-    /// Returns whether something is registered or in the ring, so that events may happen.
+    /// Returns `true` if something is registered or in the ring, so that events may happen.
     #[inline]
     #[must_use]
     pub fn has_sources(&self) -> bool {
@@ -237,7 +237,7 @@ impl Driver {
     }
 
     /// Waits until there is an event, until it is unparked (also since the last park), or
-    /// until `deadline`; rarely, it returns spuriously. Returns whether it was unparked.
+    /// until `deadline`; rarely, it returns spuriously. Returns `true` if it was unparked.
     /// Called by the owner.
     ///
     /// While something is registered, a deadline is kept to within a millisecond on systems
@@ -328,7 +328,7 @@ impl Driver {
 
 #[cfg(io_uring)]
 impl Driver {
-    /// Returns whether there is a ring of completions. The first call sets it up, if it is
+    /// Returns `true` if there is a ring of completions. The first call sets it up, if it is
     /// allowed and the system permits it.
     pub fn has_ring(&self) -> bool {
         self.ring.is_set_up(&self.selector)
@@ -350,8 +350,8 @@ impl Driver {
     }
 }
 
-/// No reference is left, so no thread waits; but the kernel may still have buffers of
-/// operations that were dropped.
+/// Ends the ring. No reference is left, so no thread waits, but the kernel may still
+/// have buffers of operations that were dropped.
 impl Drop for Driver {
     fn drop(&mut self) {
         self.end_ring(&mut Wakers::new());

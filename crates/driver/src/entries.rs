@@ -37,7 +37,7 @@ const PAGES: usize = INDEX_BITS as usize - FIRST_PAGE.ilog2() as usize;
 /// selector's.
 const MOST: usize = FIRST_PAGE * ((1 << PAGES) - 1);
 
-/// See the head of this file.
+/// The entries of a driver. The top of this file explains tokens and generations.
 pub struct Entries {
     pages: [OnceLock<Box<[Entry]>>; PAGES],
     set: Lock<Set>,
@@ -74,7 +74,7 @@ impl Entries {
         }
     }
 
-    /// Returns whether no entry is registered.
+    /// Returns `true` if no entry is registered.
     ///
     /// This load and the change in [`add`](Self::add) are sequentially consistent. An
     /// owner announces that it sleeps and then calls this; another thread adds an entry
@@ -90,8 +90,8 @@ impl Entries {
         self.len.load(Ordering::Acquire);
     }
 
-    /// Adds an entry, and returns it with its token. It stays where it is as long as the
-    /// driver lives.
+    /// Adds an entry, and returns it with its token. The entry is never moved while the
+    /// driver is alive.
     pub fn add(&self) -> Result<(&Entry, usize), Refused> {
         let mut set = self.set.lock();
         if set.is_shut_down {
@@ -120,7 +120,7 @@ impl Entries {
         Ok((entry, token))
     }
 
-    /// Handles bits that the system has reported for a token. Returns whether the token's
+    /// Handles bits that the system has reported for a token. Returns `true` if the token's
     /// entry has not been removed.
     #[inline]
     pub fn report(&self, token: usize, bits: Bits, wakers: &mut Wakers) -> bool {

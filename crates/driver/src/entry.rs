@@ -67,10 +67,10 @@ impl Polled {
     }
 }
 
-/// See the head of this file.
+/// A registered source. The top of this file explains both ways to wait for it.
 pub struct Entry {
     readiness: Readiness,
-    /// Each node records which bits it wants.
+    /// The waiters. Each node records the bits that it waits for.
     waiters: WaitQueue<Bits>,
     /// Polled operations, by direction. They belong to the holder of the queue's lock.
     polled: UnsafeCell<[Polled; 2]>,
@@ -132,7 +132,7 @@ impl Entry {
     }
 
     /// Handles bits that the system has reported for the source of this generation: the
-    /// wakers of waiters for them go to `wakers`. Returns whether the entry still has that
+    /// wakers of waiters for them go to `wakers`. Returns `true` if the entry still has that
     /// source.
     pub fn report(&self, generation: usize, bits: Bits, wakers: &mut Wakers) -> bool {
         self.locked(|list, polled| {
@@ -229,7 +229,7 @@ impl Entry {
     }
 }
 
-/// The kind of a wait for these bits.
+/// Returns the kind of a wait for these bits.
 fn kind(mask: Bits) -> WaitKind {
     WaitKind::new(if mask & bits::WRITABLE == 0 {
         Kind::Readable
@@ -274,7 +274,7 @@ impl fmt::Debug for Entry {
 pub struct Wait<'a> {
     entry: &'a Entry,
     node: Node<Bits>,
-    /// Whether the node has been put into the queue; an event may have chosen it since.
+    /// `true` if the node has been put into the queue; an event may have chosen it since.
     is_linked: bool,
     descriptor: Descriptor,
     record: inspect::Wait,

@@ -15,7 +15,7 @@ use crate::bits::{self, Direction};
 use crate::current;
 use crate::registration::Registration;
 
-/// Whether the edge-triggered poll reports data that arrives after a short read. If so,
+/// `true` if the edge-triggered poll reports data that arrives after a short read. Then
 /// such a read has drained the source, and the caller need not try another one, which
 /// would block. The same applies to writes.
 const EDGES: bool = cfg!(any(
@@ -140,7 +140,7 @@ impl<E: Source> PollEvented<E> {
     {
         loop {
             let event = ready!(self.registration.poll_ready(context, Direction::Read))?;
-            // SAFETY: the caller promises that the source only writes to the buffer.
+            // SAFETY: by this function's contract, the source only writes to the buffer.
             let unfilled = unsafe {
                 &mut *(std::ptr::from_mut::<[MaybeUninit<u8>]>(buf.unfilled_mut()) as *mut [u8])
             };

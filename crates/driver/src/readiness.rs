@@ -55,14 +55,14 @@ impl Event {
         }
     }
 
-    /// Returns whether there is anything to act on.
+    /// Returns `true` if there is anything to act on.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.bits != 0 || self.is_shut_down
     }
 }
 
-/// See the head of this file.
+/// The readiness word. The top of this file shows its fields.
 pub struct Readiness(AtomicUsize);
 
 impl Readiness {

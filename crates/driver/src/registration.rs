@@ -31,7 +31,7 @@ pub fn shut_down_error() -> io::Error {
     io::Error::other(SHUT_DOWN)
 }
 
-/// Returns whether an error is [`shut_down_error`]'s.
+/// Returns `true` if an error is [`shut_down_error`]'s.
 #[must_use]
 pub fn is_shut_down_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Other
@@ -41,11 +41,11 @@ pub fn is_shut_down_error(error: &io::Error) -> bool {
 /// A source that is registered with a driver. It must be ended with
 /// [`deregister`](Self::deregister), which needs the source.
 pub struct Registration {
-    /// Keeps the entry where it is.
+    /// Keeps the entry alive, at its address.
     driver: Arc<Driver>,
     entry: NonNull<Entry>,
     token: usize,
-    /// For reports of waits.
+    /// The descriptor, for reports of waits.
     descriptor: Descriptor,
 }
 
@@ -248,7 +248,7 @@ fn checked(event: Event) -> io::Result<Event> {
 }
 
 impl Drop for Registration {
-    /// A waker may own the task that owns the source.
+    /// Drops the wakers of polls, as a waker may own the task that owns the source, and gives up the entry.
     fn drop(&mut self) {
         self.entry().forget_polled();
         self.driver.entries.give_up(self.entry(), self.token);

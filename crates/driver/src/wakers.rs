@@ -42,7 +42,7 @@ impl Wakers {
         self.wakers.len()
     }
 
-    /// Returns whether there are no wakers.
+    /// Returns `true` if there are no wakers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.wakers.is_empty()

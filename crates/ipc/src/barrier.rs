@@ -239,7 +239,7 @@ impl Barrier {
         self.endpoint.doorbell().cloned()
     }
 
-    /// Arrives. Returns `false` if that has opened the barrier.
+    /// Arrives. Returns `false` if the arrival has opened the barrier.
     fn arrive(&mut self) -> Result<bool, WaitError> {
         self.endpoint.check::<WaitError>()?;
         self.withdraw();
@@ -257,7 +257,7 @@ impl Barrier {
         }
     }
 
-    /// Withdraws a pending arrival. Returns whether the barrier had opened before.
+    /// Withdraws a pending arrival. Returns `true` if the barrier had opened before.
     fn withdraw(&mut self) -> bool {
         match self.arrived.take() {
             Some(generation) if !self.endpoint.is_forked() => {

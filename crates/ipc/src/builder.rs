@@ -45,7 +45,7 @@ pub struct Builder {
     must_exist: bool,
 }
 
-/// How much a ring holds.
+/// The capacity of a ring.
 #[derive(Clone, Copy, Debug)]
 enum Capacity {
     Messages(usize),
@@ -71,7 +71,7 @@ const DEFAULT_MAX_LEN: usize = 1008;
 const DEFAULT_PARTICIPANTS: usize = 64;
 /// The participants of a semaphore or barrier, or the listeners of an event.
 const DEFAULT_MEMBERS: usize = 256;
-/// Only the user has access.
+/// The permissions of a file to which only the user has access.
 const DEFAULT_MODE: u32 = 0o600;
 /// A file name can have 255 bytes, and the ending needs some of them.
 const MAX_NAME: usize = 200;

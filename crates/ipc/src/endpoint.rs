@@ -50,12 +50,12 @@ pub(crate) enum Role {
     Receiver = 2,
 }
 
-/// How often a participant that joins tries again while the last free records are being
-/// reaped, and how long it waits in between.
+/// Number of attempts of a participant that joins while the last free records are being
+/// reaped, and the pause between them.
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// A participant: see the head of the file.
+/// A participant. The top of this file explains liveness.
 pub(crate) struct Endpoint {
     // First: it reads the segment.
     pub(crate) registered: Registered,
@@ -116,7 +116,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether this process is a fork of the process that joined.
+    /// Returns `true` if this process is a fork of the process that joined.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
         self.generation != generation()
@@ -144,13 +144,13 @@ impl Endpoint {
         self.doorbell.get(&self.segment, self.me)
     }
 
-    /// See [`OwnDoorbell::registered`].
+    /// Does what [`OwnDoorbell::registered`] does.
     #[cfg(all(feature = "async", unix))]
     pub(crate) fn registered(&mut self) -> io::Result<Arc<Watched>> {
         self.doorbell.registered(&self.segment, self.me)
     }
 
-    /// See [`OwnDoorbell::arm`].
+    /// Does what [`OwnDoorbell::arm`] does.
     #[cfg(unix)]
     pub(crate) fn arm(&mut self, awaited: Awaited) -> io::Result<()> {
         self.doorbell.arm(&self.segment, self.me, awaited)
@@ -263,7 +263,7 @@ impl Segment {
         seen.add(1);
     }
 
-    /// Whether a participant, dead or alive, has joined with this record and has not left.
+    /// Returns `true` if a participant, dead or alive, has joined with this record and has not left.
     pub(crate) fn is_in_use(&self, participant: usize) -> bool {
         let memory = &self.ring.memory;
         memory
@@ -273,8 +273,8 @@ impl Segment {
             || memory.cursor(participant).load(Ordering::Acquire) != INACTIVE
     }
 
-    /// Whether the kernel keeps a lock on this record for another participant. If that
-    /// cannot be found out, it counts as alive.
+    /// Returns `true` if the kernel keeps a lock on this record for another participant. If
+    /// that cannot be found out, it counts as alive.
     pub(crate) fn is_alive(&self, participant: usize) -> bool {
         let byte = FIRST_PARTICIPANT + participant;
         self.file.is_locked(byte, 1).unwrap_or(true)
@@ -369,7 +369,7 @@ impl Segment {
         }
     }
 
-    /// On a system without doorbells, none is ever armed.
+    /// Does nothing: on a system without doorbells, none is ever armed.
     #[cfg(not(unix))]
     fn ring_doorbells(&self, _: Awaited) {}
 
@@ -379,8 +379,8 @@ impl Segment {
         crate::doorbell::ring(self, what);
     }
 
-    /// Whether this record is that of a sender, as far as this is known without asking the
-    /// kernel.
+    /// Returns `true` if this record is that of a sender, as far as this is known without asking
+    /// the kernel.
     fn is_sender(&self, participant: usize) -> bool {
         let role = self.ring.memory.record(participant, record::ROLE);
         participant < self.settings.senders && role.load(Ordering::Acquire) != 0

@@ -18,21 +18,21 @@ pub enum Error {
     Name {
         /// The name.
         name: String,
-        /// Why the name is invalid.
+        /// The reason why the name is invalid.
         reason: &'static str,
     },
     /// A setting of the builder is out of its range.
     Setting {
         /// The setting.
         setting: &'static str,
-        /// Why the value is invalid.
+        /// The reason why the value is invalid.
         reason: String,
     },
     /// The directory cannot be trusted.
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why it cannot be trusted.
+        /// The reason why it cannot be trusted.
         reason: &'static str,
     },
     /// The file cannot be trusted: it belongs to another user, other users may write to it,
@@ -41,32 +41,32 @@ pub enum Error {
     Untrusted {
         /// The file.
         path: PathBuf,
-        /// Why it cannot be trusted.
+        /// The reason why it cannot be trusted.
         reason: String,
     },
     /// The segment does not exist where this process would make it, but in another
     /// directory of the same user: `XDG_RUNTIME_DIR` differs between the processes.
     Elsewhere {
-        /// Where this process would make it.
+        /// The path at which this process would make it.
         path: PathBuf,
-        /// Where it exists.
+        /// The path at which it exists.
         found: PathBuf,
     },
-    /// No permission for a file or directory.
+    /// The permission for a file or directory is missing.
     Permission {
         /// The file or directory.
         path: PathBuf,
     },
     /// There is not enough shared memory.
     NoSpace {
-        /// How many bytes the segment needs.
+        /// The number of bytes that the segment needs.
         needed: usize,
     },
     /// The file is not a segment, or not one of this version.
     Foreign {
         /// The file; empty if it has no name.
         path: PathBuf,
-        /// How this was recognized.
+        /// The difference by which this was recognized.
         reason: String,
     },
     /// The segment exists with another setting.
@@ -82,7 +82,7 @@ pub enum Error {
     NotFound {
         /// The name.
         name: String,
-        /// Where it was looked for.
+        /// The path at which it was looked for.
         path: PathBuf,
     },
     /// The segment has its largest number of senders or receivers.
@@ -350,7 +350,7 @@ impl std::error::Error for SendError {}
 pub enum RecvError {
     /// There is no message at the moment.
     Empty,
-    /// No message came until the deadline.
+    /// The deadline passed before a message came.
     TimedOut,
     /// All messages have been received and every sender has left or died. In a queue, every
     /// message is also consumed, so that none can come back. A later receive finds the
@@ -456,7 +456,7 @@ pub enum NotifyError {
     NoSuchId {
         /// The id.
         id: usize,
-        /// How many there are, counted from 0.
+        /// The number of ids. They count from 0.
         ids: usize,
     },
     /// The notifier was made before a fork and is used in the child.

@@ -153,7 +153,7 @@ impl fmt::Debug for Notifier {
 pub struct Notification {
     /// The id.
     pub id: usize,
-    /// How often it was notified since this listener last returned it.
+    /// The number of notifications since this listener last returned the id.
     pub count: u64,
 }
 

@@ -56,7 +56,7 @@ const SCOPE: Scope = if cfg!(loom) {
     Scope::Shared
 };
 
-/// The word that participants sleep on: see the head of the file.
+/// The word that participants sleep on. The top of this file has the protocol.
 #[derive(Clone, Copy)]
 pub(crate) struct EventCount<'a>(pub(crate) SleepWord<'a>);
 
@@ -84,7 +84,7 @@ impl EventCount<'_> {
         self.has_waiters() && self.notify_waiters()
     }
 
-    /// Whether there are waiters, after such a change.
+    /// Returns `true` if there are waiters, after such a change.
     #[inline]
     pub(crate) fn has_waiters(self) -> bool {
         fences::after_rmw();

@@ -14,7 +14,7 @@ use crate::segment::{self, FIRST_PARTICIPANT};
 use crate::settings::Settings;
 use crate::sys::{self, SegmentFile};
 
-/// Returns whether segments can be shared between processes on this system.
+/// Returns `true` if segments can be shared between processes on this system.
 pub fn is_supported() -> bool {
     sys::supported().is_ok()
 }
@@ -29,16 +29,16 @@ pub struct SegmentInfo {
     pub path: PathBuf,
     /// How messages find their receivers.
     pub kind: Kind,
-    /// How many messages the ring holds, or, without messages, how many ids, permits or
-    /// parties there are.
+    /// The number of messages that the ring can hold or, without messages, the number of ids,
+    /// permits or parties.
     pub capacity: usize,
     /// The length of the longest message, in bytes; 0 if there are no messages.
     pub max_len: usize,
     /// The policy of senders when the ring is full.
     pub when_full: WhenFull,
-    /// How many senders it can have.
+    /// The maximum number of senders.
     pub max_senders: usize,
-    /// How many receivers it can have.
+    /// The maximum number of receivers.
     pub max_receivers: usize,
     /// Bytes of shared memory.
     pub size: u64,
@@ -46,7 +46,7 @@ pub struct SegmentInfo {
     pub owner: u32,
     /// The permissions of its file.
     pub mode: u32,
-    /// How many positions were claimed since the segment was made; the difference between
+    /// The number of positions claimed since the segment was made; the difference between
     /// two calls gives the rate.
     pub messages: u64,
     /// The participants, including dead ones that have not been reaped yet.
@@ -57,14 +57,14 @@ pub struct SegmentInfo {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Participant {
-    /// Whether it sends or notifies; otherwise it receives, listens or takes part.
+    /// `true` if it sends or notifies; otherwise it receives, listens or takes part.
     pub sends: bool,
     /// The number of its process, as the process has written it.
     pub pid: u32,
-    /// Whether it is alive, according to the kernel.
+    /// `true` if it is alive, according to the kernel.
     pub alive: bool,
-    /// How many messages it has not received yet, for receivers of routes and channels, but
-    /// not for observers.
+    /// The number of messages that it has not received yet, for receivers of routes and
+    /// channels, but not for observers.
     pub depth: Option<u64>,
 }
 
@@ -129,9 +129,9 @@ pub fn clean_in(directory: &Path) -> Result<Vec<String>, Error> {
     clean_where(Some(directory), |_| true)
 }
 
-/// Does the same as [`clean`], or as [`clean_in`] in a directory, with those segments only for whose names
-/// `remove` returns `true`. It is asked about segments without a living participant only, so a function
-/// that returns `false` finds out what [`clean`] would remove.
+/// Does the same as [`clean`], or as [`clean_in`] in a directory, but only with segments for whose names
+/// `remove` returns `true`. It calls `remove` only for segments without a living participant, so a function
+/// that returns `false` finds out which segments [`clean`] would remove.
 ///
 /// ```
 /// # if blitz_io::ipc::is_supported() {

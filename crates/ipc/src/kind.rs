@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// Whether the segment has a ring of messages.
+    /// Returns `true` if the segment has a ring of messages.
     pub(crate) fn has_messages(self) -> bool {
         matches!(self, Self::Route | Self::Channel | Self::Queue)
     }

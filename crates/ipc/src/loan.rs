@@ -15,13 +15,13 @@ pub struct Loan<'a> {
     sender: &'a mut RingSender,
     position: u64,
     len: usize,
-    /// Whether it is written in the segment, and not in the sender's buffer.
+    /// `true` if the caller writes it in the segment, and not in the sender's buffer.
     in_place: bool,
     sent: bool,
 }
 
 impl<'a> Loan<'a> {
-    /// The sender has claimed `position`.
+    /// Creates a loan for `position`, which the sender has claimed.
     pub(crate) fn new(sender: &'a mut RingSender, position: u64, len: usize) -> Self {
         let in_place = sender.lend(position, len);
         Self {

@@ -20,7 +20,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The receiver must hold the message.
+    /// Creates a message of `receiver`, which must hold one.
     pub(crate) fn new(receiver: &'a mut RingReceiver) -> Self {
         Self { receiver }
     }
@@ -37,7 +37,7 @@ impl<'a> Message<'a> {
         self.receiver.skipped()
     }
 
-    /// Returns whether the message came from another machine: see
+    /// Returns `true` if the message came from another machine: see
     /// [`Loan::send_imported`](crate::Loan::send_imported).
     pub fn is_imported(&self) -> bool {
         self.receiver.held_position().1

@@ -44,14 +44,14 @@ struct Operation<'a, F> {
     participant: Participant<'a>,
     attempt: F,
     awaits: Awaited,
-    /// Whether it ends without a sender, as the receiver of a queue does.
+    /// `true` if it ends without a sender, as the receiver of a queue does.
     ends: bool,
 }
 
 /// A participant, which looks for no dead ones: a thread of the model reaps them.
 struct Participant<'a>(&'a Ring);
 
-/// No message will come.
+/// The error of an operation for which no message will come.
 struct Ended;
 
 impl Failure for Ended {
@@ -128,17 +128,17 @@ pub struct Model {
 }
 
 impl Model {
-    /// A route or channel.
+    /// Creates a route or channel.
     pub fn broadcast(capacity: u64, participants: usize) -> Self {
         Self::new(capacity, participants, Delivery::Every, false)
     }
 
-    /// A route or channel whose senders overwrite the oldest message.
+    /// Creates a route or channel whose senders overwrite the oldest message.
     pub fn dropping(capacity: u64, participants: usize) -> Self {
         Self::new(capacity, participants, Delivery::Every, true)
     }
 
-    /// A queue.
+    /// Creates a queue.
     pub fn queue(capacity: u64, participants: usize) -> Self {
         Self::new(capacity, participants, Delivery::One, false)
     }

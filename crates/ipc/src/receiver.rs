@@ -36,7 +36,7 @@ impl Receiver {
         }
     }
 
-    /// An observer of a route or channel.
+    /// Creates an observer of a route or channel.
     pub(crate) fn observer(endpoint: Endpoint, history: bool) -> Self {
         Self {
             ring: RingReceiver::new(endpoint, history, true),
@@ -329,7 +329,7 @@ impl Receiver {
         self.ring.endpoint.segment.id()
     }
 
-    /// Returns the position at which this receiver of a route or channel goes on: see
+    /// Returns the position of the next message for this receiver of a route or channel: see
     /// [`Message::position`].
     pub fn next_position(&self) -> u64 {
         self.ring.next_position()

@@ -13,7 +13,7 @@ use blitz_io_core::inspect::{Wait, WaitKind};
 
 use crate::segment::Segment;
 
-/// See the head of the file.
+/// The registration of an end for reports. Without the feature `inspect` it holds the object only.
 pub(crate) struct Registered {
     object: Object,
     #[cfg(feature = "inspect")]
@@ -133,7 +133,7 @@ mod enabled {
             all.filter(has_joined).map(peer).collect()
         }
 
-        /// The owners of all permits, as `protocol/semaphore.rs` writes them.
+        /// Returns the owners of all permits, as `protocol/semaphore.rs` writes them.
         fn permits(&self) -> Vec<u64> {
             if self.settings.kind != Kind::Semaphore {
                 return Vec::new();
@@ -143,7 +143,7 @@ mod enabled {
             entries.map(owner).collect()
         }
 
-        /// Whether this participant alone keeps the reader waiting.
+        /// Returns `true` if this participant alone keeps the reader waiting.
         fn holds_up(&self, participant: usize) -> bool {
             let memory = &self.ring.memory;
             if self.me >= self.settings.senders {

@@ -25,7 +25,7 @@ pub(crate) struct RingReceiver {
     searched: u64,
     /// Route and channel: no sender waits for this receiver.
     observes: bool,
-    /// How many positions without a message the cursor has passed.
+    /// Number of positions without a message that the cursor has passed.
     skipped: u64,
     /// The message that was received and not released.
     held: Option<Held>,
@@ -39,9 +39,9 @@ pub(crate) struct RingReceiver {
 struct Held {
     position: u64,
     len: usize,
-    /// Whether it is in the receiver's buffer.
+    /// `true` if it is in the receiver's buffer.
     copied: bool,
-    /// Whether it came from another machine.
+    /// `true` if it came from another machine.
     imported: bool,
 }
 
@@ -70,7 +70,7 @@ impl Waiter for RingReceiver {
         }
     }
 
-    /// See "The end of a queue" at the head of `ring/mod.rs`.
+    /// Settles the wait, as "The end of a queue" at the top of `ring/mod.rs` explains.
     fn settle(&mut self) -> Result<Settled<()>, RecvError> {
         let is_over = self.senders.are_gone(&self.endpoint.segment);
         // The last sender may have sent before it left.
@@ -96,7 +96,7 @@ impl Waiter for RingReceiver {
 }
 
 impl RingReceiver {
-    /// An end that `observes` a route or channel holds no sender up.
+    /// Creates an end. If it `observes` a route or channel, it holds no sender up.
     pub(crate) fn new(endpoint: Endpoint, history: bool, observes: bool) -> Self {
         let segment = &endpoint.segment;
         let senders = Senders::new(segment);
@@ -322,8 +322,8 @@ impl RingReceiver {
         }
     }
 
-    /// Ends the use of the held message of a queue, which any receiver then takes. The end of
-    /// a route or channel goes on to hold its message.
+    /// Ends the use of the held message of a queue, which any receiver can then take. The end of
+    /// a route or channel keeps its message.
     pub(crate) fn put_back(&mut self) {
         if self.delivery() == Delivery::Every || self.endpoint.is_forked() {
             return;

@@ -149,7 +149,7 @@ impl RingSender {
         self.endpoint.segment.settings.when_full == WhenFull::Fail
     }
 
-    /// Notes that `position` is lent. Returns whether its bytes may be written in place; if
+    /// Notes that `position` is lent. Returns `true` if its bytes may be written in place; if
     /// not, the buffer has `len` bytes.
     pub(crate) fn lend(&mut self, position: u64, len: usize) -> bool {
         self.claimed = Some(position);

@@ -40,15 +40,15 @@ pub(crate) const MEMBERSHIP: usize = 0;
 /// The lock of the first participant.
 pub(crate) const FIRST_PARTICIPANT: usize = 1;
 
-/// How long an opener waits for others that join or leave. They need microseconds; after
+/// The time that an opener waits for others that join or leave. They need microseconds; after
 /// this time, the opener reports that one of them must be stopped.
 pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(10);
-/// How long a participant that leaves waits for the lock. It could leave the removal to the
-/// next.
+/// The time that a participant that leaves waits for the lock. It could leave the removal to
+/// the next.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 /// The pause between two attempts to get the membership lock.
 const MEMBERSHIP_PAUSE: Duration = Duration::from_micros(200);
-/// How often the file may vanish between opening and locking it.
+/// Number of times that the file may vanish between opening and locking it.
 const OPEN_ATTEMPTS: usize = 1000;
 
 /// A segment that this process has mapped. Taking part in it is up to `Endpoint`.
@@ -247,7 +247,7 @@ pub(crate) fn remove_dead(path: &Path, wanted: impl FnOnce() -> bool) -> Result<
     remove(path).map(|()| true)
 }
 
-/// Whether there is a segment of this user at `path` that has a participant.
+/// Returns `true` if there is a segment of this user at `path` that has a participant.
 pub(crate) fn is_in_use(path: &Path) -> bool {
     let Ok(file) = SegmentFile::open(path, None) else {
         return false;

@@ -48,7 +48,7 @@ mod hook {
 mod stepping {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// How many points are left to pass; 0 if not armed.
+    /// Number of points that are left to pass; 0 if not armed.
     static LEFT: AtomicU64 = AtomicU64::new(0);
     static PASSED: AtomicU64 = AtomicU64::new(0);
 

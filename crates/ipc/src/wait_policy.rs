@@ -11,13 +11,13 @@ use crate::sys;
 /// the death of a participant. Twenty looks a second cost next to nothing.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// See the head of the file. It outlives a single wait: a participant whose waits are short
-/// must look for dead ones, too.
+/// The policy of a participant. It outlives a single wait: a participant whose waits are
+/// short must look for dead ones, too.
 pub(crate) struct WaitPolicy {
     next_look: Instant,
-    /// The same, for polls, by the clock of `sys::coarse_time`.
+    /// The time of the next look of polls, by the clock of `sys::coarse_time`.
     next_look_of_polls: Duration,
-    /// Whether spinning would have saved the last sleep.
+    /// `true` if spinning would have saved the last sleep.
     spins: bool,
 }
 
@@ -46,7 +46,7 @@ impl WaitPolicy {
         self.spins = began.elapsed() < Spin::LIMIT;
     }
 
-    /// Whether it is time for a look, which the caller then takes.
+    /// Returns `true` if it is time for a look, which the caller then takes.
     pub(crate) fn is_look_due(&mut self) -> bool {
         let now = Instant::now();
         let due = now >= self.next_look;
@@ -56,8 +56,8 @@ impl WaitPolicy {
         due
     }
 
-    /// As [`is_look_due`](Self::is_look_due), for a participant that polls, maybe without a
-    /// pause: reads a clock that costs less and is less exact.
+    /// Does what [`is_look_due`](Self::is_look_due) does, for a participant that polls, maybe
+    /// without a pause: reads a clock that costs less and is less exact.
     pub(crate) fn is_look_of_polls_due(&mut self) -> bool {
         let now = sys::coarse_time();
         let due = now >= self.next_look_of_polls;

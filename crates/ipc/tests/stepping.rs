@@ -41,7 +41,7 @@ fn builder(kind: &str) -> Builder {
     builder.capacity(2).max_len(MAX).max_receivers(4)
 }
 
-/// In a child: plays its role. In the parent: does nothing.
+/// Plays the role of a child. Does nothing in the parent.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };
@@ -229,7 +229,7 @@ impl Survivors {
         true
     }
 
-    /// Works with the child until it has ended. Returns whether it was killed.
+    /// Works with the child until it has ended. Returns `true` if it was killed.
     fn work_with(&mut self, mut child: Process) -> bool {
         let deadline = Instant::now() + LONG;
         loop {
@@ -244,7 +244,7 @@ impl Survivors {
         }
     }
 
-    /// Goes on without the child: everything must work soon.
+    /// Continues without the child: everything must work soon.
     fn go_on(&mut self, place: &Place) {
         let builder = place.in_it(builder(&self.kind));
         if self.sender.is_none() {

@@ -232,7 +232,7 @@ impl Settings {
     }
 }
 
-/// A number from the environment. A value that is not a number counts as not set.
+/// Returns a number from the environment. A value that is not a number counts as not set.
 fn from_environment(variable: &str) -> Option<usize> {
     env::var(variable).ok()?.parse().ok()
 }

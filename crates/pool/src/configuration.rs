@@ -15,12 +15,12 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The same as [`ThreadPoolBuilder::new`].
+    /// Does what [`ThreadPoolBuilder::new`] does.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same as [`ThreadPoolBuilder::build`].
+    /// Does what [`ThreadPoolBuilder::build`] does.
     ///
     /// # Errors
     ///
@@ -35,17 +35,17 @@ impl Configuration {
         }
     }
 
-    /// The same as [`ThreadPoolBuilder::thread_name`].
+    /// Does what [`ThreadPoolBuilder::thread_name`] does.
     pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
         self.with(|builder| builder.thread_name(closure))
     }
 
-    /// The same as [`ThreadPoolBuilder::num_threads`].
+    /// Does what [`ThreadPoolBuilder::num_threads`] does.
     pub fn num_threads(self, num_threads: usize) -> Self {
         self.with(|builder| builder.num_threads(num_threads))
     }
 
-    /// The same as [`ThreadPoolBuilder::panic_handler`].
+    /// Does what [`ThreadPoolBuilder::panic_handler`] does.
     pub fn panic_handler<H>(self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -53,22 +53,22 @@ impl Configuration {
         self.with(|builder| builder.panic_handler(panic_handler))
     }
 
-    /// The same as [`ThreadPoolBuilder::stack_size`].
+    /// Does what [`ThreadPoolBuilder::stack_size`] does.
     pub fn stack_size(self, stack_size: usize) -> Self {
         self.with(|builder| builder.stack_size(stack_size))
     }
 
-    /// The same as [`ThreadPoolBuilder::breadth_first`].
+    /// Does what [`ThreadPoolBuilder::breadth_first`] does.
     pub fn breadth_first(self) -> Self {
         self.with(ThreadPoolBuilder::breadth_first)
     }
 
-    /// The same as [`ThreadPoolBuilder::start_handler`].
+    /// Does what [`ThreadPoolBuilder::start_handler`] does.
     pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, start_handler: H) -> Self {
         self.with(|builder| builder.start_handler(start_handler))
     }
 
-    /// The same as [`ThreadPoolBuilder::exit_handler`].
+    /// Does what [`ThreadPoolBuilder::exit_handler`] does.
     pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, exit_handler: H) -> Self {
         self.with(|builder| builder.exit_handler(exit_handler))
     }

@@ -19,7 +19,7 @@ impl FnContext {
         }
     }
 
-    /// Returns whether the closure runs in another thread than its caller.
+    /// Returns `true` if the closure runs in another thread than its caller.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

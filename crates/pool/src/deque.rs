@@ -32,7 +32,7 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize};
 
 use crate::job_ref::{Header, JobRef};
 
-/// How many forks can be outstanding in one thread. A `join` beyond that runs one closure after
+/// Maximum number of outstanding forks of one thread. A `join` beyond that runs one closure after
 /// the other; a tree of recursion gets this deep only if it degenerates to a list.
 #[cfg(not(loom))]
 const CAPACITY: usize = 4096;
@@ -113,7 +113,7 @@ impl Deque {
         if self.bottom.load(Relaxed) != position.wrapping_add(1) {
             return false;
         }
-        // SAFETY: as the caller promises; nothing inside calls back.
+        // SAFETY: by this function's contract, the caller is the owner. Nothing inside calls back.
         unsafe {
             self.lock.lock(|| {
                 let top = self.top.load(Relaxed);
@@ -143,7 +143,7 @@ impl Deque {
     /// The caller is the owner.
     #[inline(always)]
     pub unsafe fn pop(&self) -> Option<JobRef> {
-        // SAFETY: as the caller promises; nothing inside calls back.
+        // SAFETY: by this function's contract, the caller is the owner. Nothing inside calls back.
         unsafe {
             self.lock.lock(|| {
                 let (top, bottom) = (self.top.load(Relaxed), self.bottom.load(Relaxed));
@@ -164,11 +164,11 @@ impl Deque {
     ///
     /// The caller is the owner.
     pub unsafe fn pop_oldest(&self) -> Option<JobRef> {
-        // SAFETY: as the caller promises; nothing inside calls back.
+        // SAFETY: by this function's contract, the caller is the owner. Nothing inside calls back.
         unsafe { self.lock.lock(|| self.take_top()) }
     }
 
-    /// The position at which the next job will be added.
+    /// Returns the position at which the next job will be added.
     ///
     /// # Safety
     ///
@@ -188,7 +188,7 @@ impl Deque {
         Some(unsafe { JobRef::from_ptr(job) })
     }
 
-    /// Whether there are at least `n` jobs, as the owner sees it.
+    /// Returns `true` if there are at least `n` jobs, as the owner sees it.
     #[inline(always)]
     pub fn has(&self, n: usize) -> bool {
         self.bottom
@@ -197,7 +197,7 @@ impl Deque {
             >= n
     }
 
-    /// Whether there seems to be no job, as any thread sees it.
+    /// Returns `true` if the deque looks empty. Any thread may call it.
     pub fn looks_empty(&self) -> bool {
         self.top.load(Relaxed) == self.bottom.load(Relaxed)
     }
@@ -228,12 +228,12 @@ impl Deque {
             .flatten()
     }
 
-    /// The tag of the foreign job that the owner runs, as other threads see it.
+    /// Returns the tag of the foreign job that the owner runs, as other threads see it.
     pub fn tag(&self) -> usize {
         self.tag.load(Relaxed)
     }
 
-    /// Whether there seems to be a fork that descends from the foreign job `tag`.
+    /// Returns `true` if there seems to be a fork that descends from the foreign job `tag`.
     pub fn has_descendant_of(&self, tag: usize) -> bool {
         let top = self.top.load(Relaxed);
         self.tag.load(Relaxed) == tag
@@ -247,7 +247,7 @@ impl Deque {
     ///
     /// The caller is the owner, and passes the result to [`end`](Self::end).
     pub unsafe fn begin(&self, tag: usize) -> InProgress {
-        // SAFETY: as the caller promises; nothing inside calls back.
+        // SAFETY: by this function's contract, the caller is the owner. Nothing inside calls back.
         unsafe {
             self.lock.lock(|| {
                 let before = InProgress {
@@ -267,7 +267,7 @@ impl Deque {
     ///
     /// The caller is the owner.
     pub unsafe fn end(&self, before: InProgress) {
-        // SAFETY: as the caller promises; nothing inside calls back.
+        // SAFETY: by this function's contract, the caller is the owner. Nothing inside calls back.
         unsafe {
             self.lock.lock(|| {
                 self.tag.store(before.tag, Relaxed);

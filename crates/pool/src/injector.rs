@@ -55,7 +55,7 @@ impl Injector {
         Some(job)
     }
 
-    /// Whether there is a job of the scope `tag`.
+    /// Returns `true` if there is a job of the scope `tag`.
     pub(crate) fn has_of(&self, tag: usize) -> bool {
         !self.is_empty() && self.jobs.lock().iter().any(|&(of, _)| of == tag)
     }

@@ -66,7 +66,7 @@ where
     /// It has not run, and no other thread can get it any more.
     #[inline(always)]
     pub(crate) unsafe fn run_inline(&self, worker: &Worker, injected: bool) -> R {
-        // SAFETY: the closure is taken once, as the caller promises.
+        // SAFETY: by this function's contract, no other thread runs the job: the closure is taken once.
         let func = unsafe { ptr::read(&*self.func) };
         func(worker, injected)
     }

@@ -5,8 +5,8 @@
 //! worker takes it back, again without a read-modify-write, and runs it as an ordinary
 //! call. Only a fork that is old enough to be worth stealing is stolen at all.
 //!
-//! A recursion that is known to be [fine](crate::policy), and that already has forks for other
-//! workers to steal, does not fork: it costs as much as the calls alone.
+//! A recursion that has been found to be [fine](crate::policy), and that already has forks for
+//! other workers to steal, does not fork: it costs as much as the calls alone.
 
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
@@ -123,7 +123,7 @@ where
     RA: Send,
     RB: Send,
 {
-    // SAFETY: as the caller promises.
+    // SAFETY: by this function's contract, the caller does not use the closures afterwards.
     let (a, b) = unsafe { (take(a), take(b)) };
     in_worker(move |worker, injected| join_on(worker, injected, a, b))
 }
@@ -133,7 +133,7 @@ where
 /// Called once for each closure.
 #[inline(always)]
 unsafe fn take<F>(from: &ManuallyDrop<F>) -> F {
-    // SAFETY: as the caller promises.
+    // SAFETY: by this function's contract, the closure is read only here.
     unsafe { ptr::read(&**from) }
 }
 
@@ -197,7 +197,7 @@ where
     B: FnOnce(&Worker, bool) -> RB,
 {
     let unwinding = OnDrop(move || run_quietly(worker, b));
-    // SAFETY: as the caller promises.
+    // SAFETY: by this function's contract, the caller does not use `a` afterwards.
     let result = unsafe { take(a)(worker, injected) };
     std::mem::forget(unwinding);
     result
@@ -223,7 +223,7 @@ where
     RB: Send,
 {
     // Nearly all forks come back, and a fork that comes back leaves nothing to be dropped.
-    // SAFETY: as the caller promises; from now on the job owns it.
+    // SAFETY: by this function's contract, the caller does not use `b` afterwards. The job owns it now.
     let job = unsafe { StackJob::new(take(b), JoinLatch::new(worker.sleeper())) };
     let job = ManuallyDrop::new(job);
     let Some(position) = worker.fork(job.as_ref()) else {
@@ -232,7 +232,8 @@ where
             // SAFETY: it was not forked.
             unsafe { job.run_inline(worker, injected) }
         });
-        // SAFETY: as the caller promises; `b` is taken after it, or by it.
+        // SAFETY: by this function's contract, the caller does not use `a` afterwards. `b` is taken once:
+        // by `run_first` if `a` panics, otherwise after it.
         return unsafe {
             (
                 run_first(worker, injected, a, &b),
@@ -242,7 +243,7 @@ where
     };
     let forked = &*job;
     let unwinding = OnDrop(move || finish(worker, forked, position));
-    // SAFETY: as the caller promises.
+    // SAFETY: by this function's contract, the caller does not use `a` afterwards.
     let result_a = unsafe { take(a)(worker, injected) };
     std::mem::forget(unwinding);
     if worker.take_back(position) || get_back(worker, &job, position) {
@@ -254,7 +255,7 @@ where
     }
 }
 
-/// Runs the second closure and drops its panic: the first closure's panic goes on.
+/// Runs the second closure and drops its panic: the first closure's panic is propagated.
 #[cold]
 #[inline(never)]
 fn run_quietly<B, R>(worker: &Worker, b: &ManuallyDrop<B>)
@@ -267,7 +268,7 @@ where
 }
 
 /// Takes the fork back if newer forks are above it, or else waits until its thief has run
-/// it. Returns whether it came back.
+/// it. Returns `true` if it came back.
 #[cold]
 #[inline(never)]
 fn get_back<F, R>(worker: &Worker, job: &StackJob<JoinLatch, F, R>, position: usize) -> bool

@@ -20,8 +20,8 @@
 //! announcement fails.
 //!
 //! With the feature `inspect`, the latches of single jobs have an object, which the thread that runs the
-//! job holds. It releases the object before it sets the latch: so a waiter that was woken and has not run yet
-//! waits for no holder any more, and a latch that is set is not used.
+//! job holds. The thread releases the object before it sets the latch, because a latch that is set is not
+//! used any more. So a waiter that was woken and has not run yet waits for no holder.
 //!
 //! The waiter sees the writes of a job, because the setter releases them. For a count, each end
 //! releases the writes before it, and the last one acquires them.
@@ -36,7 +36,7 @@ use crate::sleep::{Sleep, Sleeper};
 
 /// The latch of a job, which the job sets when it has run.
 pub trait Latch {
-    /// The object that the thread holds while it runs the job, if there is one.
+    /// Returns the object that the thread holds while it runs the job, if there is one.
     ///
     /// # Safety
     ///
@@ -54,16 +54,16 @@ pub trait Latch {
 
 /// A condition for which a worker can wait.
 pub trait Probe {
-    /// Returns whether it is set. If so, the work of the setter is visible.
+    /// Returns `true` if it is set. If so, the work of the setter is visible.
     fn is_set(&self) -> bool;
 }
 
-/// Records that this thread may sleep for a job, which the thread holds that runs it.
+/// Records that this thread may sleep for a job. The thread that runs the job holds it.
 fn waits_for(job: &Object) -> Blocking {
     Blocking::new(Kind::ForkJoin, job, Caller::UNKNOWN, false)
 }
 
-/// For a join: the job runs in the pool of the worker that waits.
+/// The latch of a join: the job runs in the pool of the worker that waits.
 #[derive(Debug)]
 pub struct JoinLatch {
     set: AtomicBool,
@@ -72,7 +72,7 @@ pub struct JoinLatch {
     sleeper: *const Sleeper,
 }
 
-// SAFETY: it is shared between the pool's threads anyway.
+// SAFETY: the sleeper is `Sync`: the pool's threads share it.
 unsafe impl Sync for JoinLatch {}
 
 impl JoinLatch {
@@ -87,7 +87,7 @@ impl JoinLatch {
 
 impl Latch for JoinLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: `this` is alive until the store; the sleeper is alive, as its field says.
+        // SAFETY: `this` is alive until the store. The sleeper outlives this thread, as its field says.
         unsafe {
             let sleeper = (*this).sleeper;
             (*this).set.store(true, Release);
@@ -102,7 +102,7 @@ impl Probe for JoinLatch {
     }
 }
 
-/// For a worker that waits for a job in another pool, or for a scope. It keeps the sleepers of its
+/// The latch of a worker that waits for a job in another pool, or for a scope. It keeps the sleepers of its
 /// own pool alive.
 pub struct CrossLatch {
     set: AtomicBool,
@@ -153,7 +153,7 @@ const PENDING: u32 = 0;
 const SLEEPING: u32 = 1;
 const SET: u32 = 2;
 
-/// For threads that are in no pool, or that must not run anything while they wait.
+/// The latch of a thread that is in no pool, or that must not run anything while it waits.
 #[derive(Debug)]
 pub struct ThreadLatch {
     state: AtomicU32,
@@ -179,7 +179,7 @@ impl ThreadLatch {
         }
     }
 
-    /// Returns whether the latch is set. If not, announces that the caller will sleep.
+    /// Returns `true` if the latch is set. If not, announces that the caller will sleep.
     fn is_set_else_announce(&self) -> bool {
         let announced = (self.state).compare_exchange(PENDING, SLEEPING, Relaxed, Acquire);
         announced == Err(SET)

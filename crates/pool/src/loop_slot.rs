@@ -10,13 +10,13 @@
 //! 2. It writes `work`, opens the next generation, with no worker inside, and wakes idle
 //!    workers.
 //! 3. It takes part itself until nothing is left to take.
-//! 4. It closes the loop, which tells how many have entered, and waits until `left` is as
-//!    large.
+//! 4. It closes the loop, which returns the number of workers that have entered, and waits
+//!    until `left` is as large.
 //! 5. It clears `left` and gives the slot back.
 //!
 //! A worker enters by adding one to a state that is open and of a generation in which it
 //! has not taken part. So a worker that wakes late finds the loop closed and delays no
-//! other thread: the caller waits only for workers that are in the middle of a piece.
+//! other thread: the caller waits only for workers that have begun a piece.
 //!
 //! **`work` is alive while a worker uses it.** The worker entered before the loop was closed, so
 //! the caller counts it, and does not return before it has left. The worker reads `work` after it
@@ -44,10 +44,10 @@ const ENTERED: u64 = CLOSED - 1;
 const GENERATION: u64 = 1 << 32;
 
 const SLEEPS: u32 = 1 << 31;
-/// Not a processor's number.
+/// Placeholder for an unknown processor.
 const ANYWHERE: u32 = u32::MAX;
-/// How often the caller checks for workers that are about to leave before it sleeps. That
-/// takes about as long as a sleep would.
+/// Number of times the caller checks for workers that are about to leave before it sleeps.
+/// These checks take about as long as a sleep would.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 200 };
 
 /// The work of the participants; the argument is the participant's number.
@@ -61,9 +61,9 @@ pub struct LoopSlot {
     caller: AtomicU32,
     /// Points to the caller's `&Work`.
     work: AtomicPtr<&'static Work<'static>>,
-    /// For reports: held by each worker that has entered, as a reader.
+    /// The object for reports. Each worker that has entered holds it as a reader.
     part: Object,
-    /// How much of each share is taken. Only for the thread that has the slot.
+    /// The taken part of each share. Only for the thread that has the slot.
     cursors: Box<[CachePadded<AtomicUsize>]>,
 }
 
@@ -91,13 +91,13 @@ impl LoopSlot {
         (!taken).then(|| Reserved(self))
     }
 
-    /// Whether a loop is open that a worker whose last one was `last` can enter.
+    /// Returns `true` if a loop is open that a worker can enter whose last loop was `last`.
     pub fn is_open_for(&self, last: &Cell<u64>) -> bool {
         let state = self.state.load(SeqCst);
         state & CLOSED == 0 && state / GENERATION != last.get()
     }
 
-    /// Whether such a loop is open, and one more worker on this processor would take time
+    /// Returns `true` if such a loop is open, and one more worker on this processor would take time
     /// from its participants: `most` workers or more have entered, or the caller runs on
     /// this processor and has just been interrupted.
     pub fn is_full_for(&self, last: &Cell<u64>, most: usize, here: Option<u32>) -> bool {
@@ -107,7 +107,7 @@ impl LoopSlot {
         open && ((state & ENTERED) as usize >= most || displaces())
     }
 
-    /// The generation of the last loop.
+    /// Returns the generation of the last loop.
     pub fn generation(&self) -> u64 {
         self.state.load(Relaxed) / GENERATION
     }
@@ -138,7 +138,7 @@ impl LoopSlot {
         if cfg!(loom) {
             assert!(!work.is_null(), "there is no loop");
         }
-        // SAFETY: see the head of this file: the caller waits until this worker has left.
+        // SAFETY: by the proof at the top of this file, the caller waits until this worker has left.
         let work = unsafe { *work };
         self.part.acquired_shared();
         work(participant);
@@ -152,7 +152,7 @@ impl LoopSlot {
 }
 
 impl Reserved<'_> {
-    /// A counter for each participant, which starts at 0.
+    /// Returns a counter for each participant, which starts at 0.
     pub fn cursors(&self) -> &[CachePadded<AtomicUsize>] {
         &self.0.cursors
     }

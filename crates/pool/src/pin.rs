@@ -5,7 +5,7 @@ use std::io;
 /// A core's number, as the system counts.
 pub(crate) type Core = core_affinity::CoreId;
 
-/// Whether and how a pool's threads are bound to cores.
+/// The way in which a pool's threads are bound to cores, if at all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Pin {
@@ -65,7 +65,7 @@ fn hyper_threads_last(mut cores: Vec<Core>) -> Vec<Core> {
     cores
 }
 
-/// Whether a hyper-thread of the same core has a smaller number, according to Linux. On
+/// Returns `true` if Linux says that a hyper-thread of the same core has a smaller number. On
 /// other systems every core counts as separate.
 fn is_second_thread(core: usize) -> bool {
     let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");

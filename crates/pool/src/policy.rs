@@ -35,11 +35,11 @@ use blitz_io_futex::atomic::Ordering::Relaxed;
 
 use crate::deque::Sight;
 
-/// In a balanced recursion, the oldest two forks are three quarters of the work, and each
-/// thief soon has two forks of its own. With one more, a tree of depth nine makes 129 forks
-/// instead of 45, with two more 255.
+/// The number of stealable forks that suffices. In a balanced recursion, the oldest two are
+/// three quarters of the work, and each thief soon has two forks of its own. With one more, a
+/// tree of depth nine makes 129 forks instead of 45, with two more 255.
 pub(crate) const ENOUGH_FORKS: usize = 2;
-/// How many joins are measured together, so that reading the clock costs next to nothing.
+/// Number of joins that are measured together, so that reading the clock costs next to nothing.
 const WINDOW: u32 = 256;
 /// A theft costs about five microseconds. Sixteen fine joins together are not worth
 /// stealing.
@@ -112,13 +112,13 @@ impl Grain {
 /// is not worth stealing; most forks of a fine recursion take less.
 const WORTH_STEALING: Duration = Duration::from_micros(5);
 
-/// How long each victim's oldest fork has been the same one.
+/// The age of each victim's oldest fork: the time for which it has been the same one.
 #[derive(Debug)]
 pub(crate) struct Ages {
     seen: Box<[Option<(Sight, Instant)>]>,
     now: Instant,
     next: Instant,
-    /// Whether any worker has forked since the last look.
+    /// `true` if any worker has forked since the last look.
     active: bool,
 }
 
@@ -133,7 +133,7 @@ impl Ages {
         }
     }
 
-    /// Returns whether there were new forks since the last call, even if none was worth
+    /// Returns `true` if there were new forks since the last call, even if none was worth
     /// stealing. If a worker slept then, their owners would soon have to wake it.
     pub(crate) fn were_new(&mut self) -> bool {
         std::mem::take(&mut self.active)
@@ -150,7 +150,7 @@ impl Ages {
         true
     }
 
-    /// Whether the oldest fork of `victim` is old enough to be stolen.
+    /// Returns `true` if the oldest fork of `victim` is old enough to be stolen.
     pub(crate) fn is_old(&mut self, victim: usize, sight: Option<Sight>) -> bool {
         let Some(sight) = sight else {
             self.seen[victim] = None;
@@ -185,25 +185,25 @@ const SHORTEST: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_micros(500);
 /// A yield that took this long gave the processor to other work.
 const LONG_YIELD: Duration = Duration::from_micros(30);
-/// How many looks come between two yields.
+/// Number of looks between two yields.
 const LOOKS_A_YIELD: u32 = 32;
 
 /// A loop that takes longer than this gets more workers than there are free processors. It
 /// is much longer than most loops take, and less than a time slice of most systems.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
 
-/// How many processors are not in use by an awake worker of a runtime.
+/// Returns the number of processors that no awake worker of a runtime uses.
 pub(crate) fn free_processors() -> usize {
     processors().saturating_sub(awake())
 }
 
-/// How many workers a loop can use at first, in addition to its caller. The caller is one
-/// of the awake workers if there are any; otherwise it takes a processor of its own.
+/// Returns the number of workers that a loop can use at first, in addition to its caller. The caller
+/// is one of the awake workers if there are any; otherwise it takes a processor of its own.
 pub(crate) fn helpers() -> usize {
     processors().saturating_sub(awake().max(1))
 }
 
-/// How long one worker spins.
+/// The time that one worker spins.
 #[derive(Debug)]
 pub(crate) struct Patience {
     policy: Spin,
@@ -272,7 +272,7 @@ impl Patience {
 mod tests {
     use super::*;
 
-    /// Joins until `site` is known to be fine. A busy machine may need several windows.
+    /// Joins until `grain` has found `site` to be fine. A busy machine may need several windows.
     fn until_fine(grain: &Grain, site: usize, fine: &FineSite) {
         while !fine.is(site) {
             grain.joined(site, fine);

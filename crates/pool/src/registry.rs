@@ -63,7 +63,7 @@ pub(crate) struct Registry {
     pub(crate) injector: Injector,
     pub(crate) loop_slot: LoopSlot,
     pub(crate) handlers: Handlers,
-    /// How many users keep the pool alive: its handle, and each detached job.
+    /// Number of users that keep the pool alive: its handle, and each detached job.
     users: AtomicUsize,
 }
 

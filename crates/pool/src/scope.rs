@@ -57,7 +57,7 @@ impl<T> Pointer<T> {
     ///
     /// The job that calls this is counted by its scope.
     unsafe fn get<'a>(&self) -> &'a T {
-        // SAFETY: as the caller promises, the scope waits for it.
+        // SAFETY: by this function's contract, the scope counts the job that calls this, and waits for it.
         unsafe { &*self.0 }
     }
 }

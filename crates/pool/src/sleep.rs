@@ -116,23 +116,23 @@ impl SleepFor {
 #[derive(Debug)]
 pub struct Sleeper {
     word: AtomicU32,
-    /// A sleeping worker wants to know of this worker's next fork.
+    /// `true` if a sleeping worker requests a wake-up on this worker's next fork.
     asked: AtomicBool,
     /// Held by the worker's thread.
     thread: Object,
-    /// What the worker sleeps for: a job, which the worker holds that runs it. A wake-up takes the
-    /// holder away before it wakes, so a worker that has not run since has no holder any more.
+    /// The job that the worker sleeps for. Its holder is the worker that runs the job. A wake-up removes
+    /// the holder before it wakes, so a worker that was woken and has not run yet waits for no holder.
     job: Object,
 }
 
 impl Sleeper {
-    /// Whether another worker requested a wake-up on this worker's next fork.
+    /// Returns `true` if another worker requested a wake-up on this worker's next fork.
     #[inline(always)]
     pub fn is_asked(&self) -> bool {
         self.asked.load(Relaxed)
     }
 
-    /// The worker is the current thread.
+    /// Records that the worker is the current thread.
     pub fn enter(&self) {
         self.thread.acquired();
     }
@@ -183,7 +183,7 @@ impl Sleep {
         }
     }
 
-    /// How many workers sleep, or are about to, because they have nothing to run.
+    /// Returns the number of workers that sleep, or are about to, because they have nothing to run.
     pub fn sleeping(&self) -> usize {
         let is_idle = |worker: &&CachePadded<Sleeper>| {
             matches!(worker.word.load(Relaxed), ANYTHING | INJECTED)
@@ -196,8 +196,8 @@ impl Sleep {
         &self.workers[index]
     }
 
-    /// Worker `me` sleeps until it is woken, and no longer than `limit`, unless `has_work` returns
-    /// true at the last moment.
+    /// Puts worker `me` to sleep until it is woken, but no longer than `limit`. Does not sleep if
+    /// `has_work` returns true at the last moment.
     #[cold]
     pub fn sleep(
         &self,
@@ -271,13 +271,13 @@ impl Sleep {
         }
     }
 
-    /// Wakes one worker that sleeps for `what`. Returns whether there was one.
+    /// Wakes one worker that sleeps for `what`. Returns `true` if there was one.
     fn wake_one(&self, what: u32) -> bool {
         let mut workers = self.workers.iter();
         workers.any(|worker| worker.wake_if(|word| word == what))
     }
 
-    /// Worker `me` has forked a job that another thread may wait for.
+    /// Announces, on request, that worker `me` has forked a job that another thread may wait for.
     #[inline]
     pub fn spawned(&self, me: usize) {
         fence(SeqCst);
@@ -286,7 +286,7 @@ impl Sleep {
         }
     }
 
-    /// Worker `me` has forked and [has a request](Sleeper::is_asked) to announce that.
+    /// Announces that worker `me` has forked, as it has [a request](Sleeper::is_asked) for that.
     #[cold]
     pub fn announce_fork(&self, me: usize) {
         self.workers[me].asked.swap(false, Relaxed);
@@ -297,8 +297,8 @@ impl Sleep {
         self.wake_one(ANYTHING);
     }
 
-    /// A worker that was woken has found a job, or stops looking for one. It wakes another sleeper
-    /// if `has_more` returns true.
+    /// Wakes another sleeper if `has_more` returns true. Called by a worker that was woken, when it
+    /// has found a job or stops looking for one.
     pub fn pass_on(&self, has_more: impl FnOnce() -> bool) {
         let is_idle = |worker: &CachePadded<Sleeper>| worker.word.load(Relaxed) == ANYTHING;
         if self.workers.iter().any(is_idle) {
@@ -310,8 +310,8 @@ impl Sleep {
         }
     }
 
-    /// Whether enough workers are awake for each of these processors without the caller,
-    /// which is an awake worker itself.
+    /// Returns `true` if enough workers are awake for each of these processors without the
+    /// caller, which is an awake worker itself.
     pub fn is_one_too_many(&self, processors: usize) -> bool {
         let is_awake = |worker: &&CachePadded<Sleeper>| worker.word.load(Relaxed) == AWAKE;
         self.workers.iter().filter(is_awake).count() > processors

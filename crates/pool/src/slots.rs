@@ -16,7 +16,7 @@ impl<R> Slots<R> {
     ///
     /// No other thread touches slot `index` during the call.
     pub(crate) unsafe fn set(&self, index: usize, value: R) {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, no other thread touches the slot.
         unsafe { *self.0[index].get() = Some(value) }
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn spawn_fifo_in(registry: &Arc<Registry>, func: impl FnOnce() + Send
     }
 }
 
-/// A job that keeps its pool alive until it has run.
+/// Creates a job that keeps its pool alive until it has run.
 fn detached(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> JobRef {
     registry.retain();
     let registry = registry.clone();

@@ -11,10 +11,10 @@
 //!   it began. (Wagner and Calder call that leapfrogging: "Leapfrogging: A Portable
 //!   Technique for Implementing Efficient Futures", 1993.)
 //!
-//! A *fiber* that is polled in a worker may suspend in the middle of a job, and another fiber goes on
-//! with the thread. But the deque, and the job in progress, need calls that end in the reverse order.
-//! So code in a fiber leaves both alone: a `join` there runs one closure after the other, a spawned job
-//! goes to the pool, and a wait takes none of the worker's forks, whose own frames may wait for them.
+//! A *fiber* that is polled in a worker may suspend inside a job, and another fiber then uses the
+//! thread. But the deque, and the job in progress, need calls that end in the reverse order.
+//! So code in a fiber leaves both alone. A `join` there runs one closure after the other. A spawned job
+//! goes to the pool. A wait takes none of the worker's forks, whose own frames may wait for them.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
@@ -164,7 +164,7 @@ impl Worker {
         }
     }
 
-    /// Whether a `join` of `site` is too fine to fork: there are older forks to steal.
+    /// Returns `true` if a `join` of `site` is too fine to fork: there are older forks to steal.
     #[inline(always)]
     pub(crate) fn runs_in_turn(&self, site: usize) -> bool {
         self.fine().is(site) && self.deque().has(ENOUGH_FORKS)
@@ -249,10 +249,10 @@ impl Worker {
         }
     }
 
-    /// The loop has a worker for each free processor, or this worker has interrupted the
-    /// caller. Taking part now would only take time slices from the others, and could make
-    /// the caller wait for a piece whose thread is not running. But the items may block, or
-    /// wait for each other, so this worker takes part if the loop takes long.
+    /// Sleeps before taking part in a loop that has a worker for each free processor, or whose
+    /// caller this worker has interrupted. Taking part at once would only take time slices from
+    /// the others, and could make the caller wait for a piece whose thread is not running. But the
+    /// items may block, or wait for each other, so this worker takes part if the loop takes long.
     #[cold]
     fn wait_before_loop(&self) {
         let registry = &self.registry;
@@ -316,12 +316,12 @@ impl Worker {
         !self.registry.workers[self.index].own_jobs.is_empty()
     }
 
-    /// Whether there is a job that this worker could run.
+    /// Returns `true` if there is a job that this worker could run.
     fn has_jobs(&self) -> bool {
         self.has_own_jobs() || !self.registry.injector.is_empty() || self.has_forks()
     }
 
-    /// Whether there is anything but forks that this worker could run.
+    /// Returns `true` if there is anything but forks that this worker could run.
     fn has_other_work_than_forks(&self) -> bool {
         self.registry.has_ended()
             || self.has_own_jobs()
@@ -387,9 +387,9 @@ impl Worker {
         }
     }
 
-    /// If there are only forks to take, and enough workers are awake for each processor
-    /// without this one, it would only take time slices from them. So it waits for a moment
-    /// before it looks again, as the others may also be blocked. Returns whether it did.
+    /// Waits for a moment if there are only forks to take, and enough workers are awake for each
+    /// processor without this one: it would only take time slices from them. It then looks again,
+    /// as the others may also be blocked. Returns `true` if it waited.
     fn rest(&self) -> bool {
         let too_many = self.registry.sleep.is_one_too_many(processors());
         let rests = too_many && self.has_forks();
@@ -405,8 +405,8 @@ impl Worker {
         self.registry.sleep.sleep(self.index, what, limit, has_work);
     }
 
-    /// To be called by a worker that was woken and has found something to do, or stops looking:
-    /// there may be work for several.
+    /// Wakes another worker if there may be work for several. A worker that was woken calls this
+    /// when it has found something to do, or stops looking.
     fn pass_on(&self) {
         let registry = &self.registry;
         registry

@@ -4,9 +4,9 @@
 //! It is made for receivers that keep up. The channel keeps the last `capacity` values, rounded
 //! up to a power of two, and a sender never waits for room. A receiver that is slower than that
 //! gets an error with the number of values that it has missed
-//! ([`RecvError::Lagged`](error::RecvError::Lagged)). It goes on with the oldest value that is
-//! left. The channel drops a value when the last receiver has got it, or when a sender overwrites
-//! it.
+//! ([`RecvError::Lagged`](error::RecvError::Lagged)). It then continues with the oldest value that
+//! is left. The channel drops a value when the last receiver has got it, or when a sender
+//! overwrites it.
 //!
 //! Names and semantics are those of `tokio::sync::broadcast`. Additions:
 //! [`Receiver::blocking_recv_timeout`], and [`Sender::blocking_closed`] with and without a
@@ -20,9 +20,9 @@
 //!
 //! Receivers clone a value one after the other, as `T` need not be `Sync`. While a receiver clones
 //! a value, the other receivers of this value wait, and so does a sender that overwrites it. A
-//! `Clone` may use the channel, and send into it, except that it must not overwrite its own
-//! value, receive it again, or drop a receiver that has yet to get it: these are deadlocks. Nor may
-//! it wait for another thread that does one of them.
+//! `Clone` may use the channel, and send into it. But it must not overwrite its own value, receive
+//! it again, or drop a receiver that has yet to get it: these are deadlocks. Nor may it wait for
+//! another thread that does one of them.
 //!
 //! ```
 //! use blitz_io::sync::broadcast;
@@ -121,10 +121,10 @@ pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     (tx, rx)
 }
 
-/// How many receivers a channel can have.
+/// Maximum number of receivers of a channel.
 const MAX_RECEIVERS: u32 = u32::MAX >> 2;
 
-/// Where the next value goes, and whether the channel is closed, in one word:
+/// The position of the next value, and the flag of a closed channel, in one word:
 /// `position * 2 + closed`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Tail(u64);
@@ -151,7 +151,7 @@ const NEVER: u64 = u64::MAX;
 struct Slot<T> {
     /// The position of the value that was put in last. Written under the lock.
     position: AtomicU64,
-    /// How many receivers have yet to get the value. Written under the lock.
+    /// Number of receivers that have yet to get the value. Written under the lock.
     unread: AtomicU32,
     /// The value, until the last receiver gets it.
     value: Lock<Option<T>>,
@@ -171,7 +171,7 @@ impl<T> Slot<T> {
         self.unread.load(Ordering::Acquire) == 0
     }
 
-    /// Counts a receiver as one that has got the value. Returns whether it is the last one. The
+    /// Counts a receiver as one that has got the value. Returns `true` if it is the last one. The
     /// caller holds the lock.
     #[inline]
     fn count_down(&self) -> bool {
@@ -180,7 +180,7 @@ impl<T> Slot<T> {
         unread == 0
     }
 
-    /// Whether the value of this position was put in last.
+    /// Returns `true` if the value of this position was put in last.
     #[inline]
     fn holds(&self, position: u64) -> bool {
         self.position.load(Ordering::Acquire) == position
@@ -217,13 +217,13 @@ impl<T> Slot<T> {
     }
 }
 
-/// State shared by both ends. See the head of this file.
+/// State shared by both ends. The comment at the top of this file has the protocol.
 struct Shared<T> {
-    /// As many as a power of two.
+    /// The slots. Their number is a power of two.
     slots: Box<[Slot<T>]>,
     /// A [`Tail`]. Written under the lock of `waiting`.
     tail: AtomicU64,
-    /// How many receivers there are. Written under the lock of `waiting`.
+    /// Number of receivers. Written under the lock of `waiting`.
     receivers: AtomicU32,
     /// Receivers that wait for a value. Its lock is the lock of the tail.
     waiting: WaitQueue,
@@ -258,7 +258,7 @@ impl<T> Filled for Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// With one sender, and as many receivers.
+    /// Creates the state of a channel with one sender and this number of receivers.
     #[track_caller]
     fn new(capacity: usize, receivers: u32) -> Self {
         assert!(capacity > 0, "broadcast channel capacity cannot be zero");
@@ -301,7 +301,7 @@ impl<T> Shared<T> {
         self.tail.store(tail.0, Ordering::Release);
     }
 
-    /// How many receivers there are.
+    /// Returns the number of receivers.
     fn receivers(&self) -> u32 {
         self.receivers.load(Ordering::Acquire)
     }
@@ -353,13 +353,13 @@ impl<T> Shared<T> {
         self.waiting.notify_all();
     }
 
-    /// How many slots have a value that some receiver has yet to get. They are the
-    /// youngest ones: a receiver that has got a value has got all before it.
+    /// Returns the number of slots with a value that some receiver has yet to get. They
+    /// are the youngest ones: a receiver that has got a value has got all before it.
     fn len(&self) -> usize {
         self.waiting.locked(|_| self.unread())
     }
 
-    /// The same. If the caller does not hold the lock, values may come and go meanwhile.
+    /// Does the same without taking the lock. If the caller does not hold it, values come and go.
     fn unread(&self) -> usize {
         let tail = self.tail().position();
         let (mut spent, mut most) = (0, self.capacity());
@@ -374,7 +374,7 @@ impl<T> Shared<T> {
         (self.capacity() - spent) as usize
     }
 
-    /// Whether every receiver has got everything.
+    /// Returns `true` if every receiver has got everything.
     fn is_empty(&self) -> bool {
         let tail = self.tail().position();
         self.slot(tail.wrapping_sub(1)).is_spent()
@@ -480,38 +480,38 @@ pub mod error {
     #[derive(Debug)]
     pub struct SendError<T>(pub T);
 
-    /// Why [`recv`](super::Receiver::recv) has no value to return.
+    /// The error of [`recv`](super::Receiver::recv).
     #[derive(Debug, PartialEq, Eq, Clone)]
     pub enum RecvError {
-        /// Everything has been received, and there are no senders any more.
+        /// All values have been received, and there are no senders any more.
         Closed,
-        /// The receiver was too slow: senders have overwritten so many values before it got
-        /// them. The next attempt gets the oldest value that is left.
+        /// The receiver was too slow: senders have overwritten this number of values before it
+        /// got them. The next attempt gets the oldest value that is left.
         Lagged(u64),
     }
 
-    /// Why [`try_recv`](super::Receiver::try_recv) has no value to return.
+    /// The error of [`try_recv`](super::Receiver::try_recv).
     #[derive(Debug, PartialEq, Eq, Clone)]
     pub enum TryRecvError {
-        /// Everything has been received. There are senders, so more may come.
+        /// All values have been received. There are senders, so more may come.
         Empty,
-        /// Everything has been received, and there are no senders any more.
+        /// All values have been received, and there are no senders any more.
         Closed,
-        /// The receiver was too slow: senders have overwritten so many values before it got
-        /// them. The next attempt gets the oldest value that is left.
+        /// The receiver was too slow: senders have overwritten this number of values before it
+        /// got them. The next attempt gets the oldest value that is left.
         Lagged(u64),
     }
 
-    /// Why [`blocking_recv_timeout`](super::Receiver::blocking_recv_timeout) has no
-    /// value to return.
+    /// The error of the method
+    /// [`blocking_recv_timeout`](super::Receiver::blocking_recv_timeout).
     #[derive(Debug, PartialEq, Eq, Clone)]
     pub enum RecvTimeoutError {
-        /// Nothing came in time.
+        /// The timeout elapsed before a value came.
         Timeout,
-        /// Everything has been received, and there are no senders any more.
+        /// All values have been received, and there are no senders any more.
         Closed,
-        /// The receiver was too slow: senders have overwritten so many values before it got
-        /// them. The next attempt gets the oldest value that is left.
+        /// The receiver was too slow: senders have overwritten this number of values before it
+        /// got them. The next attempt gets the oldest value that is left.
         Lagged(u64),
     }
 

@@ -16,7 +16,7 @@ use crate::wait::{Event, Target, Wait, block_until};
 ///
 /// Each receiver gets every value that is sent while it exists, unless it is too slow. Then the
 /// oldest values are overwritten, and the receiver gets an error with the number that it has
-/// missed. It goes on with the oldest value that is left.
+/// missed. It then continues with the oldest value that is left.
 ///
 /// [`Sender::subscribe`](super::Sender::subscribe) and
 /// [`resubscribe`](Receiver::resubscribe) make more receivers.
@@ -63,13 +63,13 @@ impl<T> Receiver<T> {
         usize::try_from(behind).unwrap_or(usize::MAX)
     }
 
-    /// Returns whether this receiver has got all that was sent.
+    /// Returns `true` if this receiver has got all that was sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns whether both receive from the same channel.
+    /// Returns `true` if both receive from the same channel.
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
@@ -87,7 +87,7 @@ impl<T> Receiver<T> {
         self.shared.weak_senders.load(Ordering::Acquire)
     }
 
-    /// Returns whether the last sender has been dropped. There may be values left to
+    /// Returns `true` if the last sender has been dropped. There may be values left to
     /// get.
     ///
     /// ```
@@ -137,7 +137,7 @@ impl<T: Clone> Receiver<T> {
     /// # Errors
     ///
     /// [`RecvError::Closed`] if there are neither values nor senders left, and
-    /// [`RecvError::Lagged`] if values have been overwritten; the next call goes on
+    /// [`RecvError::Lagged`] if values have been overwritten; the next call continues
     /// with the oldest one that is left.
     ///
     /// ```

@@ -139,7 +139,7 @@ impl<T> Sender<T> {
         self.shared.len()
     }
 
-    /// Returns whether every receiver has got every value.
+    /// Returns `true` if every receiver has got every value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shared.is_empty()
@@ -151,7 +151,7 @@ impl<T> Sender<T> {
         self.shared.receivers() as usize
     }
 
-    /// Returns whether both send into the same channel.
+    /// Returns `true` if both send into the same channel.
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
@@ -181,7 +181,7 @@ impl<T> Sender<T> {
     }
 
     /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than
-    /// `timeout`. Returns whether there are no receivers.
+    /// `timeout`. Returns `true` if there are no receivers.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;

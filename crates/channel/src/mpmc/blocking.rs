@@ -24,7 +24,7 @@ use super::waiter::{Waiter, woken};
 struct OnStack<T>(Waiter<T>);
 
 impl<T> Channel<T> {
-    /// Receives; waits until `deadline` if need be. `Empty` if that has passed.
+    /// Receives; waits until `deadline` if need be, and then returns `Empty`.
     #[inline]
     #[track_caller]
     pub(super) fn recv_until(&self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
@@ -82,7 +82,7 @@ impl<T> Channel<T> {
         waiter.take().ok_or(TryRecvError::Closed)
     }
 
-    /// Sends; waits until `deadline` if need be. `Full` if that has passed.
+    /// Sends; waits until `deadline` if need be, and then returns `Full`.
     #[inline]
     #[track_caller]
     pub(super) fn send_until(
@@ -145,7 +145,7 @@ impl<T> Channel<T> {
         Self::sent(waiter).map_err(TrySendError::from)
     }
 
-    /// This thread may sleep for the channel.
+    /// Records that this thread may sleep for the channel.
     pub(super) fn blocks(&self, kind: Kind, deadline: Option<Instant>, caller: Caller) -> Blocking {
         Blocking::new(kind, &self.object, caller, deadline.is_some())
     }

@@ -39,19 +39,19 @@ use super::woken::{Call, Woken};
 /// A channel with room for no more than this is full or empty most of the time.
 const FEW: usize = 16;
 
-/// A channel; see the head of this file. The fields that every step uses come first, in one cache
-/// line.
+/// A channel. The module documentation explains it. The fields that every step uses come first, in
+/// one cache line.
 #[repr(C, align(64))]
 pub(super) struct Channel<T> {
     lock: ListLock,
-    /// Written under the lock, read without it, as is `len`.
+    /// `true` if the channel is closed. Written under the lock, read without it, as is `len`.
     closed: AtomicBool,
     len: AtomicUsize,
     state: UnsafeCell<State<T>>,
     capacity: usize,
     pub(super) senders: AtomicUsize,
     pub(super) receivers: AtomicUsize,
-    /// Counts up when a reserved value comes that a thread waits for.
+    /// Counts the steps that may end a thread's wait for a reserved value.
     arrivals: AtomicU32,
     pub(super) object: Object,
 }
@@ -77,7 +77,7 @@ impl<T> Filled for Channel<T> {
 }
 
 impl<T> Channel<T> {
-    /// With one sender and one receiver.
+    /// Creates a channel with one sender and one receiver.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             lock: ListLock::new(),
@@ -92,7 +92,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// The same, and reports show how full it is.
+    /// Creates a channel with one sender and one receiver. Reports show its fill.
     pub(super) fn shown(capacity: usize) -> Arc<Self> {
         let channel = Arc::new(Self::new(capacity));
         // SAFETY: the fill is new. The last receiver, which keeps the channel alive, clears it.
@@ -116,12 +116,12 @@ impl<T> Channel<T> {
         self.capacity != 0
     }
 
-    /// How many senders and receivers there are.
+    /// Returns the number of senders and receivers.
     pub(super) fn ends(&self) -> usize {
         self.senders.load(Ordering::Relaxed) + self.receivers.load(Ordering::Relaxed)
     }
 
-    /// Whether a thread that waits spins before it joins a list, or in it.
+    /// Returns `true` if a thread that waits spins before it joins a list, `false` if it spins in it.
     pub(super) fn spins_outside(&self) -> bool {
         self.capacity > FEW
     }
@@ -130,19 +130,19 @@ impl<T> Channel<T> {
         (self.capacity != UNLIMITED).then_some(self.capacity)
     }
 
-    /// Whether it is worth while to take the lock and try to receive.
+    /// Returns `true` if it is worthwhile to take the lock and try to receive.
     #[inline]
     pub(super) fn looks_receivable(&self) -> bool {
         self.len() != 0 || self.closed.load(Ordering::Relaxed)
     }
 
-    /// Whether it is worth while to take the lock and try to send.
+    /// Returns `true` if it is worthwhile to take the lock and try to send.
     #[inline]
     pub(super) fn looks_sendable(&self) -> bool {
         !self.is_full() || self.closed.load(Ordering::Relaxed)
     }
 
-    /// Whether it is worth while for a sender to go on that has found it full.
+    /// Returns `true` if a sender that has found the channel full should try again.
     pub(super) fn has_much_room(&self) -> bool {
         self.len() <= self.capacity / 4 * 3 || self.closed.load(Ordering::Relaxed)
     }
@@ -150,7 +150,7 @@ impl<T> Channel<T> {
     /// Runs one step, under the lock.
     pub(super) fn locked<R>(&self, step: impl FnOnce(&mut State<T>) -> R) -> R {
         self.lock.locked(|| {
-            // SAFETY: we hold the lock.
+            // SAFETY: this thread holds the lock.
             let state = unsafe { &mut *self.state.get() };
             let result = step(state);
             self.published(state);
@@ -256,7 +256,7 @@ impl<T> Channel<T> {
     #[inline(always)]
     pub(super) fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         let sent = self.lock.locked_among_many(|| {
-            // SAFETY: we hold the lock.
+            // SAFETY: this thread holds the lock.
             let state = unsafe { &mut *self.state.get() };
             match state.send_fast(value) {
                 Ok(()) => {
@@ -282,7 +282,7 @@ impl<T> Channel<T> {
     #[inline(always)]
     pub(super) fn receive(&self) -> Result<T, TryRecvError> {
         let received = self.lock.locked_among_many(|| {
-            // SAFETY: we hold the lock.
+            // SAFETY: this thread holds the lock.
             let state = unsafe { &mut *self.state.get() };
             match state.recv_fast() {
                 Some(value) => {
@@ -317,8 +317,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// In a channel without a buffer: from a thread that waits in several channels
-    /// to send. It sends after it has been chosen, so this waits for it.
+    /// Receives, in a channel without a buffer, from a thread that waits in several channels
+    /// to send. That thread sends after it has been chosen, so this method waits for it.
     #[cold]
     fn receive_from_selection(&self) -> Result<T, TryRecvError> {
         match self.choose(State::select_recv) {
@@ -345,14 +345,14 @@ impl<T> Channel<T> {
         Ok(oldest)
     }
 
-    /// Ends the channel. Returns whether it was open.
+    /// Ends the channel. Returns `true` if it was open.
     pub(super) fn close(&self) -> bool {
         let (was_open, panics) = self.end();
         panics.go_on();
         was_open
     }
 
-    /// The same. All are woken, also after one whose waker panics.
+    /// Ends the channel, and wakes all waiters, also after one whose waker panics.
     fn end(&self) -> (bool, Panics) {
         let mut was_open = None;
         let mut panics = Panics::new();
@@ -365,14 +365,14 @@ impl<T> Channel<T> {
         (was_open == Some(true), panics)
     }
 
-    /// One sender less.
+    /// Counts a sender out. The last one closes the channel.
     pub(super) fn drop_sender(&self) {
         if self.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.close();
         }
     }
 
-    /// One receiver less. With the last one, the values go.
+    /// Counts a receiver out. The last one closes the channel and drops the values.
     pub(super) fn drop_receiver(&self) {
         if self.receivers.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
@@ -388,7 +388,7 @@ impl<T> Channel<T> {
         panics.go_on();
     }
 
-    /// Whether this waiter has yet to be chosen. If so, `waker` will be woken.
+    /// Returns `true` if this waiter has yet to be chosen. If so, `waker` will be woken.
     pub(super) fn still_waits(&self, node: &Node<Request>, waker: &Waker, queue: Queue) -> bool {
         if node.is_signalled() {
             return false;

@@ -16,26 +16,26 @@ use blitz_io_sync::thread::{Condvar, Mutex};
 use super::channel::Channel;
 use super::receiver::Receiver;
 
-/// With fewer entries than this none are searched for dead ones.
+/// Number of entries below which no search for dead ones begins.
 const FEW: usize = 64;
 
-/// Where to send a moment.
+/// A channel to which the clock sends a moment.
 struct Entry {
     period: Option<Duration>,
     channel: Weak<Channel<Instant>>,
 }
 
 struct Schedule {
-    /// By the time when they are due, and by their channels.
+    /// The entries, by the time when they are due, and by their channels.
     entries: BTreeMap<(Instant, usize), Entry>,
-    /// The number of entries from which on dead ones are searched for.
+    /// The number of entries at which a search for dead ones begins.
     crowded: usize,
     has_thread: bool,
 }
 
 struct Clock {
     schedule: Mutex<Schedule>,
-    /// Another moment is the earliest one.
+    /// Notified when another moment is the earliest one.
     changed: Condvar,
 }
 
@@ -70,7 +70,7 @@ fn schedule(due: Instant, entry: Entry) {
     }
 }
 
-/// The thread.
+/// Runs the thread of the clock.
 fn run() {
     let mut locked = CLOCK.schedule.lock();
     loop {
@@ -107,7 +107,7 @@ fn send(due: Instant, entry: Entry, now: Instant) {
     }
 }
 
-/// The first tick after `now`.
+/// Returns the first tick after `now`.
 fn next_tick(due: Instant, period: Duration, now: Instant) -> Option<Instant> {
     let late = now.saturating_duration_since(due).as_nanos();
     let missed = late / period.as_nanos();
@@ -115,7 +115,7 @@ fn next_tick(due: Instant, period: Duration, now: Instant) -> Option<Instant> {
     due.checked_add(period.checked_mul(missed.checked_add(1)?)?)
 }
 
-/// A channel with room for one moment, which no sender closes.
+/// Creates a channel with room for one moment, which no sender closes.
 fn receiver(due: Option<Instant>, period: Option<Duration>) -> Receiver<Instant> {
     let channel = Arc::new(Channel::new(1));
     if let Some(due) = due {

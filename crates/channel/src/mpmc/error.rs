@@ -6,7 +6,7 @@ use blitz_io_core::error_text;
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
-/// A value could not be sent at once. It comes back.
+/// The error of an attempt to send, with the value.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
     /// There is no room, or, in a channel without a buffer, no receiver waits.
@@ -15,10 +15,10 @@ pub enum TrySendError<T> {
     Closed(T),
 }
 
-/// A value could not be sent in time. It comes back.
+/// The error of a send with a timeout, with the value.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {
-    /// There was no room all the time.
+    /// The timeout elapsed before there was room.
     Timeout(T),
     /// The channel is closed.
     Closed(T),
@@ -28,7 +28,7 @@ pub enum SendTimeoutError<T> {
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct RecvError;
 
-/// There was nothing to receive at once.
+/// The error of an attempt to receive.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
     /// The channel is empty.
@@ -37,28 +37,28 @@ pub enum TryRecvError {
     Closed,
 }
 
-/// There was nothing to receive in time.
+/// The error of a receive with a timeout.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum RecvTimeoutError {
-    /// The channel was empty all the time.
+    /// The timeout elapsed before a value came.
     Timeout,
     /// The channel is empty and closed.
     Closed,
 }
 
-/// No operation was possible at once.
+/// The error of `Select::try_select`: no operation was possible.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct TrySelectError;
 
-/// No operation was possible in time.
+/// The error of `Select::select_timeout` and `select_deadline`: no operation became possible in time.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct SelectTimeoutError;
 
-/// No operation was ready at once.
+/// The error of `Select::try_ready`: no operation was ready.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct TryReadyError;
 
-/// No operation was ready in time.
+/// The error of `Select::ready_timeout` and `ready_deadline`: no operation became ready in time.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct ReadyTimeoutError;
 
@@ -77,19 +77,19 @@ impl<T> TrySendError<T> {
         }
     }
 
-    /// Returns whether there was no room.
+    /// Returns `true` if there was no room.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full(_))
     }
 
-    /// Returns whether the channel is closed.
+    /// Returns `true` if the channel is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
 }
 
 impl<T> SendTimeoutError<T> {
-    /// For a wait that has ended with this error.
+    /// Returns the error of a wait with a time limit whose last attempt returned `error`.
     pub(super) fn after(error: TrySendError<T>) -> Self {
         match error {
             TrySendError::Full(value) => Self::Timeout(value),
@@ -104,31 +104,31 @@ impl<T> SendTimeoutError<T> {
         }
     }
 
-    /// Returns whether the time was up.
+    /// Returns `true` if the timeout elapsed.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout(_))
     }
 
-    /// Returns whether the channel is closed.
+    /// Returns `true` if the channel is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
 }
 
 impl TryRecvError {
-    /// Returns whether the channel was empty.
+    /// Returns `true` if the channel was empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::Empty
     }
 
-    /// Returns whether the channel is empty and closed.
+    /// Returns `true` if the channel is empty and closed.
     pub fn is_closed(&self) -> bool {
         *self == Self::Closed
     }
 }
 
 impl RecvTimeoutError {
-    /// For a wait that has ended with this error.
+    /// Returns the error of a wait with a time limit whose last attempt returned `error`.
     pub(super) fn after(error: TryRecvError) -> Self {
         match error {
             TryRecvError::Empty => Self::Timeout,
@@ -136,12 +136,12 @@ impl RecvTimeoutError {
         }
     }
 
-    /// Returns whether the time was up.
+    /// Returns `true` if the timeout elapsed.
     pub fn is_timeout(&self) -> bool {
         *self == Self::Timeout
     }
 
-    /// Returns whether the channel is empty and closed.
+    /// Returns `true` if the channel is empty and closed.
     pub fn is_closed(&self) -> bool {
         *self == Self::Closed
     }

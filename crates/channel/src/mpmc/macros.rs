@@ -13,7 +13,7 @@
 /// * `send(sender, value) -> result => body`, where `result` is a
 ///   `Result<(), SendError<T>>`; `value` is evaluated only if the arm is chosen;
 /// * `default => body`: nothing is possible now;
-/// * `default(duration) => body`: nothing has become possible for so long.
+/// * `default(duration) => body`: no operation became possible within `duration`.
 ///
 /// An operation on a closed channel is possible, and fails. If several are possible, one
 /// of them is chosen at random. `select_biased!` takes the first one. For a number of
@@ -42,7 +42,7 @@ macro_rules! __mpmc_select {
     };
 }
 
-/// The same as `select!`, but the first operation in the list that is possible is chosen.
+/// Does the same as `select!`, but chooses the first operation in the list that is possible.
 ///
 /// ```
 /// use blitz_io::sync::mpmc::{select_biased, unbounded};

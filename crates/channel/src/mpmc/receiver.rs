@@ -20,7 +20,7 @@ use blitz_io_core::debug_is_name;
 /// dropped too.
 pub struct Receiver<T> {
     pub(super) channel: Arc<Channel<T>>,
-    /// Where it waits as a stream. It is made when it has to wait for the first
+    /// The waiter of a stream. It is made when the stream has to wait for the first
     /// time.
     #[cfg(feature = "stream")]
     pub(super) stream: Option<std::pin::Pin<Box<super::waiter::Waiter<T>>>>,
@@ -110,7 +110,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If the time is up, or the channel is empty and closed.
+    /// If `timeout` elapses, or the channel is empty and closed.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, RecvTimeoutError};

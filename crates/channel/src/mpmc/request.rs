@@ -9,18 +9,18 @@ use blitz_io_core::{Node, Spin, Wake};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until};
 
-/// See the head of this file. Used by the holder of the channel's lock while the
-/// node is linked, and by the waiter while it is not.
+/// The request of a waiter. The holder of the channel's lock uses it while the node
+/// is linked, and the waiter uses it while the node is not linked.
 pub(super) struct Request {
-    /// Of a plain waiter: its `Option<T>`, into which a value is put, or out of which
-    /// one is taken. Of a selection: its [`Selection`].
+    /// The `Option<T>` of a plain waiter, into which a value is put, or out of which one
+    /// is taken; or the [`Selection`] of a node of a selection.
     target: Cell<*const ()>,
     /// Hand-off sequence number.
     pub(super) ticket: Cell<u64>,
-    /// Which case of the selection this is.
+    /// The index of the case in the selection.
     pub(super) case: u32,
     pub(super) role: Role,
-    /// Its time is up, and it waits only because a value is promised to it.
+    /// The deadline has passed, and the waiter waits only because a value is promised to it.
     pub(super) overdue: Cell<bool>,
 }
 
@@ -41,11 +41,11 @@ pub(super) enum Queue {
 /// The purpose of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// For itself: a future, or a thread.
+    /// The node of a future or a thread that waits for one operation.
     Plain,
-    /// For a selection, as one of several.
+    /// One of the nodes of a selection.
     Case,
-    /// For a selection that only wants to know when something can be done.
+    /// One of the nodes of a selection that only waits until an operation is ready.
     Observer,
 }
 
@@ -54,12 +54,12 @@ pub(super) enum Role {
 unsafe impl Send for Request {}
 
 impl Request {
-    /// Of a future or a thread that waits for one operation.
+    /// Creates the request of a future or a thread that waits for one operation.
     pub(super) fn plain() -> Self {
         Self::case(Role::Plain, ptr::null(), 0)
     }
 
-    /// Of a selection. It outlives the node's stay in the list.
+    /// Creates a request of `selection`, which outlives the node's stay in the list.
     pub(super) fn case(role: Role, selection: *const Selection, case: u32) -> Self {
         Self {
             target: Cell::new(selection.cast()),
@@ -75,19 +75,19 @@ impl Request {
         self.target.set(slot.cast_const().cast());
     }
 
-    /// Where the value is, or is to be put: an `Option<T>`.
+    /// Returns the `Option<T>` that holds the value, or into which it is to be put.
     pub(super) fn slot<T>(&self) -> *mut Option<T> {
         debug_assert!(self.role == Role::Plain);
         self.target.get().cast_mut().cast()
     }
 
-    /// Whether this node belongs to that selection.
+    /// Returns `true` if this node belongs to that selection.
     pub(super) fn is_of(&self, selection: *const Selection) -> bool {
         self.role != Role::Plain && ptr::eq(self.target.get(), selection.cast())
     }
 }
 
-/// The node of a selection that waits, as the holder of the lock sees it.
+/// Returns the node of a selection that waits, as the holder of the lock sees it.
 ///
 /// # Safety
 ///
@@ -118,11 +118,11 @@ pub(super) enum Outcome {
     Reserved,
     /// The channel is closed.
     Closed,
-    /// Something can be done.
+    /// The operation is possible. An observer gets this outcome.
     Ready,
 }
 
-/// Which of several cases a thread gets: one word, which is decided once.
+/// The choice of one of several cases: one word, which is decided once.
 pub(super) struct Selection {
     word: AtomicU32,
 }
@@ -159,7 +159,7 @@ impl Selection {
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// Whether it can still be given a case.
+    /// Returns `true` if a case can still be chosen for the selection.
     pub(super) fn is_open(&self) -> bool {
         self.word.load(Ordering::Relaxed) <= ASLEEP
     }

@@ -99,7 +99,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// If the time is up, or the channel is closed. The value comes back.
+    /// If `timeout` elapses, or the channel is closed. The error returns the value.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, SendTimeoutError};
@@ -190,20 +190,20 @@ macro_rules! shared_by_both_ends {
                 self.channel.close()
             }
 
-            /// Returns whether the channel is closed.
+            /// Returns `true` if the channel is closed.
             #[must_use]
             pub fn is_closed(&self) -> bool {
                 self.channel.is_closed()
             }
 
-            /// Returns whether there is no value in the channel. One without a
+            /// Returns `true` if there is no value in the channel. One without a
             /// buffer is always empty.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.channel.len() == 0
             }
 
-            /// Returns whether there is no room in the channel. One without a buffer
+            /// Returns `true` if there is no room in the channel. One without a buffer
             /// is always full.
             #[must_use]
             pub fn is_full(&self) -> bool {
@@ -235,7 +235,7 @@ macro_rules! shared_by_both_ends {
                 self.channel.receivers.load(Ordering::SeqCst)
             }
 
-            /// Returns whether both are ends of the same channel.
+            /// Returns `true` if both are ends of the same channel.
             #[must_use]
             pub fn same_channel(&self, other: &Self) -> bool {
                 Arc::ptr_eq(&self.channel, &other.channel)

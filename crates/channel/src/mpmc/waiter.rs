@@ -18,7 +18,7 @@ use super::request::{Queue, Request};
 use super::state::State;
 use super::woken::Call;
 
-/// See the head of this file.
+/// A waiter to send or to receive. The module documentation explains it.
 #[repr(C)]
 pub(super) struct Waiter<T> {
     /// Made when it has to wait: most do not, and a future that is nearly empty is
@@ -51,7 +51,7 @@ impl<T> UnwindSafe for Waiter<T> {}
 impl<T> RefUnwindSafe for Waiter<T> {}
 
 impl<T> Waiter<T> {
-    /// To receive, or, with a value, to send.
+    /// Creates a waiter that receives or, with a value, sends.
     #[inline]
     pub(super) fn new(value: Option<T>) -> Self {
         Self {
@@ -70,22 +70,22 @@ impl<T> Waiter<T> {
         self.stage.set(Stage::Fresh);
     }
 
-    /// Whether there is nothing to wait for any more.
+    /// Returns `true` if there is nothing to wait for any more.
     #[cfg(feature = "sink")]
     pub(super) fn is_done(&self) -> bool {
         self.stage.get() == Stage::Done
     }
 
-    /// The value, while the node is not linked.
+    /// Takes the value, while the node is not linked.
     pub(super) fn take(&self) -> Option<T> {
-        // SAFETY: the slot is ours while the node is not linked.
+        // SAFETY: the slot belongs to the waiter while the node is not linked.
         unsafe { (*self.slot.get()).take() }
     }
 
-    /// Makes the node, to be linked. Before it is pinned or after, but not while it
-    /// is linked.
+    /// Makes the node, to be linked. The waiter may be pinned or not, but the node must
+    /// not be linked.
     pub(super) fn prepare(&self) -> &Node<Request> {
-        // SAFETY: it is not linked, and ours.
+        // SAFETY: the node is not linked, and belongs to the waiter.
         let node = unsafe { &mut *self.node.get() };
         let node = node.get_or_insert_with(|| Node::new(Request::plain()));
         node.request.set_slot(self.slot.get());
@@ -95,12 +95,12 @@ impl<T> Waiter<T> {
     /// Makes the node of a task.
     fn arm(&self, waker: &Waker) -> &Node<Request> {
         let node = self.prepare();
-        // SAFETY: it is not linked, and ours.
+        // SAFETY: the node is not linked, and belongs to the waiter.
         unsafe { node.arm(waker) };
         node
     }
 
-    /// The node of a waiter that waits.
+    /// Returns the node of a waiter that waits.
     pub(super) fn node(&self) -> &Node<Request> {
         // SAFETY: it is written only by `prepare`, before it is linked.
         let node = unsafe { (*self.node.get()).as_ref() };
@@ -140,7 +140,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Receives, or `None` at the end, or waits in this list.
+    /// Receives, or waits in this list. Returns `None` at the end of the channel.
     fn begin_recv(&self, waiter: &Waiter<T>, waker: &Waker, queue: Queue) -> Poll<Option<T>> {
         let node = waiter.arm(waker);
         // SAFETY: the waiter is pinned, and its node is taken out before it is dropped.
@@ -163,14 +163,14 @@ impl<T> Channel<T> {
         self.begin_recv(waiter, waker, Queue::Streams)
     }
 
-    /// Whether it waits as a stream, and has not been told of anything.
+    /// Returns `true` if it waits as a stream, and has not been woken.
     #[cfg(feature = "stream")]
     pub(super) fn stream_waits(&self, waiter: &Waiter<T>, waker: &Waker) -> bool {
         waiter.stage.get() == Stage::Waiting
             && self.still_waits(waiter.node(), waker, Queue::Streams)
     }
 
-    /// The waiter is dropped.
+    /// Withdraws a waiter that is being dropped.
     #[inline]
     pub(super) fn cancel(&self, waiter: &Waiter<T>, queue: Queue) {
         if waiter.stage.get() == Stage::Waiting {
@@ -178,8 +178,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// A value that a receiver was given goes to another one. Streams have all been told
-    /// the same.
+    /// Withdraws a waiter. If a receiver was given a value, passes it to another one. No value is
+    /// passed on for streams: all of them have been woken.
     #[cold]
     fn give_up(&self, waiter: &Waiter<T>, queue: Queue) {
         waiter.stage.set(Stage::Done);
@@ -256,22 +256,22 @@ impl<T> Channel<T> {
     ///
     /// # Safety
     ///
-    /// The waiter is prepared, and stays where it is until its node is taken out.
+    /// The waiter is prepared, and is not moved or dropped until its node is taken out.
     pub(super) unsafe fn send_or_join(
         state: &mut State<T>,
         waiter: &Waiter<T>,
     ) -> Result<Call, Call> {
-        // SAFETY: the slot is ours until the node is linked.
+        // SAFETY: the slot belongs to the waiter until the node is linked.
         let slot = unsafe { &mut *waiter.slot.get() };
-        // SAFETY: by this function's contract, the waiter stays where it is, and the slot is its
-        // own.
+        // SAFETY: by this function's contract, the waiter is not moved or dropped while its node is
+        // linked, and the slot is its own.
         match unsafe { state.send_or_join(waiter.node(), slot) } {
             Ok(wake) => Ok(state.call(wake)),
             Err(()) => Err(state.call(Wake::Nobody)),
         }
     }
 
-    /// A value that is still there was not sent.
+    /// Returns the result of a send: an error with the value if it is still in the waiter.
     pub(super) fn sent(waiter: &Waiter<T>) -> Result<(), SendError<T>> {
         waiter.stage.set(Stage::Done);
         match waiter.take() {

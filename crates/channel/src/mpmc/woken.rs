@@ -2,12 +2,12 @@
 
 use blitz_io_core::{Panics, Wake};
 
-/// How many there may be.
+/// Maximum number of waiters to wake after one step.
 const MOST: usize = 8;
-/// As many as there may be when a round of `serve_waiters` begins, which adds up to two.
+/// Maximum number when a round of `serve_waiters` begins, which adds up to two.
 const ENOUGH: usize = MOST - 2;
 
-/// After a step with one effect.
+/// The wake-up after a step with one effect.
 pub(super) enum Call {
     /// One waiter, or none.
     One(Wake),
@@ -41,7 +41,7 @@ impl Woken {
         }
     }
 
-    /// Whether it is time to release the lock and wake.
+    /// Returns `true` if it is time to release the lock and wake.
     pub(super) fn is_enough(&self) -> bool {
         self.len >= ENOUGH
     }

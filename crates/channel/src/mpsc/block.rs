@@ -25,10 +25,10 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 use crate::model::model_has_failed;
 
-/// How many slots a block has.
+/// Number of slots of a block.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };
 
-/// Where in its block a position is.
+/// Returns the index of a position in its block.
 #[inline(always)]
 pub fn offset(position: u32) -> u32 {
     position % LEN
@@ -53,7 +53,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Where a block is in the queue.
+/// The place of a block in the queue.
 pub struct Header<T> {
     /// The position of the first slot.
     pub start: u32,
@@ -69,7 +69,7 @@ impl<T> Clone for Header<T> {
 
 impl<T> Copy for Header<T> {}
 
-/// See the head of this file.
+/// A block of slots. The module documentation explains it.
 pub struct Block<T> {
     header: Watched<Header<T>>,
     next: Watched<*mut Block<T>>,
@@ -80,7 +80,7 @@ pub struct Block<T> {
 }
 
 impl<T> Block<T> {
-    /// An empty block that starts at this position, after this one.
+    /// Creates an empty block that starts at this position, after this one.
     pub fn allocate(start: u32, previous: *mut Self) -> NonNull<Self> {
         let layout = Layout::new::<Self>();
         // SAFETY: a block has a size, because its header has.
@@ -91,7 +91,7 @@ impl<T> Block<T> {
         let to = block.as_ptr();
         // Field by field: a block of large values must not go through the stack, and
         // the memory for values stays untouched.
-        // SAFETY: the memory is ours and large enough for each of the fields.
+        // SAFETY: the memory was allocated here and is large enough for each of the fields.
         unsafe {
             (&raw mut (*to).header).write(Watched::new(header));
             (&raw mut (*to).next).write(Watched::new(ptr::null_mut()));
@@ -170,12 +170,12 @@ impl<T> Block<T> {
     pub unsafe fn fill(&self, offset: u32, value: T) {
         let slot = self.slot(offset);
         slot.value
-            // SAFETY: the slot is the caller's until the stamp says otherwise.
+            // SAFETY: the slot belongs to the caller until the stamp is `FILLED`.
             .with_mut(|place| unsafe { (*place).write(value) });
         slot.stamp.store(FILLED, Ordering::Release);
     }
 
-    /// Returns whether a slot has been filled.
+    /// Returns `true` if a slot has been filled.
     #[inline(always)]
     pub fn is_filled(&self, offset: u32) -> bool {
         self.slot(offset).stamp.load(Ordering::Acquire) == FILLED
@@ -200,9 +200,9 @@ impl<T> Block<T> {
     }
 }
 
-/// Where the next value is to be read.
+/// The position of the next value to be read.
 pub struct Cursor<T> {
-    /// How many values have been read.
+    /// Number of values that have been read.
     pub head: u32,
     block: NonNull<Block<T>>,
 }
@@ -212,7 +212,7 @@ impl<T> Cursor<T> {
         Self { head, block }
     }
 
-    /// Returns whether the next slot has been filled.
+    /// Returns `true` if the next slot has been filled.
     #[inline(always)]
     pub fn is_filled(&self) -> bool {
         // SAFETY: the block of the head is in the queue until the cursor leaves it.
@@ -273,7 +273,7 @@ impl<T> Cursor<T> {
 const BYTES: usize = 64 * 1024;
 const MOST: usize = 64;
 
-/// A stack of blocks. See the head of this file.
+/// A stack of free blocks. The module documentation explains it.
 pub struct FreeBlocks<T>(AtomicPtr<Block<T>>);
 
 impl<T> FreeBlocks<T> {

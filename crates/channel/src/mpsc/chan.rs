@@ -1,4 +1,4 @@
-//! State shared by both ends: claiming slots and filling them. See the head of `mod.rs` for the protocol.
+//! State shared by both ends: claiming slots and filling them. The top of `mod.rs` has the protocol.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::rx_waiter::RxWaiter;
 use super::word::{MAX_VALUES, Payment, Snapshot, Word};
 use crate::model::model_has_failed;
 
-/// Returns whether the next slot to be claimed is the last one of its block.
+/// Returns `true` if the next slot to be claimed is the last one of its block.
 #[inline(always)]
 fn ends_block(word: Snapshot) -> bool {
     offset(word.position()) == LEN - 1
@@ -33,13 +33,13 @@ pub struct Tail<T> {
     pub word: Word,
     /// The block of the last claimed slot, or a later one.
     block: AtomicPtr<Block<T>>,
-    /// How many values had been received when a sender last had to look.
+    /// Number of values that had been received when a sender last had to look.
     pub head_seen: AtomicU32,
 }
 
 /// The words that the receiver writes.
 pub struct Front {
-    /// How many values have been received.
+    /// Number of values that have been received.
     pub head: AtomicU32,
     /// Changes after `head`: the byte that goes with the light fence.
     pub taken: AtomicU8,
@@ -55,9 +55,9 @@ pub struct Chan<T> {
     pub front: Padded<Front>,
     /// The capacity that the user requested.
     pub max_capacity: usize,
-    /// How many values and permits there may be at once.
+    /// Maximum number of values and permits together.
     pub limit: u32,
-    /// Whether senders have been waiting lately; see `wait.rs`.
+    /// `true` if senders have been waiting lately; see `wait.rs`.
     pub mode: AtomicU8,
     pub senders: AtomicUsize,
     pub weak_senders: AtomicUsize,
@@ -92,11 +92,11 @@ impl<T> RefUnwindSafe for Chan<T> {}
 #[must_use = "a claimed slot must be filled, or the receiver waits for it for ever"]
 pub struct Claim {
     position: u32,
-    /// Whether to wake the receiver when the slot has been filled.
+    /// `true` if the receiver must be woken when the slot has been filled.
     wakes: bool,
 }
 
-/// Why a slot could not be claimed, or permits not be taken.
+/// The error of a failed attempt to claim a slot or to take permits.
 pub type Refusal = TrySendError<()>;
 
 impl<T> Filled for Chan<T> {
@@ -150,7 +150,7 @@ impl<T> Chan<T> {
     }
 
     /// Sends if there is room.
-    // With the note of the sender, the compiler would not inline it of its own accord.
+    // With the note of the sender, the compiler would not inline it unless forced.
     #[cfg_attr(not(feature = "inspect"), inline)]
     #[cfg_attr(feature = "inspect", inline(always))]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
@@ -196,7 +196,7 @@ impl<T> Chan<T> {
         self.claim_slowly(payment)
     }
 
-    /// The one step that claims a slot.
+    /// Claims a slot, in one step.
     #[inline(always)]
     fn advance(&self, word: Snapshot, payment: Payment) -> Option<Claim> {
         self.tail.0.word.claim(word, payment).then(|| Claim {
@@ -205,7 +205,7 @@ impl<T> Chan<T> {
         })
     }
 
-    /// Returns whether there is room for one more. The head that senders remember may be an
+    /// Returns `true` if there is room for one more. The head that senders remember may be an
     /// old one, but it is never too new.
     #[inline(always)]
     fn has_room(&self, word: Snapshot) -> bool {
@@ -274,7 +274,7 @@ impl<T> Chan<T> {
         // SAFETY: only the holder of the lock pops.
         let next = match unsafe { self.free_blocks.pop() } {
             Some(free) => {
-                // SAFETY: a free block is ours alone.
+                // SAFETY: no other thread uses a block that was popped from the free list.
                 unsafe { free.as_ref().reset(start, previous) };
                 free
             }
@@ -286,7 +286,7 @@ impl<T> Chan<T> {
         self.tail.0.block.store(next.as_ptr(), Ordering::Release);
     }
 
-    /// Whether `n` slots may be claimed or reserved.
+    /// Returns an error unless `n` slots may be claimed or reserved.
     #[inline]
     pub fn may_claim(&self, word: Snapshot, n: u32) -> Result<(), Refusal> {
         if word.is_closed() {
@@ -304,15 +304,15 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Whether there is room for `n` more when `head` values have been received. A word that
-    /// is older than that head says yes: a change that starts from it will fail.
+    /// Returns `true` if there is room for `n` more when `head` values have been received. Also
+    /// returns `true` if the word is older than that head: a change that starts from it will fail.
     #[inline]
     pub fn is_room(&self, word: Snapshot, head: u32, n: u32) -> bool {
         let used = word.used(head);
         used > MAX_VALUES || self.limit.saturating_sub(used) >= n
     }
 
-    /// For tests: as if the channel held the most values that it can. Returns the head before.
+    /// Makes the channel seem to hold the most values that it can, for tests. Returns the head before.
     #[cfg(all(test, not(loom)))]
     pub fn set_head_to_hold_most(&self) -> u32 {
         let head = self.front.0.head.load(Ordering::Relaxed);
@@ -337,11 +337,11 @@ impl<T> Chan<T> {
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);
         // SAFETY:
         //
-        // 1. The receiver cannot pass our slot before it is filled.
+        // 1. The receiver cannot pass the claimed slot before it is filled.
         // 2. The last block is the slot's or a later one. So it and all blocks from the slot's on
         //    are in the queue, and the predecessor of each is right as long as it is in the
         //    queue, too.
-        // 3. The slot is ours.
+        // 3. The slot belongs to the holder of `claim`.
         unsafe {
             while (*block).header().start != start {
                 block = (*block).header().previous;
@@ -413,7 +413,7 @@ impl<T> Chan<T> {
         self.tail.0.word.load().is_closed()
     }
 
-    /// How many more values may be sent.
+    /// Returns the number of values that may still be sent.
     pub fn capacity(&self) -> usize {
         // Before the word, so that it is not newer.
         let head = self.front.0.head.load(Ordering::Acquire);

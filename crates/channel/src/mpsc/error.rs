@@ -9,7 +9,7 @@ use blitz_io_core::error_text;
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
-/// Why nothing could be sent at once. Gives the value back.
+/// The error of an attempt to send, with the value.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
     /// There is no room, or others wait for it.
@@ -42,7 +42,7 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 }
 
 impl TrySendError<()> {
-    /// The same error, which gives this value back.
+    /// Returns the same error with this value.
     pub(super) fn with<T>(self, value: T) -> TrySendError<T> {
         match self {
             Self::Full(()) => TrySendError::Full(value),
@@ -51,10 +51,10 @@ impl TrySendError<()> {
     }
 }
 
-/// Why nothing could be sent in time. Gives the value back.
+/// The error of a send with a timeout, with the value.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {
-    /// There was no room in time.
+    /// The timeout elapsed before there was room.
     Timeout(T),
     /// The receiver has closed the channel, or has been dropped.
     Closed(T),
@@ -69,7 +69,7 @@ impl<T> SendTimeoutError<T> {
     }
 }
 
-/// Why nothing could be received at once.
+/// The error of an attempt to receive.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
     /// There is no message now, but there may be one later.
@@ -78,10 +78,10 @@ pub enum TryRecvError {
     Disconnected,
 }
 
-/// Why nothing could be received in time.
+/// The error of a receive with a timeout.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum RecvTimeoutError {
-    /// No message came in time.
+    /// The timeout elapsed before a message came.
     Timeout,
     /// There is no message, and there will be none.
     Disconnected,

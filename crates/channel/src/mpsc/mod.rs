@@ -89,9 +89,9 @@
 // ## Sources
 //
 // Linked blocks that are used again and a receiver that never writes into the
-// senders' counter: Tokio's channel. The word with all conditions, finding
+// senders' counter: Tokio's channel. New here are the word with all conditions, finding
 // the block after the claim, clearing its stamps when it is linked, and the fences that
-// only waiting ends pay for are ours.
+// only waiting ends pay for.
 
 mod block;
 mod chan;

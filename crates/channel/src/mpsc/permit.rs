@@ -159,7 +159,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// `n` as a number of permits, if there can be as many.
+    /// Returns `n` as a number of permits, or `None` if there cannot be as many.
     fn permits(&self, n: usize) -> Option<u32> {
         u32::try_from(n)
             .ok()
@@ -284,13 +284,13 @@ impl<T> OwnedPermit<T> {
         Sender::new(tx)
     }
 
-    /// Returns whether both are for the same channel.
+    /// Returns `true` if both are for the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         let both = self.tx.as_ref().zip(other.tx.as_ref());
         both.is_some_and(|(one, other)| one.is(other))
     }
 
-    /// Returns whether it is for the channel of `sender`.
+    /// Returns `true` if it is for the channel of `sender`.
     pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
         self.tx.as_ref().is_some_and(|tx| tx.is(&sender.tx))
     }

@@ -141,7 +141,7 @@ impl<T: Send + 'static> PollSender<T> {
         }
     }
 
-    /// Returns whether this sender or the channel is closed.
+    /// Returns `true` if this sender or the channel is closed.
     pub fn is_closed(&self) -> bool {
         let closed = self.sender.as_ref().is_none_or(Sender::is_closed);
         closed || matches!(self.state, State::Closed)
@@ -161,7 +161,7 @@ impl<T: Send + 'static> PollSender<T> {
         }
     }
 
-    /// Gives up reserved room, or the wait for it. Returns whether there was something to
+    /// Gives up reserved room, or the wait for it. Returns `true` if there was something to
     /// give up.
     pub fn abort_send(&mut self) -> bool {
         if !matches!(self.state, State::Waiting(_) | State::Reserved(_)) {
@@ -171,7 +171,7 @@ impl<T: Send + 'static> PollSender<T> {
         true
     }
 
-    /// The state without reserved room.
+    /// Returns the state without reserved room.
     fn idle(&self) -> State<T> {
         match self.sender {
             Some(_) => State::Nothing,

@@ -124,7 +124,7 @@ macro_rules! receiver {
             ///
             /// # Errors
             ///
-            /// [`Timeout`](RecvTimeoutError::Timeout) when the time is up,
+            /// [`Timeout`](RecvTimeoutError::Timeout) if `timeout` elapses,
             /// [`Disconnected`](RecvTimeoutError::Disconnected) if there will be
             /// no value.
             ///
@@ -185,13 +185,13 @@ macro_rules! receiver {
                 self.rx.chan().close();
             }
 
-            /// Returns whether the channel was closed or all senders have been dropped. There may
+            /// Returns `true` if the channel was closed or all senders have been dropped. There may
             /// be values left to receive.
             pub fn is_closed(&self) -> bool {
                 self.rx.is_closed()
             }
 
-            /// Returns whether there are no values to receive now.
+            /// Returns `true` if there are no values to receive now.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
@@ -265,8 +265,8 @@ receiver! {
     /// The receiving end of a bounded channel, made by
     /// [`channel`](super::channel). There is one.
     ///
-    /// When it is dropped, the values in the channel are dropped, and senders are
-    /// told that the channel is closed.
+    /// Dropping it drops the values in the channel, and closes the channel for the
+    /// senders.
     Receiver, "Receiver"
 }
 
@@ -274,8 +274,8 @@ receiver! {
     /// The receiving end of an unbounded channel, made by
     /// [`unbounded_channel`](super::unbounded_channel). There is one.
     ///
-    /// When it is dropped, the values in the channel are dropped, and senders are
-    /// told that the channel is closed.
+    /// Dropping it drops the values in the channel, and closes the channel for the
+    /// senders.
     UnboundedReceiver, "UnboundedReceiver"
 }
 

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 /// The request of a waiting sender, and its result.
 pub struct Request<T> {
     pub permits: u32,
-    /// Whether it has its permits. If it was chosen without, the channel is closed.
+    /// `true` if it has its permits. If it was chosen without, the channel is closed.
     pub granted: Cell<bool>,
     /// The value of a thread that waits to send it. Taken when the request is granted.
     pub value: Option<NonNull<T>>,

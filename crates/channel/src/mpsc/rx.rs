@@ -17,13 +17,13 @@ use super::chan::{CONTENDED, Chan, QUIET};
 use super::error::{RecvTimeoutError, TryRecvError};
 use crate::model::model_has_failed;
 
-/// After so many receives without a waiting sender, contended mode ends.
+/// Number of receives without a waiting sender after which contended mode ends.
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
-/// How often to look for a value that is being written before yielding to its sender.
+/// Number of looks for a value that is being written before the receiver yields to its sender.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
-/// How long the receiver leaves its sender alone for each value of a burst: about the cost, for
-/// both sides, of a look that comes too early.
+/// The time for which the receiver leaves its sender alone, for each value of a burst: about the
+/// cost, for both sides, of a look that comes too early.
 const PER_VALUE: Duration = Duration::from_nanos(50);
 /// The longest pause after a burst: shorter than a sleep and its wake-up.
 const LONGEST_PAUSE: Duration = Duration::from_micros(4);
@@ -32,9 +32,9 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(4);
 pub struct Rx<T> {
     chan: Arc<Chan<T>>,
     cursor: Cursor<T>,
-    /// How many receives in a row have found no waiting sender, in contended mode.
+    /// Number of receives in a row that have found no waiting sender, in contended mode.
     quiet: u32,
-    /// How many values had been received when a thread last waited.
+    /// Number of values that had been received when a thread last waited.
     waited_at: u32,
     record: Wait,
     operation: Operation,
@@ -53,7 +53,7 @@ impl<T> RefUnwindSafe for Rx<T> {}
 /// The result of the receiver's announcement that it waits.
 #[derive(PartialEq, Eq)]
 enum Announced {
-    /// Nothing: the next sender to claim a slot wakes it.
+    /// There is no value yet: the next sender to claim a slot wakes the receiver.
     Sleep,
     /// A value has been claimed or filled.
     Value,
@@ -84,8 +84,8 @@ impl<T> Rx<T> {
     #[inline(always)]
     fn take(&mut self) -> Option<T> {
         let free = &self.chan.free_blocks;
-        // SAFETY: we are the receiver; all slots have been filled and read, which is
-        // the last use of a block.
+        // SAFETY: only the receiver calls this; all slots of the block have been filled and
+        // read, which is its last use.
         self.cursor.take(|block| unsafe { free.push(block) })
     }
 
@@ -102,7 +102,7 @@ impl<T> Rx<T> {
         }
     }
 
-    /// In contended mode; see `wait.rs`.
+    /// Serves senders that wait, in contended mode; see `wait.rs`.
     #[inline(never)]
     fn look_for_waiters(&mut self) {
         let chan = &*self.chan;
@@ -324,7 +324,7 @@ impl<T> Rx<T> {
     /// A receiver is often faster than its sender. A receiver that looks again as soon as it can
     /// takes each value alone, and fetches the cache lines that the sender is about to write. So
     /// after several values it leaves the sender alone for a time in proportion to their number.
-    /// If the sender goes on, the receiver finds more values then, up to a limit. If not, the
+    /// If the sender continues, the receiver then finds more values, up to a limit. If not, the
     /// pauses end with this one.
     fn pause_after_burst(&mut self) {
         let burst = self.cursor.head.wrapping_sub(self.waited_at);
@@ -339,7 +339,7 @@ impl<T> Rx<T> {
         }
     }
 
-    /// The time is up, or nothing can come any more.
+    /// Makes the last attempt to receive, after the deadline or when no further value can come.
     fn last_look<R>(
         &mut self,
         mut receive: impl FnMut(&mut Self) -> Option<R>,
@@ -352,7 +352,7 @@ impl<T> Rx<T> {
         })
     }
 
-    /// Whether everything has been received and nothing can come any more.
+    /// Returns `true` if all values have been received and no further one can come.
     fn is_finished(&self) -> bool {
         let alone = self.chan.strong_count() == 0;
         let word = self.chan.tail.0.word.load();
@@ -363,7 +363,7 @@ impl<T> Rx<T> {
         self.chan.is_closed() || self.chan.strong_count() == 0
     }
 
-    /// How many values there are, written or about to be.
+    /// Returns the number of values, written or about to be.
     pub fn len(&self) -> usize {
         let word = self.chan.tail.0.word.load();
         word.position().wrapping_sub(self.cursor.head) as usize

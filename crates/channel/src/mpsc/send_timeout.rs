@@ -21,7 +21,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`Timeout`](SendTimeoutError::Timeout) when the time is up,
+    /// [`Timeout`](SendTimeoutError::Timeout) if `timeout` elapses,
     /// [`Closed`](SendTimeoutError::Closed) if the channel is closed. Both give the value
     /// back.
     ///
@@ -69,7 +69,7 @@ impl<T> Sender<T> {
     }
 }
 
-/// `None` if the time is up before the future is ready.
+/// Polls a future and its timer. Returns `None` if the timer expires before the future is ready.
 fn poll_in_time<F: Future>(
     future: Pin<&mut F>,
     timer: &mut Timer,

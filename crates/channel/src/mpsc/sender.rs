@@ -48,12 +48,12 @@ macro_rules! sender {
                 self.tx.closed().await;
             }
 
-            /// Returns whether the receiver has closed the channel or has been dropped.
+            /// Returns `true` if the receiver has closed the channel or has been dropped.
             pub fn is_closed(&self) -> bool {
                 self.tx.is_closed()
             }
 
-            /// Returns whether both send into the same channel.
+            /// Returns `true` if both send into the same channel.
             pub fn same_channel(&self, other: &Self) -> bool {
                 self.tx.is(&other.tx)
             }
@@ -272,7 +272,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`Timeout`](SendTimeoutError::Timeout) when the time is up,
+    /// [`Timeout`](SendTimeoutError::Timeout) if `timeout` elapses,
     /// [`Closed`](SendTimeoutError::Closed) if the channel is closed. Both give
     /// the value back.
     ///

@@ -16,7 +16,7 @@ pub struct Tx<T>(Arc<Chan<T>>);
 pub struct WeakTx<T>(pub Arc<Chan<T>>);
 
 impl<T> Tx<T> {
-    /// The one with which the count begins.
+    /// Creates the first sender, with which the count begins.
     pub fn new(chan: Arc<Chan<T>>) -> Self {
         Self(chan)
     }

@@ -76,15 +76,15 @@ use super::word::Snapshot;
 use crate::model::model_has_failed;
 use crate::wait::{Event, Target, Wait};
 
-/// With less room than this, a thread queues up without trying again.
+/// A thread queues up without trying again if the channel's capacity is less than this.
 const QUEUE_AT_ONCE: u32 = 16;
 
 impl<T> Chan<T> {
-    /// Takes permits if there is room after all, or queues up: then it is pending.
+    /// Takes permits if there is room after all. Otherwise queues up and returns `Pending`.
     ///
     /// # Safety
     ///
-    /// The node is not linked, and stays where it is while it is.
+    /// The node is not linked, and must not be moved or dropped while it is linked.
     unsafe fn queue_up(&self, node: &Node<Request<T>>) -> Poll<Result<(), SendError<()>>> {
         self.waiters.locked(|list| {
             let word = self.tail.0.word.announce_senders();
@@ -99,14 +99,14 @@ impl<T> Chan<T> {
                 self.stop_waiting(list);
                 return Poll::Ready(Ok(()));
             }
-            // SAFETY: by this function's contract, the node is not linked and stays where it is.
+            // SAFETY: by this function's contract, the node is not linked, and not moved while it is linked.
             unsafe { list.push(node) };
             Poll::Pending
         })
     }
 
-    /// After an announcement, under the lock: a publication that the receiver has
-    /// made without looking is visible, and from now on it looks.
+    /// Enters contended mode, after an announcement and under the lock. A publication that the
+    /// receiver has made without looking is then visible, and later ones look.
     fn enter_contended_mode(&self) {
         fence(Ordering::SeqCst);
         if self.mode.load(Ordering::SeqCst) != CONTENDED {
@@ -117,7 +117,7 @@ impl<T> Chan<T> {
         self.front.0.taken.load(Ordering::Acquire);
     }
 
-    /// Returns whether there is room for `n` permits. While `TX_WAITS` is set that can only
+    /// Returns `true` if there is room for `n` permits. While `TX_WAITS` is set that can only
     /// become true.
     fn fits(&self, word: Snapshot, n: u32) -> bool {
         let head = self.front.0.head.load(Ordering::SeqCst);
@@ -134,7 +134,7 @@ impl<T> Chan<T> {
     }
 
     /// Chooses and wakes the waiters for which there is room. All are served even if
-    /// a waker panics; the first panic goes on afterwards.
+    /// a waker panics; the first panic is propagated afterwards.
     #[cold]
     pub fn serve(&self) {
         let mut panics = Panics::default();
@@ -193,7 +193,7 @@ impl<T> Chan<T> {
         panics.go_on();
     }
 
-    /// The result of a chosen waiter. As in Tokio, a closed channel counts more than a permit
+    /// Returns the result of a chosen waiter. As in Tokio, a closed channel counts more than a permit
     /// that was granted before.
     fn outcome(&self, request: &Request<T>) -> Result<(), SendError<()>> {
         if request.granted.get() {
@@ -257,7 +257,7 @@ impl<T> Chan<T> {
             value: Some(NonNull::from(&mut *value)),
             ..Request::new(1)
         });
-        // SAFETY: the node stays where it is, and is not linked when this ends.
+        // SAFETY: the node is not moved, and not linked when this function returns.
         let queued = unsafe { self.queue_up(&node) };
         let in_time = queued.is_ready() || self.sleep(&node, deadline);
         if in_time && node.request.granted.get() {
@@ -298,7 +298,7 @@ impl<T> Chan<T> {
         }
     }
 
-    /// A waiter has given up: those behind it may request less.
+    /// Serves the queue after a waiter has given up: those behind it may request less.
     fn left_queue(&self) {
         self.serve();
     }
@@ -317,7 +317,7 @@ pub struct Reserve<'a, T> {
 enum State {
     New,
     Queued,
-    /// It owns the permits, and the task had no budget left to go on with them.
+    /// It owns the permits, and the task had no budget left to use them.
     Holds,
     Done,
 }
@@ -327,7 +327,7 @@ impl<T> Future for Reserve<'_, T> {
     type Output = Result<(), SendError<()>>;
 
     /// A task without budget still queues up or takes the permits, so that it does not lose its
-    /// place in the queue. It goes on with them only when it has budget again.
+    /// place in the queue. It uses the permits only when it has budget again.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::leaf(cx));
         // SAFETY: the node is not moved.
@@ -338,7 +338,7 @@ impl<T> Future for Reserve<'_, T> {
 }
 
 impl<T> Reserve<'_, T> {
-    /// Gets the permits, and goes on with them if there is a unit left for that.
+    /// Gets the permits, and completes with them if there is a unit of budget left for that.
     fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<()>>> {
         let Poll::Ready(result) = self.poll_permits(cx) else {
             self.record

@@ -40,20 +40,20 @@ pub enum Payment {
 pub struct Snapshot(u64);
 
 impl Snapshot {
-    /// The next slot to be claimed.
+    /// Returns the next slot to be claimed.
     #[inline(always)]
     pub fn position(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// How many permits are out.
+    /// Returns the number of outstanding permits.
     #[inline(always)]
     fn reserved(self) -> u32 {
         (self.0 as u32) >> 3
     }
 
-    /// How much of the capacity is in use when `head` values have been received. Above
-    /// [`MAX_VALUES`] if `head` is newer than the word and the difference would be negative.
+    /// Returns the used part of the capacity when `head` values have been received. The result is
+    /// above [`MAX_VALUES`] if `head` is newer than the word and the difference would be negative.
     #[inline(always)]
     pub fn used(self, head: u32) -> u32 {
         self.position()
@@ -76,28 +76,28 @@ impl Snapshot {
         self.0 & RX_WAITS != 0
     }
 
-    /// Whether a claim without a permit must be refused, however much room there is.
+    /// Returns `true` if a claim without a permit must be refused, however much room there is.
     #[inline(always)]
     pub fn refuses(self) -> bool {
         self.0 & (TX_WAITS | CLOSED) != 0
     }
 
-    /// Whether the channel is closed and so many permits are out.
+    /// Returns `true` if the channel is closed and this number of permits is outstanding.
     pub fn is_closed_but_for(self, permits: u32) -> bool {
         self.is_closed() && self.reserved() == permits
     }
 
-    /// Whether so many permits more can be counted.
+    /// Returns `true` if this number of further permits can be counted.
     pub fn may_reserve(self, permits: u32) -> bool {
         MAX_PERMITS - self.reserved() >= permits
     }
 }
 
-/// See the head of this file.
+/// The shared word. The module documentation shows its fields.
 pub struct Word(AtomicU64);
 
 impl Word {
-    /// The next slot to be claimed is `start`.
+    /// Creates a word whose next slot to be claimed is `start`.
     pub fn new(start: u32) -> Self {
         Self(AtomicU64::new(u64::from(start) * SLOT))
     }

@@ -73,7 +73,7 @@ use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use crate::model::model_has_failed;
 
-/// Nothing has happened yet.
+/// The state in which no event has happened.
 pub const NEW: u32 = 0;
 /// The sender has sent, or never will.
 pub const COMPLETE: u32 = 1;
@@ -124,7 +124,7 @@ pub const SENDER: Side = Side {
     until: CLOSED,
 };
 
-/// The memory that both ends share. See the head of this file.
+/// The memory that both ends share. The module documentation has the protocol.
 pub struct Cell<T> {
     state: AtomicU32,
     pub value: Place<T>,
@@ -144,7 +144,7 @@ unsafe impl<T: Send> Sync for Cell<T> {}
 
 impl<T> Cell<T> {
     blitz_io_core::const_unless_loom! {
-        /// Nothing has happened yet.
+        /// Creates a cell in which no event has happened.
         pub const fn new() -> Self {
             Self {
                 state: AtomicU32::new(NEW),
@@ -156,20 +156,20 @@ impl<T> Cell<T> {
         }
     }
 
-    /// The same in place: all fields but the state may be uninitialised.
+    /// Initialises a cell in place. All fields but the state may be uninitialised.
     ///
     /// # Safety
     ///
-    /// The memory is the caller's, and large enough and aligned.
+    /// The memory belongs to the caller, and is large enough and aligned.
     #[cfg(not(loom))]
     #[inline]
     pub unsafe fn begin(core: NonNull<Self>) {
-        // SAFETY: by this function's contract, the memory is ours. The places need not be
-        // initialised.
+        // SAFETY: by this function's contract, the memory belongs to the caller. The places need
+        // not be initialised.
         unsafe { (&raw mut (*core.as_ptr()).state).write(AtomicU32::new(NEW)) };
     }
 
-    /// The state. Acquires the work of the end that changed it last.
+    /// Returns the state. Acquires the work of the end that changed it last.
     #[inline]
     pub fn state(&self) -> u32 {
         self.state.load(Ordering::Acquire)
@@ -237,14 +237,14 @@ impl<T> Cell<T> {
         let new = waker.clone();
         if state & side.task != 0 {
             state = self.set(side, state, |state| state & !side.task)?;
-            // SAFETY: the bit was set, and we have cleared it, so the waker is ours.
+            // SAFETY: this end has cleared the bit, which was set, so it owns the waker.
             old = Some(unsafe { place.take() });
         }
         // SAFETY: without the bit, the place belongs to this end.
         unsafe { place.put(new) };
         let left = self.set(side, state, |state| state | side.task);
         if left.is_err() {
-            // SAFETY: the bit was never set: it is still ours.
+            // SAFETY: the bit was never set, so the place still belongs to this end.
             old = Some(unsafe { place.take() });
         }
         // In a cell that this end has yet to leave, with all in order.
@@ -324,8 +324,8 @@ impl<T> Cell<T> {
 }
 
 impl<T> Drop for Cell<T> {
-    /// For cells that are dropped: those on the heap are given up when there is
-    /// nothing left in them.
+    /// Drops the contents of a cell that is itself dropped. A cell on the heap has no
+    /// contents left when it is released.
     fn drop(&mut self) {
         if !model_has_failed() {
             self.clear();
@@ -342,14 +342,14 @@ pub unsafe trait Storage: Unpin {
     /// The type of the value.
     type Value;
 
-    /// The cell. Not to be called after having left it.
+    /// Returns the cell. Must not be called after this end has left it.
     fn cell(&self) -> &Cell<Self::Value>;
 
-    /// Both ends have left the cell.
+    /// Releases the cell, which both ends have left.
     ///
     /// # Safety
     ///
-    /// That is so, this is the first to notice, and nothing is left in the cell.
+    /// Both ends have left the cell, this is the only call, and nothing is left in the cell.
     unsafe fn release(&self);
 }
 
@@ -437,7 +437,7 @@ unsafe fn leave<S: Storage>(storage: &S, [mine, other]: [&Side; 2]) {
 #[inline]
 pub unsafe fn leave_after<S: Storage>(storage: &S, seen: u32, [mine, other]: [&Side; 2]) {
     if seen & other.gone != 0 {
-        // SAFETY: the other has left, and now we do.
+        // SAFETY: the other end has left, and this end leaves now.
         unsafe { storage.release() };
     } else {
         // SAFETY: by this function's contract, the end does not use the cell after this.
@@ -456,7 +456,7 @@ pub struct Place<T>(Watched<MaybeUninit<T>>);
 
 impl<T> Place<T> {
     blitz_io_core::const_unless_loom! {
-        /// Uninitialised memory.
+        /// Creates uninitialised memory.
         pub const fn empty() -> Self {
             Self(Watched::new(MaybeUninit::uninit()))
         }

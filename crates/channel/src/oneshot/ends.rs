@@ -72,8 +72,8 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         match unsafe { happen(storage, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
             Ok(()) => Ok(()),
             Err(closed) => {
-                // SAFETY: the receiver was first, so the value is still ours, and
-                // the cell is left after that.
+                // SAFETY: the receiver was first, so the value still belongs to the sender,
+                // which leaves the cell after that.
                 unsafe {
                     let value = storage.cell().value.take();
                     leave_after(storage, closed, FROM_SENDER);
@@ -117,7 +117,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         }
     }
 
-    /// Returns whether the receiver is closed or dropped. A value can be sent only
+    /// Returns `true` if the receiver is closed or dropped. A value can be sent only
     /// if it is not.
     ///
     /// ```
@@ -132,7 +132,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         self.storage.cell().state() & CLOSED != 0
     }
 
-    /// Returns whether the receiver is closed or dropped. If not, wakes the task when it is; only
+    /// Returns `true` if the receiver is closed or dropped. If not, wakes the task when it is; only
     /// the task that polled last.
     ///
     /// ```
@@ -170,7 +170,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
-    /// `timeout`. Returns whether it is.
+    /// `timeout`. Returns `true` if it is.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -184,7 +184,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         self.wait(deadline::after(timeout), Caller::here())
     }
 
-    /// Whether the receiver is closed or dropped, at the deadline at the latest.
+    /// Waits until `deadline` at the latest. Returns `true` if the receiver is closed or dropped.
     fn wait(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::without_object(Kind::OneshotClosed, caller, deadline.is_some());
         self.storage.cell().wait(&SENDER, deadline).is_some()
@@ -278,8 +278,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         }
     }
 
-    /// Returns whether it has been ready, or the value was taken by
-    /// [`try_recv`](Receiver::try_recv), or that has said `Closed`.
+    /// Returns `true` if the future has been ready, or [`try_recv`](Receiver::try_recv) has
+    /// taken the value or returned `Closed`.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -294,7 +294,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         self.storage.is_none()
     }
 
-    /// Returns whether there is no value to receive at this moment.
+    /// Returns `true` if there is no value to receive at this moment.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -370,7 +370,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     ///
     /// # Errors
     ///
-    /// `Empty` when the time is up; `Closed` if the value will not come, or has been
+    /// `Empty` if `timeout` elapses; `Closed` if the value will not come, or has been
     /// taken.
     ///
     /// ```
@@ -388,7 +388,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         self.wait(deadline::after(timeout), Caller::here())
     }
 
-    /// `Empty` when the deadline has come.
+    /// Waits for the value. Returns `Empty` when the deadline has passed.
     fn wait(&mut self, deadline: Option<Instant>, caller: Caller) -> Result<T, TryRecvError> {
         let Some(storage) = &self.storage else {
             return Err(TryRecvError::Closed);
@@ -422,8 +422,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     fn finish(&mut self, seen: u32) -> Option<T> {
         let storage = self.storage.take()?;
         end_record(&storage);
-        // SAFETY: with `VALUE` the sender has put it there and left it to us; it has not
-        // been taken, since we leave whenever we take it.
+        // SAFETY: with `VALUE` the sender has stored the value and left it to the receiver. It has
+        // not been taken, since the receiver leaves when it takes the value.
         let value = (seen & VALUE != 0).then(|| unsafe { storage.cell().value.take() });
         if value.is_some() {
             self.resource.value_received();
@@ -445,7 +445,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     }
 }
 
-/// The receiver waits no more. Called by the receiver, which has not left the cell.
+/// Ends the record of the receiver's wait. Called by the receiver before it leaves the cell.
 #[inline]
 fn end_record(storage: &impl Storage) {
     // SAFETY: the record is the receiver's, which has put it there.

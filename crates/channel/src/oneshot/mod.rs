@@ -144,11 +144,11 @@ mod heap {
     unsafe impl<T: Send> Sync for Heap<T> {}
 
     impl<T> Heap<T> {
-        /// A new cell, for two ends.
+        /// Creates a new cell, for two ends.
         #[inline]
         pub fn new() -> (Self, Self) {
             let core = recycle::allocate();
-            // SAFETY: the block is ours, and made for a cell.
+            // SAFETY: the block has just been allocated, with the layout of a cell.
             unsafe { Cell::begin(core) };
             (Self(core), Self(core))
         }
@@ -172,8 +172,8 @@ mod heap {
     }
 }
 
-/// The same for the model checker: the memory stays as long as an end exists, and
-/// a cell of the checker's finds uses after its release.
+/// Cells for the model checker. Their memory exists as long as an end does, and a
+/// cell of the checker's finds uses after the release.
 #[cfg(loom)]
 mod heap {
     use std::mem::ManuallyDrop;
@@ -187,7 +187,7 @@ mod heap {
     pub struct Heap<T>(Arc<Tracked<T>>);
 
     struct Tracked<T> {
-        /// Given up by the release, as in a block.
+        /// The cell. The release does not drop it, as in a block.
         core: ManuallyDrop<Cell<T>>,
         /// Read with each use, and written by the release, so that the model checker
         /// sees whether the one is ordered before the other.
@@ -245,12 +245,12 @@ pub mod error {
     #[derive(Debug, Eq, PartialEq, Clone)]
     pub struct RecvError(pub(super) ());
 
-    /// Why there is no value.
+    /// The error of an attempt to receive.
     #[derive(Debug, Eq, PartialEq, Clone)]
     pub enum TryRecvError {
-        /// Nothing has been sent yet.
+        /// No value has been sent yet.
         Empty,
-        /// Nothing will be sent any more, or the value has been received already.
+        /// No value will be sent any more, or the value has been received already.
         Closed,
     }
 

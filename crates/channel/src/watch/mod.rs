@@ -108,14 +108,14 @@ pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
     (tx, Receiver::new(shared, Version::FIRST))
 }
 
-/// In the version: receivers wait for another one, or did so not long ago.
+/// The bit of the version that is set while receivers wait for another one. A change clears it.
 const WAITING: usize = 1;
-/// In the version: all senders have been dropped.
+/// The bit of the version that is set when all senders have been dropped.
 const CLOSED: usize = 2;
-/// From one version to the next.
+/// The difference between a version and the next.
 const STEP: usize = 4;
 
-/// How often the value was changed, without the bits.
+/// The number of changes of the value, times [`STEP`]: a version without its bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Version(usize);
 
@@ -140,7 +140,7 @@ impl fmt::Debug for Version {
     }
 }
 
-/// State shared by both ends. See the head of this file.
+/// State shared by both ends. The comment at the top of this file has the protocol.
 struct Shared<T> {
     value: lock::RwLock<T>,
     version: AtomicUsize,
@@ -158,7 +158,7 @@ impl<T> UnwindSafe for Shared<T> {}
 impl<T> RefUnwindSafe for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// With one sender and one receiver.
+    /// Creates the state of a channel with one sender and one receiver.
     #[track_caller]
     fn new(value: T) -> Self {
         Self {
@@ -172,7 +172,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The version and its bits. Acquires the work before its last change.
+    /// Returns the version and its bits. Acquires the work before its last change.
     #[inline]
     fn word(&self) -> usize {
         self.version.load(Ordering::Acquire)
@@ -187,7 +187,7 @@ impl<T> Shared<T> {
         self.word() & CLOSED != 0
     }
 
-    /// Changes the version. Returns whether receivers wait for that. The caller is the only one
+    /// Changes the version. Returns `true` if receivers wait for that. The caller is the only one
     /// that changes it now.
     #[inline]
     #[must_use = "waiting receivers must be woken"]
@@ -348,8 +348,8 @@ mod lock {
     }
 }
 
-/// The same for the models of this channel, with loom's lock: they can then try more of the
-/// orders that matter.
+/// loom's lock, for the models of this channel: with it they can try more of the orders
+/// that matter.
 #[cfg(loom)]
 mod lock {
     use std::sync::PoisonError;

@@ -61,7 +61,7 @@ impl<T> Receiver<T> {
         look(&self.shared, &mut self.version)
     }
 
-    /// Returns whether there is a value that this receiver has not seen.
+    /// Returns `true` if there is a value that this receiver has not seen.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl<T> Receiver<T> {
         Ok(self.version != Version::of(word))
     }
 
-    /// Returns whether all senders have been dropped.
+    /// Returns `true` if all senders have been dropped.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -214,7 +214,7 @@ impl<T> Receiver<T> {
     }
 
     /// Waits as [`blocking_changed`](Receiver::blocking_changed) does, but no longer
-    /// than `timeout`. Returns `None` when the time is up.
+    /// than `timeout`. Returns `None` if `timeout` elapses.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -256,7 +256,7 @@ impl<T> Receiver<T> {
     }
 
     /// Waits as [`blocking_wait_for`](Receiver::blocking_wait_for) does, but no
-    /// longer than `timeout`. Returns `None` when the time is up.
+    /// longer than `timeout`. Returns `None` if `timeout` elapses.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -274,7 +274,7 @@ impl<T> Receiver<T> {
         self.wait_for_until(f, deadline::after(timeout))
     }
 
-    /// Returns whether both are receivers of the same channel.
+    /// Returns `true` if both are receivers of the same channel.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -315,7 +315,7 @@ impl<T> Receiver<T> {
     }
 }
 
-/// The value, and whether it is another than the one seen last; now it is seen.
+/// Returns the value, with `true` if it differs from the one seen last, and marks it as seen.
 #[inline]
 fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
     let value = lock::read(&shared.value);
@@ -326,8 +326,8 @@ fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
     Ref::new(value, has_changed)
 }
 
-/// The value, if it is as wanted. When the channel is closed, a value that was seen has failed
-/// the condition before, and there will be no other.
+/// Returns the value if it fulfils the condition. When the channel is closed, a value that was
+/// seen has failed the condition before, and there will be no other.
 fn look_for<'a, T>(
     shared: &'a Shared<T>,
     seen: &mut Version,
@@ -397,7 +397,7 @@ impl<'a, T> Ref<'a, T> {
         Self { inner, has_changed }
     }
 
-    /// Returns whether the receiver had not seen this value before. Always `false` for a sender's
+    /// Returns `true` if the receiver had not seen this value before. Always `false` for a sender's
     /// reference.
     ///
     /// ```

@@ -145,7 +145,7 @@ impl<T> Sender<T> {
         Ref::new(lock::read(&self.shared.value), false)
     }
 
-    /// Returns whether there is no receiver. There can be one again:
+    /// Returns `true` if there is no receiver. There can be one again:
     /// [`subscribe`](Sender::subscribe).
     ///
     /// ```
@@ -193,7 +193,7 @@ impl<T> Sender<T> {
     }
 
     /// Blocks the thread until there is no receiver, but no longer than `timeout`.
-    /// Returns whether there was none.
+    /// Returns `true` if there was none.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -251,7 +251,7 @@ impl<T> Sender<T> {
         self.shared.senders.load(Ordering::Relaxed)
     }
 
-    /// Returns whether both are senders of the same channel.
+    /// Returns `true` if both are senders of the same channel.
     ///
     /// ```
     /// use blitz_io::sync::watch;

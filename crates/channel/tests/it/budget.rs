@@ -14,7 +14,7 @@ use blitz_io_testing::{Wakings, poll_once, shouting_waker};
 const UNITS: usize = 128;
 const MANY: usize = 10 * UNITS;
 
-/// How often one poll of a task gets through `operation`, which is always ready.
+/// Returns the number of times that one poll of a task completes `operation`, which is always ready.
 fn done_within_budget(mut operation: impl AsyncFnMut()) -> usize {
     let mut done = 0;
     let count = async {

@@ -46,7 +46,7 @@ fn in_turns(senders: usize, capacity: usize, at_once: usize) {
     });
 }
 
-/// The same with one sender, which looks whether it has been chosen while the
+/// Runs [`in_turns`] with one sender, which looks whether it has been chosen while the
 /// receiver chooses it, and with several.
 fn all_in_turns(capacity: usize, at_once: usize) {
     for senders in [1, 2, 4] {

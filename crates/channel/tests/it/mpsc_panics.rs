@@ -79,7 +79,7 @@ fn who_waits_for_the_end_is_told() {
     assert!(poll_once(watcher.as_mut(), &waker).is_ready());
 }
 
-/// The same when both panic, and the receiver goes.
+/// Both wakers panic when the receiver is dropped.
 #[test]
 fn two_panics_are_one() {
     let (tx, rx) = mpsc::channel(1);

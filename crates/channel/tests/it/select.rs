@@ -345,11 +345,11 @@ fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
     assert_eq!(thread.join().unwrap(), Ok(2));
 }
 
-/// A receiver whose time is up stays for a value that is promised to it. It leaves when the
+/// A receiver that has timed out stays for a value that is promised to it. It leaves when the
 /// promise is broken, or when another receiver has come that can take the value.
 #[test]
 fn a_receiver_that_is_overdue_goes_with_the_promise() {
-    // Long enough for its time to be up, mostly: it does not matter which comes first.
+    // Mostly long enough for its deadline to pass: it does not matter which comes first.
     let past_its_time = || thread::sleep(ms(20));
     for other in [false, true] {
         let (sender, receiver) = bounded(0);

@@ -127,7 +127,7 @@ fn the_biased_one_takes_the_first() {
 fn a_moment_comes_once_and_not_early() {
     let start = Instant::now();
     let receiver = after(SHORT);
-    // This thread may have been stopped for so long already.
+    // This thread may have been stopped for longer than `SHORT` already.
     let early = receiver.try_recv();
     let moment = early.or_else(|_| receiver.recv_blocking()).unwrap();
     assert!(moment >= start + SHORT && start.elapsed() >= SHORT);

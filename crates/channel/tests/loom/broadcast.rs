@@ -239,7 +239,7 @@ fn two_overwrite() {
     });
 }
 
-/// The same: both old values are dropped when both senders are done.
+/// Two senders overwrite: both old values are dropped when both senders are done.
 fn two_overwrite_and_leave_nothing() {
     model(2, || {
         let (token, alive) = Token::new();

@@ -76,7 +76,7 @@ fn threads(capacity: usize, preemptions: usize, count: u32) {
     });
 }
 
-/// The same with tasks.
+/// Sends a few numbers through futures; this thread receives them, in order, to the end.
 fn tasks(capacity: usize, preemptions: usize, count: u32) {
     model(preemptions, move || {
         let (sender, receiver) = channel(capacity);
@@ -196,7 +196,7 @@ fn a_send_is_cancelled(capacity: usize) {
     });
 }
 
-/// A thread's time is up while a value may be on its way to it.
+/// A receive times out while a value may be on its way to it.
 fn a_receive_times_out(capacity: usize) {
     model(2, move || {
         let (sender, receiver) = channel(capacity);
@@ -214,7 +214,7 @@ fn a_receive_times_out(capacity: usize) {
     });
 }
 
-/// A sender's time is up while its value may be being taken.
+/// A send times out while a receiver may be taking its value.
 fn a_send_times_out(capacity: usize) {
     model(2, move || {
         let (sender, receiver) = channel(capacity);

@@ -33,7 +33,7 @@ fn two_send_to_a_task() {
     });
 }
 
-/// The same with a thread that sleeps.
+/// One sender sends to a thread that sleeps.
 fn one_sends_to_a_thread() {
     model_in_order(2, || {
         let (tx, mut rx) = mpsc::unbounded_channel();
@@ -262,7 +262,7 @@ fn a_permit_comes_back_late() {
     });
 }
 
-/// The same for a thread that receives.
+/// A permit comes back to a closed channel while a thread receives.
 fn a_permit_comes_back_to_a_thread() {
     model_in_order(2, || {
         let (tx, mut rx) = mpsc::channel::<u8>(2);
@@ -405,7 +405,7 @@ fn a_value_is_being_written() {
     });
 }
 
-/// The same with a thread that receives twice, from two senders.
+/// Two senders have claimed slots and not filled them yet; a thread receives twice.
 fn two_values_are_being_written() {
     model(1, || {
         let (tx, mut rx) = mpsc::unbounded_channel();

@@ -92,7 +92,7 @@ fn a_receiver_meets_a_selection() {
     });
 }
 
-/// Its time is up while it may be given a value. Nothing is lost.
+/// A selection times out while a sender may choose it. No value is lost.
 fn a_selection_times_out() {
     model(2, || {
         let (sender, receiver) = channel(1);
@@ -114,7 +114,7 @@ fn a_selection_times_out() {
     });
 }
 
-/// A receiver's time is up while a selection has promised it a value. The selection gives
+/// A receiver times out while a selection has promised it a value. The selection gives
 /// up, or sends after all.
 fn a_promise_is_broken(sends: bool) {
     model(2, move || {

@@ -22,7 +22,7 @@ use crate::driver::Driver;
 /// operation is neither moved nor dropped. For memory on the heap this must hold also
 /// when the operation is moved.
 pub unsafe trait Operation: Finish {
-    /// Whether dropping the future cancels the operation. Otherwise it
+    /// `true` if dropping the future cancels the operation. Otherwise the operation
     /// continues, and is finished even though no task waits for it.
     const ENDS_WITH_FUTURE: bool = true;
 
@@ -71,7 +71,7 @@ impl Driver {
     }
 }
 
-/// Returns whether this is the kernel's result for an operation that it has not carried out
+/// Returns `true` if this is the kernel's result for an operation that it has not carried out
 /// and that is to be done another way.
 ///
 /// * `ECANCELED`, `EINTR`: the thread that submitted it has ended. A request to cancel gives

@@ -68,7 +68,7 @@ const CANCEL: u64 = 1;
 /// The part that any thread may use.
 pub struct Ring {
     is_allowed: AtomicBool,
-    /// Whether there is a ring, once that was tried.
+    /// `true` if there is a ring; empty before the first attempt to set it up.
     is_set_up: OnceLock<bool>,
     queue: Lock<Queue>,
     /// More than zero while something waits for a submission.
@@ -136,7 +136,7 @@ impl Ring {
         self.is_allowed.store(is_allowed, Ordering::Relaxed);
     }
 
-    /// Returns whether there is a ring; the first call sets it up.
+    /// Returns `true` if there is a ring; the first call sets it up.
     pub fn is_set_up(&self, selector: &Selector) -> bool {
         *self.is_set_up.get_or_init(|| {
             if !self.is_allowed.load(Ordering::Relaxed) {
@@ -152,14 +152,14 @@ impl Ring {
         })
     }
 
-    /// Returns whether nothing is queued or under way. Sequentially consistent: see
+    /// Returns `true` if nothing is queued or under way. Sequentially consistent: see
     /// `driver.rs`.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::SeqCst) == 0
     }
 
-    /// Returns whether something waits for a submission. Sequentially consistent: see
+    /// Returns `true` if something waits for a submission. Sequentially consistent: see
     /// `driver.rs`.
     #[inline]
     pub fn has_queued(&self) -> bool {
@@ -196,7 +196,7 @@ impl Ring {
         true
     }
 
-    /// Prevents further queueing. Returns whether there is a ring.
+    /// Prevents further queueing. Returns `true` if there is a ring.
     pub fn close(&self) -> bool {
         self.queue.lock().is_closed = true;
         self.is_set_up.get() == Some(&true)

@@ -5,7 +5,7 @@
 //!
 //! * An event wakes one of the waiting threads, the latest to begin its wait. If another
 //!   thread polls before the woken thread runs, that other thread gets the event, and the
-//!   woken thread goes on waiting.
+//!   woken thread continues to wait.
 //! * As all sources are edge-triggered, one poll reports an event and no other does.
 
 use std::io;
@@ -30,10 +30,10 @@ const RING: Token = Token(usize::MAX - 2);
 /// The memory of a poll, which a thread keeps from one poll to the next.
 pub type Memory = Vec<libc::epoll_event>;
 
-/// No memory yet.
+/// The memory of a thread that has not polled yet.
 pub const NO_MEMORY: Memory = Memory::new();
 
-/// See the head of this file.
+/// The epoll instance of a driver, in which any number of threads wait.
 pub struct Selector {
     poll: Poll,
     waker: Waker,
@@ -44,7 +44,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Whether several threads may wait at the same time.
+    /// `true` if several threads may wait at the same time.
     pub const IS_SHARED: bool = true;
 
     /// Creates a selector. `events` limits how many events one poll reports, `events_busy`

@@ -17,10 +17,10 @@ const WAKE: Token = Token(usize::MAX);
 #[derive(Default)]
 pub struct Memory;
 
-/// No memory yet.
+/// The memory of a thread that has not polled yet.
 pub const NO_MEMORY: Memory = Memory;
 
-/// See the head of this file.
+/// mio's poll, which one thread uses at once.
 pub struct Selector {
     polling: Lock<Polling>,
     registry: mio::Registry,
@@ -31,12 +31,12 @@ pub struct Selector {
 struct Polling {
     poll: Poll,
     events: Events,
-    /// For polls that do not wait, if they have a size of their own.
+    /// The events of polls that do not wait, if these have a size of their own.
     events_busy: Option<Events>,
 }
 
 impl Selector {
-    /// Whether several threads may wait at the same time.
+    /// `true` if several threads may wait at the same time.
     pub const IS_SHARED: bool = false;
 
     /// Creates a selector. `events` limits how many events one poll reports, `events_busy`

@@ -42,7 +42,7 @@ pub enum Report {
     Completions,
 }
 
-/// How long a poll waits for events.
+/// The time for which a poll waits for events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// The poll collects pending events, without waiting.

@@ -14,9 +14,9 @@ use crate::bits::Bits;
 #[derive(Default)]
 struct State {
     woken: bool,
-    /// Whether the timer is set.
+    /// `true` if the timer is set.
     is_set: bool,
-    /// Whether the timer has expired.
+    /// `true` if the timer has expired.
     expired: bool,
     events: Vec<(usize, Bits)>,
 }
@@ -52,7 +52,7 @@ pub struct Selector {
 #[derive(Default)]
 pub struct Memory;
 
-/// No memory yet.
+/// The memory of a thread that has not polled yet.
 pub const NO_MEMORY: Memory = Memory;
 
 /// The kernel's timer.
@@ -74,7 +74,7 @@ impl Kernel {
 pub struct Source(Option<usize>);
 
 impl Selector {
-    /// Whether several threads may wait at the same time.
+    /// `true` if several threads may wait at the same time.
     pub const IS_SHARED: bool = true;
 
     pub fn new(_events: usize, _events_busy: Option<usize>) -> io::Result<Self> {

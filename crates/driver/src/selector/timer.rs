@@ -30,7 +30,7 @@ pub use super::model::Kernel;
 pub use super::timer_descriptor::Kernel;
 use blitz_io_core::Lock;
 
-/// See the head of this file.
+/// A timer that stays set from one poll to the next.
 pub struct Timer {
     kernel: Kernel,
     due: Lock<Option<Instant>>,

@@ -194,7 +194,7 @@ fn a_signal_does_not_end_the_program() {
     drop(other.join().unwrap());
 }
 
-/// With no descriptors left, there is an error, and it breaks nothing. Runs in a process of
+/// A lack of descriptors is reported as an error, and breaks nothing. Runs in a process of
 /// its own.
 #[test]
 fn no_descriptors_are_an_error() {

@@ -27,7 +27,7 @@ pub(super) unsafe fn write(target: NonNull<u8>, bytes: &[u8]) {
     let last = (!rest.is_empty()).then_some(&last[..]);
     for (index, word) in words.chain(last).enumerate() {
         let word = word.first_chunk().expect("a whole word");
-        // SAFETY: one of the words that the caller promises.
+        // SAFETY: one of the words that exist by this function's contract.
         unsafe { at(target, index) }.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
     }
 }
@@ -40,7 +40,7 @@ pub(super) unsafe fn write(target: NonNull<u8>, bytes: &[u8]) {
 /// exist, and are written atomically only, by whole words, until this returns.
 pub(super) unsafe fn read(source: NonNull<u8>, target: &mut [u8]) {
     for (index, part) in target.chunks_mut(WORD).enumerate() {
-        // SAFETY: one of the words that the caller promises.
+        // SAFETY: one of the words that exist by this function's contract.
         let word = unsafe { at(source, index) }.load(Ordering::Relaxed);
         part.copy_from_slice(&word.to_ne_bytes()[..part.len()]);
     }

@@ -33,7 +33,7 @@ pub(crate) mod header {
     pub(crate) const RECEIVERS: usize = 88;
     pub(crate) const SENDERS_SEEN: usize = 96;
     pub(crate) const ID: usize = 104;
-    /// How long a file must be to hold the words above.
+    /// The length of a file that holds the words above.
     pub(crate) const LEN: usize = 1024;
 }
 
@@ -44,7 +44,7 @@ pub(crate) mod record {
     pub(crate) const STARTED: usize = 16;
     pub(crate) const ARMED: usize = 24;
     pub(crate) const DOORBELL: usize = 32;
-    /// On a line of its own: the receiver writes it for each message.
+    /// The cursor, on a line of its own: the receiver writes it for each message.
     pub(crate) const CURSOR: usize = 64;
     pub(crate) const LEN: usize = 128;
 }
@@ -124,7 +124,7 @@ impl Snapshot {
         word_at(&self.0, TAIL)
     }
 
-    /// A word of a participant's record (see [`record`]).
+    /// Returns a word of a participant's record (see [`record`]).
     pub(crate) fn record(&self, participant: usize, offset: usize) -> u64 {
         word_at(&self.0, RECORDS + participant * record::LEN + offset)
     }
@@ -180,13 +180,13 @@ impl Memory {
         SleepWord(unsafe { self.at(offset).cast::<AtomicU32>().as_ref() })
     }
 
-    /// A word of the header (see [`header`]).
+    /// Returns a word of the header (see [`header`]).
     pub(crate) fn header(&self, offset: usize) -> Word<'_> {
         assert!(offset < header::LEN);
         self.word(offset)
     }
 
-    /// A word of a participant's record (see [`record`]).
+    /// Returns a word of a participant's record (see [`record`]).
     #[inline]
     pub(crate) fn record(&self, participant: usize, offset: usize) -> Word<'_> {
         assert!(participant < self.layout.participants && offset < record::LEN);
@@ -268,7 +268,7 @@ impl Memory {
         assert!(bytes.len() <= self.layout.max_len);
         let target = self.bytes(index);
         if cfg!(feature = "stepping") {
-            // A point in the middle of the bytes.
+            // A point between two halves of the bytes.
             let (first, second) = bytes.split_at(bytes.len() / 2 / copy::WORD * copy::WORD);
             step::point();
             // SAFETY: the first half of `bytes`, for which the argument at the end of this

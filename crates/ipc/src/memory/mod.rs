@@ -50,7 +50,7 @@ impl Word<'_> {
         self.0.fetch_add(value, Ordering::SeqCst)
     }
 
-    /// Replaces `current` by `new`. Returns whether the word held `current`.
+    /// Replaces `current` by `new`. Returns `true` if the word held `current`.
     #[inline]
     pub(crate) fn replace(self, current: u64, new: u64) -> bool {
         step::point();

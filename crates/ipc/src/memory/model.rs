@@ -10,7 +10,7 @@ const PAYLOAD_WORDS: usize = 2;
 /// The number of entries of a segment that has no ring.
 const ENTRIES: usize = 2;
 
-/// The shared memory: see the head of the file.
+/// The shared memory of a model.
 pub(crate) struct Memory {
     tail: AtomicU64,
     next: AtomicU64,
@@ -20,7 +20,7 @@ pub(crate) struct Memory {
     copiers: AtomicU64,
     stamps: Vec<AtomicU64>,
     payloads: Vec<[AtomicU64; PAYLOAD_WORDS]>,
-    /// For each place, a cell whose accesses stand for plain writes and copies, so that
+    /// One cell for each place. Its accesses stand for plain writes and copies, so that
     /// loom reports their races.
     plain: Vec<UnsafeCell<()>>,
     cursors: Vec<AtomicU64>,
@@ -33,7 +33,7 @@ pub(crate) struct Memory {
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// A ring has a place for each of these stamps, and a participant for each cursor.
+    /// Creates the memory of a ring with a place for each of these stamps and a participant for each cursor.
     pub(crate) fn new(stamps: &[u64], cursors: &[u64]) -> Self {
         Self {
             tail: AtomicU64::new(0),

@@ -100,7 +100,7 @@ impl Parties<'_> {
         }
     }
 
-    /// Whether the barrier has opened for the arrivals of `generation`.
+    /// Returns the state of the barrier for the arrivals of `generation`.
     #[inline]
     pub(crate) fn standing(self, generation: u64) -> Standing {
         let state = self.memory.entry(0).load(Ordering::Acquire);

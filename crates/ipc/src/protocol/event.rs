@@ -18,7 +18,7 @@ use crate::memory::Memory;
 /// The counts that a listener has seen.
 pub(crate) struct Seen {
     counts: Box<[u64]>,
-    /// Where the next search begins, so that a busy id does not hide the others.
+    /// The id at which the next search begins, so that a busy id does not hide the others.
     next: usize,
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Look {
     Corrupt,
 }
 
-/// Where a receiver begins.
+/// The positions at which a receiver begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cursor {
     /// The first position that it reads.
@@ -55,8 +55,8 @@ impl Ring {
         }
     }
 
-    /// Whether the message at `cursor`, which was ready before its bytes were copied, still
-    /// is: if so, the copy is whole.
+    /// Returns `true` if the message at `cursor`, which was ready before its bytes were copied,
+    /// still is. Then the copy is whole.
     pub(crate) fn is_still_ready(&self, cursor: u64) -> bool {
         fence(Ordering::Acquire);
         let word = self.memory.stamp(self.index(cursor));
@@ -69,7 +69,7 @@ impl Ring {
         self.memory.cursor(me).swap(cursor);
     }
 
-    /// Returns where a receiver that was overtaken goes on.
+    /// Returns the position from which a receiver that was overtaken continues.
     pub(crate) fn oldest(&self) -> u64 {
         let tail = self.memory.tail().load(Ordering::Acquire);
         tail.saturating_sub(self.capacity)

@@ -44,7 +44,7 @@ pub(crate) struct Exclusive {
 }
 
 impl Exclusive {
-    /// The view of a new sender, which has not looked yet: no copier has joined.
+    /// Returns the view of a new sender, which has not looked yet: no copier has joined.
     pub(crate) const fn new() -> Self {
         Self {
             copiers: 0,
@@ -54,8 +54,8 @@ impl Exclusive {
 }
 
 impl Ring {
-    /// Whether the sender, which has claimed `position`, has its place for itself until it
-    /// publishes.
+    /// Returns `true` if the sender, which has claimed `position`, has its place for itself until
+    /// it publishes.
     #[inline]
     pub(crate) fn is_exclusive(&self, position: u64, known: &mut Exclusive) -> bool {
         if self.delivery == Delivery::One {

@@ -87,7 +87,7 @@
 //! sleeps on `published` again.
 //!
 //! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
-//! protocol can produce is reported as [`Corrupt`], and no loop goes on without another
+//! protocol can produce is reported as [`Corrupt`], and no loop continues without another
 //! participant's progress.
 
 mod broadcast;
@@ -132,7 +132,7 @@ pub(crate) enum Delivery {
     One,
 }
 
-/// The ring: see the head of the file.
+/// A ring. The top of this file has the protocol.
 pub(crate) struct Ring {
     pub(crate) memory: Memory,
     capacity: u64,

@@ -26,14 +26,14 @@ pub(crate) enum Phase {
     Unknown = 6,
 }
 
-/// The word of a place: see the head of the file.
+/// The word of a place. The top of this file shows its fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp(pub(crate) u64);
 
 const PHASE_BITS: u32 = 3;
 const OWNER_BITS: u32 = 9;
 
-/// How many participants a stamp can name.
+/// Number of participants that a stamp can name.
 pub(crate) const MAX_PARTICIPANTS: usize = 1 << OWNER_BITS;
 
 /// Positions are smaller than this, which is enough for two hundred million messages a

@@ -97,8 +97,8 @@ impl Ring {
         })
     }
 
-    /// Whether no message is left that a receiver has or can still get. Only for a receiver
-    /// that has seen that there is no sender: see the head of `mod.rs`.
+    /// Returns `true` if no message is left that a receiver has or can still get. Only for a
+    /// receiver that has seen that there is no sender: the top of `mod.rs` has the reason.
     pub(super) fn is_drained(&self) -> bool {
         (0..self.capacity).all(|index| {
             let word = self.memory.stamp(index).load(Ordering::Acquire);

@@ -43,7 +43,7 @@ pub(crate) enum Awaited {
 }
 
 impl Ring {
-    /// The event count on which the participants that wait for this event sleep.
+    /// Returns the event count on which the participants that wait for this event sleep.
     #[inline]
     pub(crate) fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
         EventCount(match awaited {
@@ -52,13 +52,13 @@ impl Ring {
         })
     }
 
-    /// The event count on which receivers sleep.
+    /// Returns the event count on which receivers sleep.
     #[inline]
     pub(crate) fn published(&self) -> EventCount<'_> {
         self.event_count(Awaited::Published)
     }
 
-    /// The event count on which senders sleep.
+    /// Returns the event count on which senders sleep.
     #[inline]
     pub(crate) fn room(&self) -> EventCount<'_> {
         self.event_count(Awaited::Room)

@@ -35,14 +35,14 @@ pub(crate) use system::{
 #[cfg(unix)]
 pub(crate) use system::{PollSet, Wakeups, remove_wakeups, wake};
 
-/// Which users may use a file.
+/// The users that may use a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Access {
     /// The number of its owner.
     pub(crate) user: u32,
     /// Its permission bits.
     pub(crate) mode: u32,
-    /// How many names it has.
+    /// The number of its names.
     pub(crate) links: u64,
 }
 
@@ -50,6 +50,6 @@ pub(crate) struct Access {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// When it started, in a unit and from an origin that the system chooses.
+    /// The time of its start, in a unit and from an origin that the system chooses.
     pub(crate) started: u64,
 }

@@ -33,11 +33,11 @@ use crate::ring::Awaited;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(loom, allow(dead_code, reason = "models wait without a deadline"))]
 pub(crate) enum Wait {
-    /// Not at all.
+    /// Does not wait.
     No,
-    /// No longer than until this time.
+    /// Waits no longer than until this time.
     Until(Instant),
-    /// Without a deadline.
+    /// Waits without a deadline.
     Forever,
 }
 
@@ -66,7 +66,7 @@ pub(crate) trait Failure: Sized {
     #[cfg(not(loom))]
     const CORRUPT: Self;
 
-    /// Waiting for the doorbell has failed.
+    /// Returns the error of a wait for the doorbell that has failed.
     #[cfg(all(not(loom), unix))]
     fn io(error: std::io::Error) -> Self;
 
@@ -82,7 +82,7 @@ pub(crate) trait End {
     /// Pauses before another attempt. Returns `false` when the thread should sleep.
     fn spin(&self, spin: &mut Spin) -> bool;
 
-    /// The event count on which this end sleeps while it awaits this event.
+    /// Returns the event count on which this end sleeps while it awaits this event.
     fn event_count(&self, awaited: Awaited) -> EventCount<'_>;
 
     /// Announces, for records of waits, that this thread may sleep.
@@ -95,7 +95,7 @@ pub(crate) trait End {
     /// did.
     fn look_if_due(&mut self) -> bool;
 
-    /// As [`look_if_due`](Self::look_if_due), for a participant that polls.
+    /// Does what [`look_if_due`](Self::look_if_due) does, for a participant that polls.
     fn look_if_polls_are_due(&mut self) -> bool;
 }
 
@@ -109,7 +109,7 @@ pub(crate) trait Waiter {
 
     fn end(&mut self) -> &mut Self::End;
 
-    /// The event that it awaits, unless [`settle`](Self::settle) finds another.
+    /// Returns the event that it awaits, unless [`settle`](Self::settle) finds another.
     fn awaits(&self) -> Awaited {
         Awaited::Published
     }

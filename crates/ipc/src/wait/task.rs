@@ -1,4 +1,4 @@
-//! Waiting in tasks: see the head of `mod.rs`.
+//! Waiting in tasks. The top of `mod.rs` explains all waits.
 
 use std::future::poll_fn;
 use std::io;

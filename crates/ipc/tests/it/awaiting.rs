@@ -392,7 +392,7 @@ fn files_of_doorbells(place: &Place, name: &str) -> usize {
         .count()
 }
 
-/// How many files a doorbell has on this system.
+/// Number of files of a doorbell on this system.
 const FILES: usize = cfg!(feature = "fifo-doorbells") as usize;
 
 #[test]
@@ -443,8 +443,8 @@ fn a_dead_receiver_leaves_no_doorbell() {
     assert_eq!(place.segments(), 0);
 }
 
-/// In a child: sends one message, or arms its doorbell, and waits to be killed. In the
-/// parent: does nothing.
+/// Sends one message, or arms its doorbell, and waits to be killed, if this process is the
+/// child. Does nothing in the parent.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };

@@ -9,7 +9,7 @@ use crate::common::{LONG, Log, Place, Process, Random, check, directory_of, mess
 
 const MAX: usize = 200;
 
-/// How many participants are killed; `BLITZ_IPC_KILLS=1000` makes it more.
+/// Returns the number of participants to kill; `BLITZ_IPC_KILLS=1000` makes it more.
 fn kills() -> usize {
     let set = std::env::var("BLITZ_IPC_KILLS").ok();
     set.map_or(40, |kills| {
@@ -26,7 +26,7 @@ fn builder(kind: &str) -> Builder {
     builder.capacity(16).max_len(MAX)
 }
 
-/// In a child: plays its role. In the parent: does nothing.
+/// Plays the role of a child. Does nothing in the parent.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };

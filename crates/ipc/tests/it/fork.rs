@@ -147,7 +147,7 @@ fn a_child_can_open_again() {
     assert_eq!(exit_code(child), 0);
 }
 
-/// Whether a descriptor of this process leads to a file below `directory`. Allocates nothing.
+/// Returns `true` if a descriptor of this process leads to a file below `directory`. Allocates nothing.
 #[cfg(target_os = "linux")]
 fn has_open_file_below(directory: &[u8]) -> bool {
     use std::io::Write;
@@ -162,7 +162,7 @@ fn has_open_file_below(directory: &[u8]) -> bool {
     })
 }
 
-/// Other threads of the parent join and leave meanwhile.
+/// Other threads of the parent join and leave during the forks.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_forked_child_keeps_no_descriptor_of_a_segment() {
@@ -192,8 +192,8 @@ fn a_forked_child_keeps_no_descriptor_of_a_segment() {
     assert_eq!(kept, 0, "of 300 children");
 }
 
-/// In a child: joins with both ends, forks a child of its own that stays, and waits to be
-/// killed. In the parent: does nothing.
+/// Joins with both ends, forks a child of its own that stays, and waits to be killed, if this
+/// process is the child. Does nothing in the parent.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };

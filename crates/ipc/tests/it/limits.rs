@@ -8,7 +8,7 @@ use blitz_io_ipc::{Error, RecvError, Route};
 
 use crate::common::{NOBODY, Place, Process, directory_of, role};
 
-/// In a child: plays its role. In the parent: does nothing.
+/// Plays the role of a child. Does nothing in the parent.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };

@@ -490,7 +490,7 @@ mod with_record_locks {
         assert_eq!(seen, -1, "it was opened");
     }
 
-    /// As if a process had been stopped while it joined.
+    /// Holds the lock that a process keeps while it joins, as if that process had been stopped.
     #[test]
     fn an_opener_does_not_wait_for_ever() {
         let place = Place::new();

@@ -23,7 +23,7 @@ fn barrier(place: &Place, parties: usize) -> PrimitiveBuilder<Barrier> {
     Barrier::builder(parties).directory(place.path())
 }
 
-/// In a child: plays its role until it is killed. In the parent: does nothing.
+/// Plays the role of a child until it is killed. Does nothing in the parent.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };

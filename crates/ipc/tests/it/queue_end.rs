@@ -11,7 +11,7 @@ fn queue(place: &Place) -> blitz_io_ipc::Builder {
     place.in_it(Queue::builder().capacity(4).max_len(16))
 }
 
-/// In a child: takes a message, says so, and keeps it. In the parent: does nothing.
+/// Takes a message, says so, and keeps it, if this process is the child. Does nothing in the parent.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };

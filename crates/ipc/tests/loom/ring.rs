@@ -1,4 +1,4 @@
-//! Models of the ring, with participants that are killed in the middle of a step.
+//! Models of the ring, with participants that are killed during a step.
 #![cfg(loom)]
 
 use blitz_io_ipc::model::{Known, Model};
@@ -68,7 +68,7 @@ fn a_dead_sender_leaves_no_message_and_stops_nobody() {
     });
 }
 
-/// A receiver is killed; the sender that waits for it goes on.
+/// A receiver is killed; the sender that waits for it continues.
 #[test]
 fn a_dead_receiver_holds_nobody_up() {
     loom::model(|| {

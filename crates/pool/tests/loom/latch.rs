@@ -65,7 +65,7 @@ fn a_worker_waits() {
     unsafe impl Send for Waits {}
     impl Latch for Waits {
         unsafe fn set(this: *const Self) {
-            // SAFETY: as the caller promises.
+            // SAFETY: by the contract of `Latch::set`, the latch is alive until it is set.
             unsafe { JoinLatch::set(&raw const (*this).0) }
         }
     }

@@ -6,11 +6,11 @@
 //! each is as likely as the others. If none is possible, it joins the list of each
 //! channel with a node. All nodes point to one word, the [`Selection`]; a thread that
 //! finds such a node in its channel, and could serve it, *claims* the word by a
-//! compare-and-swap. That succeeds once: a second one removes the node and goes on to
-//! the next waiter, as if it had not been there. So a thread is given exactly one case,
+//! compare-and-swap. That succeeds once: a second thread removes the node and tries the
+//! next waiter, as if the node had not been there. So a selection gets exactly one case,
 //! and no value is spent on another.
 //!
-//! An attempt that must not block, or whose time is up, also joins all lists before it gives up.
+//! An attempt that must not block, or has timed out, also joins all lists before it gives up.
 //! Otherwise it could miss a value that moves from a channel that it has yet to look at to one
 //! that it has looked at, though there was one at every moment. When the last node has been
 //! linked and the word is still unclaimed, no case was possible at that moment. Each was
@@ -69,11 +69,11 @@ pub use operation::SelectedOperation;
 trait AnyChannel {
     /// Chooses the operation, if it is possible now; an observer only looks.
     fn choose(&self, queue: Queue, role: Role) -> Option<Outcome>;
-    /// Links a node, unless the operation is possible already: `false`.
+    /// Links a node. Returns `false`, without linking it, if the operation is possible already.
     ///
     /// # Safety
     ///
-    /// The node stays where it is until it has left.
+    /// The node must not be moved or dropped until it has left.
     unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool;
     /// Unlinks the node, if it is linked.
     fn leave(&self, queue: Queue, node: &Node<Request>);
@@ -115,7 +115,7 @@ impl<T> AnyChannel for Channel<T> {
             (waits, tells_streams)
         });
         if tells_streams {
-            // The node is linked: a waker's panic must not go on from here.
+            // The node is linked: a waker's panic must not be propagated from here.
             let mut panics = Panics::new();
             self.tell_streams(&mut panics);
             std::mem::forget(panics);
@@ -184,13 +184,13 @@ pub struct Select<'a> {
 #[derive(Clone, Copy)]
 struct Case<'a> {
     channel: &'a dyn AnyChannel,
-    /// Where it waits: among those that send, or those that receive.
+    /// The list in which it waits: that of senders, or that of receivers.
     queue: Queue,
     index: usize,
 }
 
 impl Case<'_> {
-    /// Whether it is an operation of this kind on this channel.
+    /// Returns `true` if it is an operation of this kind on this channel.
     fn is_of<T>(&self, channel: &Channel<T>, queue: Queue) -> bool {
         ptr::addr_eq(self.channel, channel) && self.queue == queue
     }
@@ -206,12 +206,12 @@ unsafe impl Sync for Select<'_> {}
 /// The message of a broken invariant of a wait without a limit.
 const WITHOUT_END: &str = "a wait without a deadline does not time out";
 
-/// How long to wait.
+/// The limit of a wait.
 #[derive(Clone, Copy)]
 enum Limit {
-    /// Not at all.
+    /// Does not wait.
     Now,
-    /// With the location of the wait.
+    /// Waits until the deadline, if there is one. Holds the location of the wait.
     Until(Option<Instant>, Caller),
 }
 
@@ -306,7 +306,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     ///
-    /// If the time is up.
+    /// If no operation becomes possible within `timeout`.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, Select};
@@ -331,7 +331,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     ///
-    /// If the time is up.
+    /// If no operation becomes possible before `deadline`.
     #[track_caller]
     pub fn select_deadline(
         &mut self,
@@ -380,7 +380,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     ///
-    /// If the time is up.
+    /// If no operation becomes ready within `timeout`.
     #[track_caller]
     pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
         self.run_ready(Limit::Until(after(timeout), Caller::here()))
@@ -392,7 +392,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     ///
-    /// If the time is up.
+    /// If no operation becomes ready before `deadline`.
     #[track_caller]
     pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
         self.run_ready(Limit::Until(Some(deadline), Caller::here()))
@@ -407,19 +407,19 @@ impl<'a> Select<'a> {
         );
     }
 
-    /// Chooses an operation. `None` if the time is up.
+    /// Chooses an operation. Returns `None` after `limit`.
     fn run(&mut self, limit: Limit) -> Option<SelectedOperation<'a>> {
         let (case, outcome) = self.choose(Role::Case, limit)?;
         Some(SelectedOperation::new(case, outcome))
     }
 
-    /// Returns the index of an operation that is ready. `None` if the time is up.
+    /// Returns the index of an operation that is ready, or `None` after `limit`.
     fn run_ready(&mut self, limit: Limit) -> Option<usize> {
         let (case, _) = self.choose(Role::Observer, limit)?;
         Some(case.index)
     }
 
-    /// Chooses a case, or finds a case that is ready. `None` if the time is up.
+    /// Chooses a case, or finds a case that is ready. Returns `None` after `limit`.
     fn choose(&mut self, role: Role, limit: Limit) -> Option<(Case<'a>, Outcome)> {
         if self.cases.is_empty() {
             sleep(limit);
@@ -439,8 +439,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Waits in all lists. `None` if the time is up; otherwise the case that was decided, or
-    /// none if it is worth trying again.
+    /// Waits in all lists. Returns `None` after `limit`, `Some(Some(_))` with the chosen case, or
+    /// `Some(None)` if it is worth trying again.
     fn wait(&mut self, role: Role, limit: Limit) -> Option<Option<(usize, Outcome)>> {
         let selection = Selection::new();
         let mut nodes = std::mem::take(&mut self.nodes);
@@ -493,7 +493,7 @@ impl<'a> Select<'a> {
     }
 }
 
-/// With no case to wait for.
+/// Sleeps until `limit` if there is no case to wait for.
 fn sleep(limit: Limit) {
     if let Limit::Until(deadline, _) = limit {
         // Not `thread::park`: an `unpark` of the program's would end it.
@@ -502,7 +502,7 @@ fn sleep(limit: Limit) {
     }
 }
 
-/// A random number, for a fair choice.
+/// Returns a random number, for a fair choice.
 fn random() -> usize {
     thread_local! {
         static RANDOM: Cell<Random> = const { Cell::new(Random::unseeded()) };

@@ -37,9 +37,9 @@
 //!   many in the buffer.
 //! * `promised` values will be sent. They have a place in the buffer or, without a
 //!   buffer, a receiver that waits for itself; others leave as many places, and as
-//!   many receivers. Such a receiver does not leave when its time is up: it is
-//!   *overdue*. It gets the value when the promise is kept. When it is broken, the step
-//!   that takes the promise back chooses the receiver without a value (`serve_waiters`).
+//!   many receivers. Such a receiver does not leave after its deadline: it is *overdue*.
+//!   It gets the value when the promise is kept. When the promise is broken, the step
+//!   that takes it back chooses the receiver without a value (`serve_waiters`).
 //! * If both sides are selections, the value is reserved before it arrives.
 
 use std::collections::VecDeque;
@@ -55,22 +55,22 @@ mod streams;
 
 /// The capacity of a channel that has no limit.
 pub(super) const UNLIMITED: usize = usize::MAX;
-/// For how many values room is made in advance.
+/// Maximum number of values for which room is allocated in advance.
 const AT_FIRST: usize = 32;
 
-/// No more values.
+/// The flag of a closed channel: no more values come.
 const CLOSED: u16 = 1;
-/// There are waiters, or something is set aside.
+/// The flag of a channel with waiters, or with values or places that are set aside.
 const BUSY: u16 = 2;
 
-/// The state of a channel; see the head of this file. The fields that change with every hand-over
-/// of a value come first. With the lock they take two cache lines. Moving one from processor to
-/// processor costs as much as the rest of a step.
+/// The state of a channel. The module documentation explains it. The fields that change with every
+/// hand-over of a value come first. With the lock they take two cache lines. Moving one from
+/// processor to processor costs as much as the rest of a step.
 #[repr(C)]
 pub(super) struct State<T> {
     /// `CLOSED` and `BUSY`: zero when a step need only look at the buffer.
     flags: u16,
-    /// How many values have been handed to a waiting receiver.
+    /// Number of values that have been handed to a waiting receiver.
     tickets: u64,
     pub(super) buffer: VecDeque<T>,
     receivers: List<Request>,
@@ -89,7 +89,7 @@ pub(super) struct State<T> {
     paired: usize,
     /// A thread waits for a reserved value to come.
     pub(super) is_awaited: bool,
-    /// A receiver whose time is up may still be waiting, for a promised value.
+    /// `true` if a receiver may be waiting, after its deadline, for a promised value.
     has_overdue: bool,
 }
 
@@ -101,7 +101,7 @@ enum Found {
     Case(Wake),
 }
 
-/// The nodes of a list whose lock is held. The caller may unlink each before it takes the next.
+/// Returns the nodes of a list whose lock is held. The caller may unlink each before it takes the next.
 fn nodes(list: &List<Request>) -> impl Iterator<Item = *const Node<Request>> + use<> {
     let first = list.first().map(ptr::from_ref);
     iter::successors(first, |&node| {
@@ -134,7 +134,7 @@ impl<T> State<T> {
         }
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.buffer.len() + self.returned.len()
@@ -159,7 +159,7 @@ impl<T> State<T> {
         }
     }
 
-    /// To be called after each step that is not one of the fast ones.
+    /// Updates the flags. Called after each step that is not one of the fast ones.
     pub(super) fn update(&mut self) {
         let rare = self.reserved | self.promised | self.returned.len() != 0;
         let idle = self.receivers.is_empty() && self.senders.is_empty() && self.streams.is_empty();
@@ -342,7 +342,7 @@ impl<T> State<T> {
         }
     }
 
-    /// All values, to be dropped without the lock.
+    /// Returns all values, to be dropped without the lock.
     pub(super) fn take_all(&mut self) -> (Vec<(u64, T)>, VecDeque<T>) {
         (
             std::mem::take(&mut self.returned),
@@ -350,19 +350,19 @@ impl<T> State<T> {
         )
     }
 
-    /// Whether there is a value that is not set aside.
+    /// Returns `true` if there is a value that is not set aside.
     #[inline]
     fn is_available(&self) -> bool {
         self.len() > self.reserved
     }
 
-    /// Whether there is room that is not promised.
+    /// Returns `true` if there is room that is not promised.
     #[inline]
     fn has_room(&self) -> bool {
         self.len() + self.promised < self.capacity
     }
 
-    /// The oldest value. A value that came back keeps its ticket.
+    /// Takes the oldest value. A value that came back keeps its ticket.
     #[inline]
     fn take(&mut self) -> Option<(Option<u64>, T)> {
         match self.returned.pop() {
@@ -421,14 +421,14 @@ impl<T> State<T> {
         })
     }
 
-    /// The first receiver that waits and is not promised a value.
+    /// Returns the first receiver that waits and is not promised a value.
     fn find_receiver(&mut self) -> Option<Found> {
         let mut promised = match self.capacity {
             0 => self.promised,
             _ => 0,
         };
         for node in nodes(&self.receivers) {
-            // SAFETY: it is linked, and we hold the lock.
+            // SAFETY: it is linked, and this thread holds the lock.
             if unsafe { (*node).request.role } != Role::Plain {
                 let list = &mut self.receivers;
                 // SAFETY: it is a selection's, and linked.
@@ -445,11 +445,11 @@ impl<T> State<T> {
         None
     }
 
-    /// The first sender that waits. A selection gets `outcome`; without an outcome, a selection
+    /// Returns the first sender that waits. A selection gets `outcome`; without an outcome, a selection
     /// stands in the way of those behind it.
     fn find_sender(&mut self, outcome: Option<Outcome>) -> Option<Found> {
         for node in nodes(&self.senders) {
-            // SAFETY: it is linked, and we hold the lock.
+            // SAFETY: it is linked, and this thread holds the lock.
             let role = unsafe { (*node).request.role };
             if role == Role::Plain {
                 return Some(Found::Plain(node));
@@ -521,7 +521,7 @@ impl<T> State<T> {
         // SAFETY: it is alive while it is linked.
         let request = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting sender is an `Option<T>` with a value in
-        // it, and is ours while the node is linked.
+        // it, and belongs to the holder of the lock while the node is linked.
         let value = unsafe { (*request.slot::<T>()).take().unwrap_unchecked() };
         // SAFETY: it is linked.
         (value, unsafe { self.senders.choose(node) })

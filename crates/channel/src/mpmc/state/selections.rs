@@ -54,7 +54,7 @@ impl<T> State<T> {
     pub(in crate::mpmc) fn finish_recv(&mut self, woken: &mut Woken) -> Option<Option<T>> {
         let value = match self.take() {
             Some((_, value)) => Some(value),
-            // One of the reserved values will not come: let it be this one.
+            // A promised value was withdrawn; cancel this reservation.
             None if self.paired < self.reserved => None,
             None => {
                 self.is_awaited = true;
@@ -107,8 +107,8 @@ impl<T> State<T> {
         self.serve_waiters(woken);
     }
 
-    /// Whether an operation that would wait in this list is possible. Cases of `but` do not
-    /// count. For an observer, a stream that would come for its value counts as well.
+    /// Returns `true` if an operation that would wait in this list is possible. Cases of `but` do
+    /// not count. For an observer, a stream that would come for its value counts as well.
     pub(in crate::mpmc) fn is_possible(
         &self,
         queue: Queue,
@@ -122,14 +122,14 @@ impl<T> State<T> {
         }
     }
 
-    /// Whether one more could receive. Cases of `but` do not count as senders.
+    /// Returns `true` if one more could receive. Cases of `but` do not count as senders.
     pub(in crate::mpmc) fn may_recv(&self, but: *const Selection) -> bool {
         self.is_available()
             || self.is_closed()
             || self.capacity == 0 && self.senders.iter().any(|node| Self::counts(node, but))
     }
 
-    /// Whether one more could send. Cases of `but` do not count as receivers.
+    /// Returns `true` if one more could send. Cases of `but` do not count as receivers.
     fn may_send(&self, but: *const Selection) -> bool {
         if self.is_closed() || self.capacity != 0 {
             return self.is_closed() || self.has_room();
@@ -156,7 +156,7 @@ impl<T> State<T> {
     /// Tells the observers in a list that there is a waiter on the other side.
     pub(in crate::mpmc) fn tell_observers(list: &mut List<Request>, but: *const Selection) {
         for node in nodes(list) {
-            // SAFETY: it is linked, and we hold the lock.
+            // SAFETY: it is linked, and this thread holds the lock.
             let request = unsafe { &(*node).request };
             if request.role == Role::Observer && !request.is_of(but) {
                 // SAFETY: it is a selection's, and linked.
@@ -203,8 +203,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Without a buffer: lets a waiting sender serve a receiver that waits. A value goes
-    /// through the buffer, from where `feed` takes it in the next round.
+    /// Lets a waiting sender serve a receiver that waits, in a channel without a buffer. A value
+    /// goes through the buffer, from where `feed` takes it in the next round.
     fn pair(&mut self) -> Option<Wake> {
         if self.has_buffer() || self.all_are_promised() {
             return None;
@@ -212,8 +212,8 @@ impl<T> State<T> {
         self.let_in(Outcome::Slot)
     }
 
-    /// Takes a receiver out whose time is up. `false` if it has been chosen already, or
-    /// has to stay: a value is promised to it, by a selection that is about to send it.
+    /// Removes a receiver that has timed out. Returns `false` if it has been chosen already, or has
+    /// to stay because a value is promised to it, by a selection that is about to send it.
     pub(in crate::mpmc) fn leave_receivers(&mut self, node: &Node<Request>) -> bool {
         if self.all_are_promised() && self.receivers.holds(node) {
             node.request.overdue.set(true);
@@ -223,7 +223,7 @@ impl<T> State<T> {
         self.receivers.remove(node)
     }
 
-    /// Whether each receiver that waits for itself is promised a value.
+    /// Returns `true` if each receiver that waits for itself is promised a value.
     fn all_are_promised(&self) -> bool {
         let plain = |node: &&Node<Request>| node.request.role == Role::Plain;
         self.capacity == 0 && self.receivers.iter().filter(plain).count() <= self.promised

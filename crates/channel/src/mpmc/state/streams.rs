@@ -1,4 +1,4 @@
-//! The steps for streams, which are only told that there is something.
+//! The steps for streams, which are woken without a value when there is one.
 
 use std::ptr;
 
@@ -8,8 +8,8 @@ use super::super::woken::Call;
 use super::State;
 
 impl<T> State<T> {
-    /// The wake to perform after a step that has chosen this waiter, or none: if none, of the
-    /// streams, if the step left a value for them.
+    /// Returns the call to perform after a step: `wake` if the step has chosen a waiter, otherwise
+    /// that of the streams, if the step left a value for them.
     pub(in crate::mpmc) fn call(&mut self, wake: Wake) -> Call {
         match wake {
             Wake::Nobody if !self.must_tell_streams() => Call::One(Wake::Nobody),
@@ -19,12 +19,12 @@ impl<T> State<T> {
         }
     }
 
-    /// Whether streams wait although there is something to receive.
+    /// Returns `true` if streams wait although there is something to receive.
     pub(in crate::mpmc) fn must_tell_streams(&self) -> bool {
         !self.streams.is_empty() && self.may_recv(ptr::null())
     }
 
-    /// Whether a stream would come for the value of a sender that waits, in a channel
+    /// Returns `true` if a stream would come for the value of a sender that waits, in a channel
     /// without a buffer.
     pub(in crate::mpmc) fn may_reach_stream(&self) -> bool {
         self.capacity == 0 && !self.streams.is_empty()

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// The descriptor: see the head of the file.
+/// The epoll set and its timer.
 #[derive(Debug)]
 pub(crate) struct PollSet {
     epoll: OwnedFd,

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use blitz_io_core::generation;
 
-/// How often a file is opened again, or a fork or a step is waited for.
+/// Maximum number of attempts to open a file, or to wait for a fork or a step.
 const ATTEMPTS: usize = 10_000;
 /// The pause before the next attempt.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -99,7 +99,7 @@ impl Drop for OwnFile {
     }
 }
 
-/// A step of a thread during which no other thread forks: see the head of the file.
+/// A step of a thread during which no other thread forks. The top of this file has the reason.
 struct Step {
     /// `None` if it did not wait for a fork to end.
     intrusions: Option<u32>,
@@ -140,7 +140,7 @@ impl Drop for Step {
     }
 }
 
-/// Whether a thread forks, or waits to fork.
+/// Returns `true` if a thread forks, or waits to fork.
 fn is_forking() -> bool {
     let ended = ENDED.load(Ordering::SeqCst);
     BEGUN.load(Ordering::SeqCst) != ended
@@ -155,7 +155,7 @@ struct Table {
     next: AtomicPtr<Table>,
 }
 
-/// No descriptor.
+/// The value of an entry without a descriptor.
 const FREE: i32 = -1;
 
 impl Table {
@@ -220,12 +220,12 @@ impl Table {
 }
 
 static INHERITED: Table = Table::new();
-/// How many forks this process has begun, and how many of them have ended.
+/// The number of forks that this process has begun, and of those that have ended.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 static ENDED: AtomicU32 = AtomicU32::new(0);
-/// How many threads are in a [`Step`].
+/// The number of threads in a [`Step`].
 static STEPS: AtomicU32 = AtomicU32::new(0);
-/// How many forks have not waited until no thread was in a step.
+/// The number of forks that have not waited until no thread was in a step.
 static INTRUSIONS: AtomicU32 = AtomicU32::new(0);
 
 fn watch_forks() {
@@ -243,7 +243,7 @@ fn watch_forks() {
     }
 
     extern "C" fn in_child() {
-        // Steps and forks of other threads go on in the parent only.
+        // Steps and forks of other threads continue in the parent only.
         STEPS.store(0, Ordering::SeqCst);
         ENDED.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
         // SAFETY: each was inherited, and the values that own it do not use it in this
@@ -277,7 +277,7 @@ mod tests {
         table.drain(|fd| panic!("{fd} twice"));
     }
 
-    /// As if a fork of another thread had not waited for the step.
+    /// Counts an intrusion, as a fork of another thread does that has not waited for the step.
     #[test]
     fn a_file_that_a_child_may_have_inherited_is_opened_again() {
         let mut opened = 0;

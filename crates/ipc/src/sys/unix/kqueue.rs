@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use blitz_io_core::generation;
 
-/// The descriptor: see the head of the file.
+/// The queue of kernel events.
 #[derive(Debug)]
 pub(crate) struct PollSet {
     queue: ManuallyDrop<OwnedFd>,

@@ -125,7 +125,7 @@ impl SegmentFile {
     }
 }
 
-/// Whether the size of the file is sealed.
+/// Returns `true` if the size of the file is sealed.
 pub(crate) fn is_sealed(fd: BorrowedFd<'_>) -> bool {
     // SAFETY: the descriptor is open.
     let seals = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) };

@@ -71,7 +71,7 @@ impl Locks {
         });
     }
 
-    /// Whether another participant has one of the locks. Only for locks of participants.
+    /// Returns `true` if another participant has one of the locks. Only for locks of participants.
     pub(super) fn is_locked(&self, _: &File, first: usize, count: usize) -> io::Result<bool> {
         let folder = self.folder()?;
         for byte in first..first + count {

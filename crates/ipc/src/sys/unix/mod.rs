@@ -141,13 +141,13 @@ impl SegmentFile {
         self.file.get().read_exact_at(bytes, offset)
     }
 
-    /// Whether there is memory for the whole file.
+    /// Returns `true` if there is memory for the whole file.
     pub(crate) fn is_allocated(&self) -> io::Result<bool> {
         let found = self.file.get().metadata()?;
         Ok(found.blocks().saturating_mul(512) >= found.len())
     }
 
-    /// Whether `path` names this very file.
+    /// Returns `true` if `path` names this very file.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         match (self.file.get().metadata(), fs::symlink_metadata(path)) {
             (Ok(own), Ok(there)) => own.dev() == there.dev() && own.ino() == there.ino(),
@@ -165,7 +165,7 @@ impl SegmentFile {
         self.locks.unlock(self.file.get(), byte);
     }
 
-    /// Whether another participant has a lock on any of `count` bytes from `first`.
+    /// Returns `true` if another participant has a lock on any of `count` bytes from `first`.
     pub(crate) fn is_locked(&self, first: usize, count: usize) -> io::Result<bool> {
         self.locks.is_locked(self.file.get(), first, count)
     }
@@ -258,7 +258,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Whether this process may not make a file of this size.
+/// Returns `true` if this process may not make a file of this size.
 fn is_too_long(size: usize) -> io::Result<bool> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
