@@ -81,9 +81,9 @@ struct Graph {
     has_clusters: bool,
     /// The numbers of the nodes that exist.
     numbers: BTreeMap<Node, usize>,
-    /// By the index of their process.
+    /// The text of each process's nodes, by the index of the process.
     nodes: BTreeMap<usize, String>,
-    /// Those outside of all processes.
+    /// The text of the nodes outside of all processes.
     shared: String,
     edges: Vec<String>,
 }

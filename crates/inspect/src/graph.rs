@@ -2,10 +2,10 @@
 //!
 //! # Wakers
 //!
-//! A task that is idle goes on only when one of its wakers is used. A recorded wait of a task has
+//! A task that is idle proceeds only when one of its wakers is used. A recorded wait of a task has
 //! one clone of the task's waker. So if a task has as many wakers as recorded waits, all that can
-//! wake it is recorded; if it has more, it also waits for something that has no record, such as a
-//! future of another library, so no finding about it is certain.
+//! wake it is recorded. If it has more, it also waits for something that has no record, such as a
+//! future of another library; so no finding about it is certain.
 //!
 //! # Handed-over locks
 //!
@@ -16,7 +16,7 @@
 //! A future in a combinator such as `FuturesUnordered` has a waker of its own, and the combinator has the
 //! task's waker until it has used it. So if a task has as many wakers as futures with that waker, and none
 //! of these was chosen, then the combinator has none left: its futures cannot wake the task. The
-//! record of such a future says whether a release has chosen it.
+//! record of such a future tells if a release has chosen it.
 //!
 //! # Permits, notifications and places that were handed over
 //!
@@ -28,7 +28,7 @@
 //! # Queued jobs
 //!
 //! A closure for blocking work that is queued waits for a thread, which is free when one of the running
-//! closures ends. The threads of several runtimes are not told apart: a closure that may go on in one of
+//! closures ends. The threads of several runtimes are not told apart: a closure that may proceed in one of
 //! them hides a finding about another one. So this is likely only.
 //!
 //! # Processes
@@ -45,7 +45,7 @@ use crate::snapshot::{
     End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
 };
 
-/// See the head of this file.
+/// A snapshot with indices of its waits, and the results of the rules in the module's documentation.
 pub(crate) struct Graph<'a> {
     pub(crate) snapshot: &'a Snapshot,
     tasks: HashMap<u64, &'a Task>,
@@ -55,7 +55,7 @@ pub(crate) struct Graph<'a> {
     handed: HashMap<u64, Vec<Waiter>>,
     /// The tasks that their combinators cannot wake, and that do not poll a future there which has a lock.
     detached: HashSet<Waiter>,
-    /// By the number of the object.
+    /// The ends of shared memory, by the number of the object.
     ends: HashMap<u64, &'a End>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Enders {
     pub(crate) waiters: Vec<Waiter>,
     /// The primitive says so. Otherwise it is likely only.
     pub(crate) is_certain: bool,
-    /// Each of them has to go on before the wait ends. Otherwise one suffices.
+    /// `true` if each of them must proceed before the wait ends; otherwise one suffices.
     pub(crate) needs_all: bool,
 }
 
@@ -190,7 +190,7 @@ impl<'a> Graph<'a> {
         task.is_some_and(|task| task.state == TaskState::Idle)
     }
 
-    /// Whether a future in a combinator of the task has a lock, and the combinator cannot wake the task.
+    /// Returns `true` if a future in a combinator of the task has a lock, but the combinator cannot wake it.
     fn is_detached(&self, waiter: Waiter, waits: &[&Wait]) -> bool {
         let Some(task) = waiter.task().and_then(|id| self.task(id)) else {
             return false;
@@ -217,7 +217,7 @@ impl<'a> Graph<'a> {
             && waits.iter().all(|wait| !wait.blocks_thread)
     }
 
-    /// The waits one of which has to end before the waiter goes on.
+    /// Returns the waits of which one must end before the waiter proceeds.
     pub(crate) fn effective_waits(&self, waiter: Waiter) -> impl Iterator<Item = &'a Wait> + '_ {
         let is_detached = self.detached.contains(&waiter);
         let waits = self.waits(waiter).iter().copied();
@@ -240,8 +240,8 @@ impl<'a> Graph<'a> {
         objects
     }
 
-    /// How many more recorded waits than wakers an idle task has. `None` if it has more wakers, or
-    /// is not idle, or its futures have other wakers than its own.
+    /// Returns the number of recorded waits minus that of wakers of an idle task. `None` if it has more
+    /// wakers, is not idle, or its futures have other wakers than its own.
     fn missing_wakers(&self, waiter: Waiter) -> Option<usize> {
         let Waiter::Task(id) = waiter else {
             return None;
@@ -259,8 +259,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether the task's future has the lock, or waits for a lock, that was handed to a future
-    /// which its task does not poll.
+    /// Returns `true` if the task's future has the lock, or waits for a lock, that was handed to a
+    /// future which its task does not poll.
     pub(crate) fn is_handed(&self, wait: &Wait) -> bool {
         self.handed_to(wait).contains(&wait.waiter)
     }
@@ -279,7 +279,7 @@ impl<'a> Graph<'a> {
         handed.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether only the recorded waits can let the waiter go on. `certain`: for certain.
+    /// Returns `true` if only the recorded waits can let the waiter proceed. `certain`: for certain.
     pub(crate) fn has_records_only(&self, waiter: Waiter, certain: bool) -> bool {
         let waits = self.waits(waiter);
         let mut all = waits.iter();
@@ -354,7 +354,7 @@ impl<'a> Graph<'a> {
                 is_certain: object.unnamed == 0,
                 needs_all: true,
             },
-            // All members have to go on.
+            // All members have to proceed.
             "scope" | "pipeline" => Enders {
                 waiters: self.members(wait, object),
                 is_certain: true,
@@ -537,12 +537,12 @@ const THREAD_READ: &str = "thread::RwLock (read)";
 /// The kind of the wait of a lock's upgradable reader for the other readers.
 const UPGRADE: &str = "thread::RwLock (upgrade)";
 
-/// Whether a wait for a lock is one to share it, which a writer that waits keeps out.
+/// Returns `true` if a wait for a lock is one to share it, which a writer that waits keeps out.
 pub(crate) fn is_read(wait: &Wait) -> bool {
     wait.kind.ends_with("(read)") || wait.kind == "thread::RwLock (upgradable read)"
 }
 
-/// Whether a reader waits while other readers have the lock, so behind a writer.
+/// Returns `true` if a reader waits while other readers have the lock, so behind a writer.
 pub(crate) fn is_beside_readers(wait: &Wait) -> bool {
     let admits = |object: &Object| {
         object.holder.is_none() || object.is_beside_readers && wait.kind == THREAD_READ
@@ -550,17 +550,17 @@ pub(crate) fn is_beside_readers(wait: &Wait) -> bool {
     is_read(wait) && wait.object.as_ref().is_some_and(admits)
 }
 
-/// Whether a job waits for a thread.
+/// Returns `true` if a job waits for a thread.
 pub(crate) fn is_queued_job(wait: &Wait) -> bool {
     wait.kind == QUEUED_JOB
 }
 
-/// Whether a worker of a pipeline waits for the other workers.
+/// Returns `true` if a worker of a pipeline waits for the other workers.
 pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
     wait.kind == "pipeline (worker)"
 }
 
-/// Whether a thread is parked, or may be: `std::thread::park` leaves no record.
+/// Returns `true` if a thread is parked, or may be: `std::thread::park` leaves no record.
 fn is_parked(wait: &Wait) -> bool {
     wait.kind == "thread::Parker" || is_unknown(wait) && wait.waiter.task().is_none()
 }
@@ -568,8 +568,8 @@ fn is_parked(wait: &Wait) -> bool {
 /// The kind of the wait of a thread in a futex that has no record.
 pub(crate) const UNKNOWN_FUTEX: &str = "unknown futex";
 
-/// Whether a thread sleeps in a futex of the program's or of another library. No thread or task is known
-/// to end that.
+/// Returns `true` if a thread sleeps in a futex of the program's or of another library. No thread or task
+/// is known to end that.
 fn is_futex(wait: &Wait) -> bool {
     wait.kind == "futex" || is_unknown(wait)
 }
@@ -585,17 +585,17 @@ fn is_lock(wait: &Wait) -> bool {
         || matches!(wait.kind.as_str(), "thread::Once" | "fork-join")
 }
 
-/// Whether a release has chosen this future, which has a waker of its own.
+/// Returns `true` if a release has chosen this future, which has a waker of its own.
 fn is_chosen(wait: &Wait) -> bool {
     wait.is_handed && !wait.is_direct
 }
 
-/// Whether a task waits for a permit, a notification or a place, of which its object may have several.
+/// Returns `true` if a task waits for a permit, a notification or a place: its object may have several.
 fn is_shared(wait: &Wait) -> bool {
     matches!(wait.kind.as_str(), "Semaphore" | "Notify" | "mpsc::Sender")
 }
 
-/// Whether such a thing was handed to a future with the waker of this one.
+/// Returns `true` if a permit, notification or place was handed to a future with the waker of this one.
 fn has_handed_share(wait: &Wait) -> bool {
     is_shared(wait) && wait.is_handed
 }

@@ -24,7 +24,7 @@ pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
     }
 }
 
-/// The same, without the process of a thread or task.
+/// Returns the name of a thread or task, without its process.
 pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     let (kind, id, name) = match waiter {
         Waiter::Task(id) => match snapshot.task(id) {
@@ -61,7 +61,7 @@ fn program(process: &Process) -> Option<&str> {
     Path::new(program).file_name()?.to_str()
 }
 
-/// For how long a wait has lasted, if that is known.
+/// Returns the time for which a wait has lasted, if that is known.
 pub(crate) fn of_time(wait: &Wait) -> String {
     if is_unknown(wait) {
         return "since an unknown time".into();

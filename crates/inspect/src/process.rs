@@ -11,7 +11,7 @@ use crate::snapshot::ProcessState;
 #[cfg(feature = "records")]
 const OWN_THREADS: [&str; 3] = ["blitz-inspect", "blitz-clock", "blitz-watchdog"];
 
-/// Whether a thread with this name belongs to the inspector.
+/// Returns `true` if a thread with this name belongs to the inspector.
 #[cfg(all(feature = "records", any(target_os = "linux", target_os = "android")))]
 pub(crate) fn is_own(name: &str) -> bool {
     OWN_THREADS.contains(&name)
@@ -67,7 +67,7 @@ pub(crate) fn other(pid: u32) -> (Process, u64) {
     (process, started)
 }
 
-/// For how long no thread of a process has run, in milliseconds.
+/// Returns the time for which no thread of a process has run, in milliseconds.
 #[cfg(unix)]
 pub(crate) fn idle(pid: u32) -> Option<u64> {
     system::idle(pid)
@@ -82,7 +82,7 @@ mod system {
 
     use crate::snapshot::ProcessState;
 
-    /// How many threads this process has that do not have one of these names.
+    /// Returns the number of threads of this process that have none of these names.
     #[cfg(feature = "records")]
     pub(super) fn threads_beside(names: &[&str]) -> usize {
         let Ok(threads) = fs::read_dir("/proc/self/task") else {
@@ -150,7 +150,7 @@ mod system {
         facts.split_ascii_whitespace().nth(36)?.parse().ok()
     }
 
-    /// When a thread ran last, in milliseconds of its processor's clock.
+    /// Returns the time at which a thread ran last, in milliseconds of its processor's clock.
     fn ran_at(thread: &Path) -> Option<u64> {
         let text = fs::read_to_string(thread.join("sched")).ok()?;
         let line = text

@@ -165,7 +165,7 @@ pub fn deadlocks() -> Vec<Finding> {
     judged().1
 }
 
-/// Two snapshots and the judgement; the second one comes back.
+/// Makes two snapshots and judges them. Returns the second one and the findings.
 pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
     let earlier = waits();
     thread::sleep(PAUSE);
@@ -178,7 +178,7 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
     (later, findings)
 }
 
-/// The same for a report, which has stacks.
+/// Does the same as [`judged`] for a report, which has stacks.
 #[cfg(any(unix, windows))]
 pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
     let (mut snapshot, findings) = judged();

@@ -39,7 +39,7 @@ mod system {
     const THREADS: usize = 16;
     /// A thread that does not run within this time has no stack.
     const LIMIT: Duration = Duration::from_millis(250);
-    /// The same for all threads.
+    /// The time limit for the stacks of all threads together.
     const LIMIT_OF_ALL: Duration = Duration::from_secs(1);
 
     /// Serialises the captures.
