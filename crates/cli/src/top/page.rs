@@ -11,10 +11,10 @@ const WIDE: usize = 100;
 /// Stands for a part that the answer lacks.
 const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
 
-/// How the page is drawn.
+/// The settings with which the page is drawn.
 pub struct Page {
     pub columns: usize,
-    /// How many rows each list may have.
+    /// The largest number of rows of each list.
     pub rows: usize,
     /// The number of a wait.
     pub selected: Option<usize>,

@@ -38,7 +38,7 @@ pub struct Arguments {
     watch: bool,
 }
 
-/// What `ps` and `why` need, at the end of `--help`.
+/// The requirements of `ps` and `why`, at the end of `--help`.
 pub const SETUP: &str = "\
 A process answers if
   - it is built with the feature `inspect` of blitz-io, or of the package tokio that

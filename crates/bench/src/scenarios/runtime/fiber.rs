@@ -197,7 +197,7 @@ mod memory {
             .with("tokio", |cx| idle(cx, begin::<Tokio>))
     }
 
-    /// How many wait, in all iterations so far.
+    /// The number of fibers and tasks that wait, in all iterations so far.
     static WAITING: AtomicU64 = AtomicU64::new(0);
 
     type End = Box<dyn FnOnce() -> std::pin::Pin<Box<dyn Future<Output = bool> + Send>> + Send>;
