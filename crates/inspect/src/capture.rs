@@ -160,7 +160,7 @@ fn masks(thread: u32) -> Option<Masks> {
     })
 }
 
-/// The handler of the signal. The module's documentation says what it may do.
+/// The handler of the signal: see the section *The handler* above.
 unsafe extern "C" fn copy(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system has put the thread's state there. The other calls have no preconditions.
     let (context, errno, thread) = unsafe {

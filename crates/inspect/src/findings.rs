@@ -23,8 +23,8 @@
 //! itself down, or after it erased itself, counts as an owner that is not known.
 //!
 //! A finding of this kind is certain if every ender is known by the semantics of its primitive.
-//! It is probable if an ender is only likely: the task that used the other end of a channel last,
-//! the last task that acquired a permit, or a guard that may have moved.
+//! It is probable if an ender is only likely: the last task that used the other end of a channel
+//! or acquired a permit, or a guard that may have moved.
 //!
 //! # Futurelock
 //!

@@ -187,7 +187,7 @@ mod system {
             let child = unsafe { libc::fork() };
             if child == 0 {
                 // SAFETY: the calls take numbers only. The last one ends this process without running
-                // what the test harness registered.
+                // the exit handlers of the test harness.
                 unsafe {
                     libc::signal(signal, libc::SIG_DFL);
                     libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal);

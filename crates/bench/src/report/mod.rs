@@ -148,7 +148,7 @@ mod tests {
         let line = "  membarrier       yes: it registers and runs\n";
         let expected = "  membarrier       yes: it registers\n                   and runs\n";
         assert_eq!(wrapped(line, Some(38)), expected);
-        // A gap in the middle of a narrow line is no column.
+        // A gap further right in a narrow line is no column.
         assert_eq!(
             wrapped("  membarrier       yes: it", Some(22)),
             "  membarrier\n    yes: it"
