@@ -90,7 +90,7 @@ pub(crate) fn capture(thread: u32, deadline: Instant) -> Option<(Registers, Vec<
     })
 }
 
-/// The signal, as a mask of the system; 0 if there is none yet.
+/// Returns the signal, as a mask of the system; 0 if there is none yet.
 pub(crate) fn mask() -> u64 {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => 0,

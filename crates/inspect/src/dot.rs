@@ -62,7 +62,7 @@ pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
     graph.text(snapshot)
 }
 
-/// The colour of a node or line, by the findings that name it.
+/// Returns the colour of a node or line, by the findings that name it.
 fn color(findings: &[Finding], names: impl Fn(&Finding) -> bool) -> &'static str {
     match findings
         .iter()
@@ -197,7 +197,7 @@ impl Graph {
     }
 }
 
-/// A text within quotation marks.
+/// Returns a text within quotation marks.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     text.replace('\n', "\\n").replace(char::is_control, " ")

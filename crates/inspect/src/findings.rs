@@ -251,7 +251,7 @@ pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -
     Some(of_cycle(&later, &cycle, Certainty::Certain))
 }
 
-/// A wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
+/// Returns a wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
 /// comes before one whose lock was handed over. The wait of a pipeline's worker for the others comes last.
 fn next_of<'a>(
     graph: &Graph<'a>,
@@ -329,7 +329,7 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
     }
 }
 
-/// Locks that were handed to a future which its task does not poll, although the task may proceed.
+/// Finds locks that were handed to a future which its task does not poll, although the task may proceed.
 fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let before = earlier.handed_locks();
     for &(object, waiter) in later.handed_locks().intersection(&before) {
@@ -361,13 +361,13 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
     }
 }
 
-/// A lock was handed to a future of the waiter.
+/// Describes a lock that was handed to a future of the waiter.
 fn of_handed(snapshot: &Snapshot, wait: &Wait) -> String {
     let (target, task) = (of_target(snapshot, wait), of_waiter(snapshot, wait.waiter));
     format!("{target} was handed to a future of {task} that the task does not poll")
 }
 
-/// Locks and permits whose holder is a task that has ended.
+/// Finds locks and permits whose holder is a task that has ended.
 fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let mut seen = BTreeSet::new();
     for wait in &later.snapshot.waits {
@@ -499,7 +499,7 @@ fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// The tasks that were woken before the earlier snapshot, and have not been polled since.
+/// Returns the tasks that were woken before the earlier snapshot, and have not been polled since.
 pub(crate) fn never_polled(earlier: &Snapshot, later: &Snapshot) -> Vec<Waiter> {
     let scheduled = |snapshot: &Snapshot| {
         let tasks = snapshot.tasks.iter();

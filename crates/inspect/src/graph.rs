@@ -70,7 +70,7 @@ pub(crate) struct Enders {
 }
 
 impl Enders {
-    /// The waiter that used the other end of a channel, or acquired permits, last.
+    /// Makes the only ender the waiter that used the other end of a channel, or acquired permits, last.
     fn likely(waiter: Option<Waiter>) -> Self {
         waiter.map_or_else(Self::default, |waiter| Self::holder(waiter, false))
     }
@@ -131,12 +131,12 @@ impl<'a> Graph<'a> {
         self.waits.get(&waiter).map_or(&[], Vec::as_slice)
     }
 
-    /// The waits for an object.
+    /// Returns the waits for an object.
     pub(crate) fn waits_for(&self, object: u64) -> &[&'a Wait] {
         self.by_object.get(&object).map_or(&[], Vec::as_slice)
     }
 
-    /// The wait with this number.
+    /// Returns the wait with this number.
     pub(crate) fn same(&self, wait: &Wait) -> Option<&'a Wait> {
         let mut waits = self.waits(wait.waiter).iter();
         waits.find(|other| other.id == wait.id).copied()
@@ -224,7 +224,7 @@ impl<'a> Graph<'a> {
         waits.filter(move |wait| !is_detached || wait.is_direct || wait.is_handed)
     }
 
-    /// The locks without a holder among those that a waiter waits for.
+    /// Returns the locks without a holder among those that a waiter waits for.
     fn free_locks(&self, waits: &[&Wait]) -> Vec<u64> {
         let objects = waits.iter().filter(|wait| {
             let object = wait.object.as_ref();
@@ -265,7 +265,7 @@ impl<'a> Graph<'a> {
         self.handed_to(wait).contains(&wait.waiter)
     }
 
-    /// The locks that were handed over, each with a task that does not poll the future which has it.
+    /// Returns the locks that were handed over, each with a task that does not poll the future which has it.
     pub(crate) fn handed_locks(&self) -> BTreeSet<(u64, Waiter)> {
         let each = |(&object, tasks): (&u64, &Vec<Waiter>)| -> Vec<(u64, Waiter)> {
             tasks.iter().map(|&task| (object, task)).collect()
@@ -308,14 +308,14 @@ impl<'a> Graph<'a> {
         self.missing_wakers(waiter) == Some(possible.count())
     }
 
-    /// The writers that wait for the lock of a reader.
+    /// Returns the writers that wait for the lock of a reader.
     pub(crate) fn writers(&self, read: &Wait) -> impl Iterator<Item = &'a Wait> + '_ {
         let object = read.object.as_ref().map_or(0, |object| object.id);
         let waits = self.waits_for(object).iter().copied();
         waits.filter(|wait| wait.kind.ends_with("(write)"))
     }
 
-    /// The first thread or task that holds a wait up: for a reader that waits behind a writer, the writer.
+    /// Returns the first thread or task that holds a wait up: for a reader behind a waiting writer, the writer.
     pub(crate) fn first_ender(&self, wait: &Wait) -> Option<Waiter> {
         let mut writers = self.writers(wait).filter(|_| is_beside_readers(wait));
         match writers.find(|writer| writer.waiter != wait.waiter) {
@@ -324,7 +324,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The enders of the wait; none if they are not known.
+    /// Returns the enders of the wait; none if they are not known.
     pub(crate) fn enders(&self, wait: &Wait) -> Enders {
         if wait.is_timed {
             return Enders::default();
@@ -378,14 +378,14 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The jobs that have a thread.
+    /// Returns the jobs that have a thread.
     pub(crate) fn running_jobs(&self) -> impl Iterator<Item = Waiter> + '_ {
         let running = self.snapshot.jobs.iter().filter(|job| job.thread.is_some());
         running.map(|job| Waiter::Task(job.id))
     }
 
-    /// The other members of the object. Those that wait for more than the object come first, as they are
-    /// the reason.
+    /// Returns the other members of the object. Those that wait for more than the object come first, as
+    /// they are the reason.
     fn members(&self, wait: &Wait, object: &Object) -> Vec<Waiter> {
         let members = object.readers.iter().copied();
         let mut members: Vec<Waiter> = members.filter(|&member| member != wait.waiter).collect();
@@ -396,13 +396,13 @@ impl<'a> Graph<'a> {
         members
     }
 
-    /// The end of shared memory for which a wait is.
+    /// Returns the end of shared memory for which a wait is.
     pub(crate) fn end(&self, wait: &Wait) -> Option<&'a End> {
         let object = wait.object.as_ref()?;
         self.ends.get(&object.id).copied()
     }
 
-    /// The participants that can end a wait, and whether each of them has to.
+    /// Returns the participants that can end a wait, and whether each of them has to.
     pub(crate) fn peers<'e>(wait: &Wait, end: &'e End) -> (Vec<&'e Peer>, bool) {
         let holders: Vec<&Peer> = end.peers.iter().filter(|peer| peer.holds).collect();
         let wanted = |sends: bool| end.peers.iter().filter(move |peer| peer.sends == sends);
@@ -444,7 +444,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The participants that can end a wait and whose processes are stopped, if the wait lasts as long
+    /// Returns the participants that can end a wait and whose processes are stopped, if the wait lasts as long
     /// as they are.
     pub(crate) fn stopped_peers(&self, wait: &Wait) -> Vec<&'a Peer> {
         let Some(end) = self.end(wait) else {
@@ -483,7 +483,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The readers of a lock, without its writer.
+    /// Returns the readers of a lock, without its writer.
     fn enders_of_read_lock(object: &Object) -> Enders {
         if object.unnamed != 0 || object.readers.is_empty() {
             return Enders::default();
@@ -495,7 +495,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The writer of a lock, also if readers keep other writers out. One that waits for readers itself
+    /// Returns the writer of a lock, also if readers keep other writers out. One that waits for readers itself
     /// keeps no recursive reader out.
     fn enders_of_write_lock(&self, object: &Object) -> Enders {
         let upgrades = |holder: &Waiter| {
@@ -509,7 +509,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The lock was handed over, or its owner is about to write itself down, or to wake a waiter.
+    /// Returns the enders of a lock without a holder: it was handed over, or its owner is about to write
+    /// itself down, or to wake a waiter.
     fn enders_of_free_lock(&self, wait: &Wait, object: u64) -> Enders {
         let tasks = self.handed_to(wait);
         if tasks.is_empty() {

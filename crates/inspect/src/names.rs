@@ -55,7 +55,7 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     }
 }
 
-/// The file name of a process's program.
+/// Returns the file name of a process's program.
 fn program(process: &Process) -> Option<&str> {
     let program = process.command.split(' ').next()?;
     Path::new(program).file_name()?.to_str()
@@ -98,7 +98,7 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
     }
 }
 
-/// The name of the shared memory of an end.
+/// Returns the name of the shared memory of an end.
 pub(crate) fn of_segment(end: &End) -> String {
     if end.path.is_empty() {
         format!("{} {:#x}", end.kind, end.segment)

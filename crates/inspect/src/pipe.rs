@@ -198,7 +198,7 @@ mod server {
         }
     }
 
-    /// The user of this process, as security descriptors have it.
+    /// Returns the user of this process, as security descriptors have it.
     fn user() -> io::Result<String> {
         let mut token = ptr::null_mut();
         // SAFETY: the pointer is to a place for the result.

@@ -187,7 +187,7 @@ pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
     (snapshot, findings)
 }
 
-/// The wait of a queued job for a thread.
+/// Returns the wait of a queued job for a thread.
 fn queued(job: &records::Record, now: u64) -> Wait {
     Wait {
         id: job.id,
@@ -207,7 +207,7 @@ fn queued(job: &records::Record, now: u64) -> Wait {
     }
 }
 
-/// The word of a futex, and the value that it holds.
+/// Returns the word of a futex, and the value that it holds.
 fn word(record: &records::Record) -> Option<String> {
     let describe = || format!("{:#x} while it is {}", record.word, record.number);
     (record.kind == records::Kind::Futex).then(describe)

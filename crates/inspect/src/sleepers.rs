@@ -81,7 +81,7 @@ impl Sleeper {
     }
 }
 
-/// The task that a thread polls, or the closure that it runs.
+/// Returns the task that a thread polls, or the closure that it runs.
 fn runs_on(snapshot: &Snapshot, thread: u64) -> Option<Waiter> {
     let mut tasks = snapshot.tasks.iter();
     let polled = tasks.find(|task| task.state == TaskState::Running && task.thread == thread);
@@ -183,7 +183,7 @@ mod system {
         is_private: bool,
     }
 
-    /// The arguments of a system call, if the line of `/proc` says that a thread is in this one.
+    /// Returns the arguments of a system call, if the line of `/proc` says that a thread is in this one.
     fn arguments(line: &str, call: libc::c_long) -> Option<[u64; 6]> {
         let mut words = line.split_ascii_whitespace();
         if words.next()?.parse() != Ok(call) {
@@ -197,7 +197,7 @@ mod system {
         words.next().map(|_| found)
     }
 
-    /// The word, and whether there is a deadline, if a thread sleeps in a futex.
+    /// Returns the word, and whether there is a deadline, if a thread sleeps in a futex.
     fn futex(line: &str) -> Option<(Vec<Word>, bool)> {
         let [address, operation, _, timeout, ..] = arguments(line, libc::SYS_futex)?;
         let is_private = operation & libc::FUTEX_PRIVATE_FLAG as u64 != 0;
@@ -278,7 +278,7 @@ mod system {
     mod tests {
         use super::*;
 
-        /// The line for a system call with these arguments, the others of which are 0.
+        /// Returns the line for a system call with these arguments, the others of which are 0.
         fn line(call: libc::c_long, arguments: [u64; 4]) -> String {
             let [a, b, c, d] = arguments;
             format!("{call} {a:#x} {b:#x} {c:#x} {d:#x} 0x0 0x0 0x1 0x2\n")

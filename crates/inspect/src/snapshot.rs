@@ -162,7 +162,7 @@ pub struct Contention {
     pub location: String,
 }
 
-/// How full a channel is, and how many ends it has.
+/// The fill level of a channel, and the number of its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// The values that have not been received, and the room that senders have reserved.
@@ -318,7 +318,7 @@ pub enum TaskState {
 /// One wait. A task may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// Tells this wait from others of the process.
+    /// Identifies this wait within the process.
     pub id: u64,
     /// The thread or task that waits.
     pub waiter: Waiter,
@@ -445,7 +445,7 @@ impl Snapshot {
         }
     }
 
-    /// The thread or task that uses the end of a participant, if its process is in the snapshot.
+    /// Returns the thread or task that uses the end of a participant, if its process is in the snapshot.
     pub(crate) fn user(&self, end: &End, peer: &Peer) -> Option<Waiter> {
         let is_it = |other: &&End| {
             let is_same = other.segment == end.segment && other.pid == peer.pid;

@@ -11,7 +11,7 @@ pub(crate) fn add(snapshot: &mut Snapshot) {
     system::add(snapshot);
 }
 
-/// The inspector's signal, as a mask of the system; 0 if there is none.
+/// Returns the inspector's signal, as a mask of the system; 0 if there is none.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn signal() -> u64 {
     system::signal()
@@ -65,7 +65,7 @@ mod system {
             .collect();
     }
 
-    /// The threads whose stacks are wanted, and their numbers of the system.
+    /// Returns the threads whose stacks are wanted, and their numbers of the system.
     fn threads(snapshot: &Snapshot) -> Vec<(u64, u32)> {
         let tasks = snapshot.tasks.iter().filter(|task| is_long_poll(task));
         let waits = snapshot.waits.iter().filter(|wait| is_unknown(wait));
@@ -84,7 +84,7 @@ mod system {
         found
     }
 
-    /// The function at this address, after those that the compiler has inlined there.
+    /// Returns the function at this address, after those that the compiler has inlined there.
     fn frames(address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
         backtrace::resolve(address as *mut c_void, |symbol| {

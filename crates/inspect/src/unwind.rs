@@ -83,7 +83,7 @@ struct Module<'a> {
 }
 
 impl Module<'_> {
-    /// The registers of the caller of the function at this address.
+    /// Returns the registers of the caller of the function at this address.
     fn caller(
         &self,
         address: u64,
@@ -147,7 +147,7 @@ struct Search<F> {
 
 type Visit = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
-/// The callback for a search of this type.
+/// Returns the callback for a search of this type.
 fn visit_for<F: FnMut(&Module<'_>)>(_: &Search<F>) -> Visit {
     visit::<F>
 }

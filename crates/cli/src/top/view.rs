@@ -245,7 +245,7 @@ fn waits(snapshot: &Snapshot) -> Vec<WaitView> {
     first(all).into_iter().map(view).collect()
 }
 
-/// A chain of waits as sentences.
+/// Returns a chain of waits as sentences.
 fn chain_of(snapshot: &Snapshot, (waits, last): &(Vec<&Wait>, Option<Waiter>)) -> Vec<String> {
     let mut lines: Vec<String> = waits.iter().map(|wait| sentence(snapshot, wait)).collect();
     lines.push(match *last {

@@ -118,7 +118,7 @@ fn processes() -> Result<Vec<(u32, String)>, Exit> {
     list().map_err(|error| Exit::Failed(format!("cannot list the processes: {error}")))
 }
 
-/// The process that the argument names.
+/// Returns the process that the argument names.
 pub(crate) fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
     let fits = |pid: u32, name: &str| {
         wanted.is_none_or(|wanted| wanted == name || wanted.parse() == Ok(pid))
