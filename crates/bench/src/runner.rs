@@ -65,7 +65,7 @@ pub struct Failed {
 pub struct Outcome<'a> {
     /// One entry for each scenario with at least one complete iteration.
     pub measurements: Vec<Measurement<'a>>,
-    /// Whether the run was interrupted.
+    /// The run was interrupted.
     pub interrupted: bool,
     /// The verification that failed. Nothing was run after it.
     pub failed: Option<Failed>,

@@ -17,11 +17,11 @@ pub const OURS: &str = "blitz-io";
 pub struct Scenario {
     /// The name in filters and in JSON, such as `mutex_contended_4_short`.
     pub id: String,
-    /// From 1 on; see [`TIERS`](crate::tier::TIERS).
+    /// The number of the tier, from 1 on; see [`TIERS`](crate::tier::TIERS).
     pub tier: u8,
     /// The title that a reader sees.
     pub title: String,
-    /// How many threads work at the same time; 0 means the runtime's workers.
+    /// The number of threads that work at the same time; 0 means the runtime's workers.
     /// See [`Scenario::threads_under`].
     pub threads: usize,
     /// Operations in one iteration of a full run.

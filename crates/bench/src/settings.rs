@@ -11,7 +11,7 @@ pub const CHANNEL_OPS: u64 = 100_000;
 /// Operations of one iteration of an async scenario.
 pub const ASYNC_OPS: u64 = 10_000;
 
-/// How many iterations are measured, of what size, and under which load.
+/// The number of measured iterations, their size, and the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Iterations that are discarded. The last of them counts allocations.
@@ -38,7 +38,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// No load, and the whole machine.
+    /// A machine without load, all of whose processors are used.
     pub const NONE: Load = Load {
         hog: 0,
         cpus: Vec::new(),

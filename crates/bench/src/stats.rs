@@ -6,7 +6,7 @@
 //! not single samples. The random numbers come from a fixed seed, so the same samples
 //! always give the same interval.
 
-/// How many times the bootstrap draws. With the fixed seed this is enough to make
+/// The number of draws of the bootstrap. With the fixed seed this is enough to make
 /// the ends of the interval stable in the third digit.
 const DRAWS: usize = 10_000;
 

@@ -127,7 +127,7 @@ fn start_on<R: Runtime, B: Spawn>(
     together(ended.into_iter())
 }
 
-/// Where the workers meet before the clock starts.
+/// The gate at which the workers meet before the clock starts.
 struct Gate {
     awaited: AtomicUsize,
     /// Incremented by every worker that waits after the last arrival.
@@ -135,11 +135,11 @@ struct Gate {
     open: AtomicBool,
 }
 
-/// How long a gate waits for two processors. Systems move a thread to an idle
+/// The time for which a gate waits for two processors. Systems move a thread to an idle
 /// processor within a few milliseconds; where there is none, waiting longer is useless.
 const FOR_PROCESSORS: Duration = Duration::from_millis(30);
 
-/// How long a gate waits for workers that have not arrived.
+/// The time for which a gate waits for workers that have not arrived.
 const FOR_WORKERS: Duration = Duration::from_millis(500);
 
 impl Gate {

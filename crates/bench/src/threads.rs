@@ -14,7 +14,7 @@ use crate::alloc::Memory;
 /// The costs of a measured piece of work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
-    /// From the gate to the last thread's end.
+    /// The time from the gate to the last thread's end.
     pub elapsed: Duration,
     /// The allocations in that time, by all threads of the process.
     pub memory: Memory,

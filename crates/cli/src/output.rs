@@ -7,7 +7,7 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::exit::Exit;
 
-/// Prints `text`. It is not an error if the reader is gone (`blitz bench | head`).
+/// Prints `text`. It is not an error if the reader has closed its end (`blitz bench | head`).
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn error_width() -> Option<usize> {
     size.map(|(Width(columns), _)| usize::from(columns))
 }
 
-/// Whether the user wants colours. An empty `NO_COLOR` does not count.
+/// Returns `true` if the user wants colours. An empty `NO_COLOR` does not count.
 pub fn has_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -66,7 +66,7 @@ pub fn tell(text: impl Display) {
 ///
 /// # Errors
 ///
-/// As for [`print()`].
+/// The errors are those of [`print()`].
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Exit> {
     let text = serde_json::to_string_pretty(value).expect("every key is a string");
     print(&format!("{text}\n"))

@@ -21,8 +21,8 @@
 //!
 //! # How the copy comes to the asking thread
 //!
-//! By a [`Request`], which says why one thread at a time uses the buffer. The asking thread looks once a
-//! millisecond whether it is filled, so no wake-up can be lost.
+//! By a [`Request`], which says why only one thread uses the buffer. Once a millisecond the asking thread
+//! checks if the buffer is filled, so no wake-up can be lost.
 
 use std::ffi::{c_int, c_void};
 use std::fs;
@@ -60,7 +60,7 @@ struct Copied {
     registers: Registers,
     /// The parts of the stack.
     parts: [libc::iovec; PAGES + 1],
-    /// How much of `stack` is a copy.
+    /// The length of the part of `stack` that is a copy.
     length: usize,
     stack: [u8; PAGES * PAGE],
 }
@@ -69,7 +69,7 @@ struct Copied {
 unsafe impl Send for Copied {}
 
 /// Returns the registers of a thread and the memory at its stack pointer. `None` if it does not answer
-/// until the deadline, or blocks the signal, or there is no signal. One thread at a time calls this.
+/// until the deadline, or blocks the signal, or there is no signal. Calls must not overlap.
 pub(crate) fn capture(thread: u32, deadline: Instant) -> Option<(Registers, Vec<u8>)> {
     let signal = signal()?;
     let masks = masks(thread)?;
@@ -90,7 +90,7 @@ pub(crate) fn capture(thread: u32, deadline: Instant) -> Option<(Registers, Vec<
     })
 }
 
-/// The signal, as a mask of the system; 0 if there is none yet.
+/// Returns the signal, as a mask of the system; 0 if there is none yet.
 pub(crate) fn mask() -> u64 {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => 0,
@@ -160,7 +160,7 @@ fn masks(thread: u32) -> Option<Masks> {
     })
 }
 
-/// The handler. See the head of this file.
+/// The handler of the signal: see the section *The handler* above.
 unsafe extern "C" fn copy(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system has put the thread's state there. The other calls have no preconditions.
     let (context, errno, thread) = unsafe {

@@ -27,7 +27,7 @@ pub struct Answer {
 ///
 /// # Errors
 ///
-/// If the folder of the sockets, or the list of the named pipes, cannot be read.
+/// Fails if the folder of the sockets, or the list of the named pipes, cannot be read.
 pub fn list() -> io::Result<Vec<(u32, String)>> {
     let mut found = local::list()?;
     found.sort_unstable();
@@ -38,8 +38,8 @@ pub fn list() -> io::Result<Vec<(u32, String)>> {
 ///
 /// # Errors
 ///
-/// If the process cannot be reached, belongs to another user, does not begin to answer in five seconds, or
-/// does not end that in thirty. On Windows, one that is stopped lets this call wait.
+/// Fails if the process cannot be reached, belongs to another user, does not begin to answer in five
+/// seconds, or does not end its answer in thirty. On Windows, a stopped process lets this call wait.
 pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
     send(pid, name, WITH_STACKS)
 }
@@ -48,7 +48,7 @@ pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
 ///
 /// # Errors
 ///
-/// As [`ask`].
+/// The errors are those of [`ask`].
 pub fn ask_without_stacks(pid: u32, name: &str) -> io::Result<Answer> {
     send(pid, name, WITHOUT_STACKS)
 }

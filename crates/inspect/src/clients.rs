@@ -37,7 +37,7 @@ pub(crate) struct Clients {
     reserve: Vec<File>,
     /// The last attempt to accept failed, for lack of a descriptor.
     has_no_descriptor: bool,
-    /// In the order of their arrival.
+    /// The clients, in the order of their arrival.
     clients: Vec<Client>,
     answers: Answers,
 }
@@ -84,7 +84,7 @@ impl Clients {
     }
 
     fn fill_reserve(&mut self) {
-        // While a client is there, the reserve is in use.
+        // While a client is connected, the reserve is in use.
         while self.clients.is_empty() && self.reserve.len() < RESERVE {
             let Ok(file) = File::open("/dev/null") else {
                 return;

@@ -18,8 +18,8 @@ use crate::watchdog::Watchdog;
 /// The time between the snapshots that are compared.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Returns a future that does what `future` does, and panics with a report once that certainly
-/// never ends: because it waits for itself, or for tasks and threads that wait for each other.
+/// Returns a future that does what `future` does, and panics with a report once `future` certainly
+/// never ends. That is so if it waits for itself, or for tasks and threads that wait for each other.
 ///
 /// A thread of its own judges the waits. `#[blitz_io::test(deadlock = "panic")]` runs the test in
 /// such a future.

@@ -62,7 +62,7 @@ pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
     graph.text(snapshot)
 }
 
-/// The colour of a node or line, by the findings that name it.
+/// Returns the colour of a node or line, by the findings that name it.
 fn color(findings: &[Finding], names: impl Fn(&Finding) -> bool) -> &'static str {
     match findings
         .iter()
@@ -81,9 +81,9 @@ struct Graph {
     has_clusters: bool,
     /// The numbers of the nodes that exist.
     numbers: BTreeMap<Node, usize>,
-    /// By the index of their process.
+    /// The text of each process's nodes, by the index of the process.
     nodes: BTreeMap<usize, String>,
-    /// Those outside of all processes.
+    /// The text of the nodes outside of all processes.
     shared: String,
     edges: Vec<String>,
 }
@@ -197,7 +197,7 @@ impl Graph {
     }
 }
 
-/// A text within quotation marks.
+/// Returns a text within quotation marks.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     text.replace('\n', "\\n").replace(char::is_control, " ")

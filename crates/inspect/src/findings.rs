@@ -2,29 +2,29 @@
 //!
 //! # Method
 //!
-//! A waiter (a task or a thread) goes on if *any* of its waits ends, and a wait ends if *any* of its
-//! *enders* goes on: the holder of a lock, a reader (all must leave, so one that is stuck suffices),
+//! A waiter (a task or a thread) proceeds if *any* of its waits ends, and a wait ends if *any* of its
+//! *enders* proceeds: the holder of a lock, a reader (all must leave, so one that is stuck suffices),
 //! the awaited task. So a set of waiters is stuck for ever if each wait of each member is ended by
-//! members only. The largest such set comes from all waiters, by removing those that may go on,
+//! members only. The largest such set comes from all waiters, by removing those that may proceed,
 //! until none is left to remove:
 //!
-//! 1. A waiter without a record may go on: a thread or task that runs, or waits for something that
+//! 1. A waiter without a record may proceed: a thread or task that runs, or waits for something that
 //!    has no records.
-//! 2. A task that was polled between the snapshots, or is scheduled, may go on, and so may a thread
-//!    that has ended a wait in between: each wait has a number of its own, and the polls of a task
+//! 2. A task that was polled between the snapshots, or is scheduled, may proceed. So may a thread
+//!    that has ended a wait in between. Each wait has a number of its own, and the polls of a task
 //!    are counted. A task that waits for shared memory is polled twenty times a second to look for dead
 //!    participants; these polls do not count if all its waits are the same ones.
-//! 3. A task that has more wakers than recorded waits may go on (`graph.rs`).
-//! 4. A waiter may go on if one of its waits has a deadline, or an ender that is not known, or
-//!    one that may go on.
+//! 3. A task that has more wakers than recorded waits may proceed (`graph.rs`).
+//! 4. A waiter may proceed if one of its waits has a deadline, or an ender that is not known, or
+//!    one that may proceed.
 //!
 //! Both snapshots must agree: each of these rules is applied to both, and a waiter is removed if
-//! the answer for one of them is that it may go on. So an owner that was preempted before it wrote
+//! the answer for one of them is that it may proceed. So an owner that was preempted before it wrote
 //! itself down, or after it erased itself, counts as an owner that is not known.
 //!
 //! A finding of this kind is certain if every ender is known by the semantics of its primitive.
-//! Where the ender is only likely (the task that used the other end of a channel last, the last
-//! task that acquired a permit, a guard that may have moved), the finding is probable.
+//! It is probable if an ender is only likely: the last task that used the other end of a channel
+//! or acquired a permit, or a guard that may have moved.
 //!
 //! # Futurelock
 //!
@@ -98,8 +98,8 @@ pub struct Finding {
 /// A poll that takes longer than this is a finding, in milliseconds.
 const LONG_POLL: u64 = 1_000;
 
-/// Whether a task has been in one poll for longer. A thread that drives a future of its own keeps no other
-/// task waiting.
+/// Returns `true` if a task has been in one poll for longer. A thread that drives a future of its own
+/// keeps no other task waiting.
 pub(crate) fn is_long_poll(task: &Task) -> bool {
     !task.is_root && task.poll_ms.is_some_and(|time| time >= LONG_POLL)
 }
@@ -127,7 +127,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     found
 }
 
-/// The waiters that cannot go on. `certain`: only by known enders.
+/// Returns the waiters that cannot proceed. `certain`: only by known enders.
 fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Waiter> {
     let both = [earlier, later];
     let mut all: BTreeSet<Waiter> = later
@@ -154,7 +154,7 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Wait
     }
 }
 
-/// Whether the waits of a waiter are the same ones in both snapshots, and it has not run in between.
+/// Returns `true` if a waiter has the same waits in both snapshots, and has not run in between.
 fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
     let (before, now) = (earlier.waits(waiter), later.waits(waiter));
     if before.len() != now.len() || !now.iter().all(|wait| earlier.same(wait).is_some()) {
@@ -191,7 +191,7 @@ fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: b
     }
 }
 
-/// Whether writers wait for the same lock, and none of them may go on.
+/// Returns `true` if writers wait for the same lock, and none of them may proceed.
 fn writers_stay(graph: &Graph<'_>, read: &Wait, all: &BTreeSet<Waiter>) -> bool {
     let mut writers = graph.writers(read).peekable();
     writers.peek().is_some() && writers.all(|wait| !wait.is_timed && all.contains(&wait.waiter))
@@ -239,7 +239,7 @@ fn cycle_from<'a>(
     cycle.map(|at| path.split_off(at))
 }
 
-/// The certain finding that keeps a waiter from ever going on, if there is one.
+/// Returns the certain finding because of which a waiter can never proceed, if there is one.
 #[cfg(feature = "records")]
 pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -> Option<Finding> {
     let (earlier, later) = (Graph::new(earlier), Graph::new(later));
@@ -251,7 +251,7 @@ pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -
     Some(of_cycle(&later, &cycle, Certainty::Certain))
 }
 
-/// A wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
+/// Returns a wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
 /// comes before one whose lock was handed over. The wait of a pipeline's worker for the others comes last.
 fn next_of<'a>(
     graph: &Graph<'a>,
@@ -329,7 +329,7 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
     }
 }
 
-/// Locks that were handed to a future which its task does not poll, although the task may go on.
+/// Finds locks that were handed to a future which its task does not poll, although the task may proceed.
 fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let before = earlier.handed_locks();
     for &(object, waiter) in later.handed_locks().intersection(&before) {
@@ -341,8 +341,8 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
         let Some(first) = waits.first().filter(|_| has_lasted) else {
             continue;
         };
-        // What was handed over does no harm unless another future waits for it. Only of a lock is it known
-        // that there is no other one to have.
+        // A hand-over does no harm unless another future waits for the object. Only a lock certainly has
+        // nothing else to give: other objects may have more permits, notifications or places.
         let lasting = later.waits_for(object).iter();
         let lasting =
             lasting.filter(|wait| wait.kind == first.kind && earlier.same(wait).is_some());
@@ -361,13 +361,13 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
     }
 }
 
-/// A lock was handed to a future of the waiter.
+/// Describes a lock that was handed to a future of the waiter.
 fn of_handed(snapshot: &Snapshot, wait: &Wait) -> String {
     let (target, task) = (of_target(snapshot, wait), of_waiter(snapshot, wait.waiter));
     format!("{target} was handed to a future of {task} that the task does not poll")
 }
 
-/// Locks and permits whose holder is a task that has ended.
+/// Finds locks and permits whose holder is a task that has ended.
 fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let mut seen = BTreeSet::new();
     for wait in &later.snapshot.waits {
@@ -499,7 +499,7 @@ fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// The tasks that were woken before the earlier snapshot, and have not been polled since.
+/// Returns the tasks that were woken before the earlier snapshot, and have not been polled since.
 pub(crate) fn never_polled(earlier: &Snapshot, later: &Snapshot) -> Vec<Waiter> {
     let scheduled = |snapshot: &Snapshot| {
         let tasks = snapshot.tasks.iter();

@@ -2,10 +2,10 @@
 //!
 //! # Wakers
 //!
-//! A task that is idle goes on only when one of its wakers is used. A recorded wait of a task has
+//! A task that is idle proceeds only when one of its wakers is used. A recorded wait of a task has
 //! one clone of the task's waker. So if a task has as many wakers as recorded waits, all that can
-//! wake it is recorded; if it has more, it also waits for something that has no record, such as a
-//! future of another library, so no finding about it is certain.
+//! wake it is recorded. If it has more, it also waits for something that has no record, such as a
+//! future of another library; so no finding about it is certain.
 //!
 //! # Handed-over locks
 //!
@@ -16,7 +16,7 @@
 //! A future in a combinator such as `FuturesUnordered` has a waker of its own, and the combinator has the
 //! task's waker until it has used it. So if a task has as many wakers as futures with that waker, and none
 //! of these was chosen, then the combinator has none left: its futures cannot wake the task. The
-//! record of such a future says whether a release has chosen it.
+//! record of such a future tells if a release has chosen it.
 //!
 //! # Permits, notifications and places that were handed over
 //!
@@ -28,7 +28,7 @@
 //! # Queued jobs
 //!
 //! A closure for blocking work that is queued waits for a thread, which is free when one of the running
-//! closures ends. The threads of several runtimes are not told apart: a closure that may go on in one of
+//! closures ends. The threads of several runtimes are not told apart: a closure that may proceed in one of
 //! them hides a finding about another one. So this is likely only.
 //!
 //! # Processes
@@ -45,7 +45,7 @@ use crate::snapshot::{
     End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
 };
 
-/// See the head of this file.
+/// A snapshot with indices of its waits, and the results of the rules in the module's documentation.
 pub(crate) struct Graph<'a> {
     pub(crate) snapshot: &'a Snapshot,
     tasks: HashMap<u64, &'a Task>,
@@ -55,7 +55,7 @@ pub(crate) struct Graph<'a> {
     handed: HashMap<u64, Vec<Waiter>>,
     /// The tasks that their combinators cannot wake, and that do not poll a future there which has a lock.
     detached: HashSet<Waiter>,
-    /// By the number of the object.
+    /// The ends of shared memory, by the number of the object.
     ends: HashMap<u64, &'a End>,
 }
 
@@ -65,12 +65,12 @@ pub(crate) struct Enders {
     pub(crate) waiters: Vec<Waiter>,
     /// The primitive says so. Otherwise it is likely only.
     pub(crate) is_certain: bool,
-    /// Each of them has to go on before the wait ends. Otherwise one suffices.
+    /// `true` if each of them must proceed before the wait ends; otherwise one suffices.
     pub(crate) needs_all: bool,
 }
 
 impl Enders {
-    /// The waiter that used the other end of a channel, or acquired permits, last.
+    /// Makes the only ender the waiter that used the other end of a channel, or acquired permits, last.
     fn likely(waiter: Option<Waiter>) -> Self {
         waiter.map_or_else(Self::default, |waiter| Self::holder(waiter, false))
     }
@@ -131,12 +131,12 @@ impl<'a> Graph<'a> {
         self.waits.get(&waiter).map_or(&[], Vec::as_slice)
     }
 
-    /// The waits for an object.
+    /// Returns the waits for an object.
     pub(crate) fn waits_for(&self, object: u64) -> &[&'a Wait] {
         self.by_object.get(&object).map_or(&[], Vec::as_slice)
     }
 
-    /// The wait with this number.
+    /// Returns the wait with this number.
     pub(crate) fn same(&self, wait: &Wait) -> Option<&'a Wait> {
         let mut waits = self.waits(wait.waiter).iter();
         waits.find(|other| other.id == wait.id).copied()
@@ -190,7 +190,7 @@ impl<'a> Graph<'a> {
         task.is_some_and(|task| task.state == TaskState::Idle)
     }
 
-    /// Whether a future in a combinator of the task has a lock, and the combinator cannot wake the task.
+    /// Returns `true` if a future in a combinator of the task has a lock, but the combinator cannot wake it.
     fn is_detached(&self, waiter: Waiter, waits: &[&Wait]) -> bool {
         let Some(task) = waiter.task().and_then(|id| self.task(id)) else {
             return false;
@@ -217,14 +217,14 @@ impl<'a> Graph<'a> {
             && waits.iter().all(|wait| !wait.blocks_thread)
     }
 
-    /// The waits one of which has to end before the waiter goes on.
+    /// Returns the waits of which one must end before the waiter proceeds.
     pub(crate) fn effective_waits(&self, waiter: Waiter) -> impl Iterator<Item = &'a Wait> + '_ {
         let is_detached = self.detached.contains(&waiter);
         let waits = self.waits(waiter).iter().copied();
         waits.filter(move |wait| !is_detached || wait.is_direct || wait.is_handed)
     }
 
-    /// The locks without a holder among those that a waiter waits for.
+    /// Returns the locks without a holder among those that a waiter waits for.
     fn free_locks(&self, waits: &[&Wait]) -> Vec<u64> {
         let objects = waits.iter().filter(|wait| {
             let object = wait.object.as_ref();
@@ -240,8 +240,8 @@ impl<'a> Graph<'a> {
         objects
     }
 
-    /// How many more recorded waits than wakers an idle task has. `None` if it has more wakers, or
-    /// is not idle, or its futures have other wakers than its own.
+    /// Returns the number of recorded waits minus that of wakers of an idle task. `None` if it has more
+    /// wakers, is not idle, or its futures have other wakers than its own.
     fn missing_wakers(&self, waiter: Waiter) -> Option<usize> {
         let Waiter::Task(id) = waiter else {
             return None;
@@ -259,13 +259,13 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether the task's future has the lock, or waits for a lock, that was handed to a future
-    /// which its task does not poll.
+    /// Returns `true` if the task's future has the lock, or waits for a lock, that was handed to a
+    /// future which its task does not poll.
     pub(crate) fn is_handed(&self, wait: &Wait) -> bool {
         self.handed_to(wait).contains(&wait.waiter)
     }
 
-    /// The locks that were handed over, each with a task that does not poll the future which has it.
+    /// Returns the locks that were handed over, each with a task that does not poll the future which has it.
     pub(crate) fn handed_locks(&self) -> BTreeSet<(u64, Waiter)> {
         let each = |(&object, tasks): (&u64, &Vec<Waiter>)| -> Vec<(u64, Waiter)> {
             tasks.iter().map(|&task| (object, task)).collect()
@@ -279,7 +279,7 @@ impl<'a> Graph<'a> {
         handed.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether only the recorded waits can let the waiter go on. `certain`: for certain.
+    /// Returns `true` if only the recorded waits can let the waiter proceed. `certain`: for certain.
     pub(crate) fn has_records_only(&self, waiter: Waiter, certain: bool) -> bool {
         let waits = self.waits(waiter);
         let mut all = waits.iter();
@@ -308,14 +308,14 @@ impl<'a> Graph<'a> {
         self.missing_wakers(waiter) == Some(possible.count())
     }
 
-    /// The writers that wait for the lock of a reader.
+    /// Returns the writers that wait for the lock of a reader.
     pub(crate) fn writers(&self, read: &Wait) -> impl Iterator<Item = &'a Wait> + '_ {
         let object = read.object.as_ref().map_or(0, |object| object.id);
         let waits = self.waits_for(object).iter().copied();
         waits.filter(|wait| wait.kind.ends_with("(write)"))
     }
 
-    /// The first thread or task that holds a wait up: for a reader that waits behind a writer, the writer.
+    /// Returns the first thread or task that holds a wait up: for a reader behind a waiting writer, the writer.
     pub(crate) fn first_ender(&self, wait: &Wait) -> Option<Waiter> {
         let mut writers = self.writers(wait).filter(|_| is_beside_readers(wait));
         match writers.find(|writer| writer.waiter != wait.waiter) {
@@ -324,7 +324,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The enders of the wait; none if they are not known.
+    /// Returns the enders of the wait; none if they are not known.
     pub(crate) fn enders(&self, wait: &Wait) -> Enders {
         if wait.is_timed {
             return Enders::default();
@@ -354,7 +354,7 @@ impl<'a> Graph<'a> {
                 is_certain: object.unnamed == 0,
                 needs_all: true,
             },
-            // All members have to go on.
+            // All members have to proceed.
             "scope" | "pipeline" => Enders {
                 waiters: self.members(wait, object),
                 is_certain: true,
@@ -378,14 +378,14 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The jobs that have a thread.
+    /// Returns the jobs that have a thread.
     pub(crate) fn running_jobs(&self) -> impl Iterator<Item = Waiter> + '_ {
         let running = self.snapshot.jobs.iter().filter(|job| job.thread.is_some());
         running.map(|job| Waiter::Task(job.id))
     }
 
-    /// The other members of the object. Those that wait for more than the object come first, as they are
-    /// the reason.
+    /// Returns the other members of the object. Those that wait for more than the object come first, as
+    /// they are the reason.
     fn members(&self, wait: &Wait, object: &Object) -> Vec<Waiter> {
         let members = object.readers.iter().copied();
         let mut members: Vec<Waiter> = members.filter(|&member| member != wait.waiter).collect();
@@ -396,13 +396,13 @@ impl<'a> Graph<'a> {
         members
     }
 
-    /// The end of shared memory for which a wait is.
+    /// Returns the end of shared memory for which a wait is.
     pub(crate) fn end(&self, wait: &Wait) -> Option<&'a End> {
         let object = wait.object.as_ref()?;
         self.ends.get(&object.id).copied()
     }
 
-    /// The participants that can end a wait, and whether each of them has to.
+    /// Returns the participants that can end a wait, and whether each of them has to.
     pub(crate) fn peers<'e>(wait: &Wait, end: &'e End) -> (Vec<&'e Peer>, bool) {
         let holders: Vec<&Peer> = end.peers.iter().filter(|peer| peer.holds).collect();
         let wanted = |sends: bool| end.peers.iter().filter(move |peer| peer.sends == sends);
@@ -444,7 +444,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The participants that can end a wait and whose processes are stopped, if the wait lasts as long
+    /// Returns the participants that can end a wait and whose processes are stopped, if the wait lasts as long
     /// as they are.
     pub(crate) fn stopped_peers(&self, wait: &Wait) -> Vec<&'a Peer> {
         let Some(end) = self.end(wait) else {
@@ -483,7 +483,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The readers of a lock, without its writer.
+    /// Returns the readers of a lock, without its writer.
     fn enders_of_read_lock(object: &Object) -> Enders {
         if object.unnamed != 0 || object.readers.is_empty() {
             return Enders::default();
@@ -495,7 +495,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The writer of a lock, also if readers keep other writers out. One that waits for readers itself
+    /// Returns the writer of a lock, also if readers keep other writers out. One that waits for readers itself
     /// keeps no recursive reader out.
     fn enders_of_write_lock(&self, object: &Object) -> Enders {
         let upgrades = |holder: &Waiter| {
@@ -509,7 +509,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The lock was handed over, or its owner is about to write itself down, or to wake a waiter.
+    /// Returns the enders of a lock without a holder: it was handed over, or its owner is about to write
+    /// itself down, or to wake a waiter.
     fn enders_of_free_lock(&self, wait: &Wait, object: u64) -> Enders {
         let tasks = self.handed_to(wait);
         if tasks.is_empty() {
@@ -537,12 +538,12 @@ const THREAD_READ: &str = "thread::RwLock (read)";
 /// The kind of the wait of a lock's upgradable reader for the other readers.
 const UPGRADE: &str = "thread::RwLock (upgrade)";
 
-/// Whether a wait for a lock is one to share it, which a writer that waits keeps out.
+/// Returns `true` if a wait for a lock is one to share it, which a writer that waits keeps out.
 pub(crate) fn is_read(wait: &Wait) -> bool {
     wait.kind.ends_with("(read)") || wait.kind == "thread::RwLock (upgradable read)"
 }
 
-/// Whether a reader waits while other readers have the lock, so behind a writer.
+/// Returns `true` if a reader waits while other readers have the lock, so behind a writer.
 pub(crate) fn is_beside_readers(wait: &Wait) -> bool {
     let admits = |object: &Object| {
         object.holder.is_none() || object.is_beside_readers && wait.kind == THREAD_READ
@@ -550,17 +551,17 @@ pub(crate) fn is_beside_readers(wait: &Wait) -> bool {
     is_read(wait) && wait.object.as_ref().is_some_and(admits)
 }
 
-/// Whether a job waits for a thread.
+/// Returns `true` if a job waits for a thread.
 pub(crate) fn is_queued_job(wait: &Wait) -> bool {
     wait.kind == QUEUED_JOB
 }
 
-/// Whether a worker of a pipeline waits for the other workers.
+/// Returns `true` if a worker of a pipeline waits for the other workers.
 pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
     wait.kind == "pipeline (worker)"
 }
 
-/// Whether a thread is parked, or may be: `std::thread::park` leaves no record.
+/// Returns `true` if a thread is parked, or may be: `std::thread::park` leaves no record.
 fn is_parked(wait: &Wait) -> bool {
     wait.kind == "thread::Parker" || is_unknown(wait) && wait.waiter.task().is_none()
 }
@@ -568,8 +569,8 @@ fn is_parked(wait: &Wait) -> bool {
 /// The kind of the wait of a thread in a futex that has no record.
 pub(crate) const UNKNOWN_FUTEX: &str = "unknown futex";
 
-/// Whether a thread sleeps in a futex of the program's or of another library. No thread or task is known
-/// to end that.
+/// Returns `true` if a thread sleeps in a futex of the program's or of another library. No thread or task
+/// is known to end that.
 fn is_futex(wait: &Wait) -> bool {
     wait.kind == "futex" || is_unknown(wait)
 }
@@ -585,17 +586,17 @@ fn is_lock(wait: &Wait) -> bool {
         || matches!(wait.kind.as_str(), "thread::Once" | "fork-join")
 }
 
-/// Whether a release has chosen this future, which has a waker of its own.
+/// Returns `true` if a release has chosen this future, which has a waker of its own.
 fn is_chosen(wait: &Wait) -> bool {
     wait.is_handed && !wait.is_direct
 }
 
-/// Whether a task waits for a permit, a notification or a place, of which its object may have several.
+/// Returns `true` if a task waits for a permit, a notification or a place: its object may have several.
 fn is_shared(wait: &Wait) -> bool {
     matches!(wait.kind.as_str(), "Semaphore" | "Notify" | "mpsc::Sender")
 }
 
-/// Whether such a thing was handed to a future with the waker of this one.
+/// Returns `true` if a permit, notification or place was handed to a future with the waker of this one.
 fn has_handed_share(wait: &Wait) -> bool {
     is_shared(wait) && wait.is_handed
 }

@@ -31,7 +31,7 @@ pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
     }
 }
 
-/// The milliseconds within which 999 of 1,000 waits of this kind for the same object have ended.
+/// Returns the milliseconds within which 999 of 1,000 waits of this kind for the same object have ended.
 fn usual(snapshot: &Snapshot, wait: &Wait) -> Option<f64> {
     let id = wait.object.as_ref()?.id;
     let is_it = |object: &Object| object.id == id;

@@ -24,7 +24,7 @@ pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
     }
 }
 
-/// The same, without the process of a thread or task.
+/// Returns the name of a thread or task, without its process.
 pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     let (kind, id, name) = match waiter {
         Waiter::Task(id) => match snapshot.task(id) {
@@ -55,13 +55,13 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     }
 }
 
-/// The file name of a process's program.
+/// Returns the file name of a process's program.
 fn program(process: &Process) -> Option<&str> {
     let program = process.command.split(' ').next()?;
     Path::new(program).file_name()?.to_str()
 }
 
-/// For how long a wait has lasted, if that is known.
+/// Returns the time for which a wait has lasted, if that is known.
 pub(crate) fn of_time(wait: &Wait) -> String {
     if is_unknown(wait) {
         return "since an unknown time".into();
@@ -98,7 +98,7 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
     }
 }
 
-/// The name of the shared memory of an end.
+/// Returns the name of the shared memory of an end.
 pub(crate) fn of_segment(end: &End) -> String {
     if end.path.is_empty() {
         format!("{} {:#x}", end.kind, end.segment)

@@ -27,7 +27,7 @@ const PROCESSES: usize = 200;
 ///
 /// # Errors
 ///
-/// As [`ask`], for the first process. If it is stopped, at once.
+/// The errors are those of [`ask`], for the first process. If that is stopped, this fails at once.
 pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
     let asked = process::other(pid).0;
     if asked.state == ProcessState::Stopped {
@@ -86,13 +86,13 @@ pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
 struct Processes {
     /// The processes that have a socket.
     names: HashMap<u32, String>,
-    /// In the order of the joined snapshot.
+    /// The processes, in the order of the joined snapshot.
     parts: Vec<Part>,
 }
 
 /// A process, as the round found it that asked it last.
 struct Part {
-    /// When it started, as its segments say; 0 if it is not known.
+    /// The time of its start, as its segments say; 0 if that is not known.
     started: u64,
     process: Process,
     snapshot: Option<Snapshot>,

@@ -118,8 +118,8 @@ mod server {
                     continue;
                 }
                 let body = move || {
-                    // A client that goes away is no concern of the program's. What was written is there
-                    // for the client only until the pipe is closed.
+                    // A client that disconnects is not an error of the program. The client can read the
+                    // written bytes only until the pipe is closed.
                     _ = answer(&mut stream).and_then(|()| stream.sync_all());
                 };
                 let thread = thread::Builder::new().name("blitz-inspect".into());
@@ -198,7 +198,7 @@ mod server {
         }
     }
 
-    /// The user of this process, as security descriptors have it.
+    /// Returns the user of this process, as security descriptors have it.
     fn user() -> io::Result<String> {
         let mut token = ptr::null_mut();
         // SAFETY: the pointer is to a place for the result.

@@ -11,7 +11,7 @@ use crate::snapshot::ProcessState;
 #[cfg(feature = "records")]
 const OWN_THREADS: [&str; 3] = ["blitz-inspect", "blitz-clock", "blitz-watchdog"];
 
-/// Whether a thread with this name belongs to the inspector.
+/// Returns `true` if a thread with this name belongs to the inspector.
 #[cfg(all(feature = "records", any(target_os = "linux", target_os = "android")))]
 pub(crate) fn is_own(name: &str) -> bool {
     OWN_THREADS.contains(&name)
@@ -21,7 +21,7 @@ pub(crate) fn is_own(name: &str) -> bool {
 #[cfg(all(unix, feature = "records"))]
 static OWN_SIGNALS: AtomicU64 = AtomicU64::new(0);
 
-/// The inspector handles this signal from now on.
+/// Notes that the inspector handles this signal from now on.
 #[cfg(all(unix, feature = "records"))]
 pub(crate) fn own_signal(signal: std::ffi::c_int) {
     if let Some(bit) = 1_u64.checked_shl((signal - 1).unsigned_abs()) {
@@ -67,7 +67,7 @@ pub(crate) fn other(pid: u32) -> (Process, u64) {
     (process, started)
 }
 
-/// For how long no thread of a process has run, in milliseconds.
+/// Returns the time for which no thread of a process has run, in milliseconds.
 #[cfg(unix)]
 pub(crate) fn idle(pid: u32) -> Option<u64> {
     system::idle(pid)
@@ -82,7 +82,7 @@ mod system {
 
     use crate::snapshot::ProcessState;
 
-    /// How many threads this process has that do not have one of these names.
+    /// Returns the number of threads of this process that have none of these names.
     #[cfg(feature = "records")]
     pub(super) fn threads_beside(names: &[&str]) -> usize {
         let Ok(threads) = fs::read_dir("/proc/self/task") else {
@@ -95,14 +95,14 @@ mod system {
         threads.flatten().filter(is_counted).count()
     }
 
-    /// The facts about a process or thread behind its name, which is in parentheses and may hold
+    /// Returns the facts about a process or thread behind its name, which is in parentheses and may hold
     /// anything. `None` if it has ended.
     fn facts(folder: &Path) -> Option<String> {
         let text = fs::read_to_string(folder.join("stat")).ok()?;
         Some(text.rsplit_once(')').map_or("", |(_, facts)| facts).into())
     }
 
-    /// The state and the start time.
+    /// Returns the state and the start time.
     pub(super) fn state(pid: u32) -> (ProcessState, u64) {
         let Some(facts) = facts(format!("/proc/{pid}").as_ref()) else {
             return (ProcessState::Ended, 0);
@@ -144,13 +144,13 @@ mod system {
         idle
     }
 
-    /// The processor on which a thread ran last.
+    /// Returns the processor on which a thread ran last.
     fn processor(thread: &Path) -> Option<usize> {
         let facts = facts(thread)?;
         facts.split_ascii_whitespace().nth(36)?.parse().ok()
     }
 
-    /// When a thread ran last, in milliseconds of its processor's clock.
+    /// Returns the time at which a thread ran last, in milliseconds of its processor's clock.
     fn ran_at(thread: &Path) -> Option<u64> {
         let text = fs::read_to_string(thread.join("sched")).ok()?;
         let line = text
@@ -160,7 +160,7 @@ mod system {
         time.trim().split('.').next()?.parse().ok()
     }
 
-    /// The time of a processor's clock; `None` if this process may not run there.
+    /// Returns the time of a processor's clock; `None` if this process may not run there.
     fn now_on(processor: usize) -> Option<u64> {
         let read = move || {
             if processor >= libc::CPU_SETSIZE as usize {

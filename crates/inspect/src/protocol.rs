@@ -8,7 +8,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 /// The time from the beginning of an answer to its end.
 pub(crate) const LIMIT_OF_ANSWER: Duration = Duration::from_secs(30);
 
-/// The bytes that a client sends.
+/// The byte with which a client asks for an answer with stacks.
 pub(crate) const WITH_STACKS: u8 = b'?';
-/// The same. A version before has no stacks, and answers any byte.
+/// The byte for an answer without stacks. Older versions have no stacks, and answer any byte.
 pub(crate) const WITHOUT_STACKS: u8 = b'-';

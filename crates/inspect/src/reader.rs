@@ -165,7 +165,7 @@ pub fn deadlocks() -> Vec<Finding> {
     judged().1
 }
 
-/// Two snapshots and the judgement; the second one comes back.
+/// Makes two snapshots and judges them. Returns the second one and the findings.
 pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
     let earlier = waits();
     thread::sleep(PAUSE);
@@ -178,7 +178,7 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
     (later, findings)
 }
 
-/// The same for a report, which has stacks.
+/// Does the same as [`judged`] for a report, which has stacks.
 #[cfg(any(unix, windows))]
 pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
     let (mut snapshot, findings) = judged();
@@ -187,7 +187,7 @@ pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
     (snapshot, findings)
 }
 
-/// The wait of a queued job for a thread.
+/// Returns the wait of a queued job for a thread.
 fn queued(job: &records::Record, now: u64) -> Wait {
     Wait {
         id: job.id,
@@ -207,7 +207,7 @@ fn queued(job: &records::Record, now: u64) -> Wait {
     }
 }
 
-/// The word of a futex, and the value that it holds.
+/// Returns the word of a futex, and the value that it holds.
 fn word(record: &records::Record) -> Option<String> {
     let describe = || format!("{:#x} while it is {}", record.word, record.number);
     (record.kind == records::Kind::Futex).then(describe)

@@ -79,7 +79,7 @@ fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
     }
 }
 
-/// The end of a name or path, as much as fits beside this many columns. It tells more than the beginning.
+/// Returns the end of a name or path that fits beside this many columns. It tells more than the beginning.
 fn end_of(name: &str, beside: usize) -> String {
     let room = COLUMNS - beside;
     match name.chars().count() {
@@ -91,7 +91,7 @@ fn end_of(name: &str, beside: usize) -> String {
     }
 }
 
-/// A function's name without the types at its end, which may take many lines.
+/// Returns a function's name without the types at its end, which may take many lines.
 fn without_arguments(function: &str) -> &str {
     match function.find('<') {
         Some(at @ 1..) if function.ends_with('>') => &function[..at],
@@ -123,7 +123,7 @@ fn describe_process(text: &mut String, process: &Process) {
     wrap(text, "  ", &line);
 }
 
-/// The participants that can end a wait for shared memory.
+/// Writes the participants that can end a wait for shared memory.
 fn describe_peers(text: &mut String, snapshot: &Snapshot, wait: &Wait, end: &End) {
     let role = match wait.kind.as_str() {
         "ipc::Semaphore" => "held by",
@@ -190,7 +190,7 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     }
 }
 
-/// How full a channel is, and how many ends it has.
+/// Describes how full a channel is, and how many ends it has.
 fn of_channel(channel: &Fill) -> String {
     let mut text = match channel.capacity {
         Some(capacity) => format!("{} of {capacity} values", channel.used),

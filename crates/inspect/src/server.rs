@@ -22,7 +22,7 @@ use crate::{clients::Clients, listener};
 ///
 /// # Errors
 ///
-/// If the socket, the pipe or its thread cannot be made.
+/// Fails if the socket, the pipe or its thread cannot be made.
 pub fn serve() -> io::Result<()> {
     static ONCE: PerProcess<Once> = PerProcess::new(Once::new);
     let mut result = Ok(());

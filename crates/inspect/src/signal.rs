@@ -17,7 +17,7 @@ use crate::report::report;
 ///
 /// # Errors
 ///
-/// If a program cannot handle this signal, or the system has no thread or socket.
+/// Fails if a program cannot handle this signal, or the system has no thread or socket.
 ///
 /// # Examples
 ///

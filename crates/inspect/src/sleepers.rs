@@ -29,7 +29,7 @@ pub(crate) struct Sleeper {
     name: String,
     /// The first word.
     address: u64,
-    /// How often it has run.
+    /// The number of times that it has run.
     runs: u64,
     is_timed: bool,
 }
@@ -81,7 +81,7 @@ impl Sleeper {
     }
 }
 
-/// The task that a thread polls, or the closure that it runs.
+/// Returns the task that a thread polls, or the closure that it runs.
 fn runs_on(snapshot: &Snapshot, thread: u64) -> Option<Waiter> {
     let mut tasks = snapshot.tasks.iter();
     let polled = tasks.find(|task| task.state == TaskState::Running && task.thread == thread);
@@ -132,7 +132,7 @@ mod system {
     enum Look {
         /// A thread of the inspector.
         Own,
-        /// In a futex, and whether only a thread of this process can wake it.
+        /// A thread that sleeps in a futex; `true` if only a thread of this process can wake it.
         Asleep(Sleeper, bool),
         /// Anything else.
         Awake,
@@ -170,7 +170,7 @@ mod system {
         Some((sleeper, needs_us))
     }
 
-    /// How often a processor has begun to run a thread.
+    /// Returns the number of times that a processor has begun to run a thread.
     fn runs(thread: &Path) -> Option<u64> {
         let text = fs::read_to_string(thread.join("schedstat")).ok()?;
         text.split_ascii_whitespace().nth(2)?.parse().ok()
@@ -183,7 +183,7 @@ mod system {
         is_private: bool,
     }
 
-    /// The arguments of a system call, if the line of `/proc` says that a thread is in this one.
+    /// Returns the arguments of a system call, if the line of `/proc` says that a thread is in this one.
     fn arguments(line: &str, call: libc::c_long) -> Option<[u64; 6]> {
         let mut words = line.split_ascii_whitespace();
         if words.next()?.parse() != Ok(call) {
@@ -197,7 +197,7 @@ mod system {
         words.next().map(|_| found)
     }
 
-    /// The word, and whether there is a deadline, if a thread sleeps in a futex.
+    /// Returns the word, and whether there is a deadline, if a thread sleeps in a futex.
     fn futex(line: &str) -> Option<(Vec<Word>, bool)> {
         let [address, operation, _, timeout, ..] = arguments(line, libc::SYS_futex)?;
         let is_private = operation & libc::FUTEX_PRIVATE_FLAG as u64 != 0;
@@ -208,8 +208,8 @@ mod system {
         Some((vec![word], timeout != 0))
     }
 
-    /// The same for a thread that sleeps on several words. Their list is in its memory, which this reads
-    /// as a file: the thread may have ended.
+    /// Returns the words of a thread that sleeps on several of them. Their list is in its memory, which
+    /// this reads as a file: the thread may have ended.
     fn futexes(line: &str) -> Option<(Vec<Word>, bool)> {
         /// The system takes no more.
         const MOST: u64 = 128;
@@ -231,8 +231,8 @@ mod system {
         Some((words.collect::<Option<_>>()?, timeout != 0))
     }
 
-    /// Whether the program has handlers of signals, other than those of its own faults, which a sleeping
-    /// thread does not commit, and the ones that the inspector and the library of the system have.
+    /// Returns `true` if the program has signal handlers of its own. Those of the inspector and of the C
+    /// library do not count, nor do those of faults, which a sleeping thread does not commit.
     fn handles_signals() -> bool {
         const FAULTS: [i32; 5] = [
             libc::SIGSEGV,
@@ -257,8 +257,8 @@ mod system {
         caught & !(faults | OF_LIBRARY | own_signals() | stacks::signal()) != 0
     }
 
-    /// Whether the memory at this address is not shared with other processes. A thread that joins another
-    /// one sleeps on such memory, in a futex that could be shared.
+    /// Returns `true` if the memory at this address is not shared with other processes. A thread that joins
+    /// another one sleeps on such memory, in a futex that could be shared.
     fn is_own_memory(address: u64) -> bool {
         let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let has_it = |line: &&str| {
@@ -278,7 +278,7 @@ mod system {
     mod tests {
         use super::*;
 
-        /// The line for a system call with these arguments, the others of which are 0.
+        /// Returns the line for a system call with these arguments, the others of which are 0.
         fn line(call: libc::c_long, arguments: [u64; 4]) -> String {
             let [a, b, c, d] = arguments;
             format!("{call} {a:#x} {b:#x} {c:#x} {d:#x} 0x0 0x0 0x1 0x2\n")

@@ -39,8 +39,8 @@ pub struct Snapshot {
     /// The runtimes of the process. `None` if its version does not say.
     #[serde(default)]
     pub runtimes: Option<Vec<Runtime>>,
-    /// When this was made, in milliseconds of the system's monotonic clock; 0 if the version of the
-    /// process does not say.
+    /// The time at which this was made, in milliseconds of the system's monotonic clock; 0 if the version
+    /// of the process does not say.
     #[serde(default)]
     pub at_ms: u64,
     /// The ends of shared memory that the process has.
@@ -92,7 +92,7 @@ pub struct Peer {
     pub participant: usize,
     /// Its process, as the process has written it.
     pub pid: u32,
-    /// When that process started, in the unit of `/proc/PID/stat`; 0 if it is not known.
+    /// The time at which that process started, in the unit of `/proc/PID/stat`; 0 if it is not known.
     pub started: u64,
     /// It sends or notifies. Otherwise it receives, listens or takes part.
     pub sends: bool,
@@ -110,11 +110,11 @@ pub struct Process {
     pub command: String,
     /// Its state.
     pub state: ProcessState,
-    /// For how long none of its threads has run, in milliseconds, if the system says so.
+    /// The time for which none of its threads has run, in milliseconds, if the system says so.
     pub idle_ms: Option<u64>,
     /// Its waits are in the snapshot.
     pub has_records: bool,
-    /// How many threads it has beside those of the inspector; 0 if it is not known.
+    /// The number of its threads without those of the inspector; 0 if it is not known.
     pub threads: usize,
 }
 
@@ -155,24 +155,24 @@ pub struct Contention {
     pub kind: String,
     /// Nanoseconds in all.
     pub waited_ns: u64,
-    /// How many waits took how long. The first number is of those below one microsecond, and number
-    /// `i` of those from 2^(i-1) to 2^i microseconds. The last one has no upper end.
+    /// The histogram of the times of the waits. The first number counts those below one microsecond, and
+    /// number `i` those from 2^(i-1) to 2^i microseconds. The last one has no upper end.
     pub buckets: Vec<u64>,
-    /// Where the last wait was, or an empty string.
+    /// The location of the last wait, or an empty string.
     pub location: String,
 }
 
-/// How full a channel is, and how many ends it has.
+/// The fill level of a channel, and the number of its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// The values that have not been received, and the room that senders have reserved.
     pub used: usize,
     /// The room in all; `None` for a channel without a limit.
     pub capacity: Option<usize>,
-    /// How many senders there are. `None` if the version of the process does not say.
+    /// The number of senders. `None` if the version of the process does not say.
     #[serde(default)]
     pub senders: Option<usize>,
-    /// How many receivers there are. `None` if the version of the process does not say.
+    /// The number of receivers. `None` if the version of the process does not say.
     #[serde(default)]
     pub receivers: Option<usize>,
 }
@@ -184,20 +184,20 @@ pub struct Runtime {
     pub id: u64,
     /// Its workers.
     pub workers: Vec<Worker>,
-    /// How many tasks have not ended.
+    /// The number of tasks that have not ended.
     pub alive_tasks: usize,
-    /// How many tasks were spawned.
+    /// The number of tasks that were spawned.
     pub spawned_tasks: u64,
-    /// How many tasks wait in the queue of all workers.
+    /// The number of tasks in the queue of all workers.
     pub global_queue: usize,
-    /// How many threads there are for blocking work.
+    /// The number of threads for blocking work.
     pub blocking_threads: usize,
-    /// How many of them are idle.
+    /// The number of these threads that are idle.
     pub idle_blocking_threads: usize,
-    /// How many closures wait for such a thread.
+    /// The number of closures that wait for such a thread.
     pub blocking_queue: usize,
-    /// How many polls took how long: pairs of the upper end in nanoseconds and the count, in ascending
-    /// order. Empty unless the runtime has the histogram of poll times.
+    /// The histogram of the times of polls: pairs of the upper end in nanoseconds and the count, in
+    /// ascending order. Empty unless the runtime has the histogram of poll times.
     pub poll_times: Vec<(u64, u64)>,
 }
 
@@ -206,15 +206,15 @@ pub struct Runtime {
 pub struct Worker {
     /// It does not sleep.
     pub is_busy: bool,
-    /// For how long it was busy in all, in nanoseconds. Grows when the worker goes to sleep.
+    /// The time for which it was busy in all, in nanoseconds. Grows when the worker goes to sleep.
     pub busy_ns: u64,
-    /// How many polls it has made.
+    /// The number of polls that it has made.
     pub polls: u64,
     /// The mean duration of its last polls, in nanoseconds.
     pub mean_poll_ns: u64,
-    /// How many tasks wait in its own queue.
+    /// The number of tasks in its own queue.
     pub queued: usize,
-    /// How many tasks it has stolen.
+    /// The number of tasks that it has stolen.
     pub stolen: u64,
 }
 
@@ -281,9 +281,9 @@ pub struct Task {
     pub state: TaskState,
     /// The thread that polls it, or polled it last.
     pub thread: u64,
-    /// How long its current poll has taken, in milliseconds.
+    /// The time that its current poll has taken, in milliseconds.
     pub poll_ms: Option<u64>,
-    /// How many wakers the task has, and handles that can abort it.
+    /// The number of wakers of the task and of handles that can abort it.
     pub wakers: usize,
     /// Changes when a poll begins.
     pub polls: u64,
@@ -318,7 +318,7 @@ pub enum TaskState {
 /// One wait. A task may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// Tells this wait from others of the process.
+    /// Identifies this wait within the process.
     pub id: u64,
     /// The thread or task that waits.
     pub waiter: Waiter,
@@ -330,16 +330,16 @@ pub struct Wait {
     pub object: Option<Object>,
     /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
     pub task: Option<u64>,
-    /// For a source of the operating system, what is awaited of it, such as
-    /// `read from 127.0.0.1:80`. For a futex, its address, and the value that it holds if that is known.
+    /// The awaited event of a source of the operating system, such as `read from 127.0.0.1:80`. For a
+    /// futex, its address, and the value that it holds if that is known.
     #[serde(default)]
     pub source: Option<String>,
-    /// Where the program waits, or an empty string.
+    /// The location at which the program waits, or an empty string.
     pub location: String,
-    /// When it began, in milliseconds of the system's monotonic clock. For an `unknown futex`, the time of
-    /// the snapshot.
+    /// The time at which it began, in milliseconds of the system's monotonic clock. For an `unknown futex`,
+    /// the time of the snapshot.
     pub since_ms: u64,
-    /// For how long, in milliseconds; 0 for an `unknown futex`.
+    /// The time for which it has lasted, in milliseconds; 0 for an `unknown futex`.
     pub waiting_ms: u64,
     /// It ends at a deadline at the latest.
     pub is_timed: bool,
@@ -361,7 +361,7 @@ pub struct Object {
     pub id: u64,
     /// Its name, if the program gave it one.
     pub name: Option<String>,
-    /// The thread or task that has it exclusively; of a semaphore, the one that acquired last.
+    /// The thread or task that has it exclusively; of a semaphore, the last thread or task that acquired it.
     pub holder: Option<Waiter>,
     /// The holder's guard may have moved to another task since.
     pub is_movable: bool,
@@ -371,11 +371,11 @@ pub struct Object {
     pub is_beside_readers: bool,
     /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
-    /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
+    /// The number of readers that are not known; of a `JoinSet`, not 0 if its tasks are not known.
     pub unnamed: u32,
-    /// The last one to send to a channel.
+    /// The last thread or task that sent to a channel.
     pub sender: Option<Waiter>,
-    /// The last one to receive from it.
+    /// The last thread or task that received from it.
     pub receiver: Option<Waiter>,
 }
 
@@ -445,7 +445,7 @@ impl Snapshot {
         }
     }
 
-    /// The thread or task that uses the end of a participant, if its process is in the snapshot.
+    /// Returns the thread or task that uses the end of a participant, if its process is in the snapshot.
     pub(crate) fn user(&self, end: &End, peer: &Peer) -> Option<Waiter> {
         let is_it = |other: &&End| {
             let is_same = other.segment == end.segment && other.pid == peer.pid;

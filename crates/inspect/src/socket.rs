@@ -15,7 +15,7 @@ use crate::protocol::LIMIT;
 ///
 /// # Errors
 ///
-/// If it cannot be created, or belongs to another user, or others may enter it.
+/// Fails if the directory cannot be created, or belongs to another user, or others may enter it.
 pub fn directory() -> io::Result<PathBuf> {
     // SAFETY: the call has no preconditions.
     let user = unsafe { libc::geteuid() };
@@ -34,7 +34,7 @@ pub fn directory() -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Whether only this user can enter the folder.
+/// Returns `true` if only this user can enter the folder.
 fn is_folder_of(path: &Path, user: libc::uid_t) -> bool {
     fs::symlink_metadata(path)
         .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0)

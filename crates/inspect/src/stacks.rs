@@ -11,7 +11,7 @@ pub(crate) fn add(snapshot: &mut Snapshot) {
     system::add(snapshot);
 }
 
-/// The inspector's signal, as a mask of the system; 0 if there is none.
+/// Returns the inspector's signal, as a mask of the system; 0 if there is none.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn signal() -> u64 {
     system::signal()
@@ -39,7 +39,7 @@ mod system {
     const THREADS: usize = 16;
     /// A thread that does not run within this time has no stack.
     const LIMIT: Duration = Duration::from_millis(250);
-    /// The same for all threads.
+    /// The time limit for the stacks of all threads together.
     const LIMIT_OF_ALL: Duration = Duration::from_secs(1);
 
     /// Serialises the captures.
@@ -65,7 +65,7 @@ mod system {
             .collect();
     }
 
-    /// The threads whose stacks are wanted, and their numbers of the system.
+    /// Returns the threads whose stacks are wanted, and their numbers of the system.
     fn threads(snapshot: &Snapshot) -> Vec<(u64, u32)> {
         let tasks = snapshot.tasks.iter().filter(|task| is_long_poll(task));
         let waits = snapshot.waits.iter().filter(|wait| is_unknown(wait));
@@ -84,7 +84,7 @@ mod system {
         found
     }
 
-    /// The function at this address, after those that the compiler has inlined there.
+    /// Returns the function at this address, after those that the compiler has inlined there.
     fn frames(address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
         backtrace::resolve(address as *mut c_void, |symbol| {
@@ -187,7 +187,7 @@ mod system {
             let child = unsafe { libc::fork() };
             if child == 0 {
                 // SAFETY: the calls take numbers only. The last one ends this process without running
-                // what the test harness registered.
+                // the exit handlers of the test harness.
                 unsafe {
                     libc::signal(signal, libc::SIG_DFL);
                     libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal);

@@ -7,8 +7,8 @@ use crate::graph::Graph;
 use crate::names::{of_target, of_time, of_waiter};
 use crate::snapshot::{Snapshot, Waiter};
 
-/// Writes what a thread or task waits for, which threads or tasks have that, and what these wait
-/// for in turn.
+/// Writes the chain of waits of a thread or task: what it waits for, which threads or tasks have that,
+/// and what these wait for.
 ///
 /// # Examples
 ///

@@ -17,7 +17,7 @@ use gimli::{
 
 /// A longer list of callers is cut off.
 const FRAMES: usize = 96;
-/// How many registers the tables name at most.
+/// The largest number of registers that the tables name.
 pub(crate) const REGISTERS: usize = 32;
 
 /// The number of the stack pointer, and of the register that has the address to which a function
@@ -32,7 +32,7 @@ const NUMBERS: (usize, Option<usize>) = (31, Some(30));
 pub(crate) struct Registers {
     /// The next instruction.
     pub(crate) pc: u64,
-    /// In the order of the tables.
+    /// The values of the registers, in the order of the tables.
     pub(crate) values: [u64; REGISTERS],
 }
 
@@ -78,12 +78,12 @@ pub(crate) fn callers(mut registers: Registers, stack: &[u8]) -> Vec<u64> {
 struct Module<'a> {
     bases: BaseAddresses,
     header: EndianSlice<'a, NativeEndian>,
-    /// From the table's begin to the end of its segment.
+    /// The bytes from the table's begin to the end of its segment.
     table: EndianSlice<'a, NativeEndian>,
 }
 
 impl Module<'_> {
-    /// The registers of the caller of the function at this address.
+    /// Returns the registers of the caller of the function at this address.
     fn caller(
         &self,
         address: u64,
@@ -147,7 +147,7 @@ struct Search<F> {
 
 type Visit = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
-/// The callback for a search of this type.
+/// Returns the callback for a search of this type.
 fn visit_for<F: FnMut(&Module<'_>)>(_: &Search<F>) -> Visit {
     visit::<F>
 }
@@ -160,7 +160,7 @@ unsafe extern "C" fn visit<F: FnMut(&Module<'_>)>(
     _: usize,
     search: *mut c_void,
 ) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: `info` is from `dl_iterate_phdr`, and `search` points to a `Search<F>` (see `# Safety`).
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search<F>>()) };
     // SAFETY: the loader's list has this many headers.
     let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };

@@ -32,7 +32,7 @@ impl Watchdog {
     ///
     /// # Panics
     ///
-    /// If the system has no thread.
+    /// Panics if the system has no thread.
     #[must_use = "a dropped watchdog ends"]
     pub fn new(interval: Duration, mut report: impl FnMut(&Finding) + Send + 'static) -> Self {
         let mut known: Vec<Vec<Waiter>> = Vec::new();

@@ -27,11 +27,11 @@ pub struct Change {
     pub change: f64,
     /// The 95 % interval of `change`, where the older run kept its samples.
     pub interval: Option<[f64; 2]>,
-    /// The same ratio for the peers that are in both runs, as a geometric mean.
+    /// The geometric mean of this ratio over the peers that are in both runs.
     pub peers: Option<f64>,
 }
 
-/// How a row changed.
+/// The change of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// The interval is below 1.

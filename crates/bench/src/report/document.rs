@@ -55,10 +55,10 @@ pub struct Metadata {
     /// The load under which the run took place.
     #[serde(flatten)]
     pub load: Load,
-    /// How many processors others kept busy when the run began, if that is known.
+    /// The number of processors that others kept busy when the run began, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_at_start: Option<f64>,
-    /// When the run ended, in UTC.
+    /// The time at which the run ended, in UTC.
     #[serde(default)]
     pub measured_at: String,
 }
@@ -70,7 +70,7 @@ pub struct Row {
     pub tier: u8,
     /// The title that a reader sees.
     pub title: String,
-    /// How many threads worked at the same time.
+    /// The number of threads that worked at the same time.
     #[serde(default = "one")]
     pub threads: usize,
     /// The figure that `ratio` compares.
@@ -127,7 +127,7 @@ pub struct Figures {
     pub samples: Vec<f64>,
 }
 
-/// From how many processors on, kept busy by others, figures are not to be trusted.
+/// The number of processors, kept busy by others, from which on figures are not to be trusted.
 pub const BUSY: f64 = 0.25;
 
 /// The value of `winner` for a tie.

@@ -7,10 +7,10 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent};
 
-/// How a table is drawn.
+/// The style of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to colour the winners.
+    /// The winners are coloured.
     pub colour: bool,
     /// The longest line, where that is possible.
     pub width: Option<usize>,
@@ -59,7 +59,7 @@ impl<R> Column<R> {
     }
 }
 
-/// How far the rest of a row is indented below its first cell.
+/// The indentation of the rest of a row below its first cell.
 const INDENT: usize = 2;
 /// The lines above the first row: the names of the columns, and a rule.
 const HEADER: usize = 2;

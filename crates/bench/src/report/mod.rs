@@ -42,7 +42,7 @@ fn separated(value: u64) -> String {
     text
 }
 
-/// Formats a number with the word for what it counts, in the singular or the plural.
+/// Formats a number with the noun that it counts, in the singular or the plural.
 pub(crate) fn counted(count: usize, [one, several]: [&str; 2]) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
@@ -148,7 +148,7 @@ mod tests {
         let line = "  membarrier       yes: it registers and runs\n";
         let expected = "  membarrier       yes: it registers\n                   and runs\n";
         assert_eq!(wrapped(line, Some(38)), expected);
-        // A column in the middle of a narrow line is none.
+        // A gap further right in a narrow line is no column.
         assert_eq!(
             wrapped("  membarrier       yes: it", Some(22)),
             "  membarrier\n    yes: it"

@@ -9,7 +9,7 @@ use crate::latency::{Latency, Turns};
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered};
 
-/// How many rows were won, tied and lost, and how many have no peer.
+/// The numbers of rows that were won, tied and lost, and that have no peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Rows we won.

@@ -4,7 +4,7 @@
 //! name, the type and the operations of each. A new peer is one line of the table. A new family
 //! is one file and one line of `FAMILIES`; this is also how a tier gets its first scenario.
 
-/// The same body with each contender on its own runtime: our type, Tokio's, and smol's.
+/// Runs the same body with each contender on its own runtime: our type, Tokio's, and smol's.
 macro_rules! on_own_runtimes {
     ($body:ident: $ours:ty, $tokio:ty, $smol:ty $(,)?) => {{
         use $crate::{runtimes, tasks::OwnRuntime};

@@ -148,8 +148,8 @@ fn latency<L: Lock>(cx: &Context, (threads, section): (usize, Section)) -> Measu
 /// Microseconds for which the owner holds the lock: longer than a waiter spins.
 const HELD_FOR: u32 = 100;
 
-/// In each round a new lock, on which no thread has slept, passes from an owner that computes to
-/// a thread that sleeps by then. The wait is the time from before the release to after the lock.
+/// Passes a new lock, on which no thread has slept, from an owner that computes to a thread that sleeps
+/// by then, in each round. The wait is the time from before the release to after the lock.
 fn hand_over<L: Lock>(cx: &Context) -> Measured {
     let locks: Vec<_> = (0..cx.ops).map(|_| CachePadded::new(L::new())).collect();
     let (held, taken) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -14,7 +14,7 @@ use crate::scenarios::prelude::*;
 const MOST: usize = 32;
 /// A process that takes longer than this many seconds hangs, and is ended by an alarm.
 const LONGEST: u32 = 60;
-/// How often to check whether a process has died while others wait for it.
+/// The time between checks whether a process has died while others wait for it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Memory that all processes of one measurement share.
@@ -44,7 +44,7 @@ pub(super) struct Processes {
 
 /// The measurements of the processes.
 pub(super) struct Found {
-    /// From the start of all to the end of the last.
+    /// The time from the start of all to the end of the last.
     pub(super) elapsed: Duration,
     /// Each process's count and sum.
     pub(super) reports: Vec<(u64, u64)>,

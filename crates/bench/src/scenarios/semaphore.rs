@@ -114,7 +114,7 @@ by_hand! {
     }
 }
 
-/// How many threads hold a permit, and how many ever did, in one word.
+/// The number of threads that hold a permit, and the number that ever did, in one word.
 #[derive(Default)]
 pub(super) struct Inside(AtomicU64);
 

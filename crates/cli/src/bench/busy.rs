@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// How long the machine is watched: long enough to count ticks of 10 ms.
+/// The time for which the machine is watched: long enough to count ticks of 10 ms.
 const WATCH: Duration = Duration::from_millis(300);
 
 /// Returns how many processors other processes keep busy, where the system tells it. This

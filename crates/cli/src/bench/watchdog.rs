@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// The sample that is running, and since when.
 type Running = Option<(String, Instant)>;
 
-/// Watches one sample at a time.
+/// Watches the sample that is running.
 pub struct Watchdog(Arc<Mutex<Running>>);
 
 impl Watchdog {

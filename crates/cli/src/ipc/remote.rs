@@ -23,7 +23,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Whether it takes part in this segment.
+    /// Returns `true` if it takes part in this segment.
     pub fn is_of(&self, kind: &str, name: &str) -> bool {
         (&*self.kind, &*self.name) == (kind, name)
     }

@@ -11,11 +11,11 @@ use crate::exit::Exit;
 
 /// The workspace that is changed.
 pub struct Project {
-    /// Where Cargo is started, so that the program's own toolchain and settings apply.
+    /// The folder in which Cargo is started, so that the program's own toolchain and settings apply.
     folder: PathBuf,
     pub manifest: PathBuf,
     pub lock: PathBuf,
-    /// Where Cargo builds.
+    /// The folder in which Cargo builds.
     pub target: PathBuf,
 }
 

@@ -30,7 +30,7 @@ struct Package {
 }
 
 impl Package {
-    /// Whether this is one of the packages in `drop-in/`: each depends on a crate of blitz-io,
+    /// Returns `true` for one of the packages in `drop-in/`: each depends on a crate of blitz-io,
     /// and no package that it replaces does.
     fn is_ours(&self) -> bool {
         self.dependencies.iter().any(|name| name.starts_with(OURS))

@@ -8,13 +8,13 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 use super::replacement::Replacement;
 use crate::exit::Exit;
 
-/// Where the packages come from unless the arguments say otherwise.
+/// The source of the packages, unless the arguments name another one.
 pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// The two names that Cargo has for the public registry, in `[patch]`. The first is written.
 const REGISTRY: [&str; 2] = ["crates-io", "https://github.com/rust-lang/crates.io-index"];
 
-/// Where the packages come from.
+/// The source of the packages.
 #[derive(Debug)]
 pub enum Source {
     /// A checkout of blitz-io.
@@ -68,9 +68,9 @@ impl Source {
 
 /// A line that replaces a package.
 pub struct Patch {
-    /// What stands after the name.
+    /// The text after the name.
     pub text: String,
-    /// Whether the package is one of `drop-in/`, as far as the line shows it.
+    /// The package is one of `drop-in/`, as far as the line shows it.
     pub is_ours: bool,
 }
 

@@ -293,7 +293,7 @@ fn replace_all(
     }
 }
 
-/// What became of one package.
+/// The result for one package.
 enum Tried {
     /// There was nothing to do.
     Kept,
@@ -315,7 +315,7 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
         }
         patch => patch.is_some_and(|patch| patch.is_ours),
     };
-    // If it is ours already, the arguments may name another source.
+    // If the package is already one of `drop-in/`, the arguments may name another source.
     let is_moved = has_line && source.is_some() && lock.ours(known).is_some();
     if locked.is_empty() && !is_moved {
         return Ok(Tried::Kept);
@@ -341,7 +341,7 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
 ///
 /// Locked versions of other packages may be too old. Cargo then names those that do not fit, and they are
 /// updated together; if it names no more, so are the packages that require them. Each version is updated
-/// once, so the loop ends, and what a requirement holds back is Cargo's reason.
+/// once, so the loop ends. If a requirement holds a version back, the result is Cargo's reason.
 fn resolve(project: &Project, known: &Replacement) -> Result<(), String> {
     let mut named = BTreeSet::new();
     loop {

@@ -4,9 +4,9 @@
 #[derive(Debug)]
 pub struct Replacement {
     pub name: &'static str,
-    /// The versions that it replaces: what they begin with.
+    /// The beginning of the versions that it replaces.
     series: &'static str,
-    /// The same, for people.
+    /// The versions that it replaces, in a readable form.
     pub versions: &'static str,
     /// The features that only blitz-io's package has.
     pub own_features: &'static [&'static str],

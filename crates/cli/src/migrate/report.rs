@@ -11,7 +11,7 @@ use super::replacement::{REPLACEMENTS, Replacement};
 use crate::exit::Exit;
 use crate::output;
 
-/// How many names are printed before the rest is counted.
+/// The number of names that are printed before the rest is counted.
 const NAMES: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -134,9 +134,9 @@ struct Change {
 pub struct Report {
     manifest: String,
     packages: Vec<Finding>,
-    /// What else changed in `Cargo.lock`.
+    /// The other changes in `Cargo.lock`.
     changed: Vec<Change>,
-    /// What to do next.
+    /// The next step for the user.
     #[serde(skip)]
     next: Option<&'static str>,
 }

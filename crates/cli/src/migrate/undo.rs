@@ -77,7 +77,7 @@ pub struct Saved {
     folder: PathBuf,
     /// The path of the program's manifest.
     manifest: PathBuf,
-    /// Whether this run wrote the files of before.
+    /// This run saved the files as they were before.
     is_new: bool,
 }
 

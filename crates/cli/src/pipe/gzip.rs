@@ -13,15 +13,15 @@ use super::{Arguments, Compress, Decompress};
 use crate::exit::Exit;
 use crate::output as standard;
 
-/// The bytes that a worker compresses at a time. A member of gzip begins with an empty
+/// The bytes that a worker compresses in one step. A member of gzip begins with an empty
 /// dictionary, so small members cost space; large ones cost memory, four of them for each
 /// thread.
 const MEMBER: usize = 1 << 20;
-/// The same for BGZF, in whole blocks of 0xff00 bytes.
+/// The bytes that a worker compresses to BGZF in one step, in whole blocks of 0xff00 bytes.
 const BLOCKS: usize = 8 * 0xff00;
-/// The bytes of content that one thread decompresses at a time, ahead of the others.
+/// The bytes of content that one thread decompresses in one step, ahead of the others.
 const CONTENT: usize = 1 << 18;
-/// The same for the blocks of BGZF, which all threads decompress.
+/// The bytes of content in one step for BGZF, whose blocks all threads decompress.
 const BLOCKS_CONTENT: usize = 1 << 20;
 /// Enough bytes to see whether a file is BGZF.
 const BEGINNING: u64 = 64;

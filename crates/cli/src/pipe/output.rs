@@ -88,7 +88,7 @@ impl Output {
     }
 
     /// Returns how the command ends if the output cannot be written. It is not an error if
-    /// the reader is gone.
+    /// the reader has closed its end.
     pub fn failed(&self, error: &io::Error) -> Exit {
         match &self.path {
             None if error.kind() == ErrorKind::BrokenPipe => Exit::Done,

@@ -17,7 +17,7 @@ pub struct Progress {
     bar: ProgressBar,
     begin: Instant,
     read: AtomicU64,
-    /// Whether there is a terminal for a bar.
+    /// There is a terminal for a bar.
     shown: bool,
 }
 

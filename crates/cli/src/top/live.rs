@@ -18,7 +18,7 @@ use super::view::{View, WaitView};
 use crate::exit::Exit;
 use crate::output;
 
-/// How long a key may wait for its effect.
+/// The longest time between a key and its effect.
 const KEYS: Duration = Duration::from_millis(50);
 
 /// The result of a question.
@@ -60,7 +60,7 @@ fn question(pid: u32, name: &str, every: Duration, news: &Sender<News>, page: &R
     }
 }
 
-/// Whether no process listens at the socket.
+/// Returns `true` if no process listens at the socket.
 fn is_end(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -131,7 +131,7 @@ impl Screen {
         self.last = Some(answer);
     }
 
-    /// Where the wait that the user has chosen is now, or else another wait of the same task or thread.
+    /// Returns the index of the wait that the user has chosen, or else of another wait of its task or thread.
     fn chosen_in(&self, view: &View) -> Option<usize> {
         if self.selected == 0 && !self.is_open {
             return None;

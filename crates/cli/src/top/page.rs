@@ -11,10 +11,10 @@ const WIDE: usize = 100;
 /// Stands for a part that the answer lacks.
 const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
 
-/// How the page is drawn.
+/// The settings with which the page is drawn.
 pub struct Page {
     pub columns: usize,
-    /// How many rows each list may have.
+    /// The largest number of rows of each list.
     pub rows: usize,
     /// The number of a wait.
     pub selected: Option<usize>,
@@ -24,7 +24,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page on which each list is long, for text.
+    /// Returns a page on which each list is long, for text.
     pub fn unlimited(columns: usize) -> Self {
         Self {
             columns,
@@ -35,7 +35,7 @@ impl Page {
         }
     }
 
-    /// A page of at most `lines` lines, as far as the lists decide that.
+    /// Returns a page of at most `lines` lines, as far as the lists decide that.
     pub fn of_height(columns: usize, lines: usize, view: &View) -> Self {
         let empty = Self {
             rows: 0,
@@ -99,7 +99,7 @@ impl Page {
         Line::from(Span::styled(fit(&text, self.columns), self.colour(colour)))
     }
 
-    /// The title of a list, with how many rows the list has beyond those that are shown.
+    /// Returns the title of a list, with the number of its rows that are not shown.
     fn heading(&self, title: &str, length: usize, right: &str) -> Line<'static> {
         let hidden = length.saturating_sub(self.rows);
         let title = if hidden > 0 && self.rows > 0 {
@@ -171,7 +171,7 @@ impl Page {
         }
     }
 
-    /// A row whose last columns have a text of their own.
+    /// Returns a row whose last columns have a text of their own.
     fn row(&self, mark: &str, left: &str, right: &str) -> Line<'static> {
         let right = format!("  {right}");
         let columns = (self.columns).saturating_sub(mark.len() + right.chars().count());
@@ -205,7 +205,7 @@ impl Page {
         }
     }
 
-    /// A link of a chain, over as many lines as it needs.
+    /// Adds a link of a chain, over as many lines as it needs.
     fn wrap(&self, depth: usize, link: &str, lines: &mut Vec<Line<'static>>) {
         let indent = " ".repeat(2 * (depth + 1).min(6));
         let columns = self.columns.saturating_sub(indent.len() + 2).max(10);
@@ -289,7 +289,7 @@ fn fill(channel: &Channel) -> String {
     }
 }
 
-/// The upper end of the range that has this part of the counts below it; `None` without counts. A last
+/// Returns the upper end of the range that has this part of the counts below it; `None` without counts. A last
 /// range without an end counts by the end of the one before.
 fn quantile(counts: &[(u64, u64)], part: f64) -> Option<u64> {
     let all: u64 = counts.iter().map(|&(_, count)| count).sum();

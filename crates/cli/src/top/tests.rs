@@ -186,7 +186,7 @@ CHANNELS                                                FILL
     );
 }
 
-/// The lines with one space for several.
+/// Returns the lines with one space for several.
 fn squeezed(text: &str) -> Vec<String> {
     let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     text.lines().map(squeeze).collect()

@@ -50,7 +50,7 @@ pub fn fit(text: &str, columns: usize) -> String {
     short
 }
 
-/// The same, but the end of the text stays: that of a path tells more than its beginning.
+/// Does the same as [`fit`], but keeps the end of the text: that of a path tells more than its beginning.
 pub fn fit_end(text: &str, columns: usize) -> String {
     let length = text.chars().count();
     if length <= columns {

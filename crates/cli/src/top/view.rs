@@ -12,7 +12,7 @@ use serde::Serialize;
 /// A list has at most so many rows, of however many there are.
 const LISTED: usize = 100;
 
-/// What `blitz top` shows of a process.
+/// The view of a process in `blitz top`.
 #[derive(Debug, Serialize)]
 pub struct View {
     pub pid: u32,
@@ -34,7 +34,7 @@ pub struct View {
     pub lengths: Lengths,
 }
 
-/// How long the lists would be in full.
+/// The lengths of the full lists.
 #[derive(Debug, Default, Serialize)]
 pub struct Lengths {
     pub waits: usize,
@@ -49,7 +49,7 @@ pub struct Judged {
     pub summary: String,
 }
 
-/// How many tasks are in each state.
+/// The number of tasks in each state.
 #[derive(Debug, Default, Serialize)]
 pub struct States {
     pub running: usize,
@@ -65,9 +65,9 @@ pub struct RuntimeView {
     /// The part of their time that the workers were busy since the last look.
     pub busy_share: Option<f64>,
     pub polls: u64,
-    /// Since the last look.
+    /// The rate since the last look.
     pub polls_per_second: Option<f64>,
-    /// Over the workers that have polled.
+    /// The mean over the workers that have polled.
     pub mean_poll_ns: u64,
     /// Pairs of the upper end in nanoseconds and the count; empty without that histogram.
     pub poll_times: Vec<(u64, u64)>,
@@ -112,11 +112,11 @@ pub struct Contended {
     pub is_named: bool,
     pub kind: String,
     pub location: String,
-    /// The waits that have ended, and those that last.
+    /// The time of the waits that have ended and of those that last.
     pub waited_ns: u64,
-    /// How many have ended.
+    /// The number of waits that have ended.
     pub waits: u64,
-    /// How many last.
+    /// The number of waits that last.
     pub waiting: usize,
     /// See [`Contention::buckets`].
     pub buckets: Vec<u64>,
@@ -245,7 +245,7 @@ fn waits(snapshot: &Snapshot) -> Vec<WaitView> {
     first(all).into_iter().map(view).collect()
 }
 
-/// A chain of waits as sentences.
+/// Returns a chain of waits as sentences.
 fn chain_of(snapshot: &Snapshot, (waits, last): &(Vec<&Wait>, Option<Waiter>)) -> Vec<String> {
     let mut lines: Vec<String> = waits.iter().map(|wait| sentence(snapshot, wait)).collect();
     lines.push(match *last {
@@ -314,8 +314,8 @@ fn channels(objects: &[Resource]) -> Vec<Channel> {
     channels
 }
 
-/// Whether a long wait of this kind means contention: one for a lock or for room in a channel does, one
-/// for a message, a timer, another task's end or the end of a channel does not.
+/// Returns `true` if a long wait of this kind means contention. A wait for a lock or for room in a channel
+/// does. A wait for a message, a timer, another task's end or the end of a channel does not.
 fn is_contention(kind: &str) -> bool {
     const CONTENDED: [&str; 5] = ["Mutex", "RwLock", "Semaphore", "Once", "Sender"];
     !kind.ends_with("::closed") && CONTENDED.iter().any(|part| kind.contains(part))

@@ -38,7 +38,7 @@ pub struct Arguments {
     watch: bool,
 }
 
-/// What `ps` and `why` need, at the end of `--help`.
+/// The requirements of `ps` and `why`, at the end of `--help`.
 pub const SETUP: &str = "\
 A process answers if
   - it is built with the feature `inspect` of blitz-io, or of the package tokio that
@@ -118,7 +118,7 @@ fn processes() -> Result<Vec<(u32, String)>, Exit> {
     list().map_err(|error| Exit::Failed(format!("cannot list the processes: {error}")))
 }
 
-/// The process that the argument names.
+/// Returns the process that the argument names.
 pub(crate) fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
     let fits = |pid: u32, name: &str| {
         wanted.is_none_or(|wanted| wanted == name || wanted.parse() == Ok(pid))

@@ -193,7 +193,7 @@ fn a_row_about_waits_and_a_row_about_bytes_say_so() {
 fn the_page_is_written_and_needs_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
-    // The previous content, which is longer, is gone afterwards.
+    // The run replaces the previous content, which is longer.
     fs::write(&file, "x".repeat(1_000_000)).unwrap();
     let mut arguments = TINY.to_vec();
     arguments.extend(["--json", "--html", file.to_str().unwrap()]);

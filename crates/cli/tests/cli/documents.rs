@@ -34,7 +34,7 @@ fn commands(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the arguments of a command, up to a comment or to what is a matter of the shell.
+/// Returns the arguments of a command, up to a comment or an operator of the shell.
 fn arguments(command: &str) -> Vec<&str> {
     command
         .split_whitespace()

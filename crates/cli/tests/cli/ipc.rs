@@ -51,7 +51,7 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
         top.contains("PER SECOND") && top.contains("1 behind"),
         "{top}"
     );
-    // What is not named, or only asked for, stays.
+    // Segments that are not named stay, and with `--dry-run` so do all.
     let clean = |more: &[&str]| expect(0, &[&["ipc", "clean", &directory], more].concat()).out;
     assert_eq!(clean(&["--dry-run"]), "would remove dead\n");
     assert_eq!(clean(&["other", "l*"]), "");

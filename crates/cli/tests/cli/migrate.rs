@@ -145,7 +145,7 @@ impl World {
         ran
     }
 
-    /// The same, with the checkout as the source.
+    /// Runs `blitz migrate --json` with the checkout as the source.
     fn migrate(&self, code: i32) -> Ran {
         self.blitz(code, &["--json", "--path", "../blitz-io"])
     }
@@ -300,7 +300,7 @@ fn programs_with_one_target_folder_are_each_taken_back() {
     assert_eq!(world.files(), first);
     world.blitz(0, &["--undo", "../other"]);
     assert_eq!(world.files_of("other"), other);
-    // What was saved is gone with it.
+    // `--undo` has removed the saved files.
     let saved = fs::read_dir(world.at("target/blitz-migrate")).expect("the folder is there");
     assert_eq!(saved.count(), 0);
 }

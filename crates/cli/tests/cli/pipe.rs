@@ -388,7 +388,7 @@ fn a_signal_leaves_nothing_incomplete() {
             std::thread::yield_now();
         }
         let process = libc::pid_t::try_from(child.id()).unwrap();
-        // SAFETY: the child is ours, and was not waited for.
+        // SAFETY: this test started the child, and has not waited for it yet.
         assert_eq!(unsafe { libc::kill(process, signal) }, 0);
         assert_eq!(child.wait().unwrap().signal(), Some(signal));
         drop(stdin);

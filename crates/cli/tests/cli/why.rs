@@ -196,7 +196,7 @@ fn a_process_that_does_not_answer_is_an_error() {
     assert!(ran.err.contains("cannot write"), "{ran:?}");
 }
 
-/// No such process, a variable that is missing, and a feature that is missing were one error.
+/// A missing process, a missing variable and a missing feature are different errors.
 #[cfg(target_os = "linux")]
 #[test]
 fn reasons_why_a_process_does_not_answer_are_told_apart() {

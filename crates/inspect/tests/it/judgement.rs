@@ -195,7 +195,7 @@ fn a_handed_over_lock_is_a_futurelock() {
     assert_eq!(found[0].waits.len(), 2);
 }
 
-/// The task also waits for its client, as that of a connection does: it may go on.
+/// The task also waits for its client, as that of a connection does: it may proceed.
 #[test]
 fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
     let of_connection = |wakers| {
@@ -401,7 +401,7 @@ fn one_stuck_reader_suffices_to_keep_a_writer_out() {
         wait(2, T(2), "RwLock (write)", readers),
     ];
     let stuck = snapshot(vec![task(1, 1), task(2, 1)], waits);
-    // Without the writer, or if it gives up, the reader goes on.
+    // Without the writer, or if the writer times out, the reader proceeds.
     prevents(&stuck, |snapshot| snapshot.waits[1].is_timed = true);
 }
 

@@ -178,8 +178,8 @@ impl Builder {
     /// Enables I/O. Without it, making a socket panics, and [`build`](Self::build) opens no
     /// descriptor.
     ///
-    /// Each worker gets a driver of its own: `epoll`, `kqueue`, or the system's
-    /// equivalent. Without the crate's feature `io`, this has no effect.
+    /// The runtime's workers share its drivers, one for every eight processors: `epoll`,
+    /// `kqueue`, or the system's equivalent. Without the crate's feature `io`, this has no effect.
     pub fn enable_io(&mut self) -> &mut Self {
         self.config.enable_io = true;
         self

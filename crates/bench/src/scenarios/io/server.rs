@@ -16,7 +16,7 @@ impl<T, F: Later<io::Result<T>>> Reply<T> for F {}
 
 /// A runtime with I/O.
 ///
-/// The functions that start a server return when it listens: the tasks that serve go on.
+/// The functions that start a server return when it listens: the tasks that serve run on.
 pub(super) trait Server: Sized + 'static {
     /// A started runtime, which is never stopped.
     type Runtime: Copy + Send + Sync + 'static;

@@ -9,9 +9,9 @@ use super::server::Server;
 use crate::scenarios::prelude::*;
 
 const CONNECTIONS: usize = 16;
-/// How often each connection sends.
+/// The time between two messages of a connection.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// How long the thread is blocked, and how long it then is not.
+/// The time for which the thread is blocked, and for which it then is not.
 const BLOCKED: Duration = Duration::from_millis(20);
 
 pub(super) fn scenarios() -> Vec<Scenario> {

@@ -30,11 +30,11 @@ use super::transport::Transport;
 
 /// Messages of one publisher that wait for one subscriber, as many as in our ring.
 const CAPACITY: usize = 1024;
-/// The same as in our ring for large messages.
+/// The number of large messages that wait, as many as in our ring for them.
 const LINK_CAPACITY: usize = 4;
-/// How long to wait for the other processes, for room, or for a message.
+/// The longest wait for the other processes, for room, or for a message.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often a publisher that finds no room checks the clock.
+/// The time between two attempts to open a service, or two checks of a condition.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A service of which only the name exists yet.

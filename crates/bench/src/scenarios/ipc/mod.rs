@@ -120,7 +120,7 @@ fn run<T: Transport>(
     Ok(Sample::new(Span::of(found.elapsed), total))
 }
 
-/// One contender's body for these numbers of senders and receivers.
+/// Returns one contender's body for these numbers of senders and receivers.
 fn body<T: Transport + 'static>(
     senders: usize,
     receivers: usize,

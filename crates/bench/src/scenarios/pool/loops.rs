@@ -96,7 +96,7 @@ pub(super) fn empty(id: &str, title: &str, ops: u64, threads: usize, pause: Dura
     })
 }
 
-/// The summand of one number: one multiplication that the compiler must keep.
+/// Returns the summand of one number: one multiplication that the compiler must keep.
 #[inline(always)]
 fn term(n: usize) -> u64 {
     black_box(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60

@@ -33,7 +33,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// The scenario for one worker, with the bodies of our fibers, our tasks, Tokio and may.
+/// Returns the scenario for one worker, with the bodies of our fibers, our tasks, Tokio and may.
 fn one((id, title, ops): (&str, &str, u64), [ours, tasks, tokio, may]: [Body; 4]) -> Scenario {
     let bodies = [(OURS, ours), (TASKS, tasks), ("tokio", tokio), ("may", may)];
     let scenario = Scenario::new(5, id, title, ops).threads(WORKERS);
@@ -197,7 +197,7 @@ mod memory {
             .with("tokio", |cx| idle(cx, begin::<Tokio>))
     }
 
-    /// How many wait, in all iterations so far.
+    /// The number of fibers and tasks that wait, in all iterations so far.
     static WAITING: AtomicU64 = AtomicU64::new(0);
 
     type End = Box<dyn FnOnce() -> std::pin::Pin<Box<dyn Future<Output = bool> + Send>> + Send>;
@@ -254,7 +254,7 @@ mod memory {
         Ok(Sample::new(Span { memory, ..span }, ops))
     }
 
-    /// The memory of the process in bytes.
+    /// Returns the memory of the process in bytes.
     fn resident() -> Result<u64, Failure> {
         let path = "/proc/self/smaps_rollup";
         let sums = read_to_string(path).map_err(|error| Failure(format!("{path}: {error}")))?;

@@ -87,7 +87,7 @@ impl<R: Channels> Game<R> for OverChannels {
     }
 }
 
-/// One contender's bodies for one kind of channel: both sides spawned by one task, on two workers,
+/// Returns one contender's bodies for one kind of channel: both sides spawned by one task, on two workers,
 /// and on two runtimes.
 const fn bodies<R: Runtime, G: Game<R>>() -> [Body; 3] {
     [from_one_task::<R, G>, across::<R, G>, runtimes::<R, G>]

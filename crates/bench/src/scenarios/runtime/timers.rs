@@ -25,7 +25,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 /// Memory in which a timer is started and cancelled.
 type Place<R> = Pin<Box<Option<<R as Runtime>::Sleep>>>;
 
-/// As many tasks as there are workers start their share of the timers, and then cancel
+/// Starts one task for each worker, which starts its share of the timers and then cancels
 /// them. The memory of the timers is allocated before.
 pub(super) fn cancelled<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);

@@ -451,12 +451,13 @@ impl State {
 }
 
 impl Snapshot {
-    /// Returns `true` if the future is to be dropped instead of polled.
+    /// Returns `true` if cancellation was requested.
     #[inline]
     pub(super) fn is_cancelled(self) -> bool {
         self.0 & CANCELLED != 0
     }
 
+    /// Returns `true` if there is or was an output.
     pub(super) fn is_complete(self) -> bool {
         self.0 & COMPLETE != 0
     }
