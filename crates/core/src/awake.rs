@@ -15,7 +15,7 @@ pub trait Workers: Sync {
     fn awake(&self) -> usize;
 }
 
-/// Whether there ever was a runtime: most programs with a pool have none.
+/// `true` once a runtime has existed. Most programs with a pool have none.
 static ANY: AtomicBool = AtomicBool::new(false);
 static RUNTIMES: PerProcess<Mutex<Vec<&dyn Workers>>> = PerProcess::new(Mutex::default);
 

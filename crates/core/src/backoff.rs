@@ -9,7 +9,7 @@
 
 use crate::spin::yield_to_peers;
 
-/// How often in a row this thread has lost a race. See the head of this file.
+/// Number of races that this thread has lost in a row; see the module documentation.
 #[derive(Default)]
 pub struct Backoff(u32);
 

@@ -54,7 +54,7 @@ pub(crate) fn reached(waker: &Waker) -> bool {
         capture.wakers.push(waker.clone());
         (capture.leaf)();
     };
-    // SAFETY: as in `with`.
+    // SAFETY: `CAPTURE` is a variable of this thread, and has no destructor.
     unsafe { scopes::at_once(CAPTURE.with(ptr::from_ref), ptr::null_mut(), report) };
     true
 }

@@ -41,7 +41,7 @@ use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
 use crate::capture;
 use crate::scopes;
 
-/// How many units a task gets for one poll: Tokio's number.
+/// Number of units that a task gets for one poll: Tokio's number.
 const BUDGET: u64 = 128;
 /// Nothing is left, and that has been counted.
 const REFUSED: u64 = 0;
@@ -96,7 +96,7 @@ const fn is_spent(left: u64) -> bool {
 pub struct Budget(u64);
 
 impl Budget {
-    /// No limit.
+    /// A budget without a limit.
     pub const UNCONSTRAINED: Self = Self(UNLIMITED | full(UNLIMITED));
     /// The budget of one poll of a task.
     pub const FULL: Self = Self(POLL | full(POLL));
@@ -285,7 +285,7 @@ fn refuses(waker: &Waker) -> bool {
     true
 }
 
-/// Whether an operation could be done now.
+/// Returns `true` unless the budget is spent. In a capture, always returns `true`.
 #[inline(always)]
 #[must_use]
 pub fn has_budget_remaining() -> bool {
@@ -388,7 +388,7 @@ pub fn budget<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Sets the budget, for a scheduler that goes on with a task elsewhere.
+/// Sets the budget, for a scheduler that continues a task elsewhere.
 #[inline(always)]
 pub fn set(budget: Budget) {
     LEFT.set(budget.0);

@@ -1,4 +1,4 @@
-//! What the crates below the fibers need of them: whether a fiber runs, and how it waits.
+//! The parts of fibers that the crates below them need: whether a fiber runs, and how it waits.
 
 use std::cell::Cell;
 use std::ptr;
@@ -28,7 +28,7 @@ pub fn set_current(fiber: *const ()) {
     CURRENT.set(fiber);
 }
 
-/// Whether a fiber runs on this thread.
+/// Returns `true` if a fiber runs on this thread.
 #[inline(always)]
 #[must_use]
 pub fn is_fiber() -> bool {

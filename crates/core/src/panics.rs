@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::resume_unwind;
 
-/// Puts off panics until everything has been done. The first one goes on then.
+/// Postpones panics until everything has been done. Then the first one is resumed.
 #[derive(Default)]
 #[must_use = "a panic that was put off goes on with `go_on`"]
 pub struct Panics(Option<Box<dyn Any + Send>>);
@@ -20,7 +20,7 @@ impl Panics {
     pub fn put_off(&mut self, run: impl FnOnce()) {
         use std::panic::{AssertUnwindSafe, catch_unwind};
 
-        // The caller goes on where it would have gone on without the panic.
+        // The caller continues as if there had been no panic.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
             self.0.get_or_insert(payload);
         }
@@ -38,7 +38,7 @@ impl Panics {
         self.0.is_some()
     }
 
-    /// Everything has been done, in a destructor. The first panic goes on as in any other place, unless the
+    /// Everything has been done, in a destructor. Resumes the first panic, as at any other place, unless the
     /// thread already panics: a second panic would end the process.
     pub fn go_on_in_drop(self) {
         if !std::thread::panicking() {

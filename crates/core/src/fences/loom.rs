@@ -26,7 +26,7 @@ fn pass_between() -> loom::sync::MutexGuard<'static, ()> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Whether a store of now may be late. In models without late barriers, no switch begins.
+/// Returns `true` if a store may be late now. In models without late barriers, no switch begins.
 fn store_may_be_late() -> bool {
     !barriers_are_late() || switch::is_light()
 }

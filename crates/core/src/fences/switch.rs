@@ -17,8 +17,8 @@
 //! Barriers that are late (`membarrier.rs`) come from a hypervisor that does not deliver interrupts
 //! to a running processor in time. So the thread that notices it
 //!
-//! 1. changes `LIGHT` to `LEAVING`; if that fails, another thread is at it;
-//! 2. runs the barrier once more, and measures it, too;
+//! 1. changes `LIGHT` to `LEAVING`; if that fails, another thread has begun the switch;
+//! 2. runs the barrier again, and measures it, too;
 //! 3. stores `STRONG` if it was late again, and `LIGHT` otherwise.
 //!
 //! # No store is missed
@@ -58,7 +58,7 @@ loom::lazy_static! {
     static ref STATE: AtomicU8 = AtomicU8::new(LIGHT);
 }
 
-/// Whether the frequent side may leave its fence to the rare side. Call it after the store.
+/// Returns `true` if the frequent side may leave its fence to the rare side. Call it after the store.
 #[inline(always)]
 pub fn is_light() -> bool {
     STATE.load(Ordering::Acquire) == LIGHT

@@ -15,38 +15,38 @@ use super::totals::{self, Totals};
 use super::{Contention, Fill, Kind, Waiter};
 use crate::PerProcess;
 
-/// How many readers, or members of a set, a block names.
+/// The greatest number of readers, or members of a set, that a block names.
 pub const NAMES: usize = 8;
 
 /// See `slot.rs`.
 pub(super) static READER: Reader = Reader::new();
 
-/// In `holder`: the guard may have moved to another task since.
+/// Set in `holder` if the guard may have moved to another task since.
 pub(super) const MOVABLE: u64 = 1 << 63;
-/// In `holder`, with `MOVABLE`: the holder keeps writers out, but not readers.
+/// Set in `holder`, beside `MOVABLE`, if the holder keeps writers out, but not readers.
 pub(super) const BESIDE_READERS: u64 = 1 << 61;
 
 /// The facts about one object.
 pub struct Block {
     generation: AtomicU32,
-    /// How many readers are not among `readers`; a reader that another task has released is
+    /// Number of readers that are not among `readers`. A reader that another task has released is
     /// counted until the lock has no readers.
     pub(super) unnamed: AtomicU32,
     pub(super) holder: AtomicU64,
-    /// The address in a waker: the object, or one of its permits, notifications or places, was handed to the
-    /// future that kept this waker, and that has not been polled since. 0: to none. Of several such futures,
-    /// it is the last one.
+    /// An address in a waker, or 0. The object, or one of its permits, notifications or places, was handed to
+    /// the future that kept this waker, and that has not been polled since. Of several such futures, it
+    /// is the last one.
     pub(super) handed: AtomicUsize,
     /// Each task or thread has a place of its own, which it shares with one in eight others, and
     /// writes without a read-modify-write operation. If two of these race, the name of one is lost
-    /// until it releases the lock; a name that is there is that of a reader.
+    /// until it releases the lock. A name in the array is always that of a reader.
     pub(super) readers: [AtomicU64; NAMES],
     pub(super) sender: AtomicU64,
     pub(super) receiver: AtomicU64,
     pub(super) name: AtomicPtr<&'static str>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
-    /// Set while a channel can be asked how full it is. Its last receiver, or its last sender, owns the slot.
+    /// Set while reports can read the fill of a channel. Its last receiver, or its last sender, owns the slot.
     pub(super) fill: Slot<Probe>,
     /// The block that was made before this one.
     older: *const Block,
@@ -94,7 +94,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Whether the object was handed to a future that keeps the waker with this address.
+    /// Returns `true` if the object was handed to a future that keeps the waker with this address.
     #[must_use]
     pub fn is_handed_to(&self, waker: usize) -> bool {
         waker != 0 && self.handed == waker

@@ -9,7 +9,7 @@ use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
 use super::{Fill, Filled, Waiter, current};
 use crate::debug_is_name;
 
-/// See the head of this file.
+/// The facts of a primitive; see the module documentation.
 pub struct Object {
     block: AtomicPtr<Block>,
 }
@@ -100,7 +100,7 @@ impl Object {
         block.holder.store(waiter.word(), Ordering::Relaxed);
     }
 
-    /// The same, with a guard that may move to another task.
+    /// Like [`acquired`](Self::acquired), but with a guard that may move to another task.
     #[inline]
     pub fn acquired_movable(&self) {
         let (block, waiter) = self.block_and_waiter();
@@ -201,8 +201,8 @@ impl Object {
         block.handed.store(waker.data().addr(), Ordering::Relaxed);
     }
 
-    /// A future to which the object may have been handed is polled and goes on, or is dropped. If another
-    /// one has the object, too, that is not known any more.
+    /// A future to which the object may have been handed is polled and continues, or is dropped. If another
+    /// future has the object, too, reports no longer show that.
     pub fn hand_over_ended(&self) {
         let handed = &self.block().handed;
         if handed.load(Ordering::Relaxed) != 0 {
@@ -247,7 +247,7 @@ impl Object {
     /// [`set_fill`](Self::set_fill) was called before.
     #[inline]
     pub unsafe fn used_by_sender(&self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, `set_fill` was called, which made the block.
         note_user(&unsafe { self.known_block() }.sender);
     }
 
@@ -258,7 +258,7 @@ impl Object {
     /// [`set_fill`](Self::set_fill) was called before.
     #[inline]
     pub unsafe fn used_by_receiver(&self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, `set_fill` was called, which made the block.
         note_user(&unsafe { self.known_block() }.receiver);
     }
 
@@ -267,7 +267,7 @@ impl Object {
     /// The object has a block.
     #[inline]
     unsafe fn known_block(&self) -> &'static Block {
-        // SAFETY: as the caller promises. Blocks are never freed.
+        // SAFETY: by this function's contract, the object has a block. Blocks are never freed.
         unsafe { &*self.block.load(Ordering::Acquire) }
     }
 
@@ -342,6 +342,6 @@ impl Drop for Object {
 ///
 /// The pointer is to a `C` that exists.
 unsafe fn fill_of<C: Filled>(channel: *const ()) -> Fill {
-    // SAFETY: as the caller promises. `fill` may be called by any thread.
+    // SAFETY: by this function's contract, the pointer is to a `C` that exists. Any thread may call `fill`.
     unsafe { &*channel.cast::<C>() }.fill()
 }

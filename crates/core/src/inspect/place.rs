@@ -1,4 +1,4 @@
-//! `Place`: where a record is, and what it consists of.
+//! `Place`: the memory of a record, and the parts of the record.
 
 use std::panic::Location;
 use std::ptr;
@@ -13,14 +13,14 @@ use crate::Watched;
 /// One place for a record.
 pub(super) struct Place {
     pub(super) slot: Slot<Value>,
-    /// For a task. As the slot's value, but written only for tasks.
+    /// The facts of a task. The rules of the slot's value hold here, too, but only tasks write this.
     task: Watched<Option<TaskFacts>>,
-    /// For a task: the word of the thread that polls it, or polled it last.
+    /// The word of the thread that polls the task, or polled it last.
     pub(super) thread: AtomicU64,
-    /// How many polls of tasks have begun that had this place.
+    /// Number of polls that have begun of tasks with this place.
     pub(super) polls: AtomicU64,
-    /// For a task: its header, or null before its first poll. Valid while the record is set. Of a free
-    /// place: the next one. Otherwise without a meaning.
+    /// The header of a task, or null before its first poll. Valid while the record is set. In a free
+    /// place, the next free one. Otherwise without a meaning.
     pub(super) header: AtomicPtr<()>,
 }
 
@@ -73,7 +73,7 @@ impl Place {
         if value.kind != Kind::Task {
             return None;
         }
-        // SAFETY: as the caller promises, so the owner does not write the facts.
+        // SAFETY: by this function's contract, the record is set, so the owner does not write the facts.
         self.task.with(|task| unsafe { *task })
     }
 }
@@ -99,7 +99,7 @@ pub(super) struct Value {
     pub(super) since: u64,
 }
 
-/// What a record waits for.
+/// The object, task or value that a record waits for.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
     /// An object, whose block has this generation while it exists.

@@ -25,7 +25,7 @@ use super::threads::{self, ThreadRecord};
 use super::{Contention, Kind, Waiter, clock, totals};
 use crate::PerProcess;
 
-/// How many places a chunk has, and a chain of free ones at most. A thread that keeps too many gives away
+/// Number of places of a chunk, and the most of a chain of free ones. A thread that keeps too many gives away
 /// half of them, so that it does not need them back at once.
 const CHAIN: usize = KEPT / 2;
 
@@ -68,7 +68,7 @@ pub struct Record {
     pub is_timed: bool,
     /// The thread sleeps; otherwise a future is pending.
     pub blocks_thread: bool,
-    /// For [`Kind::Task`].
+    /// The facts of a task, for [`Kind::Task`].
     pub task: Option<TaskRecord>,
 }
 
@@ -91,7 +91,7 @@ pub struct TaskRecord {
     pub polls: u64,
     /// Its name, or an empty string.
     pub name: String,
-    /// When its current poll began, up to a quarter of a second too early; or 0.
+    /// The time at which its current poll began, up to a quarter of a second too early; or 0.
     pub poll_since: u64,
     /// The number of the thread that polls it, or polled it last.
     pub thread: u64,
@@ -302,7 +302,7 @@ pub fn read() -> (Vec<Record>, Vec<ThreadRecord>) {
 #[must_use]
 pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    // First, so that the totals of an object that is dropped meanwhile are not read twice.
+    // First, so that the totals of an object that is dropped at the same time are not read twice.
     let dropped = totals::dropped();
     (block::objects(&READER.begin()), dropped)
 }
@@ -327,7 +327,7 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
     None
 }
 
-/// When a poll began, in milliseconds, or 0.
+/// Returns the time at which a poll began, in milliseconds, or 0.
 fn since(poll: &Poll) -> u64 {
     if clock::is_kept() {
         poll.since / 1_000_000

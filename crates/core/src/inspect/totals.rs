@@ -14,11 +14,11 @@ use super::Kind;
 use super::kind_list::{KindList, KindNode};
 use crate::PerProcess;
 
-/// How many ranges the histogram of waits has. Range 0 is below one microsecond, range `i` is from
+/// Number of ranges of the histogram of waits. Range 0 is below one microsecond, range `i` is from
 /// 2^(i-1) to 2^i microseconds, and the last one has no upper end.
 pub const WAIT_BUCKETS: usize = 28;
 
-/// See the head of this file.
+/// The totals of one kind of wait; see the module documentation.
 pub(super) struct Totals {
     nanos: AtomicU64,
     buckets: [AtomicU64; WAIT_BUCKETS],
@@ -137,7 +137,7 @@ pub(super) fn retire(list: &KindList<Totals>) {
 
 /// Copies the totals of a list.
 pub(super) fn read(list: &KindList<Totals>) -> Vec<Contention> {
-    // Within a list that changes meanwhile, no more than each kind.
+    // The list may change during the walk, so take no more elements than there are kinds.
     let all = list.iter().take(Kind::ALL.len());
     all.filter_map(|(kind, totals)| totals.copy(*Kind::ALL.get(kind)?))
         .collect()

@@ -24,7 +24,7 @@ use crate::debug_is_name;
 pub struct Caller(Option<&'static Location<'static>>);
 
 impl Caller {
-    /// No location.
+    /// An unknown location.
     pub const UNKNOWN: Self = Self(None);
 
     /// Returns the location of the caller.
@@ -63,7 +63,7 @@ pub struct Wait {
     word: *const (),
 }
 
-/// In the address of a place.
+/// The bit that marks the address of a place.
 const RECORDED: usize = 1;
 
 const _: () = assert!(align_of::<Place>() > RECORDED && align_of::<Location<'static>>() > RECORDED);
@@ -115,7 +115,7 @@ impl Wait {
     #[must_use]
     pub fn caller(&self) -> Caller {
         match self.place() {
-            // SAFETY: the place is ours, and has the record that `set` put there.
+            // SAFETY: this wait owns the place, which has the record that `set` put there.
             Some(place) => Caller(unsafe { place.slot.read_own(|value| value.location) }.flatten()),
             // SAFETY: null, or from a `&'static`.
             None => Caller(unsafe { self.location().as_ref() }),
@@ -216,8 +216,8 @@ impl Wait {
         polled
     }
 
-    /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
-    /// a wait that is not for a futex of this library, or for several objects. `is_timed`: it has a
+    /// The current thread, or the task that it polls, blocks until members of the object have progressed. The
+    /// wait is not for a futex of this library, or is for several objects. `is_timed`: it has a
     /// deadline.
     pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object, is_timed: bool) {
         let caller = self.leave();
@@ -249,7 +249,7 @@ impl Wait {
         };
         let place = registry::take();
         place.header.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: the place has no record, and is ours.
+        // SAFETY: this wait owns the place, which has no record.
         unsafe { place.set_task(task) };
         self.set_at(place, value);
     }
@@ -271,13 +271,13 @@ impl Wait {
         };
         let entered = Entered::new(task);
         place.thread.store(entered.thread(), Ordering::Relaxed);
-        // One thread at a time polls the task.
+        // Only one thread polls the task at any moment.
         let polls = place.polls.load(Ordering::Relaxed) + 1;
         place.polls.store(polls, Ordering::Release);
         entered
     }
 
-    /// Whether there is no record, or it is that of another task or waker, which polled the future
+    /// Returns `true` if there is no record, or that of another task or waker, which polled the future
     /// before.
     #[inline]
     fn is_new(&self, waker: &Waker) -> bool {
@@ -286,7 +286,7 @@ impl Wait {
         };
         let (waker, waiter) = (waker.data().addr(), Waiter::current());
         let differs = |value: &Value| value.address != waker || value.waiter != waiter;
-        // SAFETY: the place is ours, and has the record that `set` put there.
+        // SAFETY: this wait owns the place, which has the record that `set` put there.
         let is_new = unsafe { place.slot.read_own(differs) };
         is_new.unwrap_or(true)
     }
@@ -308,7 +308,7 @@ impl Wait {
 
     #[inline]
     fn set_at(&mut self, place: &'static Place, value: Value) {
-        // SAFETY: a taken place has no record, and is ours.
+        // SAFETY: `take` has given the place to this wait, and it has no record.
         unsafe { place.slot.set(value) };
         // SAFETY: a place has more than one byte.
         self.word = unsafe { ptr::from_ref(place).cast::<()>().byte_add(RECORDED) };
@@ -331,10 +331,10 @@ impl Wait {
             value.ends();
             value.location
         };
-        // SAFETY: the place is ours, and has the record that `set` put there.
+        // SAFETY: this wait owns the place, which has the record that `set` put there.
         let location = unsafe { place.slot.read_own(ends) };
         self.word = Self::new(Caller(location.flatten())).word;
-        // SAFETY: the same.
+        // SAFETY: this wait owns the place until it puts it back.
         unsafe { place.slot.clear(&READER) };
         registry::put_back(place);
     }
@@ -505,7 +505,7 @@ struct Intent {
     block: Option<&'static super::Block>,
     caller: Caller,
     is_timed: bool,
-    /// When the thread began to sleep, in nanoseconds, or 0.
+    /// The time at which the thread began to sleep, in nanoseconds, or 0.
     since: u64,
 }
 

@@ -35,7 +35,7 @@ macro_rules! update {
 }
 
 impl Resource {
-    /// No span.
+    /// A resource without a span.
     pub const NONE: Self = Self {
         span: Span::none(),
         sort: Sort::Mpsc,
@@ -176,7 +176,7 @@ impl Resource {
 pub struct Late(OnceLock<Resource>);
 
 impl Late {
-    /// No resource yet.
+    /// Creates a value without a resource.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())

@@ -39,7 +39,7 @@ impl<T> List<T> {
         self.first != self.last
     }
 
-    /// How many have come so far.
+    /// Returns the number of nodes that have come so far.
     pub fn arrivals(&self) -> u64 {
         self.arrivals
     }
@@ -48,7 +48,7 @@ impl<T> List<T> {
     ///
     /// # Safety
     ///
-    /// The node stays where it is as long as it is linked, and is linked nowhere
+    /// The node does not move as long as it is linked, and is linked nowhere
     /// else.
     pub unsafe fn push(&mut self, node: &Node<T>) {
         node.touch();

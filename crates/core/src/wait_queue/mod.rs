@@ -27,7 +27,7 @@
 //! node. A task's waker has been taken before. For a thread, the system gets the signal's address
 //! and never reads it.
 //!
-//! A waiter that gives up (its time is up, its future is dropped) removes its node under the
+//! A waiter that gives up (it has timed out, or its future is dropped) removes its node under the
 //! lock, or finds that it has been chosen. A chosen waiter either counts as served or passes its
 //! resource on. So nothing is spent on a waiter that left, and no node is freed while another
 //! thread holds a pointer to it.
@@ -66,7 +66,7 @@ pub use list::List;
 pub use node::Node;
 pub use wakes::{Wake, Wakes};
 
-/// A queue of waiters; see the head of this file. `T` is the request of a node, which is used
+/// A queue of waiters; see the module documentation. `T` is the request of a node, which is used
 /// under the lock.
 pub struct WaitQueue<T = ()> {
     list: Lock<List<T>>,
@@ -109,9 +109,9 @@ impl<T> WaitQueue<T> {
     ///
     /// # Safety
     ///
-    /// The node stays where it is as long as it is linked.
+    /// The node does not move as long as it is linked.
     pub unsafe fn join(&self, node: &Node<T>) {
-        // SAFETY: the caller keeps the node where it is while it is linked.
+        // SAFETY: by this function's contract, the node does not move while it is linked.
         unsafe { self.join_if(node, None, |_| true) };
     }
 
@@ -121,7 +121,7 @@ impl<T> WaitQueue<T> {
     ///
     /// # Safety
     ///
-    /// The node is not linked, and stays where it is while it is.
+    /// The node is not linked, and does not move while it is.
     pub unsafe fn join_if(
         &self,
         node: &Node<T>,
@@ -160,7 +160,7 @@ impl<T> WaitQueue<T> {
         self.locked(|list| list.remove(node))
     }
 
-    /// Whether a task's node has yet to be chosen. If so, `waker` is woken then. For every poll
+    /// Returns `true` if a task's node has yet to be chosen. The choice will wake `waker`. For every poll
     /// but the first.
     pub fn still_waits(&self, node: &Node<T>, waker: &Waker) -> bool {
         if node.is_signalled() {
@@ -200,13 +200,13 @@ impl<T> WaitQueue<T> {
 
     /// Chooses and wakes all that wait now, after passing each node's request to `tell` under the
     /// lock. Returns how many there were. If a waker panics, the others are still woken; the
-    /// panic goes on afterwards.
+    /// panic is resumed afterwards.
     pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
         self.notify_each_after(|_| true, tell)
     }
 
-    /// The same, if `first` agrees under the lock: wakes the waiters that are in the queue at
-    /// that moment.
+    /// Like [`notify_each`](Self::notify_each), if `first` agrees under the lock: wakes the waiters that are
+    /// in the queue at that moment.
     pub fn notify_each_after(
         &self,
         first: impl FnOnce(&mut List<T>) -> bool,

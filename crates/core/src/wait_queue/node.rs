@@ -16,9 +16,9 @@ use crate::watched::Watched;
 ///
 /// # Invariants
 ///
-/// 1. A linked node is alive and stays where it is: it is pinned, or on the stack of the waiting
+/// 1. A linked node is alive and does not move: it is pinned, or on the stack of the waiting
 ///    thread. Its owner unlinks it, or waits for its signal, before it frees it.
-/// 2. All fields but the signal, a parker, belong to one thread at a time: to the holder of the
+/// 2. All fields but the signal, a parker, belong to only one thread at any moment: to the holder of the
 ///    queue's lock while the node is linked, otherwise to the waiter.
 /// 3. Setting the signal of an unlinked node is the last access to it by the thread that chose
 ///    it.
@@ -28,7 +28,7 @@ pub struct Node<T = ()> {
     pub(super) linked: Cell<bool>,
     pub(super) previous: Cell<*const Node<T>>,
     pub(super) next: Cell<*const Node<T>>,
-    /// How many had come before.
+    /// Number of nodes that had come before.
     pub(super) arrival: Cell<u64>,
     /// The waker of a task. `None` for a thread, which sleeps on the signal.
     waker: UnsafeCell<Option<Waker>>,
@@ -41,7 +41,7 @@ pub struct Node<T = ()> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: invariant 2 of `Node`: one thread at a time uses all fields but the signal, a parker.
+// SAFETY: invariant 2 of `Node`: only one thread at any moment uses all fields but the signal, a parker.
 unsafe impl<T: Send> Send for Node<T> {}
 // SAFETY: invariant 2 of `Node`: shared access is to the signal, or under the queue's lock.
 unsafe impl<T: Send> Sync for Node<T> {}

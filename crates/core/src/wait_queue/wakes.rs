@@ -9,7 +9,7 @@ use blitz_io_futex::wake_one;
 use crate::macros::default_is_new;
 use crate::panics::Panics;
 
-/// How many wakes are gathered before the lock is released to do them. A model
+/// The greatest number of wakes to gather before the lock is released to do them. A model
 /// could not have as many waiters.
 const MOST: usize = if cfg!(loom) { 1 } else { 32 };
 
@@ -82,7 +82,7 @@ impl Wakes {
     }
 
     /// Wakes all of them. The caller holds no lock. If a waker panics, the others are still
-    /// woken, and the first panic goes on.
+    /// woken, and the first panic is resumed.
     pub fn wake(mut self) {
         let mut panics = Panics::new();
         self.wake_all(&mut panics);
