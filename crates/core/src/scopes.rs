@@ -102,7 +102,7 @@ impl Link {
     ///
     /// # Safety
     ///
-    /// `this` points to the link at the beginning of an object that stays alive and in place until this returns.
+    /// `this` points to the link at the start of an object that neither moves nor ends before this returns.
     #[inline(always)]
     unsafe fn during<R>(this: *const Self, run: impl FnOnce() -> R) -> R {
         // SAFETY: by this function's contract, the link exists until the call returns.

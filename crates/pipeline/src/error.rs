@@ -39,7 +39,7 @@ pub enum Error<E> {
     },
     /// [`Control::cancel`](crate::Control::cancel) was called.
     Cancelled {
-        /// How many items had been written before that, without a gap.
+        /// Number of items that had been written before that, without a gap.
         written: u64,
     },
 }

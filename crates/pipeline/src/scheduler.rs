@@ -104,7 +104,7 @@ use crossbeam_utils::CachePadded;
 use crate::progress::Progress;
 use crate::state::{Listed, Outcome, Size, State, Step};
 
-/// Decides which worker does what next: see the head of this file.
+/// Decides which worker does what next; see the module documentation.
 #[derive(Debug)]
 pub struct Scheduler {
     state: Lock<State>,
@@ -221,7 +221,7 @@ impl Scheduler {
         self.state.lock().base
     }
 
-    /// Whether the run was stopped before its end.
+    /// Returns `true` if the run was stopped before its end.
     pub fn was_stopped(&self) -> bool {
         let state = self.state.lock();
         state.stopped && !state.is_over()

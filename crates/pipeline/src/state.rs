@@ -54,14 +54,14 @@ pub struct Size {
     pub sources: usize,
     pub sinks: usize,
     pub workers: usize,
-    /// How many workers may process items at the same time.
+    /// Number of workers that may process items at the same time.
     pub in_stages: usize,
     pub capacity: usize,
     pub ordered: bool,
 }
 
 impl Size {
-    /// How many slots there are: a power of two, so that an item finds its own without
+    /// Returns the number of slots: a power of two, so that an item finds its own without
     /// a division.
     pub fn slots(&self) -> usize {
         let slots = self.capacity.checked_next_power_of_two();
@@ -89,7 +89,7 @@ pub struct Sink {
 #[derive(Clone, Debug)]
 pub struct Slot {
     pub done: bool,
-    /// How many sinks have not written it.
+    /// Number of sinks that have not written it.
     unwritten: usize,
 }
 
@@ -360,7 +360,7 @@ impl State {
         self.is_over().then_some(Step::Leave)
     }
 
-    /// Whether another worker would find a step after this one has chosen its own. The end
+    /// Returns `true` if another worker would find a step after this one has chosen its own. The end
     /// of the run does not count: a worker that leaves wakes all others.
     pub fn can_choose_twice(&mut self) -> bool {
         let Some(step) = self.choose() else {
@@ -386,7 +386,7 @@ impl State {
         }
     }
 
-    /// Whether `choose` would find a step.
+    /// Returns `true` if `choose` would find a step.
     #[cold]
     pub fn can_choose(&self) -> bool {
         self.possible().is_some()

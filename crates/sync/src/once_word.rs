@@ -55,7 +55,7 @@ pub fn call(
     true
 }
 
-/// Whether the word holds a value of this protocol.
+/// Returns `true` if the word holds a value of this protocol.
 #[inline]
 pub fn is_valid(word: &AtomicU32) -> bool {
     word.load(Ordering::Relaxed) <= DONE

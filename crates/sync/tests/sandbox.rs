@@ -110,7 +110,7 @@ fn install(program: &mut [libc::sock_filter]) {
 const AT_ONCE: libc::c_long = 1;
 
 /// Makes `membarrier` come late in this thread and in those that it starts from now on, as it does
-/// on some virtual machines: a signal handler makes the call in their place, after a while.
+/// on some virtual machines. A signal handler makes the call in their place, after a while.
 fn delay_membarrier() {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::ucontext_t) =
         call_late;
@@ -260,7 +260,7 @@ fn find_out() {
     assert!((0..200).any(finds_out));
 }
 
-/// Whether a change of memory protection can replace the call: processors that have `INVLPGB` run
+/// Returns `true` if a change of memory protection can replace the call: processors that have `INVLPGB` run
 /// no barrier for it.
 fn is_replaceable() -> bool {
     // SAFETY: each processor of this architecture has the instruction.

@@ -46,7 +46,7 @@ pub struct Block {
     pub(super) name: AtomicPtr<&'static str>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
-    /// Set while reports can read the fill of a channel. Its last receiver, or its last sender, owns the slot.
+    /// Set while reports can read the fill of a channel. The last receiver or the last sender owns the slot.
     pub(super) fill: Slot<Probe>,
     /// The block that was made before this one.
     older: *const Block,

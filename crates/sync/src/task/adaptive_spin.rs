@@ -16,7 +16,7 @@ use std::hint;
 
 use blitz_io_core::Attempts;
 
-/// How many `spin_loop` hints an attempt takes at most. None under the model checker,
+/// The greatest number of `spin_loop` hints of an attempt. None under the model checker,
 /// which tries the orders in which it would have succeeded.
 const PAUSES: u32 = if cfg!(loom) { 0 } else { 31 };
 
@@ -27,7 +27,7 @@ thread_local! {
 
 /// One attempt.
 pub(super) struct AdaptiveSpin {
-    /// How long to pause next.
+    /// The length of the next pause.
     pause: u32,
     left: u32,
 }

@@ -52,7 +52,7 @@ use blitz_io_core::{const_unless_loom, debug_fields};
 /// ```
 pub struct Barrier {
     n: usize,
-    /// How many have arrived in this round. Belongs to the holder of the queue's
+    /// Number of tasks that have arrived in this round. Belongs to the holder of the queue's
     /// lock.
     arrived: Cell<usize>,
     waiters: WaitQueue,
@@ -161,7 +161,7 @@ impl Barrier {
     ///
     /// # Safety
     ///
-    /// The node stays where it is as long as it is linked.
+    /// The node does not move as long as it is linked.
     unsafe fn arrive(&self, node: &Node) -> bool {
         let (mut last, mut arrived) = (false, 0);
         self.waiters.notify_each_after(
@@ -169,7 +169,7 @@ impl Barrier {
                 last = self.count();
                 arrived = self.arrived.get();
                 if !last {
-                    // SAFETY: by this function's contract, the node stays where it is while it is
+                    // SAFETY: by this function's contract, the node does not move while it is
                     // linked.
                     unsafe { list.push(node) };
                 }

@@ -96,7 +96,7 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// If the time is up. The thread then has not arrived, and the round needs
+    /// If the others have not arrived in time. The thread then has not arrived, and the round needs
     /// another one in its place.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! Waits of a fiber for a call that another fiber of the same thread has begun.
 //!
-//! The other fiber waits, and goes on only on this thread. So the fiber must not block it: it suspends,
+//! The other fiber waits, and can only run on this thread. So the fiber must not block it: it suspends,
 //! and the call's end wakes it. All of that happens on one thread, so that there are no races.
 
 use std::cell::Cell;

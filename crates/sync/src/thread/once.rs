@@ -14,9 +14,9 @@
 //! # Why no wake-up is lost
 //!
 //! 1. A thread sleeps while the word equals a value that has `SLEEPERS` set.
-//! 2. Each transition is one read-modify-write of the word. So the claimant's last one returns
-//!    either a word with `SLEEPERS`, and the claimant wakes all threads; or a word without, and
-//!    then a thread that sets the bit afterwards finds another state and looks again.
+//! 2. Each transition is one read-modify-write of the word. The claimant's last one may return
+//!    a word with `SLEEPERS`: then the claimant wakes all threads. If it returns a word without, then
+//!    a thread that sets the bit afterwards finds another state and looks again.
 //! 3. The outcome differs from the value on which a thread sleeps. So a thread that has not
 //!    fallen asleep before the wake-up does not fall asleep.
 //! 4. A thread that only waits ([`Once::wait`]) may sleep while the state is `NEW` or `POISONED`.
@@ -26,7 +26,7 @@
 //!
 //! A closure that waits for its own `Once` would sleep forever, so it panics instead. A thread
 //! knows which of its own closures are running ([`scopes`]), and looks only when it is about
-//! to wait. A closure that runs in a fiber of the thread, which waits meanwhile, cannot go on while the
+//! to wait. A closure that runs in a waiting fiber of the thread cannot continue while the
 //! thread sleeps: so another fiber waits for it by suspending, and other code panics.
 //!
 //! The states are those of `std::sync::Once`.
@@ -189,7 +189,7 @@ impl Once {
     ///
     /// # Panics
     ///
-    /// When `f` panics (which poisons the `Once`), when the `Once` is poisoned, and when it is
+    /// When `f` panics (which poisons the `Once`) and when the `Once` is poisoned. Also when it is
     /// called from within its own closure, or by a task while a fiber of this thread waits in that
     /// closure: the wait would never end.
     ///
@@ -216,7 +216,7 @@ impl Once {
     /// Runs `f`, unless a closure has *finished* already: a poisoned `Once` gets
     /// another chance.
     ///
-    /// `f` gets the state that this call found, which says whether a closure failed before.
+    /// `f` gets the state that this call found, which shows whether a closure failed before.
     ///
     /// # Panics
     ///

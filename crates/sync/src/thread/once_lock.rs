@@ -321,7 +321,7 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until the cell is filled, for no longer than `timeout`.
-    /// Returns its value, or `None` when the time is up.
+    /// Returns its value, or `None` after the timeout.
     ///
     /// # Examples
     ///
@@ -343,7 +343,7 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until the cell is filled, for no longer than until `deadline`.
-    /// Returns its value, or `None` when the time is up.
+    /// Returns its value, or `None` after the deadline.
     ///
     /// # Examples
     ///

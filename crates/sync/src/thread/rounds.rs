@@ -59,7 +59,7 @@ impl Rounds {
         (!is_last(state)).then_some(Round(state & !ARRIVED))
     }
 
-    /// Whether all threads of the round have arrived.
+    /// Returns `true` if all threads of the round have arrived.
     #[inline]
     pub(super) fn is_over(&self, round: Round) -> bool {
         self.state.load(Ordering::SeqCst) & !ARRIVED != round.0

@@ -287,14 +287,14 @@ impl RawRwLock {
         self.0.lock_shared(deadline)
     }
 
-    /// The same for `lock_exclusive`.
+    /// The slow path of `lock_exclusive`, out of line like that of `lock_shared`.
     #[cold]
     fn wait_to_write(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::new(Kind::ThreadWrite, &self.1, caller, deadline.is_some());
         self.0.lock_exclusive(deadline)
     }
 
-    /// The same for `lock_shared_recursive`.
+    /// The slow path of `lock_shared_recursive`.
     #[cold]
     fn wait_to_read_again(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let is_timed = deadline.is_some();
@@ -302,7 +302,7 @@ impl RawRwLock {
         self.0.lock_shared_recursive(deadline)
     }
 
-    /// The same for `lock_upgradable`.
+    /// The slow path of `lock_upgradable`.
     #[cold]
     fn wait_to_read_upgradably(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let is_timed = deadline.is_some();
@@ -310,7 +310,7 @@ impl RawRwLock {
         self.0.lock_upgradable(deadline)
     }
 
-    /// The same for `upgrade`. From its beginning the thread keeps readers out.
+    /// The slow path of `upgrade`. From its beginning the thread keeps readers out.
     #[cold]
     fn wait_to_upgrade(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let is_timed = deadline.is_some();

@@ -71,15 +71,15 @@ use blitz_io_core::inspect;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{deadline, fences};
 
-/// In `readers`: the draining writer sleeps.
+/// The bit of `readers` that says that the draining writer sleeps.
 const ASLEEP: u32 = 1 << 31;
-/// In `readers`: how many readers are counted.
+/// The bits of `readers` with the number of counted readers.
 const COUNT: u32 = ASLEEP - 1;
-/// As many readers as may be in at once. The rest of the count is for readers that are only
-/// looking.
+/// The greatest number of readers that may be in at once. The rest of the count is for readers that only
+/// look.
 const MOST_READERS: u32 = COUNT / 2;
 
-/// See the head of this file.
+/// Shared ownership; see the module documentation.
 pub struct Shared {
     exclusive: Exclusive<true>,
     readers: AtomicU32,
@@ -197,7 +197,7 @@ impl Shared {
         }
     }
 
-    /// Enters as a resident: see the head of this file.
+    /// Enters as a resident; see the module documentation.
     #[cold]
     fn lock_shared_resident(&self, deadline: Option<Instant>) -> bool {
         let before = self.count();
@@ -264,7 +264,7 @@ impl Shared {
         self.exclusive.unlock_fair();
     }
 
-    /// From writer or upgradable reader to reader, without letting another writer in between.
+    /// Makes the writer or upgradable reader a reader, without letting another writer in between.
     pub fn downgrade(&self) {
         self.count();
         self.exclusive.unlock();
@@ -332,8 +332,8 @@ impl Shared {
         self.exclusive.lock_until(UPGRADABLE, deadline)
     }
 
-    /// From upgradable reader to writer; waits for the other readers until
-    /// `deadline`, and is the upgradable reader again if they do not leave.
+    /// Makes the upgradable reader the writer; waits for the other readers until
+    /// `deadline`, and makes it the upgradable reader again if they do not leave.
     pub fn upgrade(&self, deadline: Option<Instant>) -> bool {
         self.upgrade_or(|| !deadline::is_past(deadline) && self.drain(deadline))
     }
@@ -352,7 +352,7 @@ impl Shared {
         is_writer
     }
 
-    /// From writer to upgradable reader.
+    /// Makes the writer the upgradable reader.
     pub fn downgrade_to_upgradable(&self) {
         self.exclusive.weaken(UPGRADABLE);
     }

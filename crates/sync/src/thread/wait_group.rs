@@ -79,7 +79,7 @@ impl WaitGroup {
     ///
     /// # Errors
     ///
-    /// When the time is up, joins the group again and returns that membership. This happens only
+    /// After the timeout, joins the group again and returns that membership. This happens only
     /// if the group has never been empty, so no other wait can have ended because all had left.
     ///
     /// # Panics

@@ -111,7 +111,7 @@ fn permits_are_neither_lost_nor_doubled() {
     }
 }
 
-/// The same while another thread closes the semaphore: owners of permits keep them, no thread
+/// Another thread closes the semaphore: owners of permits keep them, no thread
 /// hangs, and all permits come back in the end.
 #[test]
 fn closing_under_load() {

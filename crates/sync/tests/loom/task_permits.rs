@@ -189,7 +189,7 @@ fn nobody_goes_past_the_queue() {
     });
 }
 
-/// The same for a task that forgets permits.
+/// While one waits for a permit, no other task forgets it.
 fn nobody_forgets_past_the_queue() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));

@@ -46,9 +46,9 @@
 //! *To all.* A waiter that was made before the call knows a smaller number.
 //!
 //! 1. If it was in the queue, the state was `WAITING`. So the call took the lock, and finds the
-//!    waiter there: the call covers the arrivals up to the moment at which it raised the number.
+//!    waiter in the queue. The call covers the arrivals up to the moment at which it raised the number.
 //! 2. Otherwise the waiter finds the greater number when it is polled, at the latest under the
-//!    lock: it joins only by an exchange of a state with its own number, or under `WAITING`, which
+//!    lock. It joins only by an exchange of a state with its own number, or under `WAITING`, which
 //!    no call leaves without the lock.
 //!
 //! A call that finds no waiter takes no lock. So calls in a loop delay no waiter that joins.
@@ -103,7 +103,7 @@ enum Order {
 struct Ticket {
     /// How many calls there had been when it was made.
     calls: usize,
-    /// In which order it was chosen, if it was chosen alone.
+    /// The order in which it was chosen, if it was chosen alone.
     order: Cell<Option<Order>>,
 }
 
@@ -257,7 +257,7 @@ impl Notify {
     /// Notifies all that wait now, including futures that exist and have not been polled yet.
     /// Nothing is stored for those that come later.
     ///
-    /// All of them are woken, even if one of the wakers panics; the panic goes on
+    /// All of them are woken, even if one of the wakers panics; the panic is resumed
     /// after that.
     ///
     /// ```

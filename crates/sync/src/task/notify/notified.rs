@@ -108,7 +108,7 @@ impl Waiter {
     ///
     /// # Safety
     ///
-    /// It stays where it is until it has been unlinked.
+    /// The waiter does not move until it has been unlinked.
     #[inline(never)]
     unsafe fn join(&mut self, notify: &Notify, waker: Option<&Waker>) {
         // SAFETY: a future joins once, so its node is not linked; by this function's contract it
@@ -283,7 +283,7 @@ impl Notify {
         }
     }
 
-    /// The same as [`notified`](Notify::notified), with a future that keeps the `Notify` alive.
+    /// Like [`notified`](Notify::notified), but the future keeps the `Notify` alive.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -413,7 +413,7 @@ macro_rules! notified {
 
             #[inline]
             fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
-                // SAFETY: the waiter stays where it is, and nothing else is pinned.
+                // SAFETY: the waiter does not move, and nothing else is pinned.
                 let this = unsafe { self.get_unchecked_mut() };
                 // SAFETY: it is as pinned as the future, whose `drop` does not move it.
                 let waiter = unsafe { Pin::new_unchecked(&mut this.waiter) };

@@ -94,7 +94,7 @@ impl<'a> Acquire<'a> {
         Poll::Ready(result)
     }
 
-    /// Gets the permits, and goes on with them if there is a unit left for that.
+    /// Gets the permits, and completes with them if a unit of the budget is left.
     #[inline]
     fn poll_in_budget(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         let Poll::Ready(result) = self.poll_permits(context) else {

@@ -105,15 +105,15 @@ pub const MAX_PERMITS: usize = usize::MAX >> 3;
 /// overflow the word with them.
 const FEW: usize = MAX_PERMITS >> 16;
 
-/// See the head of this file. The word is first: the C interface lets programs take and give back
-/// permits of its locks in inline functions.
+/// A batch of permits; see the module documentation. The word is first: the C interface lets programs take
+/// and give back permits of its locks in inline functions.
 #[repr(C)]
 pub struct Permits {
     word: AtomicUsize,
     queue: WaitQueue<Request>,
-    /// For reports: which task holds permits, and the name.
+    /// The task that holds permits, and the name, for reports.
     pub object: Object,
-    /// For tokio-console: the state.
+    /// The state, for tokio-console.
     pub resource: Resource,
 }
 
@@ -196,7 +196,7 @@ impl Permits {
         self.take_again(n)
     }
 
-    /// The same for a task, which has a budget. `false` also if it is spent, or all is
+    /// Like [`take`](Self::take), but for a task, which has a budget. `false` also if it is spent, or all is
     /// closed.
     #[inline]
     pub fn take_in_budget(&self, n: usize) -> bool {
@@ -279,7 +279,7 @@ impl Permits {
         Acquire::new(self, n, kind, caller)
     }
 
-    /// The same for a thread.
+    /// Like [`wait`](Self::wait), but for a thread.
     #[cold]
     pub fn wait_blocking(&self, n: usize, kind: Kind, caller: Caller) -> Result<(), AcquireError> {
         let _waits = Blocking::new(kind, &self.object, caller, false);
@@ -293,7 +293,7 @@ impl Permits {
             }
         }
         let node = Node::new(Request::new(n));
-        // SAFETY: the node stays where it is, and `sleep` returns when it is not
+        // SAFETY: the node does not move, and `sleep` returns when it is not
         // linked any more.
         match unsafe { self.join(&node, None) } {
             Taken::Yes => return Ok(()),
@@ -310,14 +310,14 @@ impl Permits {
     ///
     /// # Safety
     ///
-    /// The node is not linked, and stays where it is as long as it is.
+    /// The node is not linked, and does not move while it is.
     unsafe fn join(&self, node: &Node<Request>, waker: Option<&Waker>) -> Taken {
         let mut taken = Taken::No;
         let joins = |_: &mut List<Request>| {
             taken = self.take_or_announce(node.request.need);
             taken == Taken::No
         };
-        // SAFETY: by this function's contract, the node is not linked and stays where it is.
+        // SAFETY: by this function's contract, the node is not linked and does not move while it is.
         unsafe { self.queue.join_if(node, waker, joins) };
         if taken == Taken::Yes {
             self.resource.taken(node.request.need);
@@ -385,7 +385,7 @@ impl Permits {
         self.return_unused(n);
     }
 
-    /// The same for permits that a waiter had been given, and did not know of.
+    /// Like [`give_back`](Self::give_back), but for permits that a waiter had been given without its knowing.
     #[inline]
     fn return_unused(&self, n: usize) {
         let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
@@ -573,7 +573,7 @@ impl Permits {
     }
 
     /// Serves as many waiters as there are permits for, and wakes them in order. If a waker
-    /// panics, the others are still served; the panic goes on afterwards.
+    /// panics, the others are still served; the panic is resumed afterwards.
     fn serve_many(&self, first: Wake) {
         let mut panics = Panics::new();
         let mut first = Some(first);

@@ -28,7 +28,7 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// **Fairness.** Requests get their permits in the order of their arrival, even if a later one
 /// needs fewer. While a task or thread waits, `try_acquire` fails.
 ///
-/// A task that has spent its budget gets in the queue, or the permits, and goes on
+/// A task that has spent its budget gets in the queue, or the permits, and continues
 /// when it is polled again.
 ///
 /// ```
@@ -561,7 +561,7 @@ impl Semaphore {
         SemaphorePermit::new(self, n)
     }
 
-    /// The same with a guard that keeps the semaphore alive.
+    /// Like [`permit`](Self::permit), with a guard that keeps the semaphore alive.
     #[inline]
     fn owned_permit(self: Arc<Self>, n: usize) -> OwnedSemaphorePermit {
         self.permits.object.acquired_movable();

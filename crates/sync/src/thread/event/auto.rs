@@ -16,7 +16,7 @@
 //! | `released + 1`, then wakes one | `set`, if `released < waiting` |
 //! | sets `SET` | `set`, otherwise |
 //! | `released - 1` and `waiting - 1` | a waiter that finds `released > 0`: it goes through |
-//! | `waiting - 1` | a waiter whose time is up and that finds `released == 0` |
+//! | `waiting - 1` | a waiter that has timed out and finds `released == 0` |
 //! | clears `SET` | `reset` |
 //!
 //! While `SET` is set no thread can join the waiting, and it is set only when all of them have
@@ -75,9 +75,9 @@ use std::time::{Duration, Instant};
 const RELEASED: u32 = 1 << 1;
 /// One waiter: bits 16 to 30.
 const WAITING: u32 = 1 << 16;
-/// How many of each there can be.
+/// The greatest number of each.
 const MAX: u32 = (1 << 15) - 1;
-/// How long a thread sleeps between two looks for room. So many others take longer to leave.
+/// The time for which a thread sleeps between two looks for room. So many waiters take longer to leave.
 const FULL_FOR: Duration = Duration::from_millis(1);
 
 #[inline]

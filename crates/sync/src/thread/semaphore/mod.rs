@@ -216,7 +216,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// `NoPermits` when the time is up, `Closed` if the semaphore is closed.
+    /// `NoPermits` after the timeout, `Closed` if the semaphore is closed.
     ///
     /// ```
     /// use blitz_io::thread::{Semaphore, TryAcquireError};
@@ -476,7 +476,7 @@ impl Semaphore {
             permits: n,
             is_late: Cell::new(false),
         });
-        // SAFETY: the node stays where it is, and `leave` unlinks it.
+        // SAFETY: the node is on this thread's stack, and `leave` unlinks it.
         self.queue.locked(|list| unsafe { list.push(&node) });
         let is_timed = deadline.is_some();
         let _waits = Blocking::new(Kind::ThreadSemaphore, &self.object, caller, is_timed);
@@ -519,7 +519,7 @@ impl Semaphore {
         }
     }
 
-    /// Whether the node may take permits that others must leave alone.
+    /// Returns `true` if the node may take permits that others must leave alone.
     fn is_preferred(&self, node: &Node<Request>) -> bool {
         self.state.load(Ordering::Relaxed) & FAIR != 0
             && self.queue.locked(|list| list.is_first(node))
@@ -566,7 +566,7 @@ impl Semaphore {
         self.queue.locked(|list| self.serve(list));
     }
 
-    /// Signals the threads whose requests fit; see the head of this file.
+    /// Signals the threads whose requests fit; see the module documentation.
     fn serve(&self, list: &mut List<Request>) {
         let mut state = self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
         while !self.signal_those_that_fit(list, state) && !list.is_empty() {
