@@ -11,7 +11,7 @@ const MOST_SKIPPED: u8 = 63;
 /// How the last attempts ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempts {
-    /// How many are still to be skipped.
+    /// Number of attempts that are still to be skipped.
     skip: u8,
     /// Number of attempts to skip after the next failure.
     next: u8,
@@ -20,7 +20,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// The state in which the next attempt is made.
+    /// Creates the state in which the next attempt is made.
     pub const fn new() -> Self {
         Self {
             skip: 0,

@@ -11,7 +11,7 @@ use crate::PerProcess;
 
 /// A runtime, or another scheduler with threads of its own.
 pub trait Workers: Sync {
-    /// How many of its workers are awake now.
+    /// Returns the number of its workers that are awake now.
     fn awake(&self) -> usize;
 }
 

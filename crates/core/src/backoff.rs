@@ -21,7 +21,7 @@ const LONGEST: u32 = 4;
 const STEPS: u32 = 16;
 
 impl Backoff {
-    /// No race has been lost so far.
+    /// Creates a backoff for a thread that has lost no race so far.
     pub const fn new() -> Self {
         Self(0)
     }
@@ -42,7 +42,7 @@ impl Backoff {
         self.0 += 1;
     }
 
-    /// Whether backing off has not helped for long enough.
+    /// Returns `true` if backing off has not helped for long enough.
     pub const fn is_completed(&self) -> bool {
         self.0 >= STEPS
     }

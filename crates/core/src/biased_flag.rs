@@ -60,7 +60,7 @@ pub enum Inside {
 }
 
 impl BiasedFlag {
-    /// A flag that no call has entered.
+    /// Creates a flag that no call has entered.
     #[allow(clippy::new_without_default, reason = "as `BiasedLock`")]
     pub fn new() -> Self {
         Self {
@@ -96,7 +96,7 @@ impl BiasedFlag {
         }
     }
 
-    /// Whether the calling thread is the owner; the first one becomes it.
+    /// Returns `true` if the calling thread is the owner; the first one becomes it.
     #[inline]
     fn is_owner(&self) -> bool {
         let this = ThreadId::current().get().get();

@@ -66,7 +66,7 @@ pub struct BiasedLock {
 }
 
 impl BiasedLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[allow(clippy::new_without_default, reason = "an owner makes it for itself")]
     pub fn new() -> Self {
         Self {
@@ -95,7 +95,7 @@ impl BiasedLock {
         result
     }
 
-    /// Sets `busy`. Whether there is a revoker.
+    /// Sets `busy`. Returns `true` if there is a revoker.
     #[inline(always)]
     fn publish_busy(&self, busy: u8) -> bool {
         fences::publish(&self.busy, busy, &self.revoking) != NO
@@ -138,7 +138,7 @@ impl BiasedLock {
         self.releases.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
     }
 
-    /// Waits for the owner's answer for as long as a fence would take. Whether it came.
+    /// Waits for the owner's answer for as long as a fence would take. Returns `true` if it came.
     fn is_answered(&self, asked: u32) -> bool {
         let answered = || self.releases.load(Ordering::Acquire) != asked;
         if cfg!(loom) {

@@ -73,7 +73,7 @@ thread_local! {
 /// Tells wakers, and so tasks, apart.
 type Task = (*const (), *const RawWakerVTable);
 
-/// The count with which a budget of this kind begins.
+/// Returns the count with which a budget of this kind begins.
 const fn full(kind: u64) -> u64 {
     match kind {
         UNLIMITED => COUNT,
@@ -85,7 +85,7 @@ const fn kind(left: u64) -> u64 {
     left & !COUNT
 }
 
-/// Whether no unit is left.
+/// Returns `true` if no unit is left.
 #[inline(always)]
 const fn is_spent(left: u64) -> bool {
     left & COUNT <= SPENT
@@ -134,7 +134,7 @@ impl RestoreOnPending {
         }
     }
 
-    /// The operation has completed: the unit is spent.
+    /// Spends the unit: the operation has completed.
     #[inline(always)]
     pub fn made_progress(&self) {
         self.before.set(REFUSED);
@@ -199,7 +199,7 @@ pub fn attempt<R>(operation: impl FnOnce() -> Option<R>) -> Option<R> {
     attempt_with((), |()| operation().ok_or(())).ok()
 }
 
-/// [`attempt`] with something that the operation takes, and gives back if it has
+/// Like [`attempt`], but with a value that the operation takes, and gives back if it has
 /// to wait.
 ///
 /// # Errors
@@ -257,7 +257,7 @@ fn waited(left: u64) {
     });
 }
 
-/// Called with nothing left. Returns whether the operation is turned away; its task is woken
+/// Handles an operation with nothing left. Returns whether it is turned away; its task is woken
 /// then.
 #[cold]
 fn refuses(waker: &Waker) -> bool {
@@ -309,7 +309,7 @@ pub fn is_capturing() -> bool {
     kind(LEFT.get()) == CAPTURE
 }
 
-/// Pending within a capture. For operations that cost no unit, or take one at the end only. Without
+/// Returns `Pending` within a capture. For operations that cost no unit, or take one at the end only. Without
 /// the feature `taskdump` it does nothing.
 #[inline(always)]
 pub fn leaf(context: &Context<'_>) -> Poll<()> {
@@ -354,7 +354,7 @@ pub fn is_refused() -> bool {
     LEFT.get() == POLL | REFUSED
 }
 
-/// How often a task of this thread has been made to yield so far.
+/// Returns the number of times that a task of this thread has been made to yield so far.
 #[must_use]
 pub fn forced_yields() -> u64 {
     FORCED_YIELDS.get()
@@ -439,7 +439,7 @@ mod tests {
         true
     }
 
-    /// A waker other than the no-op waker.
+    /// Returns a waker other than the no-op waker.
     fn some_waker() -> Waker {
         struct Ignore;
         impl std::task::Wake for Ignore {

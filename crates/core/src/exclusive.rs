@@ -179,7 +179,7 @@ const QUIET_RELEASES: u8 = 128;
 /// Number of times in a row that the lock must look free before a spinning thread takes it.
 const FREE_LOOKS: u32 = if cfg!(loom) { 1 } else { 3 };
 
-/// How long a thread waits before it counts as starving, and the lock is handed off.
+/// The time that a thread waits before it counts as starving, and the lock is handed off.
 pub const FAIR_AFTER: Duration = Duration::from_millis(2);
 
 /// A lock with one owner; see the module documentation. With `SHARED`, readers sleep here, too.
@@ -200,13 +200,13 @@ struct Waiter {
 
 impl<const SHARED: bool> Exclusive<SHARED> {
     const_unless_loom! {
-        /// Free, without waiters.
+        /// Creates a free lock without waiters.
         pub const fn new() -> Self {
             Self { word: SplitWord::new([FREE, 0, 0, 0]) }
         }
     }
 
-    /// Which thread has it, if any.
+    /// Returns the byte that says which thread has the lock, if any.
     #[inline]
     pub fn hold(&self) -> &AtomicU8 {
         self.word.byte(0)
@@ -225,7 +225,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         self.word.byte(3)
     }
 
-    /// Whether it is owned or handed off.
+    /// Returns `true` if it is owned or handed off.
     pub fn is_held(&self) -> bool {
         self.hold().load(Ordering::Relaxed) != FREE
     }
@@ -264,7 +264,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// It does all it can before the release. A lock that is free during a system call goes to a
+    /// Does all it can before the release. A lock that is free during a system call goes to a
     /// thread that spins, and the data with it, before this thread can take the lock again.
     #[cold]
     fn unlock_contended(&self) {
@@ -438,7 +438,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// A starving waiter is about to sleep: from now on, a thread that hands the lock off
+    /// Counts a starving waiter that is about to sleep: from now on, a thread that hands the lock off
     /// has to wake one.
     fn starve_asleep(&self, waiter: &mut Waiter) {
         if waiter.starving == AWAKE {
@@ -500,7 +500,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// No thread sleeps. Ends contended mode if it has been like that for long.
+    /// Counts a release while no thread sleeps. Ends contended mode after enough of them.
     fn leave_contended_mode(&self, queue: u8) {
         let quiet = self.quiet().load(Ordering::Relaxed) + 1;
         self.quiet()

@@ -14,7 +14,7 @@ thread_local! {
 
 static WAIT: OnceLock<fn(&mut Condition<'_>)> = OnceLock::new();
 
-/// The fiber that runs on this thread, or null: the first of a chain whose nodes only the crate of
+/// Returns the fiber that runs on this thread, or null: the first of a chain whose nodes only the crate of
 /// the fibers knows.
 #[inline(always)]
 #[must_use]
@@ -35,12 +35,12 @@ pub fn is_fiber() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// From now on [`wait`] calls this in a fiber.
+/// Makes [`wait`] call this in a fiber from now on.
 pub fn set_wait(wait: fn(&mut Condition<'_>)) {
     WAIT.get_or_init(|| wait);
 }
 
-/// In a fiber, suspends the fiber until the condition is met. Otherwise returns `false`.
+/// Suspends the current fiber until the condition is met. Outside of a fiber, returns `false`.
 pub fn wait(condition: &mut Condition<'_>) -> bool {
     match WAIT.get() {
         Some(wait) if is_fiber() => {

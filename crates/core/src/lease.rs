@@ -28,7 +28,7 @@ pub struct Lease {
 
 impl Lease {
     const_unless_loom! {
-        /// A lease that is not held.
+        /// Creates a lease that is not held.
         #[must_use]
         #[allow(clippy::new_without_default, reason = "nobody needs it")]
         pub const fn new() -> Self {
@@ -39,13 +39,13 @@ impl Lease {
         }
     }
 
-    /// One more fiber of this thread holds it.
+    /// Counts one more fiber of this thread as a holder.
     pub fn hold(&self) {
         self.thread.store(here(), Ordering::Relaxed);
         self.holders.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A fiber that holds it does not use the reference any more.
+    /// Ends the hold of a fiber that does not use the reference any more.
     ///
     /// # Safety
     ///

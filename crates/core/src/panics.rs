@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 pub struct Panics(Option<Box<dyn Any + Send>>);
 
 impl Panics {
-    /// None so far.
+    /// Creates a value without a panic.
     pub const fn new() -> Self {
         Self(None)
     }
@@ -26,19 +26,19 @@ impl Panics {
         }
     }
 
-    /// In a model, a panic is the end of the model.
+    /// Runs the code: in a model, a panic is the end of the model.
     #[cfg(loom)]
     pub fn put_off(&mut self, run: impl FnOnce()) {
         run();
     }
 
-    /// Whether there has been one.
+    /// Returns `true` if there has been one.
     #[must_use]
     pub fn any(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Everything has been done, in a destructor. Resumes the first panic, as at any other place, unless the
+    /// Resumes the first panic, after a destructor has done everything, unless the
     /// thread already panics: a second panic would end the process.
     pub fn go_on_in_drop(self) {
         if !std::thread::panicking() {
@@ -46,7 +46,7 @@ impl Panics {
         }
     }
 
-    /// Everything has been done.
+    /// Resumes the first panic after everything has been done.
     #[inline]
     pub fn go_on(self) {
         if let Some(payload) = self.0 {

@@ -80,7 +80,7 @@ impl Parker {
         self.0.swap(EMPTY, Ordering::Acquire) == NOTIFIED
     }
 
-    /// Whether there is a token. If so, acquires the work that was done before the unpark.
+    /// Returns `true` if there is a token. If so, acquires the work that was done before the unpark.
     #[inline]
     pub fn is_notified(&self) -> bool {
         self.0.load(Ordering::Acquire) == NOTIFIED

@@ -34,7 +34,7 @@ pub fn this_processor() -> Option<u32> {
     None
 }
 
-/// A model has no processors: it has as many as it needs.
+/// Returns any number: a model has as many processors as it needs.
 #[cfg(loom)]
 pub fn processors() -> usize {
     2

@@ -57,7 +57,7 @@ pub unsafe fn free<T>(block: NonNull<T>) {
     unsafe { Class::of::<T>().put(block.cast()) };
 }
 
-/// Where blocks for a type come from.
+/// The source of the blocks for a type.
 #[derive(Clone, Copy)]
 enum Class {
     /// A type without size.
@@ -69,7 +69,7 @@ enum Class {
 }
 
 impl Class {
-    /// Known when the program is compiled.
+    /// Returns the class of a type, which is known when the program is compiled.
     const fn of<T>() -> Self {
         const { Self::for_layout(Layout::new::<T>()) }
     }
@@ -174,7 +174,7 @@ impl FreeList {
         Some(first)
     }
 
-    /// `false` if the list is full.
+    /// Adds a block. Returns `false` if the list is full.
     ///
     /// # Safety
     ///

@@ -118,7 +118,7 @@ impl Link {
         run()
     }
 
-    /// The fiber suspends.
+    /// Holds the lease, if the scope has one: the fiber suspends.
     #[cfg(not(loom))]
     fn take_lease(&self) {
         if let (Suspension::Leases(lease), false) = (self.suspension, self.holds.replace(true)) {
@@ -241,7 +241,7 @@ pub fn marked<K, R>(key: *const K, run: impl FnOnce() -> R) -> R {
     unsafe { Link::during(&raw const link, run) }
 }
 
-/// Whether this thread, or the fiber that runs on it, is in a scope with this key.
+/// Returns `true` if this thread, or the fiber that runs on it, is in a scope with this key.
 #[must_use]
 pub fn is_in<K>(key: *const K) -> bool {
     let is_it = |link: &&Link| ptr::addr_eq(link.key, key);
@@ -249,7 +249,7 @@ pub fn is_in<K>(key: *const K) -> bool {
     unsafe { links(innermost(), ptr::null()) }.any(|link| is_it(&link))
 }
 
-/// The scopes from `first` up to `end`.
+/// Returns the scopes from `first` up to `end`.
 ///
 /// # Safety
 ///
@@ -267,7 +267,7 @@ unsafe fn links<'a>(first: *const Link, end: *const Link) -> impl Iterator<Item 
     })
 }
 
-/// Whether a fiber of this thread waits in a scope with this key.
+/// Returns `true` if a fiber of this thread waits in a scope with this key.
 #[cfg(not(loom))]
 #[must_use]
 pub fn waits_in<K>(key: *const K) -> bool {
@@ -298,7 +298,7 @@ pub struct FiberScopes {
 
 #[cfg(not(loom))]
 impl FiberScopes {
-    /// The fiber begins, on this thread.
+    /// Creates the scopes of a fiber that begins on this thread.
     #[inline]
     #[must_use]
     #[expect(
@@ -333,7 +333,7 @@ impl FiberScopes {
         links.all(|link| link.suspension != Suspension::Forbidden)
     }
 
-    /// The fiber suspends.
+    /// Takes the fiber's scopes off the thread: the fiber suspends.
     ///
     /// # Safety
     ///
@@ -369,7 +369,7 @@ impl FiberScopes {
         }
     }
 
-    /// The fiber is resumed.
+    /// Puts the fiber's scopes back: the fiber is resumed.
     ///
     /// # Safety
     ///

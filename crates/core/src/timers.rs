@@ -16,7 +16,7 @@ pub trait Timers: Sync {
     /// Panics where there are no timers.
     fn assert_here(&self);
 
-    /// A timer for this time from now on.
+    /// Returns a timer for this time from now on.
     ///
     /// # Panics
     ///

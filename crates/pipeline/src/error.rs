@@ -25,7 +25,7 @@ pub enum Error<E> {
     Failed {
         /// The item at which it failed.
         item: u64,
-        /// Where it failed.
+        /// The place of the failure.
         place: Place,
         /// The error that the closure returned.
         error: E,

@@ -18,7 +18,7 @@ pub enum Waits {
     Ended,
 }
 
-/// How far a pipeline has come.
+/// The progress of a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Progress {

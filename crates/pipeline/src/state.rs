@@ -103,7 +103,7 @@ pub struct State {
     claimed: u64,
     processed: u64,
     limit: u64,
-    /// Whether the limit is that of a failure, and not the end of the input.
+    /// `true` if the limit is that of a failure, and not the end of the input.
     failed: bool,
     /// Item and source, if a source ended before another.
     pub uneven: Option<(u64, usize)>,
@@ -112,7 +112,7 @@ pub struct State {
     pub on_its_way: bool,
     /// For each worker that is a task, the waker of a step that waits for I/O.
     pub pending: Box<[Option<Waker>]>,
-    /// How many workers that are tasks have not left.
+    /// Number of workers that are tasks and have not left.
     pub remaining: usize,
     /// Wakes the task that waits until no worker remains.
     pub runner: Option<Waker>,

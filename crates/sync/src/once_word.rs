@@ -61,7 +61,7 @@ pub fn is_valid(word: &AtomicU32) -> bool {
     word.load(Ordering::Relaxed) <= DONE
 }
 
-/// Whether the function has run. Its effects are visible then.
+/// Returns `true` if the function has run. Its effects are visible then.
 #[inline]
 pub fn is_done(word: &AtomicU32) -> bool {
     word.load(Ordering::Acquire) == DONE

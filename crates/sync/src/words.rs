@@ -228,7 +228,7 @@ fn wake_in(bucket: &Bucket, address: usize, n: usize) -> usize {
     woken.len()
 }
 
-/// Whether no other waker has claimed the waiter before.
+/// Returns `true` if no other waker has claimed the waiter before.
 fn claim(entry: &Entry) -> bool {
     let claimed = &entry.waiter.claimed;
     claimed

@@ -234,7 +234,7 @@ fn contend_once() {
     assert_eq!(mutex.into_inner(), 2);
 }
 
-/// Whether the system has the call that the sandbox takes away, and answers it in time.
+/// Returns `true` if the system has the call that the sandbox takes away, and answers it in time.
 fn is_light() -> bool {
     release_fence() == LIGHT
 }

@@ -33,7 +33,7 @@ fn text(len: usize) -> Vec<u8> {
     (0..len).map(byte).collect()
 }
 
-/// Who owns the memory that the reader gets.
+/// The owner of the memory that the reader gets.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
     /// Nothing but the reader has written to its unfilled part.

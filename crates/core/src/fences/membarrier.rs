@@ -33,7 +33,7 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
-/// The frequent side's fence between a store of any kind and a load; see [`heavy`].
+/// Fences between a store of any kind and a load of the frequent side; see [`heavy`].
 #[inline(always)]
 pub fn light() {
     compiler_fence(Ordering::SeqCst);
@@ -63,7 +63,7 @@ fn register_once() {
     }
 }
 
-/// Makes every thread pass a full fence. Whether the system did that, and in time.
+/// Makes every thread pass a full fence. Returns `true` if the system did that, and in time.
 fn barrier_in_time() -> bool {
     for _ in 0..LATE_IN_A_ROW {
         let began = thread_time();
@@ -80,7 +80,7 @@ fn barrier_in_time() -> bool {
     false
 }
 
-/// The time that this thread has spent on processors. The kernel waits for a late processor without
+/// Returns the time that this thread has spent on processors. The kernel waits for a late processor without
 /// leaving its own, so that wait counts, and the time in which another thread runs does not.
 fn thread_time() -> Duration {
     Duration::from_nanos(nanos_of(libc::CLOCK_THREAD_CPUTIME_ID))

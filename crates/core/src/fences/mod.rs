@@ -77,9 +77,9 @@ mod system;
 
 pub use system::{heavy, light, mechanism, publish};
 
-/// Between a read-modify-write and a load, both
-/// [`SeqCst`](Ordering::SeqCst): the order they have by that anyway, which the
-/// model checker does not know of.
+/// Keeps the order of a read-modify-write and a load, both
+/// [`SeqCst`](Ordering::SeqCst). They have that order anyway, but the
+/// model checker does not know of it.
 #[inline(always)]
 pub fn after_rmw() {
     if cfg!(loom) {

@@ -35,7 +35,7 @@ pub fn take_away() -> bool {
     }
 }
 
-/// Whether the processor has `INVLPGB`.
+/// Returns `true` if the processor has `INVLPGB`.
 fn invalidates_without_interrupt() -> bool {
     #[cfg(target_arch = "x86")]
     use std::arch::x86::__cpuid;

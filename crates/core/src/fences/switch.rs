@@ -64,7 +64,7 @@ pub fn is_light() -> bool {
     STATE.load(Ordering::Acquire) == LIGHT
 }
 
-/// The present state.
+/// Returns the present state.
 #[cfg(not(loom))]
 pub fn state() -> u8 {
     STATE.load(Ordering::Acquire)
@@ -88,7 +88,7 @@ pub fn pass(barrier: fn() -> bool) {
     }
 }
 
-/// A barrier has come late. Makes both sides fence for themselves if the next one does, too.
+/// Handles a late barrier. Makes both sides fence for themselves if the next one is late, too.
 #[cold]
 fn leave_light(barrier: fn() -> bool) {
     if change(LIGHT, LEAVING) {

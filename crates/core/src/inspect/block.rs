@@ -85,9 +85,9 @@ pub struct Facts {
     handed: usize,
     /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
-    /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
+    /// Number of readers that are not known; of a `JoinSet`, whether its tasks are not known.
     pub unnamed: u32,
-    /// The last one to send.
+    /// The task or thread that has sent last.
     pub sender: Option<Waiter>,
     /// The last one to receive.
     pub receiver: Option<Waiter>,
@@ -128,7 +128,7 @@ impl Block {
         })
     }
 
-    /// A wait for the object, which really slept and stands for `weight` waits, has ended after some
+    /// Counts a wait for the object that really slept, stands for `weight` waits, and has ended after some
     /// nanoseconds.
     pub(super) fn waited(
         &self,
@@ -140,7 +140,7 @@ impl Block {
         totals::of(&self.totals, kind).add(nanos, weight, location);
     }
 
-    /// The object does not exist any more.
+    /// Makes the block free: the object does not exist any more.
     pub(super) fn put_back(&'static self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.unnamed.store(0, Ordering::Relaxed);
@@ -156,7 +156,7 @@ impl Block {
             .push(self);
     }
 
-    /// The place that a reader tries first.
+    /// Returns the place that a reader tries first.
     #[inline]
     pub(super) fn place_of(&self, reader: Waiter) -> &AtomicU64 {
         &self.readers[reader.number() as usize % NAMES]
@@ -170,7 +170,7 @@ impl Block {
         }
     }
 
-    /// A reader leaves that is not named in its own place.
+    /// Removes a reader that is not named in its own place.
     #[cold]
     pub(super) fn remove_reader(&self, word: u64) {
         if !self.replace_reader(word, 0) {
@@ -188,7 +188,7 @@ impl Block {
         })
     }
 
-    /// A reader whose name is not there leaves. If it was named under another task, that name
+    /// Removes a reader whose name is not in `readers`. If it was named under another task, that name
     /// would stay, so all names are given up: the count alone is right.
     #[cold]
     fn forget_reader(&self) {
@@ -206,7 +206,7 @@ impl Block {
         }
     }
 
-    /// See [`Facts::id`].
+    /// Returns [`Facts::id`].
     pub(super) fn id(&'static self) -> u64 {
         ptr::from_ref(self).addr() as u64
     }

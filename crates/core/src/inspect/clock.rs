@@ -58,7 +58,7 @@ pub(super) fn cached() -> u64 {
     cached_here().unwrap_or_else(coarse)
 }
 
-/// The same if this thread is a worker.
+/// Like [`cached`], if this thread is a worker.
 #[inline]
 pub(super) fn cached_here() -> Option<u64> {
     let cached = LOCAL.with(|local| local.cached_time.get());
@@ -99,7 +99,7 @@ pub(super) fn recent() -> u64 {
     RECENT.load(Ordering::Relaxed)
 }
 
-/// Whether the times that polls have noted are right.
+/// Returns `true` if the times that polls have noted are right.
 pub(super) fn is_kept() -> bool {
     let recent = recent();
     recent != 0 && u128::from(coarse().saturating_sub(recent)) < LOST.as_nanos()

@@ -64,7 +64,7 @@ impl Place {
         self.task.with_mut(|task| unsafe { *task = Some(facts) });
     }
 
-    /// The facts of the task for whose record this place is.
+    /// Returns the facts of the task for whose record this place is.
     ///
     /// # Safety
     ///
@@ -81,7 +81,7 @@ impl Place {
 /// The value of a slot.
 #[derive(Clone, Copy)]
 pub(super) struct Value {
-    /// The same wait has the same number, also if its thread sleeps several times.
+    /// The number of the wait. It stays the same if the thread sleeps several times.
     pub(super) id: u64,
     pub(super) kind: Kind,
     pub(super) is_timed: bool,
@@ -109,12 +109,12 @@ pub(super) enum Target {
 }
 
 impl Value {
-    /// The address in the waker that the future has kept, or 0.
+    /// Returns the address in the waker that the future has kept, or 0.
     pub(super) fn waker(&self) -> usize {
         if self.blocks_thread { 0 } else { self.address }
     }
 
-    /// The address of the futex on which the thread sleeps, or 0.
+    /// Returns the address of the futex on which the thread sleeps, or 0.
     pub(super) fn word(&self) -> usize {
         if self.blocks_thread { self.address } else { 0 }
     }

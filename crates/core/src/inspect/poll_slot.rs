@@ -54,7 +54,7 @@ pub struct PollSlot {
     since: AtomicU64,
     /// The word of the task that was polled here for the first time last, or 0.
     first: AtomicU64,
-    /// Where that task was spawned.
+    /// The location at which that task was spawned.
     location: AtomicPtr<Location<'static>>,
 }
 
@@ -65,7 +65,7 @@ pub struct Poll {
     pub task: u64,
     /// The word of the thread.
     pub thread: u64,
-    /// Where the task was spawned, if this is its first poll; or null.
+    /// The location at which the task was spawned, if this is its first poll; or null.
     pub location: *const Location<'static>,
     /// Nanoseconds of the monotonic clock, or 0 for an unknown time.
     pub since: u64,
@@ -104,7 +104,7 @@ impl PollSlot {
         self.current.store(thread, Ordering::Release);
     }
 
-    /// The thread polls a task from now on for the first time.
+    /// Begins the thread's first poll of a task.
     #[inline]
     pub fn begin_first(&self, task: u64, location: *const Location<'static>, since: u64) {
         self.location.store(location.cast_mut(), Ordering::Release);
@@ -112,20 +112,20 @@ impl PollSlot {
         self.begin(task, since);
     }
 
-    /// The thread polls a task from now on.
+    /// Begins a poll of a task.
     #[inline]
     pub fn begin(&self, task: u64, since: u64) {
         self.since.store(since, Ordering::Release);
         self.current.store(task, Ordering::Release);
     }
 
-    /// The thread polls the task no more.
+    /// Ends the poll.
     #[inline]
     pub fn end(&self) {
         self.current.store(self.thread(), Ordering::Release);
     }
 
-    /// The words that a reader compares.
+    /// Returns the words that a reader compares.
     fn words(&self) -> [u64; 3] {
         [&self.thread, &self.since, &self.first].map(|word| word.load(Ordering::Acquire))
     }

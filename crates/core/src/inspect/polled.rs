@@ -73,7 +73,7 @@ impl Polled {
         unsafe { self.within.load(Ordering::Acquire).as_ref() }
     }
 
-    /// That for a poll within a poll of this thread, which owns `self`.
+    /// Returns the element for a poll within a poll of this thread, which owns `self`.
     pub(super) fn inner(&'static self) -> &'static Self {
         let inner = self.within().unwrap_or_else(|| {
             let new: &'static Self = Box::leak(Box::new(Self {
@@ -88,7 +88,7 @@ impl Polled {
         inner
     }
 
-    /// Another thread may have it from now on.
+    /// Gives the element back, so that another thread may have it.
     pub(super) fn put_back(&'static self) {
         FREE.lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -60,7 +60,7 @@ pub struct Record {
     pub word: usize,
     /// The source of the operating system, for [`Kind::Readable`] and [`Kind::Writable`].
     pub source: Option<Source>,
-    /// Where the program waits.
+    /// The location at which the program waits.
     pub location: Option<&'static Location<'static>>,
     /// Milliseconds of the monotonic clock.
     pub since: u64,
@@ -85,7 +85,7 @@ pub struct TaskRecord {
     pub runtime: u64,
     /// The address in its wakers, or 0 before its first poll.
     pub header: usize,
-    /// How many references it has beside its own and its join handle's.
+    /// Number of references to it beside its own and its join handle's.
     pub wakers: usize,
     /// Changes when a poll begins.
     pub polls: u64,
@@ -119,7 +119,7 @@ impl Drop for Owned {
     }
 }
 
-/// Whether this thread keeps free places, as it is not about to end.
+/// Returns `true` if this thread keeps free places, as it is not about to end.
 fn keeps_places() -> bool {
     OWNED.try_with(|_| ()).is_ok()
 }
@@ -336,12 +336,12 @@ fn since(poll: &Poll) -> u64 {
     }
 }
 
-/// The number of the thread with this word, or 0.
+/// Returns the number of the thread with this word, or 0.
 fn thread_number(word: u64) -> u64 {
     Waiter::from_word(word).map_or(0, Waiter::number)
 }
 
-/// The record of a task that is polled and has none.
+/// Returns the record of a task that is polled and has none.
 fn first_poll(poll: &Poll) -> Option<Record> {
     let waiter = Waiter::from_word(poll.task)?;
     Some(Record {

@@ -77,7 +77,7 @@ impl<T> Request<T> {
         }
     }
 
-    /// Whether the request is answered.
+    /// Returns `true` if the request is answered.
     pub fn is_filled(&self) -> bool {
         self.state.load(Ordering::Relaxed) == FILLED
     }

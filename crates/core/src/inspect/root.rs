@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// A waker whose clone, wake and drop wake the root.
+    /// Returns a waker whose clone, wake and drop wake the root.
     fn of(root: *const State) -> RawWaker {
         const TABLE: RawWakerVTable = RawWakerVTable::new(
             |root| {

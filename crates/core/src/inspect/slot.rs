@@ -153,7 +153,7 @@ impl<T> Slot<T> {
         ptr::from_ref(self).cast()
     }
 
-    /// Whether there is a record, for its owner. A reader may read at the same time.
+    /// Returns `true` if there is a record, for its owner. A reader may read at the same time.
     #[inline]
     pub fn is_set(&self) -> bool {
         // Only the owner changes this.

@@ -22,7 +22,7 @@ pub const WAIT_BUCKETS: usize = 28;
 pub(super) struct Totals {
     nanos: AtomicU64,
     buckets: [AtomicU64; WAIT_BUCKETS],
-    /// Where the last wait was.
+    /// The location of the last wait.
     location: AtomicPtr<Location<'static>>,
 }
 
@@ -33,9 +33,9 @@ pub struct Contention {
     pub kind: Kind,
     /// Nanoseconds in all.
     pub nanos: u64,
-    /// How many waits took how long; see [`WAIT_BUCKETS`].
+    /// Numbers of waits by duration; see [`WAIT_BUCKETS`].
     pub buckets: [u64; WAIT_BUCKETS],
-    /// Where the last wait was.
+    /// The location of the last wait.
     pub location: Option<&'static Location<'static>>,
 }
 
@@ -106,14 +106,14 @@ impl Totals {
     }
 }
 
-/// The range of a wait.
+/// Returns the range of a wait.
 fn bucket(nanos: u64) -> usize {
     let micros = nanos / 1_000;
     let bits = (u64::BITS - micros.leading_zeros()) as usize;
     bits.min(WAIT_BUCKETS - 1)
 }
 
-/// The totals of a kind.
+/// Returns the totals of a kind.
 pub(super) fn of(list: &KindList<Totals>, kind: Kind) -> &'static Totals {
     list.find(kind as usize)
         .unwrap_or_else(|| insert(list, kind))

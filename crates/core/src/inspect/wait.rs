@@ -101,7 +101,7 @@ impl Wait {
         Some(unsafe { &*self.word.byte_sub(RECORDED).cast() })
     }
 
-    /// The location; null if it is not known, or in the record.
+    /// Returns the location; null if it is not known, or in the record.
     #[inline]
     fn location(&self) -> *const Location<'static> {
         if self.word.addr() & RECORDED == 0 {
@@ -138,7 +138,7 @@ impl Wait {
         }
     }
 
-    /// The same for an object that is only a number: a task, or none.
+    /// Like [`begin`](Self::begin), but for an object that is only a number: a task, or none.
     #[inline]
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
@@ -146,7 +146,7 @@ impl Wait {
         }
     }
 
-    /// On a worker it calls no other function, nor a clock.
+    /// Begins a new record. On a worker it calls no other function, nor a clock.
     #[inline(never)]
     fn begin_new(&mut self, kind: WaitKind, target: Target, address: usize) {
         let start = if self.is_recorded() {
@@ -240,7 +240,7 @@ impl Wait {
         });
     }
 
-    /// The record of a task, which removes it before its header is freed.
+    /// Begins the record of a task, which removes it before its header is freed.
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
         let caller = self.leave();
         let value = Value {
@@ -254,7 +254,7 @@ impl Wait {
         self.set_at(place, value);
     }
 
-    /// The task's header is known from its first poll on.
+    /// Sets the task's header, which is known from its first poll on.
     pub fn set_header(&self, header: *const ()) {
         if let Some(place) = self.place() {
             place.header.store(header.cast_mut(), Ordering::Release);
@@ -314,7 +314,7 @@ impl Wait {
         self.word = unsafe { ptr::from_ref(place).cast::<()>().byte_add(RECORDED) };
     }
 
-    /// The future waits no more.
+    /// Ends the record: the future waits no more.
     #[inline]
     pub fn end(&mut self) {
         if self.is_recorded() {
@@ -357,7 +357,7 @@ struct Start {
 }
 
 impl Start {
-    /// `None` if the thread lacks some of it, or the wait is measured.
+    /// Returns `None` if the thread lacks some of it, or the wait is measured.
     #[inline]
     fn ready(target: &Target) -> Option<Self> {
         let (waiter, thread) = Waiter::both_if_known()?;
@@ -376,7 +376,7 @@ impl Start {
 }
 
 impl Target {
-    /// Whether the wait with this number for it is measured.
+    /// Returns `true` if the wait with this number for it is measured.
     #[inline]
     fn is_measured(&self, id: u64) -> bool {
         matches!(self, Self::Object(..)) && weight(id) != 0
@@ -394,7 +394,7 @@ impl Target {
 }
 
 impl Value {
-    /// A wait that has begun at that time, and is not measured.
+    /// Creates the value of a wait that has begun at that time, and is not measured.
     #[inline]
     fn begun(kind: Kind, caller: Caller, since: u64) -> Self {
         Self {
@@ -404,7 +404,7 @@ impl Value {
         }
     }
 
-    /// A wait without a number and a time.
+    /// Creates the value of a wait without a number and a time.
     #[inline]
     fn of(kind: Kind, caller: Caller) -> Self {
         Self {
@@ -422,7 +422,7 @@ impl Value {
         }
     }
 
-    /// The wait ends. That of a thread, which may sleep several times, ends with its `Blocking`.
+    /// Counts the wait at its end. That of a thread, which may sleep several times, ends with its `Blocking`.
     #[inline]
     fn ends(&self) {
         let is_object = matches!(self.target, Target::Object(..));
@@ -463,13 +463,13 @@ pub(super) fn next_id() -> u64 {
     id
 }
 
-/// The next number, unless it is the first one of this thread.
+/// Returns the next number, unless it is the first one of this thread.
 #[inline]
 fn known_id() -> Option<u64> {
     Some(LOCAL.with(|local| local.next_id.get())).filter(|&id| id != 0)
 }
 
-/// The wait with this number has begun.
+/// Notes that the wait with this number has begun.
 #[inline]
 fn set_next_id(id: u64) {
     LOCAL.with(|local| local.next_id.set(id.wrapping_add(1)));
@@ -528,7 +528,7 @@ impl Intent {
         (self.id, wait)
     }
 
-    /// The thread sleeps no more.
+    /// Counts the wait: the thread sleeps no more.
     #[cold]
     fn ends(&self) {
         if let Some(block) = self.block {
@@ -549,7 +549,7 @@ impl Blocking {
         Self::announce(kind, Some(object.block()), caller, is_timed)
     }
 
-    /// The same for a wait that has no object.
+    /// Like [`new`](Self::new), but for a wait that has no object.
     #[inline]
     #[must_use]
     pub fn without_object(kind: Kind, caller: Caller, is_timed: bool) -> Self {

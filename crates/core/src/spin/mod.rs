@@ -73,7 +73,7 @@ const SWITCHES: Duration = Duration::from_micros(2);
 thread_local! {
     /// How this thread's last attempts with [`Spin::handoff`] ended.
     static ATTEMPTS: Cell<Attempts> = const { Cell::new(Attempts::new()) };
-    /// Whether another thread has run in this thread's last yield.
+    /// `true` if another thread has run in this thread's last yield.
     static SHARES_PROCESSOR: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -219,7 +219,7 @@ impl Spin {
         false
     }
 
-    /// Whether this thread skips this attempt. If so, all turns are over.
+    /// Returns `true` if this thread skips this attempt. If so, all turns are over.
     fn is_skipped(&mut self) -> bool {
         let is_due = with_attempts(Attempts::is_due);
         if is_due {

@@ -70,13 +70,13 @@ pub use wakes::{Wake, Wakes};
 /// under the lock.
 pub struct WaitQueue<T = ()> {
     list: Lock<List<T>>,
-    /// Whether a node is linked. Written under the lock, read without it.
+    /// `true` if a node is linked. Written under the lock, read without it.
     occupied: AtomicBool,
 }
 
 impl<T> WaitQueue<T> {
     const_unless_loom! {
-        /// An empty queue.
+        /// Creates an empty queue.
         pub const fn new() -> Self {
             Self {
                 list: Lock::new(List::new()),
@@ -85,7 +85,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Whether no waiter is queued. Sees every wait that happened before the call.
+    /// Returns `true` if no waiter is queued. Sees every wait that happened before the call.
     #[inline]
     pub fn is_empty(&self) -> bool {
         !self.occupied.load(Ordering::Relaxed)
@@ -143,7 +143,7 @@ impl<T> WaitQueue<T> {
         })
     }
 
-    /// Sleeps until the node is chosen, or takes it out at the deadline. Whether it was chosen.
+    /// Sleeps until the node is chosen, or takes it out at the deadline. Returns `true` if it was chosen.
     /// For a thread.
     pub fn sleep(&self, node: &Node<T>, deadline: Option<Instant>) -> bool {
         // A node that was not there to be taken out has been chosen in the last moment.
@@ -182,7 +182,7 @@ impl<T> WaitQueue<T> {
         waits
     }
 
-    /// Chooses and wakes the first node. Whether there was one.
+    /// Chooses and wakes the first node. Returns `true` if there was one.
     pub fn notify_one(&self) -> bool {
         match self.locked(List::choose_first) {
             Some(wake) => {
@@ -193,13 +193,13 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses and wakes all that wait now. How many there were.
+    /// Chooses and wakes all that wait now. Returns their number.
     pub fn notify_all(&self) -> usize {
         self.notify_each(|_| {})
     }
 
     /// Chooses and wakes all that wait now, after passing each node's request to `tell` under the
-    /// lock. Returns how many there were. If a waker panics, the others are still woken; the
+    /// lock. Returns the number of the woken. If a waker panics, the others are still woken; the
     /// panic is resumed afterwards.
     pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
         self.notify_each_after(|_| true, tell)

@@ -47,7 +47,7 @@ unsafe impl<T: Send> Send for Node<T> {}
 unsafe impl<T: Send> Sync for Node<T> {}
 
 impl<T> Node<T> {
-    /// A node that is in no queue yet.
+    /// Creates a node that is in no queue yet.
     pub fn new(request: T) -> Self {
         Self {
             signal: Parker::new(),
@@ -62,14 +62,14 @@ impl<T> Node<T> {
         }
     }
 
-    /// Called before anything but the signal is used, by the holder of the lock, or by the waiter
-    /// while the node is not linked.
+    /// Tells the model checker that the caller uses more than the signal. The caller holds the lock, or is the
+    /// waiter while the node is not linked.
     #[inline(always)]
     pub(super) fn touch(&self) {
         self.user.with_mut(|_| ());
     }
 
-    /// The node of a task. To be called before it is put into a queue, and again
+    /// Makes this the node of a task. To be called before it is put into a queue, and again
     /// each time before that.
     ///
     /// # Safety
@@ -96,7 +96,7 @@ impl<T> Node<T> {
         drop(old);
     }
 
-    /// The node behind this one, or null.
+    /// Returns the node behind this one, or null.
     ///
     /// # Safety
     ///
@@ -106,7 +106,7 @@ impl<T> Node<T> {
         self.next.get()
     }
 
-    /// Whether it has been chosen. Acquires the work that the choosing thread did before.
+    /// Returns `true` if it has been chosen. Acquires the work that the choosing thread did before.
     #[inline]
     pub fn is_signalled(&self) -> bool {
         self.signal.is_notified()
@@ -122,7 +122,7 @@ impl<T> Node<T> {
         self.signal.wait(deadline)
     }
 
-    /// The waker of a task.
+    /// Returns the waker of a task.
     ///
     /// # Safety
     ///

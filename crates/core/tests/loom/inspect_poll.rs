@@ -19,7 +19,7 @@ const TASK_2: u64 = 5;
 
 struct Shared {
     slot: PollSlot,
-    /// Whether task 1 has a record.
+    /// `true` if task 1 has a record.
     record: AtomicU32,
 }
 

@@ -148,7 +148,7 @@ impl Barrier {
         pin!(Arrival::new(self, Caller::here())).block()
     }
 
-    /// Counts an arrival. Whether it is the last of the round. Under the lock.
+    /// Counts an arrival. Returns `true` if it is the last of the round. Under the lock.
     fn count(&self) -> bool {
         let arrived = self.arrived.get() + 1;
         let last = arrived == self.n;
@@ -221,7 +221,7 @@ impl<'a> Arrival<'a> {
         }
     }
 
-    /// Arrives, with this waker or as a thread. Whether it is the last.
+    /// Arrives, with this waker or as a thread. Returns `true` if it is the last.
     fn arrive(self: Pin<&mut Self>, waker: Option<&Waker>) -> bool {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };

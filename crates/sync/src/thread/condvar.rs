@@ -41,7 +41,7 @@ pub struct Condvar {
     object: Object,
 }
 
-/// Whether a timed wait ended because of the time.
+/// The result of a timed wait: whether it ended because of the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitTimeoutResult(bool);
 

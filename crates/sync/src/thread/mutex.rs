@@ -140,7 +140,7 @@ macro_rules! raw_mutex {
                 locked
             }
 
-            /// Out of line, so that `lock` stays short enough to be inlined.
+            /// The slow path of `lock`, out of line, so that `lock` stays short enough to be inlined.
             #[cold]
             fn wait(&self, deadline: Option<Instant>, caller: Caller) -> bool {
                 let is_timed = deadline.is_some();

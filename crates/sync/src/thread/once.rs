@@ -81,7 +81,7 @@ pub struct Once {
     pub(super) object: Object,
 }
 
-/// How far a [`Once`] has come.
+/// The state of a [`Once`].
 ///
 /// # Examples
 ///
@@ -394,12 +394,12 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// The state before the claim: `New` or `Poisoned`.
+    /// Returns the state before the claim: `New` or `Poisoned`.
     pub(super) fn before(&self) -> OnceState {
         OnceState::of(self.before)
     }
 
-    /// The initialisation has succeeded.
+    /// Publishes the success of the initialisation.
     #[inline]
     pub(super) fn complete(self) {
         self.once.publish(DONE);
@@ -424,7 +424,7 @@ impl Once {
         claimed.then(|| self.claimed(NEW))
     }
 
-    /// The claim of a thread that has changed the word to `RUNNING`.
+    /// Returns the claim of a thread that has changed the word to `RUNNING`.
     #[inline]
     fn claimed(&self, before: u32) -> Claim<'_> {
         self.object.acquired();
@@ -526,8 +526,8 @@ impl Once {
         }
     }
 
-    /// Called by a thread that found the state `RUNNING` and is about to wait. If a fiber of this thread
-    /// has to go on first, waits for that, and returns true.
+    /// Handles a thread that found the state `RUNNING` and is about to wait. If a fiber of this thread
+    /// has to continue first, waits for that, and returns true.
     #[track_caller]
     fn waits_here(&self) -> bool {
         assert!(

@@ -429,7 +429,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
 }
 
 impl<T> From<T> for OnceLock<T> {
-    /// A filled cell.
+    /// Creates a filled cell.
     #[inline]
     fn from(value: T) -> Self {
         let cell = Self::new();

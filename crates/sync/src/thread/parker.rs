@@ -34,7 +34,7 @@ use blitz_io_core::{debug_is_name, default_is_new, named};
 pub struct Parker {
     unparker: Unparker,
     object: Object,
-    /// No two threads may park at once.
+    /// Keeps two threads from parking at once.
     _not_sync: PhantomData<Cell<()>>,
 }
 

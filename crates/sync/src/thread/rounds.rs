@@ -38,7 +38,7 @@ impl Rounds {
         }
     }
 
-    /// How many threads a round has.
+    /// Returns the number of threads of a round.
     pub(super) fn threads(&self) -> usize {
         self.threads as usize
     }

@@ -280,7 +280,7 @@ unsafe impl RawRwLockUpgradeTimed for RawRwLock {
 }
 
 impl RawRwLock {
-    /// Out of line, so that `lock_shared` stays short enough to be inlined.
+    /// The slow path of `lock_shared`, out of line, so that this stays short enough to be inlined.
     #[cold]
     fn wait_to_read(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::new(Kind::ThreadRead, &self.1, caller, deadline.is_some());
@@ -331,7 +331,7 @@ impl RawRwLock {
         entered
     }
 
-    /// The holder keeps writers out, but not readers, which may wait for a writer that gives up.
+    /// Records the holder. It keeps writers out, but not readers, which may wait for a writer that gives up.
     #[inline]
     fn upgradable_if(&self, entered: bool) -> bool {
         if entered {

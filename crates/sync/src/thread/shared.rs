@@ -87,18 +87,18 @@ pub struct Shared {
 
 impl Shared {
     const_unless_loom! {
-        /// Open and empty.
+        /// Creates an open lock without readers.
         pub const fn new() -> Self {
             Self { exclusive: Exclusive::new(), readers: AtomicU32::new(0) }
         }
     }
 
-    /// Whether a thread is inside, or has the right to be the next writer.
+    /// Returns `true` if a thread is inside, or has the right to be the next writer.
     pub fn is_locked(&self) -> bool {
         self.exclusive.is_held() || self.readers.load(Ordering::Relaxed) & COUNT != 0
     }
 
-    /// Whether a writer is inside, or waits for readers to leave.
+    /// Returns `true` if a writer is inside, or waits for readers to leave.
     pub fn is_locked_exclusive(&self) -> bool {
         self.exclusive.hold().load(Ordering::Relaxed) >= DRAINING
     }
@@ -221,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// The last reader is out.
+    /// Wakes the draining writer: the last reader is out.
     #[cold]
     fn wake_writer(&self) {
         // If this fails, another reader is looking in, and will be the last.
@@ -270,7 +270,7 @@ impl Shared {
         self.exclusive.unlock();
     }
 
-    /// Whether no reader is counted, after the caller closed the lock.
+    /// Returns `true` if no reader is counted, after the caller closed the lock.
     #[inline]
     fn is_empty(&self) -> bool {
         fences::after_rmw();
@@ -338,7 +338,7 @@ impl Shared {
         self.upgrade_or(|| !deadline::is_past(deadline) && self.drain(deadline))
     }
 
-    /// From upgradable reader to writer, if there are no other readers.
+    /// Makes the upgradable reader the writer, if there are no other readers.
     pub fn try_upgrade(&self) -> bool {
         self.readers.load(Ordering::Relaxed) & COUNT == 0 && self.upgrade_or(|| false)
     }

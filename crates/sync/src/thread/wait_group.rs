@@ -148,7 +148,7 @@ impl WaitGroup {
 }
 
 impl Clone for WaitGroup {
-    /// A new member of the same group.
+    /// Returns a new member of the same group.
     ///
     /// # Panics
     ///

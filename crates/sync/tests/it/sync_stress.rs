@@ -43,7 +43,7 @@ impl Counted {
         self.out.fetch_sub(n, Ordering::Relaxed);
     }
 
-    /// One attempt in one of the ways. Whether it succeeded.
+    /// Makes one attempt in one of the ways. Returns `true` if it succeeded.
     fn visit(&self, random: &mut Random) -> bool {
         let n = 1 + random.below(self.permits as u64) as u32;
         let timeout = Duration::from_micros(random.below(1500));

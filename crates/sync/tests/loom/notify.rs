@@ -51,7 +51,7 @@ fn spawn<R: 'static>(
     thread::spawn(move || run(&shared))
 }
 
-/// Whether a notification is stored. Takes it.
+/// Returns `true` if a notification is stored. Takes it.
 fn is_stored(notify: &Notify) -> bool {
     let mut next = Box::pin(notify.notified());
     next.as_mut().enable()

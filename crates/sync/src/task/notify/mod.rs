@@ -85,7 +85,7 @@ const BITS: usize = 3;
 /// One call of `notify_waiters`.
 const CALL: usize = 4;
 
-/// The calls in a state.
+/// Returns the calls in a state.
 const fn calls_in(state: usize) -> usize {
     state & !BITS
 }
@@ -101,7 +101,7 @@ enum Order {
 
 /// The request of a node.
 struct Ticket {
-    /// How many calls there had been when it was made.
+    /// Number of calls that there had been when it was made.
     calls: usize,
     /// The order in which it was chosen, if it was chosen alone.
     order: Cell<Option<Order>>,
@@ -239,7 +239,7 @@ impl Notify {
         }
     }
 
-    /// [`notify`](Notify::notify), when a notification is stored or a waiter is queued.
+    /// The slow path of [`notify`](Notify::notify): a notification is stored or a waiter is queued.
     #[inline(never)]
     fn notify_slow(&self, order: Order) {
         let mut state = self.state.load(Ordering::Relaxed);
@@ -282,7 +282,7 @@ impl Notify {
         self.notify_queued();
     }
 
-    /// [`notify_waiters`](Notify::notify_waiters), when a waiter is queued.
+    /// The slow path of [`notify_waiters`](Notify::notify_waiters): a waiter is queued.
     #[inline(never)]
     fn notify_queued(&self) {
         self.waiters

@@ -18,7 +18,7 @@ use blitz_io_core::deadline;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::spin::Spin;
 
-/// How far a waiter has come.
+/// The progress of a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
     /// It has not been polled.
@@ -51,7 +51,7 @@ impl Waiter {
         }
     }
 
-    /// Polls; without a waker it only enables.
+    /// Polls the wait; without a waker it only enables.
     #[inline]
     fn poll(self: Pin<&mut Self>, notify: &Notify, waker: Option<&Waker>) -> Poll<()> {
         // SAFETY: nothing is moved out of it.
@@ -82,7 +82,7 @@ impl Waiter {
     }
 
     /// Takes the notification that is stored, unless a call of `notify_waiters`
-    /// has made that needless. Whether the wait is over.
+    /// has made that needless. Returns `true` if the wait is over.
     #[inline]
     fn try_take(&self, notify: &Notify) -> bool {
         let calls = self.calls();
@@ -92,13 +92,13 @@ impl Waiter {
         }
     }
 
-    /// How many calls there had been when it was made.
+    /// Returns the number of calls that there had been when it was made.
     #[inline]
     fn calls(&self) -> usize {
         self.node.request.calls
     }
 
-    /// Whether `notify_waiters` has been called since it was made.
+    /// Returns `true` if `notify_waiters` has been called since it was made.
     fn is_covered(&self, notify: &Notify) -> bool {
         calls_in(notify.state.load(Ordering::Acquire)) != self.calls()
     }
@@ -126,7 +126,7 @@ impl Waiter {
         }
     }
 
-    /// Sets `WAITING`, or takes the stored notification. Whether the caller has to wait. Under
+    /// Sets `WAITING`, or takes the stored notification. Returns `true` if the caller has to wait. Under
     /// the lock.
     fn announce(&self, notify: &Notify) -> bool {
         let mut state = notify.state.load(Ordering::Acquire);
@@ -163,7 +163,7 @@ impl Waiter {
         }
     }
 
-    /// Waits as a thread; it has not been polled. Whether it was notified before
+    /// Waits as a thread; it has not been polled. Returns `true` if it was notified before
     /// the deadline.
     fn wait(self: Pin<&mut Self>, notify: &Notify, deadline: Option<Instant>) -> bool {
         // SAFETY: nothing is moved out of it.

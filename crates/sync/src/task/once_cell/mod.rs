@@ -468,7 +468,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The first waiter that wants the turn, or null.
+    /// Returns the first waiter that wants the turn, or null.
     fn next(list: &List<Request>) -> *const Node<Request> {
         list.iter()
             .find(|node| node.request == Request::Turn)

@@ -45,13 +45,13 @@ impl<T> OnceCell<T> {
         expect_value(Wait::new(self, Request::Value).await)
     }
 
-    /// [`turn`](OnceCell::turn) for a thread.
+    /// Waits for the [`turn`](OnceCell::turn) as a thread.
     #[cold]
     pub(super) fn blocking_turn(&self) -> Outcome<'_, T> {
         pin!(self.turn()).block()
     }
 
-    /// [`value`](OnceCell::value) for a thread.
+    /// Waits for the [`value`](OnceCell::value) as a thread.
     #[cold]
     pub(super) fn blocking_value(&self) -> &T {
         expect_value(pin!(Wait::new(self, Request::Value)).block())
@@ -146,7 +146,7 @@ impl<'a, T> Wait<'a, T> {
         Poll::Ready(self.outcome())
     }
 
-    /// The result of the wait, after the node was chosen or did not have to join.
+    /// Returns the result of the wait, after the node was chosen or did not have to join.
     fn outcome(&self) -> Outcome<'a, T> {
         match self.cell.get() {
             Some(value) => Err(value),

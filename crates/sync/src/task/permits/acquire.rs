@@ -34,7 +34,7 @@ enum Progress {
     Done,
 }
 
-/// The method that waits, by Tokio's name.
+/// Returns the method that waits, by Tokio's name.
 fn source(kind: Kind) -> &'static str {
     match kind {
         Kind::Mutex => "Mutex::lock",
@@ -111,7 +111,7 @@ impl<'a> Acquire<'a> {
         Poll::Ready(result)
     }
 
-    /// All may have been closed since the task got the permits.
+    /// Completes with the permits, unless all has been closed since the task got them.
     #[cold]
     fn still_holds(&self) -> Result<(), AcquireError> {
         if !self.permits.is_closed() {
@@ -125,8 +125,8 @@ impl<'a> Acquire<'a> {
 impl Future for Acquire<'_> {
     type Output = Result<(), AcquireError>;
 
-    /// A task without budget still joins the queue, or takes the permits: it must not lose its
-    /// place to one that came later. It may not go on with them yet.
+    /// Polls the wait. A task without budget still joins the queue, or takes the permits, so as not to lose its
+    /// place to a later one. It may not complete with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::leaf(context));

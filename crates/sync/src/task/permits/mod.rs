@@ -139,7 +139,7 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct AcquireError(());
 
-/// The result of waiting for permits that are never closed.
+/// Asserts the result of waiting for permits that are never closed.
 #[inline]
 pub fn never_closed(waited: Result<(), AcquireError>) {
     if waited.is_err() {
@@ -149,7 +149,7 @@ pub fn never_closed(waited: Result<(), AcquireError>) {
 
 impl Permits {
     const_unless_loom! {
-        /// So many permits, at most [`MAX_PERMITS`].
+        /// Creates this many permits, at most [`MAX_PERMITS`].
         pub const fn new(permits: usize) -> Self {
             debug_assert!(permits <= MAX_PERMITS);
             Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new(), object: Object::new(), resource: Resource::NONE }
@@ -166,7 +166,7 @@ impl Permits {
         self
     }
 
-    /// How many are free: 0 while a waiter is queued.
+    /// Returns the number of free permits: 0 while a waiter is queued.
     #[inline]
     pub fn available(&self) -> usize {
         let state = self.word.load(Ordering::Acquire);
@@ -177,7 +177,7 @@ impl Permits {
         }
     }
 
-    /// Whether [`close`](Permits::close) has been called.
+    /// Returns `true` if [`close`](Permits::close) has been called.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.word.load(Ordering::Acquire) & CLOSED != 0
@@ -246,13 +246,13 @@ impl Permits {
         taken
     }
 
-    /// The same for a task, which has a budget. `false` also if it is spent.
+    /// Like [`take_all`](Self::take_all), for a task, which has a budget. `false` also if it is spent.
     #[inline]
     pub fn take_all_in_budget(&self, all: usize) -> bool {
         coop::attempt(|| self.take_all(all).then_some(())).is_some()
     }
 
-    /// Tries for a moment before a task waits. Whether `n` permits are its own now.
+    /// Tries for a moment before a task waits. Returns `true` if `n` permits are its own now.
     #[cold]
     fn spin_for(&self, n: usize) -> bool {
         // While others wait, trying cannot succeed.
@@ -348,7 +348,7 @@ impl Permits {
         Taken::No
     }
 
-    /// The result of a wait whose node has been chosen.
+    /// Returns the result of a wait whose node has been chosen.
     fn finish(&self, request: &Request) -> Result<(), AcquireError> {
         if !request.served.get() {
             return Err(AcquireError(()));
@@ -362,7 +362,7 @@ impl Permits {
         Ok(())
     }
 
-    /// A node's owner gives up. The node has been in the queue.
+    /// Gives up the wait of a node that has been in the queue.
     fn leave(&self, node: &Node<Request>) {
         if !node.is_signalled() {
             let left = self

@@ -431,14 +431,14 @@ impl<T: ?Sized> RwLock<T> {
         self.value.into_inner()
     }
 
-    /// The permit of a reader.
+    /// Returns the permit of a reader.
     #[inline]
     fn one(&self) -> One<'_> {
         self.permits.object.acquired_shared();
         One::new(&self.permits)
     }
 
-    /// The permits of a writer.
+    /// Returns the permits of a writer.
     #[inline]
     fn all(&self) -> All<'_> {
         self.permits.object.acquired();

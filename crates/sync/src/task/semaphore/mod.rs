@@ -554,7 +554,7 @@ impl Semaphore {
         }
     }
 
-    /// The guard of permits that have been taken.
+    /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: usize) -> SemaphorePermit<'_> {
         self.permits.object.acquired_movable();
@@ -575,7 +575,7 @@ impl Semaphore {
     }
 }
 
-/// Where a `u32` always fits, the compiler knows.
+/// Panics if `n` is above [`MAX_PERMITS`]. The compiler drops the check where any `u32` fits.
 #[inline]
 #[track_caller]
 fn assert_fits(n: usize) {

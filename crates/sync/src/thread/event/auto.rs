@@ -111,7 +111,7 @@ pub(super) fn try_wait(event: &AtomicU32) -> bool {
     change(event, Ordering::Acquire, take).is_ok()
 }
 
-/// Waits when `try_wait` has failed. Whether this thread went through before `deadline`.
+/// Waits when `try_wait` has failed. Returns `true` if this thread went through before `deadline`.
 #[cold]
 pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     if deadline::spin_until(Spin::EVENT, deadline, || try_wait(event)) {
@@ -131,7 +131,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     }
 }
 
-/// For an announced waiter, which is not one any more when this returns.
+/// Ends the wait of an announced waiter, which is not one any more when this returns.
 fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     let mut is_late = false;
     loop {
@@ -164,7 +164,7 @@ fn wake_one(address: *const AtomicU32) {
     blitz_io_futex::wake_one(address);
 }
 
-/// Whether a waiter has not been released.
+/// Returns `true` if a waiter has not been released.
 #[inline]
 fn has_waiter(word: u32) -> bool {
     released(word) < waiting(word)
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::thread::Event;
 
-    /// An event with so many threads waiting that no further one has room.
+    /// Creates an event with so many threads waiting that no further one has room.
     fn full() -> Event {
         Event {
             word: AtomicU32::new(MAX * WAITING),

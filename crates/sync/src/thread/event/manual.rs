@@ -75,7 +75,7 @@ pub(super) fn reset(event: &AtomicU32) {
     _ = event.fetch_update(Ordering::Acquire, Ordering::Relaxed, unset);
 }
 
-/// Waits for an event that was not set. Whether it was set before `deadline`.
+/// Waits for an event that was not set. Returns `true` if it was set before `deadline`.
 #[cold]
 pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     let arrival = generation(event.load(Ordering::Acquire));
@@ -109,7 +109,7 @@ fn generation(word: u32) -> u32 {
     word / GENERATION
 }
 
-/// The word after a reset.
+/// Returns the word after a reset.
 fn next_generation(word: u32) -> u32 {
     let unset = word & !(SET | SLEEPERS);
     unset.wrapping_add(GENERATION)

@@ -246,7 +246,7 @@ impl Event {
         self.wait_for_set(Some(deadline))
     }
 
-    /// Returns the number of waiters that are announced, as far as the algorithm knows. For models that need a
+    /// Returns the number of announced waiters, as far as the algorithm knows. For models that need a
     /// waiter in the queue.
     #[cfg(loom)]
     #[doc(hidden)]

@@ -419,7 +419,7 @@ impl Semaphore {
             .map_err(Self::refusal)
     }
 
-    /// Why permits could not be taken from this state.
+    /// Returns the reason why permits could not be taken from this state.
     #[cold]
     fn refusal(state: u64) -> TryAcquireError {
         if state & CLOSED == 0 {
@@ -439,7 +439,7 @@ impl Semaphore {
         }
     }
 
-    /// The guard of permits that have been taken.
+    /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: u32) -> SemaphorePermit<'_> {
         self.object.acquired_movable();
@@ -506,7 +506,7 @@ impl Semaphore {
         }
     }
 
-    /// Tries, for a while, to take the permits that the node requests.
+    /// Tries to take the permits that the node requests, for a while.
     fn take_in_turn(&self, node: &Node<Request>) -> Result<(), TryAcquireError> {
         let mut spin = Spin::EVENT;
         loop {
@@ -541,7 +541,7 @@ impl Semaphore {
         self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel)
     }
 
-    /// The node has waited for too long.
+    /// Marks the node late: it has waited for too long.
     fn demand(&self, node: &Node<Request>) {
         self.queue.locked(|list| {
             node.request.is_late.set(true);
@@ -579,7 +579,7 @@ impl Semaphore {
         }
     }
 
-    /// Whether a signalled thread is on its way now.
+    /// Signals the threads whose requests fit. Returns `true` if a signalled thread is on its way now.
     fn signal_those_that_fit(&self, list: &List<Request>, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;
