@@ -17,7 +17,7 @@ pub struct Backoff(u32);
 const SHORTEST: u32 = 16;
 /// The longest, as a power of two, times the first.
 const LONGEST: u32 = 4;
-/// After so many steps a thread should wait in another way.
+/// After this many steps a thread should wait in another way.
 const STEPS: u32 = 16;
 
 impl Backoff {

@@ -193,7 +193,7 @@ pub fn poll_with<R>(
 
 /// Tries an operation that needs no waker, if there is a unit left for it; the
 /// unit is spent if there is a result. Without one, a future that calls
-/// [`poll_with`] or [`poll_proceed`] has to go on from there.
+/// [`poll_with`] or [`poll_proceed`] has to continue from there.
 #[inline(always)]
 pub fn attempt<R>(operation: impl FnOnce() -> Option<R>) -> Option<R> {
     attempt_with((), |()| operation().ok_or(())).ok()

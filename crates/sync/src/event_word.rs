@@ -20,7 +20,7 @@
 //! step 1, which then fails, and the waiter finds `SET` or another generation. A sleeper that the wake misses
 //! has not compared the word yet, and finds it changed. The wake may hit waiters of the next generation, which
 //! look and sleep again. (The generation wraps after 2³⁰ resets: a waiter would have to sleep through
-//! exactly as many.)
+//! exactly that many.)
 //!
 //! # Automatic reset
 //!
@@ -40,7 +40,7 @@
 //!    counted waiter is asleep, or is awake and will look. Its sleep then finds another word. (If `SET` has
 //!    been cleared before the sleep compares, some waiter has proceeded with it.)
 //! 2. If all are asleep, the wake of step 3 wakes one, which looks. Another thread may have cleared `SET`
-//!    before; then nothing is owed.
+//!    before; then no other wake is needed.
 //! 3. A waiter that looks and finds `SET` takes it, even if its time has passed or it is cancelled. So no
 //!    woken waiter leaves with `SET` set.
 //! 4. To set what is set needs no wake: by 1 to 3 a waiter will look.

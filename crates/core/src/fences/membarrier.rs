@@ -7,7 +7,7 @@
 //! A sandbox may forbid the call after the registration. The rare side then replaces the barrier
 //! by a change of memory protection (`page.rs`), and the process leaves the light mechanism as it
 //! does after a late barrier. If the replacement is not possible either, the process ends with a
-//! message: to go on would be to lose wake-ups, and to let two threads into a biased lock.
+//! message: to continue would be to lose wake-ups, and to let two threads into a biased lock.
 
 use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::nanos_of;
 /// A barrier that takes more time of its processor is late. It is half of the time for which a fence may
 /// stall an operation of a lock, and several times as long as barriers take that interrupt a processor.
 const LATE: Duration = Duration::from_micros(100);
-/// Barriers are late if so many in a row are. A hypervisor also delays one of ten thousand where it
+/// Number of late barriers in a row that count. A hypervisor also delays one of ten thousand where it
 /// delivers all others at once.
 const LATE_IN_A_ROW: usize = 3;
 

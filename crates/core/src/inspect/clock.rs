@@ -45,7 +45,7 @@ pub fn cache_time() {
     LOCAL.with(|local| local.cached_time.set(now));
 }
 
-/// This thread is no worker any more.
+/// Forgets the cached time: this thread is no longer a worker.
 #[inline]
 pub fn forget_time() {
     LOCAL.with(|local| local.cached_time.set(0));

@@ -480,7 +480,7 @@ fn set_next_id(id: u64) {
 const LONG: u64 = 20_000_000;
 /// A thread measures its first waits all.
 const ALL: u64 = 1_024;
-/// Afterwards it measures one of so many, which stands for all of them.
+/// Afterwards it measures one of this many, which stands for all of them.
 const ONE_OF: u64 = 64;
 
 /// Returns how many waits the one with this number stands for if it is short; 0 if it is not measured.

@@ -168,8 +168,8 @@ impl<T> List<T> {
         node.linked.get().then(|| same(node).unwrap_or(false))
     }
 
-    /// Lets another waker be woken for the node, if it is linked; whether it is.
-    /// Returns the waker that is not needed any more, too.
+    /// Lets another waker be woken for the node, if it is linked. Returns whether it is,
+    /// and the waker that is no longer needed.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
         if !node.linked.get() {
             return (false, Some(waker));

@@ -232,7 +232,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Wakes a chosen waiter, and all that came before so many arrivals.
+    /// Wakes a chosen waiter, and all that came before arrival number `latest`.
     #[inline(never)]
     fn notify_others(&self, wake: Wake, latest: u64, mut tell: impl FnMut(&T)) -> usize {
         let mut wakes = Wakes::new();
@@ -258,7 +258,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses the first node, if it came before so many arrivals.
+    /// Chooses the first node, if it came before arrival number `latest`.
     #[inline]
     fn tell_and_choose(list: &mut List<T>, latest: u64, tell: &mut impl FnMut(&T)) -> Option<Wake> {
         let first = list.first_until(latest)?;

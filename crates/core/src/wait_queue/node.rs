@@ -62,7 +62,7 @@ impl<T> Node<T> {
         }
     }
 
-    /// Tells the model checker that the caller uses more than the signal. The caller holds the lock, or is the
+    /// Tells the model checker that the caller uses more than the signal. It holds the lock, or is the
     /// waiter while the node is not linked.
     #[inline(always)]
     pub(super) fn touch(&self) {

@@ -103,12 +103,12 @@ impl Barrier {
         }
     }
 
-    /// Waits until as many have arrived as the barrier is for. The last one becomes the leader.
+    /// Waits until all tasks of the round have arrived. The last one becomes the leader.
     ///
     /// # Cancel safety
     ///
     /// Not cancel safe: the first poll arrives, and dropping the future then does not undo the
-    /// arrival. A round is over when as many have arrived, whether they still wait or not.
+    /// arrival. A round is over when all its tasks have arrived, whether they still wait or not.
     ///
     /// ```
     /// # pollster::block_on(async {

@@ -46,7 +46,7 @@ pub struct Condvar {
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Returns `true` if the time was up before a notification came.
+    /// Returns `true` if the wait timed out before a notification came.
     #[must_use]
     pub fn timed_out(self) -> bool {
         self.0

@@ -52,7 +52,7 @@ unsafe impl Send for Waiting {}
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// The time was up first.
+    /// The deadline came first.
     TimedOut,
     /// The thread was notified, and has nothing to pass on.
     Notified,

@@ -69,7 +69,7 @@ fn three_lock() {
     });
 }
 
-/// Dropped after so many polls, it leaves the lock to the others.
+/// Dropped after this many polls, it leaves the lock to the others.
 fn a_locker_gives_up(polls: usize) {
     model(2, move || {
         let mutex = Arc::new(Mutex::new(Number::new()));

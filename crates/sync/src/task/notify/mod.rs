@@ -109,7 +109,7 @@ struct Ticket {
 
 /// Tells one task, or all that wait, that something has happened.
 ///
-/// It carries no data. It is a stored permission to go on, at most one:
+/// It carries no data. It is a stored permission to proceed, at most one:
 /// [`notified().await`](Notify::notified) waits for the permission and takes it,
 /// [`notify_one`](Notify::notify_one) gives it to the task that has waited longest,
 /// or stores it. [`notify_waiters`](Notify::notify_waiters) lets all go that wait

@@ -10,7 +10,7 @@ use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 use blitz_io_core::resource::Operation;
 
-/// Ends when the task has the permits, or there will be none any more. Dropped before that, it
+/// Ends when the task has the permits, or can no longer get any. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'a> {
@@ -28,9 +28,9 @@ enum Progress {
     New,
     /// The node is in the queue, or has been chosen.
     Waits,
-    /// The task has the permits, and had no budget left to go on with them.
+    /// The task has the permits, and had no budget left to complete with them.
     Holds,
-    /// The node is of no use any more.
+    /// The wait is over, and the node is not used again.
     Done,
 }
 
@@ -125,8 +125,8 @@ impl<'a> Acquire<'a> {
 impl Future for Acquire<'_> {
     type Output = Result<(), AcquireError>;
 
-    /// Polls the wait. A task without budget still joins the queue, or takes the permits, so as not to lose its
-    /// place to a later one. It may not complete with them yet.
+    /// Polls the wait. A task without budget still joins the queue, or takes the permits, so that it does not
+    /// lose its place to a later one. It may not complete with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::leaf(context));

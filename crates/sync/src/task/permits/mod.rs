@@ -96,7 +96,7 @@ const CLOSED: usize = 1;
 const QUEUED: usize = 2;
 const PERMIT: usize = 4;
 
-/// The most permits. The word has room for twice as many, so that a thread may add permits before
+/// The greatest number of permits. The word has room for twice as many, so that a thread may add permits before
 /// it checks whether they are too many.
 pub const MAX_PERMITS: usize = usize::MAX >> 3;
 
@@ -131,7 +131,7 @@ pub enum Taken {
     Yes,
     /// There are too few, or others wait for them.
     No,
-    /// There will be none any more.
+    /// No permits will come any more.
     Closed,
 }
 
@@ -183,7 +183,7 @@ impl Permits {
         self.word.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Takes `n` if there are as many and no waiter is queued. None can always be taken.
+    /// Takes `n` if that many are available and no waiter is queued. None can always be taken.
     #[inline]
     pub fn take(&self, n: usize) -> Taken {
         let state = self.word.load(Ordering::Relaxed);

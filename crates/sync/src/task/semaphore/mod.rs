@@ -189,7 +189,7 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Takes `n` permits at once; waits until there are as many.
+    /// Takes `n` permits at once; waits until that many are available.
     ///
     /// # Errors
     ///
@@ -249,7 +249,7 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes `n` permits at once, if there are as many and no task or thread waits.
+    /// Takes `n` permits at once, if that many are available and no task or thread waits.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@
 //! 3. A waiter was awake and will look before it sleeps.
 //!
 //! Each waiter looks after *every* return from its sleep, before it checks the time. So a waiter
-//! that the system chose for a wake at the moment its time was up either takes the release and
+//! that the system chose for a wake at the moment of its deadline either takes the release and
 //! reports it, or finds that another waiter has taken it. It cannot lose the release.
 //!
 //! # Order

@@ -41,7 +41,7 @@
 //!
 //! After its read-modify-write `set` has only the address, which may be freed by
 //! then. The generation wraps after 2³⁰ resets: a waiter would have to sleep
-//! through exactly so many to take the word for unchanged.
+//! through exactly that many to take the word for unchanged.
 
 use super::SET;
 use blitz_io_core::deadline;

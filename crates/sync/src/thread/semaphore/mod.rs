@@ -109,18 +109,18 @@ pub struct Semaphore {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AcquireError(());
 
-/// Why an attempt to take permits failed.
+/// The reason why an attempt to take permits failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
     Closed,
-    /// There are too few permits, or were until the time was up.
+    /// There are too few permits, or there were too few until the timeout.
     NoPermits,
 }
 
 errors!(AcquireError, TryAcquireError);
 
-/// The semaphore cannot hold as many permits.
+/// The semaphore cannot hold that many permits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OverRelease(());
 
@@ -138,7 +138,7 @@ struct Request {
 }
 
 impl Semaphore {
-    /// The most permits that a semaphore can be given. Permits that come back
+    /// The greatest number of permits that a semaphore can be given. Permits that come back
     /// always fit: there is room for as many again, and it takes a quarter of a
     /// billion guards to hold them.
     pub const MAX_PERMITS: usize = usize::MAX >> 4;
@@ -177,7 +177,7 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Takes `n` permits at once; waits until there are as many.
+    /// Takes `n` permits at once; waits until that many are available.
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes `n` permits if there are as many.
+    /// Takes `n` permits if that many are available.
     ///
     /// # Errors
     ///
@@ -322,7 +322,7 @@ impl Semaphore {
         self.try_acquire_many_owned(1)
     }
 
-    /// Takes `n` permits that keep the semaphore alive, if there are as many.
+    /// Takes `n` permits that keep the semaphore alive, if that many are available.
     ///
     /// # Errors
     ///
@@ -348,7 +348,7 @@ impl Semaphore {
         }
     }
 
-    /// Adds `n` permits, if the semaphore can hold as many.
+    /// Adds `n` permits, if the semaphore can hold that many.
     ///
     /// # Errors
     ///
@@ -407,7 +407,7 @@ impl Semaphore {
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next)
     }
 
-    /// Takes `n` permits if there are as many and none of the flags `unless` is
+    /// Takes `n` permits if that many are available and none of the flags `unless` is
     /// set.
     #[inline]
     fn take(&self, n: u32, unless: u64) -> Result<(), TryAcquireError> {

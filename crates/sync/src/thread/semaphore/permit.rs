@@ -55,7 +55,7 @@ permits! {
     /// Both go back to the semaphore in their time.
     merge;
 
-    /// Splits `n` permits off, if there are as many.
+    /// Splits `n` permits off, if it has that many.
     split;
 }
 
@@ -70,6 +70,6 @@ permits! {
     /// Both go back to the semaphore in their time.
     merge;
 
-    /// Splits `n` permits off, if there are as many.
+    /// Splits `n` permits off, if it has that many.
     split;
 }
