@@ -96,7 +96,7 @@ const CLOSED: usize = 1;
 const QUEUED: usize = 2;
 const PERMIT: usize = 4;
 
-/// The greatest number of permits. The word has room for twice as many, so that a thread may add permits before
+/// The greatest number of permits. The word has room for twice as many: a thread may add permits before
 /// it checks whether they are too many.
 pub const MAX_PERMITS: usize = usize::MAX >> 3;
 
