@@ -30,14 +30,14 @@ pub fn spin_until(mut spin: Spin, deadline: Option<Instant>, is_so: impl Fn() ->
     false
 }
 
-/// This moment. The model checker must see the same run twice, so there time does not pass;
+/// Returns this moment. The model checker must see the same run twice, so there time does not pass;
 /// deadlines pass when the model makes them.
 #[cfg(not(loom))]
 pub fn now() -> Instant {
     Instant::now()
 }
 
-/// This moment, which is always the same one in a model.
+/// Returns this moment, which is always the same one in a model.
 #[cfg(loom)]
 pub fn now() -> Instant {
     static NOW: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();

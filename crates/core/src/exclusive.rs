@@ -141,15 +141,15 @@ use crate::inspect;
 use crate::macros::const_unless_loom;
 use crate::spin::Spin;
 
-/// It is free.
+/// No thread has the lock.
 pub const FREE: u8 = 0;
-/// It is free, and meant for a thread that has slept for it.
+/// No thread has the lock, and only a thread that has slept for it may take it.
 pub const HANDED_OFF: u8 = 1;
 /// The right to become the writer is taken, and readers may enter.
 pub const UPGRADABLE: u8 = 2;
 /// A writer waits for the last readers to leave.
 pub const DRAINING: u8 = 3;
-/// It is owned by one thread alone.
+/// One thread alone owns the lock.
 pub const HELD: u8 = 4;
 
 /// Releases look carefully.
@@ -447,7 +447,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// This thread has the lock after a wait. Others may sleep without a wake-up on its way.
+    /// Ends the wait of this thread, which has the lock. Others may sleep without a wake-up on its way.
     fn acquired(&self, waiter: &Waiter) -> bool {
         if waiter.slept {
             self.queue().fetch_or(WAKE_NEEDED, Ordering::SeqCst);

@@ -83,7 +83,7 @@ mod real {
             self.try_lock().unwrap_or_else(|| self.back_off())
         }
 
-        /// Returns the value. The caller is the only one that has the lock.
+        /// Returns the value. No other thread has the lock.
         pub fn get_mut(&mut self) -> &mut T {
             self.value.get_mut()
         }
@@ -190,7 +190,7 @@ mod model {
             self.lock()
         }
 
-        /// Returns the value. The caller is the only one that has the lock.
+        /// Returns the value. No other thread has the lock.
         pub fn get_mut(&mut self) -> &mut T {
             self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
         }

@@ -72,7 +72,7 @@ struct Link {
     /// Identifies what the scope is for.
     key: *const (),
     suspension: Suspension,
-    /// It holds its lease.
+    /// `true` while the scope holds its lease.
     holds: Cell<bool>,
     #[cfg_attr(loom, allow(dead_code, reason = "models have no fibers"))]
     exchange: unsafe fn(*const Link),
@@ -82,7 +82,7 @@ struct Link {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Suspension {
     Allowed,
-    /// This lease has to be held then.
+    /// The scope must hold this lease when its fiber suspends.
     Leases(*const Lease),
     Forbidden,
 }
@@ -169,7 +169,7 @@ impl<T: Copy> Exchange<T> {
 
     /// # Safety
     ///
-    /// As [`with`].
+    /// See [`with`].
     #[inline(always)]
     unsafe fn during<R>(
         variable: *const Cell<T>,
@@ -205,7 +205,7 @@ pub unsafe fn with<T: Copy, R>(variable: *const Cell<T>, value: T, run: impl FnO
 ///
 /// # Safety
 ///
-/// As [`with`]. The owner of the value keeps it, and the lease, as long as the lease is held; and until
+/// See [`with`]. The owner of the value also keeps it, and the lease, as long as the lease is held; and until
 /// the closure ends, if no fiber suspends in that. Fibers of other threads do not hold it.
 #[inline(always)]
 pub unsafe fn leasing<T: Copy, R>(
@@ -222,7 +222,7 @@ pub unsafe fn leasing<T: Copy, R>(
 ///
 /// # Safety
 ///
-/// As [`with`].
+/// See [`with`].
 #[inline(always)]
 pub unsafe fn at_once<T: Copy, R>(
     variable: *const Cell<T>,

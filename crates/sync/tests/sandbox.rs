@@ -40,7 +40,7 @@ fn in_own_process(test: &str, child: fn()) {
     );
 }
 
-/// As [`in_own_process`], and returns how the process ended; `None` within it.
+/// Acts as [`in_own_process`], and returns how the process ended; `None` within it.
 fn run_in_own_process(test: &str, child: fn()) -> Option<Output> {
     if std::env::var(ROLE).as_deref() == Ok(test) {
         let _watchdog = Watchdog::new("the sandboxed stress");

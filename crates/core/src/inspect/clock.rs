@@ -38,7 +38,7 @@ pub fn now() -> u64 {
     coarse() / 1_000_000
 }
 
-/// This thread is a worker, and looks at the clock. It calls this again every few dozen polls.
+/// Looks at the clock for this thread, a worker. It calls this again every few dozen polls.
 #[inline]
 pub fn cache_time() {
     let now = coarse();

@@ -52,7 +52,7 @@ fn here() -> &'static Polled {
     unsafe { &*LOCAL.with(|local| local.polled.get()) }
 }
 
-/// This thread uses that one, whose current word is this.
+/// Makes this thread use that `Polled`, whose current word is `current`.
 #[inline]
 fn set_here(polled: &'static Polled, current: u64) {
     LOCAL.with(|local| {
@@ -116,7 +116,7 @@ fn for_inner_poll(outer: &'static Polled) -> &'static Polled {
     polled
 }
 
-/// This thread polls a task until this is dropped.
+/// The poll of a task by this thread, until this is dropped.
 pub struct Entered(&'static Polled);
 
 impl Entered {

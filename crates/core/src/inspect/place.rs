@@ -128,13 +128,13 @@ pub struct TaskFacts {
     ///
     /// # Safety
     ///
-    /// It is called with the header while the record is set.
+    /// The function may only be called with the header while the record is set.
     pub state: unsafe fn(*const ()) -> (TaskState, usize),
     /// The first bytes of its name.
     pub name: [u8; 32],
-    /// It is not a task, but a future that a thread drives.
+    /// `true` for a future that a thread drives, which is not a task.
     pub is_root: bool,
-    /// It is not a task, but a closure on a thread for blocking work, which this describes.
+    /// The description of a closure on a thread for blocking work, which is not a task.
     pub job: Option<AboutRef>,
     /// The number of its runtime, or 0.
     pub runtime: u64,
@@ -143,9 +143,9 @@ pub struct TaskFacts {
 /// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TaskState {
-    /// It waits for a wake-up.
+    /// The task waits for a wake-up.
     Idle,
-    /// It was woken and is queued.
+    /// The task was woken and is queued.
     Scheduled,
     /// A thread polls it.
     Running,

@@ -77,9 +77,9 @@ pub struct Record {
 pub struct TaskRecord {
     /// The task's state.
     pub state: TaskState,
-    /// It is not a task, but a future that a thread drives.
+    /// `true` for a future that a thread drives, which is not a task.
     pub is_root: bool,
-    /// It is not a task, but a closure on a thread for blocking work.
+    /// `true` for a closure on a thread for blocking work, which is not a task.
     pub is_job: bool,
     /// The number of its runtime, or 0.
     pub runtime: u64,

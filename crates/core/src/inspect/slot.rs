@@ -188,7 +188,7 @@ impl<T> Slot<T> {
     ///
     /// # Safety
     ///
-    /// The caller owns the slot, which has a record. `reader` is that of all who read the slot.
+    /// The caller owns the slot, which has a record. All readers of the slot share `reader`.
     #[inline]
     pub unsafe fn clear(&self, reader: &Reader) {
         if fences::publish(&self.state, FREE, &reader.is_active) != 0 {

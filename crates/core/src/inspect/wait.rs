@@ -261,7 +261,7 @@ impl Wait {
         }
     }
 
-    /// This thread polls the task with this number, whose record this is or will be, until the result
+    /// Begins a poll of the task with this number, whose record this is or will be. It lasts until the result
     /// is dropped.
     #[inline]
     pub fn enter(&self, id: u64) -> Entered {

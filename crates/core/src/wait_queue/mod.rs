@@ -1,5 +1,5 @@
 //! A queue of waiters, first come, first served: threads and tasks, on which
-//! every primitive is built that lets more than one wait.
+//! every primitive with more than one waiter is built.
 //!
 //! A waiter is a [`Node`]: on the stack of a thread that sleeps, or inside the
 //! future of a task. It is linked into the list of a [`WaitQueue`], so nothing

@@ -198,11 +198,11 @@ struct Arrival<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// It has not arrived.
+    /// The task has not arrived.
     New,
     /// Its node is in the queue, or has been chosen.
     Waits,
-    /// It may go.
+    /// The task may go.
     Done,
 }
 

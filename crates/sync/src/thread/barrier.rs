@@ -114,7 +114,7 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// As [`wait_timeout`](Barrier::wait_timeout).
+    /// See [`wait_timeout`](Barrier::wait_timeout).
     pub fn wait_until(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
         self.wait_inner(Some(deadline))
     }

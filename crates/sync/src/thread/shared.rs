@@ -259,7 +259,7 @@ impl Shared {
         self.exclusive.unlock();
     }
 
-    /// Leaves as the writer or the upgradable reader, in favour of those that wait.
+    /// Leaves as the writer or the upgradable reader, in favour of the waiting threads.
     pub fn unlock_fair(&self) {
         self.exclusive.unlock_fair();
     }

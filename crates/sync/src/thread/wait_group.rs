@@ -84,7 +84,7 @@ impl WaitGroup {
     ///
     /// # Panics
     ///
-    /// As for [`clone`](WaitGroup::clone), when it joins again.
+    /// When it joins again: see [`clone`](WaitGroup::clone).
     ///
     /// # Examples
     ///
@@ -108,11 +108,11 @@ impl WaitGroup {
     ///
     /// # Errors
     ///
-    /// As for [`wait_timeout`](WaitGroup::wait_timeout).
+    /// See [`wait_timeout`](WaitGroup::wait_timeout).
     ///
     /// # Panics
     ///
-    /// As for [`clone`](WaitGroup::clone), when it joins again.
+    /// When it joins again: see [`clone`](WaitGroup::clone).
     ///
     /// # Examples
     ///

@@ -144,7 +144,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Panics
     ///
-    /// As [`blocking_lock`](Mutex::blocking_lock).
+    /// See [`blocking_lock`](Mutex::blocking_lock).
     ///
     /// ```
     /// use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `Notify`: tell one task, or all that wait, that something has happened.
+//! `Notify`: tells one waiting task, or all, that something has happened.
 //!
 //! # States
 //!
@@ -107,12 +107,12 @@ struct Ticket {
     order: Cell<Option<Order>>,
 }
 
-/// Tells one task, or all that wait, that something has happened.
+/// Tells one waiting task, or all waiting tasks, that something has happened.
 ///
 /// It carries no data. It is a stored permission to proceed, at most one:
 /// [`notified().await`](Notify::notified) waits for the permission and takes it,
 /// [`notify_one`](Notify::notify_one) gives it to the task that has waited longest,
-/// or stores it. [`notify_waiters`](Notify::notify_waiters) lets all go that wait
+/// or stores it. [`notify_waiters`](Notify::notify_waiters) releases all that wait
 /// now, and stores nothing.
 ///
 /// It takes the place of `tokio::sync::Notify`, works with any executor, and
@@ -254,8 +254,8 @@ impl Notify {
         }
     }
 
-    /// Notifies all that wait now, including futures that exist and have not been polled yet.
-    /// Nothing is stored for those that come later.
+    /// Notifies all current waiters, including futures that exist and have not been polled yet.
+    /// Nothing is stored for later waiters.
     ///
     /// All of them are woken, even if one of the wakers panics; the panic is resumed
     /// after that.

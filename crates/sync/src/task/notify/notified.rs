@@ -21,11 +21,11 @@ use blitz_io_core::spin::Spin;
 /// The progress of a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
-    /// It has not been polled.
+    /// The waiter has not been polled.
     New,
     /// Its node is in the queue, or has been chosen.
     Waits,
-    /// It has been notified.
+    /// The waiter has been notified.
     Done,
 }
 

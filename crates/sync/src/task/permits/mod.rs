@@ -120,14 +120,14 @@ pub struct Permits {
 /// The request of a node: its need, and whether it has been served.
 struct Request {
     need: usize,
-    /// It has been served. Otherwise, when it is chosen, all is closed.
+    /// `true` if it has been served. If it is chosen unserved, all is closed.
     served: Cell<bool>,
 }
 
 /// How an attempt to take permits ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// They are the caller's now.
+    /// The permits are the caller's now.
     Yes,
     /// There are too few, or others wait for them.
     No,

@@ -51,7 +51,7 @@ pub struct Semaphore {
     permits: Permits,
 }
 
-/// Why an attempt to take permits failed.
+/// The reason why an attempt to take permits failed.
 #[derive(PartialEq, Eq, Debug)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
@@ -141,7 +141,7 @@ impl Semaphore {
         self.permits.add(n);
     }
 
-    /// Adds `n` new permits if `fits` agrees to the number of those that no task or thread has. (Unlike
+    /// Adds `n` new permits if `fits` agrees to the number of permits that have no owner. (Unlike
     /// [`available_permits`](Semaphore::available_permits), this counts permits that are kept for waiters.)
     #[doc(hidden)]
     #[inline]

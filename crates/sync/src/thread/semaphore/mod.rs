@@ -36,7 +36,7 @@
 //!
 //! Flag and permits are one word, so a thread that sets `WAKE_NEEDED` sees all releases that will
 //! not see it, and there is no second word to look at. While threads sleep, `WAKE_NEEDED` is
-//! clear only if a signalled one is on its way. All changes of the queue and all signals happen
+//! clear only if a signalled thread is on its way. All changes of the queue and all signals happen
 //! under the lock.
 //!
 //! Threads that want different amounts do not stand in each other's way: a release wakes each
@@ -81,7 +81,7 @@ const PERMIT: u64 = 8;
 /// that keep the semaphore alive. [`close`](Semaphore::close) ends all waiting.
 /// It allocates nothing.
 ///
-/// **Fairness.** A thread that arrives may overtake those that wait, and a request that fits may
+/// **Fairness.** A thread that arrives may overtake waiting threads, and a request that fits may
 /// overtake one that does not. After two milliseconds of waiting, a thread is no longer
 /// overtaken. So a thread that waits for more permits than there will ever be keeps all others
 /// waiting: give it a deadline.
@@ -205,7 +205,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Semaphore::try_acquire).
+    /// See [`try_acquire`](Semaphore::try_acquire).
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take(n, FAIR)?;
@@ -238,7 +238,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
     #[track_caller]
     pub fn try_acquire_until(
         &self,
@@ -251,7 +251,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
     #[track_caller]
     pub fn try_acquire_many_for(
         &self,
@@ -267,7 +267,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
     #[track_caller]
     pub fn try_acquire_many_until(
         &self,
@@ -281,7 +281,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](Semaphore::acquire).
+    /// See [`acquire`](Semaphore::acquire).
     #[track_caller]
     pub fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.acquire_many_owned(1)
@@ -291,7 +291,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](Semaphore::acquire).
+    /// See [`acquire`](Semaphore::acquire).
     ///
     /// ```
     /// use blitz_io::thread::Semaphore;
@@ -317,7 +317,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Semaphore::try_acquire).
+    /// See [`try_acquire`](Semaphore::try_acquire).
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_acquire_many_owned(1)
     }
@@ -326,7 +326,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Semaphore::try_acquire).
+    /// See [`try_acquire`](Semaphore::try_acquire).
     pub fn try_acquire_many_owned(
         self: Arc<Self>,
         n: u32,

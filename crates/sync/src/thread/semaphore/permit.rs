@@ -52,7 +52,7 @@ permits! {
     /// # Panics
     ///
     /// If they are of another semaphore, or more together than can be counted.
-    /// Both go back to the semaphore in their time.
+    /// Then both still return their permits when they are dropped.
     merge;
 
     /// Splits `n` permits off, if it has that many.
@@ -67,7 +67,7 @@ permits! {
     /// # Panics
     ///
     /// If they are of another semaphore, or more together than can be counted.
-    /// Both go back to the semaphore in their time.
+    /// Then both still return their permits when they are dropped.
     merge;
 
     /// Splits `n` permits off, if it has that many.
