@@ -67,7 +67,7 @@ fn set_innermost(link: *const Link) {
 
 /// One scope.
 struct Link {
-    /// The next one in the list. While a fiber waits: the next one inside.
+    /// The next link in the list. While a fiber waits, the next link inside.
     next: Cell<*const Link>,
     /// Identifies what the scope is for.
     key: *const (),

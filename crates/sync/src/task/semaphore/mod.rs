@@ -63,7 +63,7 @@ pub enum TryAcquireError {
 errors!(AcquireError, TryAcquireError);
 
 impl Semaphore {
-    /// The most permits that a semaphore can hold.
+    /// The greatest number of permits that a semaphore can hold.
     pub const MAX_PERMITS: usize = MAX_PERMITS;
 
     /// Creates a semaphore with this many permits.
