@@ -22,7 +22,7 @@ pub struct Stages<'a, P, T, E, S = Source<'a, P, E>> {
 
 /// Begins a pipeline with a closure that returns the next item, or `None` at the end.
 ///
-/// No two threads call it at once, but not always the same thread calls it.
+/// No two threads call it at once, but different threads may call it one after the other.
 ///
 /// ```
 /// use std::io::{self, Read};
@@ -359,7 +359,7 @@ where
 
     /// Ends the pipeline with a closure that takes all results of the stages, in order.
     ///
-    /// No two threads call it at once, but not always the same thread calls it. Its output is
+    /// No two threads call it at once, but different threads may call it one after the other. Its output is
     /// not flushed: do that after the run has ended.
     pub fn sink(self, sink: impl FnMut(T) -> Result<(), E> + Send + 'a) -> Pipeline<'a, P, T, E>
     where

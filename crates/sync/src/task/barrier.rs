@@ -52,7 +52,7 @@ use blitz_io_core::{const_unless_loom, debug_fields};
 /// ```
 pub struct Barrier {
     n: usize,
-    /// Number of tasks that have arrived in this round. Belongs to the holder of the queue's
+    /// Number of participants that have arrived in this round. Belongs to the holder of the queue's
     /// lock.
     arrived: Cell<usize>,
     waiters: WaitQueue,
@@ -103,12 +103,12 @@ impl Barrier {
         }
     }
 
-    /// Waits until all tasks of the round have arrived. The last one becomes the leader.
+    /// Waits until all participants of the round have arrived. The last one becomes the leader.
     ///
     /// # Cancel safety
     ///
     /// Not cancel safe: the first poll arrives, and dropping the future then does not undo the
-    /// arrival. A round is over when all its tasks have arrived, whether they still wait or not.
+    /// arrival. A round is over when all its participants have arrived, whether they still wait or not.
     ///
     /// ```
     /// # pollster::block_on(async {

@@ -75,7 +75,7 @@ use std::time::{Duration, Instant};
 const RELEASED: u32 = 1 << 1;
 /// One waiter: bits 16 to 30.
 const WAITING: u32 = 1 << 16;
-/// The greatest number of each.
+/// The greatest number of waiters, and of released waiters.
 const MAX: u32 = (1 << 15) - 1;
 /// The time for which a thread sleeps between two looks for room. So many waiters take longer to leave.
 const FULL_FOR: Duration = Duration::from_millis(1);
