@@ -329,7 +329,7 @@ pub fn leaf_address() -> *const () {
     is_captured as *const ()
 }
 
-/// Reports an operation to the capture. `false` if there is none.
+/// Reports an operation to the capture. Returns `false` if there is none.
 // Its frame bounds the stack.
 #[cold]
 #[inline(never)]

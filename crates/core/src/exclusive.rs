@@ -405,7 +405,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// Sleeps as long as the bytes are these. `false` when the deadline passed.
+    /// Sleeps as long as the bytes are these. Returns `false` when the deadline passed.
     fn sleep(&self, seen: [u8; 4], waiter: &mut Waiter, deadline: Option<Instant>) -> bool {
         let until = waiter.until(deadline);
         let _record = inspect::sleeping(&self.word);
@@ -512,7 +512,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// Wakes one thread if that is needed. `false` when there was none to wake.
+    /// Wakes one thread if that is needed. Returns `false` when there was none to wake.
     fn wake_one(&self) -> bool {
         self.quiet().store(0, Ordering::Relaxed);
         let queue = self

@@ -55,13 +55,13 @@ impl Parker {
         }
     }
 
-    /// Sleeps until there is a token, and takes it. `false` if the deadline comes first.
+    /// Sleeps until there is a token, and takes it. Returns `false` if the deadline comes first.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
         self.wait(deadline);
         self.take()
     }
 
-    /// Sleeps until there is a token, and leaves it there. `false` if the deadline comes first.
+    /// Sleeps until there is a token, and leaves it there. Returns `false` if the deadline comes first.
     pub fn wait(&self, deadline: Option<Instant>) -> bool {
         let word = &self.0;
         _ = word.compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Parker {
         true
     }
 
-    /// Takes the token. `false` if there is none.
+    /// Takes the token. Returns `false` if there is none.
     #[inline]
     pub fn take(&self) -> bool {
         self.0.swap(EMPTY, Ordering::Acquire) == NOTIFIED

@@ -31,7 +31,7 @@ use std::ptr::{self, NonNull};
 
 /// The sizes of blocks, in bytes.
 const SIZES: [usize; 5] = [64, 128, 256, 512, 1024];
-/// How blocks are aligned: as the allocator does it without effort.
+/// The alignment of blocks: as the allocator does it without effort.
 const ALIGN: usize = 16;
 /// The greatest number of blocks in a free list.
 const MOST: u32 = 64;

@@ -37,7 +37,7 @@
 //! a wake is on its way.
 //!
 //! 1. A waiter falls asleep only on a word without `SET`. So at the moment at which `SET` becomes set, each
-//!    counted waiter is asleep, or is awake and will look. An awake waiter's sleep then finds another word. (If
+//!    counted waiter is asleep, or is awake and will look. The sleep of the latter finds another word. (If
 //!    `SET` has been cleared before the sleep compares, some waiter has proceeded with it.)
 //! 2. If all are asleep, the wake of step 3 wakes one, which looks. Another thread may have cleared `SET`
 //!    before; then no other wake is needed.

@@ -21,8 +21,8 @@ use crate::nanos_of;
 /// A barrier that takes more time of its processor is late. It is half of the time for which a fence may
 /// stall an operation of a lock, and several times as long as barriers take that interrupt a processor.
 const LATE: Duration = Duration::from_micros(100);
-/// Number of barriers in a row that must be late to count. A hypervisor also delays one of ten thousand where it
-/// delivers all others at once.
+/// Number of late barriers in a row that count as late. A hypervisor also delays one of ten thousand where
+/// it delivers all others at once.
 const LATE_IN_A_ROW: usize = 3;
 
 /// Stores `value`, then looks at `look`.

@@ -10,7 +10,7 @@
 
 use std::ptr;
 
-/// Makes every thread of the process pass a full fence. `false` if that is not possible.
+/// Makes every thread of the process pass a full fence. Returns `false` if that is not possible.
 #[cold]
 pub fn take_away() -> bool {
     const PAGE: usize = 4096;

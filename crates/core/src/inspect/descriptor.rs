@@ -138,13 +138,13 @@ mod socket {
 
     type Ask = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
 
-    /// Returns the socket's own address. `None` if it is no socket.
+    /// Returns the socket's own address, or `None` if it is no socket.
     pub(super) fn local(fd: c_int) -> Option<String> {
         ask(fd, libc::getsockname)
             .map(|address| address.unwrap_or_else(|| "an unnamed socket".into()))
     }
 
-    /// Returns the peer's address. `None` if the socket is not connected.
+    /// Returns the peer's address, or `None` if the socket is not connected.
     pub(super) fn peer(fd: c_int) -> Option<String> {
         ask(fd, libc::getpeername).map(|address| match address {
             Some(address) => address,

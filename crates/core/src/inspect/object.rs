@@ -51,7 +51,7 @@ impl Object {
         }
     }
 
-    /// Returns the word of the current task or thread, and its place among the readers. `None` if this is the
+    /// Returns the word of the current task or thread, and its place among the readers, or `None` in the
     /// first use of the object, or of any object in this thread.
     #[inline]
     fn own_place(&self) -> Option<(&'static AtomicU64, u64)> {

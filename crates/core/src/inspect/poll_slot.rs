@@ -130,7 +130,7 @@ impl PollSlot {
         [&self.thread, &self.since, &self.first].map(|word| word.load(Ordering::Acquire))
     }
 
-    /// Copies what the thread polls. `None` if it polls nothing, or is changing the words.
+    /// Copies what the thread polls. Returns `None` if it polls nothing, or is changing the words.
     pub fn read(&self) -> Option<Poll> {
         let task = self.current.load(Ordering::Acquire);
         let words = self.words();

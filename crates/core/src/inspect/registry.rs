@@ -307,7 +307,7 @@ pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
     (block::objects(&READER.begin()), dropped)
 }
 
-/// Returns the address of the futex on which the thread of this wait sleeps. `None` if the wait has
+/// Returns the address of the futex on which the thread of this wait sleeps, or `None` if the wait has
 /// ended, or its thread is awake.
 pub(super) fn word_of(wait: u64) -> Option<usize> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -25,8 +25,8 @@ pub struct Root<F> {
     id: u64,
     state: Arc<State>,
     waker: Waker,
-    /// The future, in a box so that a move of this value is short. A thread moves it several times before it polls
-    /// it. Without optimisation, each move has its own place on the stack.
+    /// The future, in a box so that a move of this value is short. A thread moves it several times before it
+    /// polls it. Without optimisation, each move has its own place on the stack.
     future: Pin<Box<F>>,
 }
 

@@ -176,7 +176,7 @@ impl Spin {
         }
     }
 
-    /// Lets a moment pass. `false` when it is time to sleep. Out of line: the paths that find no
+    /// Lets a moment pass. Returns `false` when it is time to sleep. Out of line: the paths that find no
     /// need to wait stay short.
     #[cold]
     #[inline(never)]

@@ -65,7 +65,7 @@ impl<T> List<T> {
         self.arrivals += 1;
     }
 
-    /// Unlinks a node. `false` if it was not linked.
+    /// Unlinks a node. Returns `false` if it was not linked.
     pub fn remove(&mut self, node: &Node<T>) -> bool {
         node.touch();
         if !node.linked.replace(false) {
@@ -160,7 +160,7 @@ impl<T> List<T> {
         std::iter::successors(self.first(), |node| unsafe { node.next.get().as_ref() })
     }
 
-    /// Returns `true` if this waker would be woken for the node. `None` if it is not linked.
+    /// Returns `true` if this waker would be woken for the node, or `None` if it is not linked.
     pub fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
         // SAFETY: it is linked here, and the lock is held.
         let same = |node: &Node<T>| unsafe { node.waker() }.as_ref().map(|w| w.will_wake(waker));

@@ -150,7 +150,7 @@ impl<T> WaitQueue<T> {
         node.sleep(deadline) || !self.leave(node)
     }
 
-    /// Takes a node out, if it is linked. `false` if it has been chosen, or was
+    /// Takes a node out, if it is linked. Returns `false` if it has been chosen, or was
     /// not there.
     pub fn leave(&self, node: &Node<T>) -> bool {
         if node.is_signalled() {

@@ -117,7 +117,7 @@ impl<T> Node<T> {
         self.signal.reset();
     }
 
-    /// Sleeps until it is signalled. `false` if the deadline comes first.
+    /// Sleeps until it is signalled. Returns `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
         self.signal.wait(deadline)
     }

@@ -40,7 +40,7 @@ impl AdaptiveSpin {
         Self { pause: 1, left }
     }
 
-    /// Lets a moment pass. `false` when it is time to wait.
+    /// Lets a moment pass. Returns `false` when it is time to wait.
     pub(super) fn turn(&mut self) -> bool {
         if self.left == 0 {
             return false;

@@ -198,11 +198,11 @@ struct Arrival<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// The task has not arrived.
+    /// The participant has not arrived.
     New,
     /// Its node is in the queue, or has been chosen.
     Waits,
-    /// The task may go.
+    /// The participant may go.
     Done,
 }
 

@@ -162,7 +162,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until the round is over. `false` if the deadline came first and the
+    /// Waits until the round is over. Returns `false` if the deadline came first and the
     /// caller has been taken out of the count.
     fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
         let spin = Spin::EVENT.among(self.rounds.threads());

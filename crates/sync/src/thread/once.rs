@@ -262,7 +262,7 @@ impl Once {
         self.word.load(Ordering::Acquire) == DONE
     }
 
-    /// Returns how far this `Once` has come. It may have come further by the time the caller looks
+    /// Returns the state of this `Once`, which may have changed by the time the caller looks
     /// at the answer.
     ///
     /// # Examples

@@ -94,7 +94,7 @@ impl Parker {
         &self.unparker
     }
 
-    /// Takes a token. `false` if there is none.
+    /// Takes a token. Returns `false` if there is none.
     #[inline]
     fn take(&self) -> bool {
         let inner = &*self.unparker.inner;

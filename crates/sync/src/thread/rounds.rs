@@ -65,7 +65,7 @@ impl Rounds {
         self.state.load(Ordering::SeqCst) & !ARRIVED != round.0
     }
 
-    /// Takes the caller out of the count. `false` if the round is over.
+    /// Takes the caller out of the count. Returns `false` if the round is over.
     pub(super) fn withdraw(&self, round: Round) -> bool {
         let one_less = |state: u64| (state & !ARRIVED == round.0).then(|| state - 1);
         self.state

@@ -199,7 +199,7 @@ impl Waiter {
         }
     }
 
-    /// Takes its node out of the queue. `false` if it has been notified.
+    /// Takes its node out of the queue. Returns `false` if it has been notified.
     fn leave(&self, notify: &Notify) -> bool {
         notify.waiters.locked(|list| {
             let removed = list.remove(&self.node);
@@ -314,7 +314,7 @@ impl Notify {
 }
 
 impl Notified<'_> {
-    /// Joins the queue without waiting, or takes a stored notification. `true` if
+    /// Joins the queue without waiting, or takes a stored notification. Returns `true` if
     /// the wait is over; then polling it returns at once.
     ///
     /// A task that wants to look at something and then wait for a change of it enables

@@ -131,7 +131,7 @@ pub enum Taken {
     Yes,
     /// There are too few, or others wait for them.
     No,
-    /// No permits will come any more.
+    /// The semaphore is closed: there will be no more permits.
     Closed,
 }
 
@@ -196,7 +196,7 @@ impl Permits {
         self.take_again(n)
     }
 
-    /// Like [`take`](Self::take), but for a task, which has a budget. `false` also if it is spent, or all is
+    /// Like [`take`](Self::take), but for a task, which has a budget. Also fails if that is spent, or all is
     /// closed.
     #[inline]
     pub fn take_in_budget(&self, n: usize) -> bool {
@@ -246,7 +246,7 @@ impl Permits {
         taken
     }
 
-    /// Like [`take_all`](Self::take_all), for a task, which has a budget. `false` also if it is spent.
+    /// Like [`take_all`](Self::take_all), for a task, which has a budget. Also fails if that is spent.
     #[inline]
     pub fn take_all_in_budget(&self, all: usize) -> bool {
         coop::attempt(|| self.take_all(all).then_some(())).is_some()
@@ -479,7 +479,7 @@ impl Permits {
         }
     }
 
-    /// Adds permits while waiters are queued, if `fits` agrees. `None` if none is queued any more.
+    /// Adds permits while waiters are queued, if `fits` agrees. Returns `None` if none is queued any more.
     #[cold]
     fn add_to_queue(
         &self,

@@ -525,7 +525,7 @@ impl Semaphore {
             && self.queue.locked(|list| list.is_first(node))
     }
 
-    /// Announces that the node's thread is about to sleep. `false` if there is
+    /// Announces that the node's thread is about to sleep. Returns `false` if there is
     /// no need to.
     fn may_sleep(&self, node: &Node<Request>) -> bool {
         self.queue.locked(|list| {
