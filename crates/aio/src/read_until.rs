@@ -124,8 +124,8 @@ impl<'a, R: AsyncBufRead + ?Sized + Unpin> Future for FillBuf<'a, R> {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Ready(Ok(bytes)) => {
                 // SAFETY: `reader` is borrowed for `'a`. The future has given that borrow
-                // up, so nothing uses it while the bytes are in use. (The compiler does not
-                // see that the borrow of one arm does not reach into the others.)
+                // up, so nothing uses it while the bytes are in use. The compiler does not
+                // see that the borrow of one arm does not reach into the others.
                 Poll::Ready(Ok(unsafe { mem::transmute::<&[u8], &'a [u8]>(bytes) }))
             }
         }

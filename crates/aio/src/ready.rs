@@ -22,7 +22,7 @@ const ERROR: u8 = 1 << 5;
 pub struct Ready(u8);
 
 impl Ready {
-    /// No readiness.
+    /// The empty set.
     pub const EMPTY: Ready = Ready(0);
 
     /// Bytes can be read.

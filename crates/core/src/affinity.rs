@@ -13,12 +13,12 @@ impl Affinity {
         Self([0; 128])
     }
 
-    /// The processors on which this thread may run.
+    /// Returns the processors on which this thread may run.
     pub fn of_this_thread() -> Option<Self> {
         Self::of(0)
     }
 
-    /// The processors on which any thread of this process may run.
+    /// Returns the processors on which any thread of this process may run.
     pub fn of_all_threads() -> Option<Self> {
         let mut all = Self::none();
         for entry in std::fs::read_dir("/proc/self/task").ok()? {
@@ -50,7 +50,7 @@ impl Affinity {
         (written > 0).then_some(set)
     }
 
-    /// The processors' numbers.
+    /// Returns the processors' numbers.
     pub fn processors(&self) -> impl Iterator<Item = usize> + '_ {
         let has = |&processor: &usize| self.0[processor / BITS] & 1 << (processor % BITS) != 0;
         (0..self.0.len() * BITS).filter(has)

@@ -4,23 +4,23 @@
 //! the peer runs on another processor. After each failure twice as many attempts are skipped as
 //! after the one before, up to [`MOST_SKIPPED`]. After a success the next attempt is made.
 
-/// How many attempts are skipped at most before another one is made: few enough to notice
+/// The greatest number of attempts that a thread skips before it makes another one: few enough to notice
 /// soon that the conditions have changed.
 const MOST_SKIPPED: u8 = 63;
 
 /// How the last attempts ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempts {
-    /// How many are still to be skipped.
+    /// Number of attempts that are still to be skipped.
     skip: u8,
-    /// How many attempts will be skipped after the next failure.
+    /// Number of attempts to skip after the next failure.
     next: u8,
     /// An attempt was made, and has not failed.
     made: bool,
 }
 
 impl Attempts {
-    /// The state in which the next attempt is made.
+    /// Creates the state in which the next attempt is made.
     pub const fn new() -> Self {
         Self {
             skip: 0,

@@ -11,11 +11,11 @@ use crate::PerProcess;
 
 /// A runtime, or another scheduler with threads of its own.
 pub trait Workers: Sync {
-    /// How many of its workers are awake now.
+    /// Returns the number of its workers that are awake now.
     fn awake(&self) -> usize;
 }
 
-/// Whether there ever was a runtime: most programs with a pool have none.
+/// `true` once a runtime has existed. Most programs with a pool have none.
 static ANY: AtomicBool = AtomicBool::new(false);
 static RUNTIMES: PerProcess<Mutex<Vec<&dyn Workers>>> = PerProcess::new(Mutex::default);
 

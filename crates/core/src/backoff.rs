@@ -9,7 +9,7 @@
 
 use crate::spin::yield_to_peers;
 
-/// How often in a row this thread has lost a race. See the head of this file.
+/// Number of races that this thread has lost in a row; see the module documentation.
 #[derive(Default)]
 pub struct Backoff(u32);
 
@@ -17,11 +17,11 @@ pub struct Backoff(u32);
 const SHORTEST: u32 = 16;
 /// The longest, as a power of two, times the first.
 const LONGEST: u32 = 4;
-/// After so many steps a thread should wait in another way.
+/// After this many steps a thread should wait in another way.
 const STEPS: u32 = 16;
 
 impl Backoff {
-    /// No race has been lost so far.
+    /// Creates a backoff for a thread that has lost no race so far.
     pub const fn new() -> Self {
         Self(0)
     }
@@ -42,7 +42,7 @@ impl Backoff {
         self.0 += 1;
     }
 
-    /// Whether backing off has not helped for long enough.
+    /// Returns `true` if backing off has not helped for long enough.
     pub const fn is_completed(&self) -> bool {
         self.0 >= STEPS
     }

@@ -41,7 +41,7 @@ const SHARED: u8 = 2;
 const NO: u8 = 0;
 const YES: u8 = 1;
 
-/// See the head of this file.
+/// A flag that says that a thing is in use, biased towards one thread; see the module documentation.
 pub struct BiasedFlag {
     /// The number of the owner's thread, or 0 before the first call.
     owner: AtomicUsize,
@@ -53,14 +53,14 @@ pub struct BiasedFlag {
 /// How a call has entered.
 #[derive(Clone, Copy, Debug)]
 pub enum Inside {
-    /// As the owner.
+    /// The owner entered, without an exchange.
     Owner,
-    /// By the exchange.
+    /// The call entered by the exchange of `inside`.
     Shared,
 }
 
 impl BiasedFlag {
-    /// A flag that no call has entered.
+    /// Creates a flag that no call has entered.
     #[allow(clippy::new_without_default, reason = "as `BiasedLock`")]
     pub fn new() -> Self {
         Self {
@@ -96,7 +96,7 @@ impl BiasedFlag {
         }
     }
 
-    /// Whether the calling thread is the owner; the first one becomes it.
+    /// Returns `true` if the calling thread is the owner; the first one becomes it.
     #[inline]
     fn is_owner(&self) -> bool {
         let this = ThreadId::current().get().get();

@@ -54,7 +54,7 @@ use blitz_io_futex::{wait, wake_one};
 const NO: u8 = 0;
 const YES: u8 = 1;
 
-/// See the head of this file.
+/// A lock that is biased towards one thread; see the module documentation.
 pub struct BiasedLock {
     /// The owner holds the lock, or is about to.
     busy: AtomicU8,
@@ -66,7 +66,7 @@ pub struct BiasedLock {
 }
 
 impl BiasedLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[allow(clippy::new_without_default, reason = "an owner makes it for itself")]
     pub fn new() -> Self {
         Self {
@@ -95,7 +95,7 @@ impl BiasedLock {
         result
     }
 
-    /// Sets `busy`. Whether there is a revoker.
+    /// Sets `busy`. Returns `true` if there is a revoker.
     #[inline(always)]
     fn publish_busy(&self, busy: u8) -> bool {
         fences::publish(&self.busy, busy, &self.revoking) != NO
@@ -138,7 +138,7 @@ impl BiasedLock {
         self.releases.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
     }
 
-    /// Waits for the owner's answer for as long as a fence would take. Whether it came.
+    /// Waits for the owner's answer for as long as a fence would take. Returns `true` if it came.
     fn is_answered(&self, asked: u32) -> bool {
         let answered = || self.releases.load(Ordering::Acquire) != asked;
         if cfg!(loom) {
@@ -203,12 +203,12 @@ fn fence() {
 
 static FENCES: FenceTime = FenceTime(std::sync::atomic::AtomicU32::new(0));
 
-/// How long a fence takes, in nanoseconds: the mean of the last ones. No part of the protocol,
+/// The duration of a fence in nanoseconds: the mean of the last ones. It is no part of the protocol,
 /// and so not an atomic of the model's.
 struct FenceTime(std::sync::atomic::AtomicU32);
 
 impl FenceTime {
-    /// An owner that has not used the lock for so long is not about to.
+    /// An owner that has not used the lock for this long is not about to.
     const LONGEST: u32 = 100_000;
 
     fn time(&self) -> Duration {

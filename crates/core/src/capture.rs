@@ -41,7 +41,7 @@ pub(crate) fn with<R>(leaf: &mut dyn FnMut(), poll: impl FnOnce() -> R) -> R {
     unsafe { scopes::with(CAPTURE.with(ptr::from_ref), pointer, poll) }
 }
 
-/// Reports an operation, whose task has this waker. `false` if there is no capture.
+/// Reports an operation, whose task has this waker. Returns `false` if there is no capture.
 pub(crate) fn reached(waker: &Waker) -> bool {
     let capture = CAPTURE.get();
     if capture.is_null() {
@@ -54,7 +54,7 @@ pub(crate) fn reached(waker: &Waker) -> bool {
         capture.wakers.push(waker.clone());
         (capture.leaf)();
     };
-    // SAFETY: as in `with`.
+    // SAFETY: `CAPTURE` is a variable of this thread, and has no destructor.
     unsafe { scopes::at_once(CAPTURE.with(ptr::from_ref), ptr::null_mut(), report) };
     true
 }

@@ -41,7 +41,7 @@ use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
 use crate::capture;
 use crate::scopes;
 
-/// How many units a task gets for one poll: Tokio's number.
+/// Number of units that a task gets for one poll: Tokio's number.
 const BUDGET: u64 = 128;
 /// Nothing is left, and that has been counted.
 const REFUSED: u64 = 0;
@@ -73,7 +73,7 @@ thread_local! {
 /// Tells wakers, and so tasks, apart.
 type Task = (*const (), *const RawWakerVTable);
 
-/// The count with which a budget of this kind begins.
+/// Returns the count with which a budget of this kind begins.
 const fn full(kind: u64) -> u64 {
     match kind {
         UNLIMITED => COUNT,
@@ -85,7 +85,7 @@ const fn kind(left: u64) -> u64 {
     left & !COUNT
 }
 
-/// Whether no unit is left.
+/// Returns `true` if no unit is left.
 #[inline(always)]
 const fn is_spent(left: u64) -> bool {
     left & COUNT <= SPENT
@@ -96,7 +96,7 @@ const fn is_spent(left: u64) -> bool {
 pub struct Budget(u64);
 
 impl Budget {
-    /// No limit.
+    /// A budget without a limit.
     pub const UNCONSTRAINED: Self = Self(UNLIMITED | full(UNLIMITED));
     /// The budget of one poll of a task.
     pub const FULL: Self = Self(POLL | full(POLL));
@@ -134,7 +134,7 @@ impl RestoreOnPending {
         }
     }
 
-    /// The operation has completed: the unit is spent.
+    /// Spends the unit: the operation has completed.
     #[inline(always)]
     pub fn made_progress(&self) {
         self.before.set(REFUSED);
@@ -193,13 +193,13 @@ pub fn poll_with<R>(
 
 /// Tries an operation that needs no waker, if there is a unit left for it; the
 /// unit is spent if there is a result. Without one, a future that calls
-/// [`poll_with`] or [`poll_proceed`] has to go on from there.
+/// [`poll_with`] or [`poll_proceed`] has to continue from there.
 #[inline(always)]
 pub fn attempt<R>(operation: impl FnOnce() -> Option<R>) -> Option<R> {
     attempt_with((), |()| operation().ok_or(())).ok()
 }
 
-/// [`attempt`] with something that the operation takes, and gives back if it has
+/// Like [`attempt`], but with a value that the operation takes, and gives back if it has
 /// to wait.
 ///
 /// # Errors
@@ -257,7 +257,7 @@ fn waited(left: u64) {
     });
 }
 
-/// Called with nothing left. Returns whether the operation is turned away; its task is woken
+/// Handles an operation with nothing left. Returns whether it is turned away; its task is woken
 /// then.
 #[cold]
 fn refuses(waker: &Waker) -> bool {
@@ -285,7 +285,7 @@ fn refuses(waker: &Waker) -> bool {
     true
 }
 
-/// Whether an operation could be done now.
+/// Returns `true` unless the budget is spent. In a capture, always returns `true`.
 #[inline(always)]
 #[must_use]
 pub fn has_budget_remaining() -> bool {
@@ -309,7 +309,7 @@ pub fn is_capturing() -> bool {
     kind(LEFT.get()) == CAPTURE
 }
 
-/// Pending within a capture. For operations that cost no unit, or take one at the end only. Without
+/// Returns `Pending` within a capture. For operations that cost no unit, or take one at the end only. Without
 /// the feature `taskdump` it does nothing.
 #[inline(always)]
 pub fn leaf(context: &Context<'_>) -> Poll<()> {
@@ -329,7 +329,7 @@ pub fn leaf_address() -> *const () {
     is_captured as *const ()
 }
 
-/// Reports an operation to the capture. `false` if there is none.
+/// Reports an operation to the capture. Returns `false` if there is none.
 // Its frame bounds the stack.
 #[cold]
 #[inline(never)]
@@ -354,7 +354,7 @@ pub fn is_refused() -> bool {
     LEFT.get() == POLL | REFUSED
 }
 
-/// How often a task of this thread has been made to yield so far.
+/// Returns the number of times that a task of this thread has been made to yield so far.
 #[must_use]
 pub fn forced_yields() -> u64 {
     FORCED_YIELDS.get()
@@ -388,7 +388,7 @@ pub fn budget<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Sets the budget, for a scheduler that goes on with a task elsewhere.
+/// Sets the budget, for a scheduler that continues a task elsewhere.
 #[inline(always)]
 pub fn set(budget: Budget) {
     LEFT.set(budget.0);
@@ -439,7 +439,7 @@ mod tests {
         true
     }
 
-    /// A waker other than the no-op waker.
+    /// Returns a waker other than the no-op waker.
     fn some_waker() -> Waker {
         struct Ignore;
         impl std::task::Wake for Ignore {

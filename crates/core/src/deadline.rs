@@ -4,23 +4,23 @@ use std::time::{Duration, Instant};
 
 use crate::spin::Spin;
 
-/// The moment `timeout` from now. `None`, which means forever, when that lies beyond the range of
+/// Returns the moment `timeout` from now. `None`, which means forever, when that lies beyond the range of
 /// an [`Instant`].
 pub fn after(timeout: Duration) -> Option<Instant> {
     Instant::now().checked_add(timeout)
 }
 
-/// Whether `deadline` has passed. `None`, forever, never has.
+/// Returns `true` if `deadline` has passed. `None`, forever, never has.
 pub fn is_past(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| now() >= deadline)
 }
 
-/// The earlier of two deadlines, of which `None` is never.
+/// Returns the earlier of two deadlines, of which `None` is never.
 pub fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     [one, other].into_iter().flatten().min()
 }
 
-/// Tries for a while, but not beyond `deadline`, until this is so. Whether it is.
+/// Tries for a while, but not beyond `deadline`, until this is so. Returns `true` if it is.
 pub fn spin_until(mut spin: Spin, deadline: Option<Instant>, is_so: impl Fn() -> bool) -> bool {
     while spin.turn() && !is_past(deadline) {
         if is_so() {
@@ -30,14 +30,14 @@ pub fn spin_until(mut spin: Spin, deadline: Option<Instant>, is_so: impl Fn() ->
     false
 }
 
-/// This moment. The model checker must see the same run twice, so there time does not pass;
+/// Returns this moment. The model checker must see the same run twice, so there time does not pass;
 /// deadlines pass when the model makes them.
 #[cfg(not(loom))]
 pub fn now() -> Instant {
     Instant::now()
 }
 
-/// This moment, which is always the same one in a model.
+/// Returns this moment, which is always the same one in a model.
 #[cfg(loom)]
 pub fn now() -> Instant {
     static NOW: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();

@@ -36,7 +36,7 @@
 //!
 //! 1. It sets `CONTENDED`. If the bit was clear, it passes the heavy fence.
 //! 2. It sets `WAKE_NEEDED` and *looks* at `hold` again.
-//! 3. It sleeps while all bytes equal the ones that it saw.
+//! 3. It sleeps while all bytes equal those that it saw.
 //!
 //! So the heavy fence is paid once for a period in contended mode, and not once for a sleep. In
 //! that mode, releases fence for themselves (`wake_as_needed`). A release that finds no thread
@@ -99,7 +99,7 @@
 //! # Fairness
 //!
 //! Any thread may take a free lock, also past threads that sleep. That is several times faster
-//! than handing over, because the processor that has the lock in its cache goes on with it.
+//! than handing over, because the processor that has the lock in its cache continues with it.
 //! A spinning thread is polite. A lock that looks free may be idle, or its last owner is about to
 //! take it again, as it did a thousand times before. Taking it then moves the lock and its data to
 //! another processor, and each such move makes both threads wait. So a spinning thread takes the
@@ -120,7 +120,7 @@
 //! that the system has said it woke. Either is in `lock_slow` and looks at `hold` again before it
 //! sleeps, and takes the lock there; when it gives up instead, it withdraws the hand-off. A
 //! thread that hands off to the starving looks again whether there still are any. On systems that
-//! do not say whether they woke a thread, a fair release withdraws its hand-off, and is only a
+//! report whether they woke a thread, a fair release withdraws its hand-off, and is only a
 //! release.
 //!
 //! # Sources
@@ -141,15 +141,15 @@ use crate::inspect;
 use crate::macros::const_unless_loom;
 use crate::spin::Spin;
 
-/// It is free.
+/// No thread has the lock.
 pub const FREE: u8 = 0;
-/// It is free, and meant for a thread that has slept for it.
+/// No thread has the lock, and only a thread that has slept for it may take it.
 pub const HANDED_OFF: u8 = 1;
 /// The right to become the writer is taken, and readers may enter.
 pub const UPGRADABLE: u8 = 2;
 /// A writer waits for the last readers to leave.
 pub const DRAINING: u8 = 3;
-/// It is owned by one thread alone.
+/// One thread alone owns the lock.
 pub const HELD: u8 = 4;
 
 /// Releases look carefully.
@@ -176,20 +176,20 @@ const AWAKE: u8 = 16;
 /// both sides.
 const QUIET_RELEASES: u8 = 128;
 
-/// How often the lock must look free in a row before a spinning thread takes it.
+/// Number of times in a row that the lock must look free before a spinning thread takes it.
 const FREE_LOOKS: u32 = if cfg!(loom) { 1 } else { 3 };
 
-/// How long a thread waits before it counts as starving, and the lock is handed off.
+/// The time that a thread waits before it counts as starving, and the lock is handed off.
 pub const FAIR_AFTER: Duration = Duration::from_millis(2);
 
-/// See the head of this file. `SHARED` says that readers sleep here, too.
+/// A lock with one owner; see the module documentation. With `SHARED`, readers sleep here, too.
 pub struct Exclusive<const SHARED: bool = false> {
     word: SplitWord,
 }
 
 /// The state of one waiting thread.
 struct Waiter {
-    /// When it begins to starve.
+    /// The time from which the thread starves.
     fair_at: Instant,
     threshold: Duration,
     /// It may have taken the wake-up of another thread, and may take a lock that is handed off.
@@ -200,13 +200,13 @@ struct Waiter {
 
 impl<const SHARED: bool> Exclusive<SHARED> {
     const_unless_loom! {
-        /// Free, without waiters.
+        /// Creates a free lock without waiters.
         pub const fn new() -> Self {
             Self { word: SplitWord::new([FREE, 0, 0, 0]) }
         }
     }
 
-    /// Which thread has it, if any.
+    /// Returns the byte that says which thread has the lock, if any.
     #[inline]
     pub fn hold(&self) -> &AtomicU8 {
         self.word.byte(0)
@@ -225,12 +225,12 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         self.word.byte(3)
     }
 
-    /// Whether it is owned or handed off.
+    /// Returns `true` if it is owned or handed off.
     pub fn is_held(&self) -> bool {
         self.hold().load(Ordering::Relaxed) != FREE
     }
 
-    /// Whether a release would have to wake a thread.
+    /// Returns `true` if a release would have to wake a thread.
     pub fn is_awaited(&self) -> bool {
         self.queue().load(Ordering::Relaxed) & (WAKE_NEEDED | READERS) != 0
     }
@@ -264,7 +264,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// It does all it can before the release. A lock that is free during a system call goes to a
+    /// Does all it can before the release. A lock that is free during a system call goes to a
     /// thread that spins, and the data with it, before this thread can take the lock again.
     #[cold]
     fn unlock_contended(&self) {
@@ -405,7 +405,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// Sleeps as long as the bytes are these. `false` when the deadline passed.
+    /// Sleeps as long as the bytes are these. Returns `false` when the deadline passed.
     fn sleep(&self, seen: [u8; 4], waiter: &mut Waiter, deadline: Option<Instant>) -> bool {
         let until = waiter.until(deadline);
         let _record = inspect::sleeping(&self.word);
@@ -438,7 +438,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// A starving waiter is about to sleep: from now on, a thread that hands the lock off
+    /// Counts a starving waiter that is about to sleep: from now on, a thread that hands the lock off
     /// has to wake one.
     fn starve_asleep(&self, waiter: &mut Waiter) {
         if waiter.starving == AWAKE {
@@ -447,7 +447,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// This thread has the lock after a wait. Others may sleep without a wake-up on its way.
+    /// Ends the wait of this thread, which has the lock. Others may sleep without a wake-up on its way.
     fn acquired(&self, waiter: &Waiter) -> bool {
         if waiter.slept {
             self.queue().fetch_or(WAKE_NEEDED, Ordering::SeqCst);
@@ -459,7 +459,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     }
 
     /// Leaves without the lock. The lock may have been handed off because of this thread. On some
-    /// systems the thread may also have used up the wake-up of another, although its time is up.
+    /// systems the thread may also have used up another thread's wake-up, although it timed out.
     /// So it announces, and does the work of a release.
     fn give_up(&self, waiter: &Waiter) -> bool {
         if waiter.starving != 0 {
@@ -500,7 +500,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// No thread sleeps. Ends contended mode if it has been like that for long.
+    /// Counts a release while no thread sleeps. Ends contended mode after enough of them.
     fn leave_contended_mode(&self, queue: u8) {
         let quiet = self.quiet().load(Ordering::Relaxed) + 1;
         self.quiet()
@@ -512,7 +512,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// Wakes one thread if that is needed. `false` when there was none to wake.
+    /// Wakes one thread if that is needed. Returns `false` when there was none to wake.
     fn wake_one(&self) -> bool {
         self.quiet().store(0, Ordering::Relaxed);
         let queue = self
@@ -576,7 +576,7 @@ impl Waiter {
         hold == FREE || hold == HANDED_OFF && self.slept
     }
 
-    /// When to wake up without being woken.
+    /// Returns the time at which the thread wakes up if no release wakes it.
     fn until(&self, deadline: Option<Instant>) -> Option<Instant> {
         deadline::earlier(deadline, (self.starving == 0).then_some(self.fair_at))
     }

@@ -1,4 +1,4 @@
-//! What the crates below the fibers need of them: whether a fiber runs, and how it waits.
+//! The parts of fibers that the crates below them need: whether a fiber runs, and how it waits.
 
 use std::cell::Cell;
 use std::ptr;
@@ -14,7 +14,7 @@ thread_local! {
 
 static WAIT: OnceLock<fn(&mut Condition<'_>) -> bool> = OnceLock::new();
 
-/// The fiber that runs on this thread, or null: the first of a chain whose nodes only the crate of
+/// Returns the fiber that runs on this thread, or null: the first of a chain whose nodes only the crate of
 /// the fibers knows.
 #[inline(always)]
 #[must_use]
@@ -28,7 +28,7 @@ pub fn set_current(fiber: *const ()) {
     CURRENT.set(fiber);
 }
 
-/// Whether a fiber runs on this thread.
+/// Returns `true` if a fiber runs on this thread.
 #[inline(always)]
 #[must_use]
 pub fn is_fiber() -> bool {

@@ -10,7 +10,7 @@
 //! 3. The holder gives the lease back when it no longer uses the reference, with release ordering, and the
 //!    owner looks with acquire ordering. So every use of the reference comes before the end of the
 //!    value.
-//! 4. A value that may be used by one thread at a time has holders of one thread only: the owner does
+//! 4. A value that only one thread may use at any moment has holders of one thread only: the owner does
 //!    not pass on references where the lease is held elsewhere.
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ pub struct Lease {
 
 impl Lease {
     const_unless_loom! {
-        /// A lease that is not held.
+        /// Creates a lease that is not held.
         #[must_use]
         #[allow(clippy::new_without_default, reason = "nobody needs it")]
         pub const fn new() -> Self {
@@ -39,30 +39,30 @@ impl Lease {
         }
     }
 
-    /// One more fiber of this thread holds it.
+    /// Counts one more fiber of this thread as a holder.
     pub fn hold(&self) {
         self.thread.store(here(), Ordering::Relaxed);
         self.holders.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A fiber that holds it does not use the reference any more.
+    /// Ends the hold of a fiber that does not use the reference any more.
     ///
     /// # Safety
     ///
-    /// `this` is held. It may be gone when this returns.
+    /// `this` is held. Its memory may be freed when this returns.
     pub unsafe fn give_back(this: *const Self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, the lease is held, so its owner has not freed it.
         unsafe { &*this }.holders.fetch_sub(1, Ordering::Release);
     }
 
-    /// Whether the value must be kept.
+    /// Returns `true` if the owner must keep the value.
     #[inline]
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.holders.load(Ordering::Acquire) != 0
     }
 
-    /// Whether the value must be kept for another thread, with which this one must not share it.
+    /// Returns `true` if the owner must keep the value for another thread, and this thread must not share it.
     #[inline]
     #[must_use]
     pub fn is_held_elsewhere(&self) -> bool {

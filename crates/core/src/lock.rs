@@ -28,7 +28,7 @@ mod real {
     use crate::debug_is_name;
     use crate::exclusive::{Exclusive, HELD};
 
-    /// A lock and the data it guards. See the head of this file.
+    /// A lock and the data it guards; see the module documentation.
     #[derive(Default)]
     pub struct Lock<T = ()> {
         raw: Exclusive,
@@ -43,14 +43,14 @@ mod real {
         _not_send: PhantomData<*mut ()>,
     }
 
-    // SAFETY: a lock moves its value from thread to thread, one at a time.
+    // SAFETY: a lock moves its value from thread to thread, and only one thread has it at any moment.
     unsafe impl<T: Send> Send for Lock<T> {}
     // SAFETY: only the one owner of `raw` reaches the value.
     unsafe impl<T: Send> Sync for Lock<T> {}
     // SAFETY: a shared guard gives shared access to the value.
     unsafe impl<T: Sync> Sync for LockGuard<'_, T> {}
 
-    // Our code does not panic while it changes the value. See the head of this file on user code.
+    // Our code does not panic while it changes the value. For user code see the module documentation.
     impl<T> UnwindSafe for Lock<T> {}
     impl<T> RefUnwindSafe for Lock<T> {}
 
@@ -83,7 +83,7 @@ mod real {
             self.try_lock().unwrap_or_else(|| self.back_off())
         }
 
-        /// Returns the value. The caller is the only one that has the lock.
+        /// Returns the value. No other thread has the lock.
         pub fn get_mut(&mut self) -> &mut T {
             self.value.get_mut()
         }
@@ -155,7 +155,7 @@ mod model {
     use std::panic::{RefUnwindSafe, UnwindSafe};
     use std::sync::{PoisonError, TryLockError};
 
-    /// A lock and the data it guards. See the head of this file.
+    /// A lock and the data it guards; see the module documentation.
     #[derive(Debug, Default)]
     pub struct Lock<T = ()>(loom::sync::Mutex<T>);
 
@@ -190,7 +190,7 @@ mod model {
             self.lock()
         }
 
-        /// Returns the value. The caller is the only one that has the lock.
+        /// Returns the value. No other thread has the lock.
         pub fn get_mut(&mut self) -> &mut T {
             self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
         }

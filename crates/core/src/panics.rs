@@ -3,13 +3,13 @@
 use std::any::Any;
 use std::panic::resume_unwind;
 
-/// Puts off panics until everything has been done. The first one goes on then.
+/// Postpones panics until everything has been done. Then the first one is resumed.
 #[derive(Default)]
 #[must_use = "a panic that was put off goes on with `go_on`"]
 pub struct Panics(Option<Box<dyn Any + Send>>);
 
 impl Panics {
-    /// None so far.
+    /// Creates a value without a panic.
     pub const fn new() -> Self {
         Self(None)
     }
@@ -20,25 +20,25 @@ impl Panics {
     pub fn put_off(&mut self, run: impl FnOnce()) {
         use std::panic::{AssertUnwindSafe, catch_unwind};
 
-        // The caller goes on where it would have gone on without the panic.
+        // The caller continues as if there had been no panic.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
             self.0.get_or_insert(payload);
         }
     }
 
-    /// In a model, a panic is the end of the model.
+    /// Runs the code: in a model, a panic is the end of the model.
     #[cfg(loom)]
     pub fn put_off(&mut self, run: impl FnOnce()) {
         run();
     }
 
-    /// Whether there has been one.
+    /// Returns `true` if there has been one.
     #[must_use]
     pub fn any(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Everything has been done, in a destructor. The first panic goes on as in any other place, unless the
+    /// Resumes the first panic, after a destructor has done everything, unless the
     /// thread already panics: a second panic would end the process.
     pub fn go_on_in_drop(self) {
         if !std::thread::panicking() {
@@ -46,7 +46,7 @@ impl Panics {
         }
     }
 
-    /// Everything has been done.
+    /// Resumes the first panic after everything has been done.
     #[inline]
     pub fn go_on(self) {
         if let Some(payload) = self.0 {

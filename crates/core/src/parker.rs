@@ -9,8 +9,8 @@
 //!
 //! 1. *Wait* sets the word from empty to parked. This fails if it is notified.
 //! 2. It sleeps while the word is parked, until the word is notified or the deadline comes.
-//! 3. *Take* sets the word to empty. The token was there if the word was notified.
-//! 4. *Notify* sets the word to notified, and sees what it was before.
+//! 3. *Take* sets the word to empty. There was a token if the word was notified.
+//! 4. *Notify* sets the word to notified, and sees its value before.
 //! 5. If it was parked, the notifier wakes the thread that sleeps on the word.
 //!
 //! A park is 1 to 3, an unpark is 4 and 5.
@@ -43,7 +43,7 @@ const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// See the head of this file. One thread parks at a time; any thread may unpark it.
+/// A parker; see the module documentation. No two threads may park at once; any thread may unpark it.
 #[derive(Debug)]
 pub struct Parker(AtomicU32);
 
@@ -55,13 +55,13 @@ impl Parker {
         }
     }
 
-    /// Sleeps until there is a token, and takes it. `false` if the deadline comes first.
+    /// Sleeps until there is a token, and takes it. Returns `false` if the deadline comes first.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
         self.wait(deadline);
         self.take()
     }
 
-    /// Sleeps until there is a token, and leaves it there. `false` if the deadline comes first.
+    /// Sleeps until there is a token, and leaves it there. Returns `false` if the deadline comes first.
     pub fn wait(&self, deadline: Option<Instant>) -> bool {
         let word = &self.0;
         _ = word.compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed);
@@ -74,13 +74,13 @@ impl Parker {
         true
     }
 
-    /// Takes the token. `false` if there is none.
+    /// Takes the token. Returns `false` if there is none.
     #[inline]
     pub fn take(&self) -> bool {
         self.0.swap(EMPTY, Ordering::Acquire) == NOTIFIED
     }
 
-    /// Whether there is a token. If so, acquires the work that was done before the unpark.
+    /// Returns `true` if there is a token. If so, acquires the work that was done before the unpark.
     #[inline]
     pub fn is_notified(&self) -> bool {
         self.0.load(Ordering::Acquire) == NOTIFIED

@@ -34,7 +34,7 @@ pub fn this_processor() -> Option<u32> {
     None
 }
 
-/// A model has no processors: it has as many as it needs.
+/// Returns any number: a model has as many processors as it needs.
 #[cfg(loom)]
 pub fn processors() -> usize {
     2
@@ -62,7 +62,7 @@ fn ask() -> usize {
     processors
 }
 
-/// This thread has one processor. If it is bound to it, others may have others.
+/// Counts the processors of all threads. This thread has one; if it is bound to it, others may have others.
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
 fn of_all_threads() -> usize {
     let own = Affinity::of_this_thread().map_or(0, |own| own.processors().count());

@@ -12,19 +12,19 @@ pub struct Random {
 }
 
 impl Random {
-    /// A sequence that seeds itself at its first number.
+    /// Creates a sequence that seeds itself at its first number.
     pub const fn unseeded() -> Self {
         Self { state: 0 }
     }
 
-    /// The sequence that follows from `seed`.
+    /// Returns the sequence that follows from `seed`.
     pub fn seeded(seed: u64) -> Self {
         Self {
             state: scatter(seed).max(1),
         }
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         if self.state == 0 {
@@ -36,7 +36,7 @@ impl Random {
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// The next number, brought below `below` (0 if that is 0).
+    /// Returns the next number, brought below `below` (0 if that is 0).
     #[inline]
     pub fn below(&mut self, below: u32) -> u32 {
         let high = self.next_u64() >> 32;
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// A seed that differs from call to call and from process to process.
+/// Returns a seed that differs from call to call and from process to process.
 #[cold]
 pub fn entropy() -> u64 {
     if cfg!(loom) {
@@ -54,7 +54,7 @@ pub fn entropy() -> u64 {
     RandomState::new().hash_one(0_u8)
 }
 
-/// splitmix64: neighbouring seeds give unlike results.
+/// Scatters a seed with splitmix64: neighbouring seeds give unlike results.
 fn scatter(seed: u64) -> u64 {
     let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -31,13 +31,13 @@ use std::ptr::{self, NonNull};
 
 /// The sizes of blocks, in bytes.
 const SIZES: [usize; 5] = [64, 128, 256, 512, 1024];
-/// How blocks are aligned: as the allocator does it without effort.
+/// The alignment of blocks: as the allocator does it without effort.
 const ALIGN: usize = 16;
-/// How many blocks lie in a free list at most.
+/// The greatest number of blocks in a free list.
 const MOST: u32 = 64;
 
-/// With this, blocks that lie in a free list are filled in builds for tests: sanitizers do
-/// not see a use of them, but the code that uses one notices.
+/// The byte that fills blocks in a free list in builds for tests. Sanitizers do
+/// not see a use of such a block, but the code that uses one notices.
 const SPOILT: u8 = 0xA5;
 
 /// Takes a block for a `T`, in which nothing is yet.
@@ -57,7 +57,7 @@ pub unsafe fn free<T>(block: NonNull<T>) {
     unsafe { Class::of::<T>().put(block.cast()) };
 }
 
-/// Where blocks for a type come from.
+/// The source of the blocks for a type.
 #[derive(Clone, Copy)]
 enum Class {
     /// A type without size.
@@ -69,7 +69,7 @@ enum Class {
 }
 
 impl Class {
-    /// Known when the program is compiled.
+    /// Returns the class of a type, which is known when the program is compiled.
     const fn of<T>() -> Self {
         const { Self::for_layout(Layout::new::<T>()) }
     }
@@ -128,8 +128,8 @@ impl Class {
     }
 }
 
-/// No type may ask for more alignment than the compiler can give, which is 2^29;
-/// this one asks for more than real types do.
+/// A type that asks for more alignment than real types do. The most that the compiler
+/// can give is 2^29.
 #[repr(align(4096))]
 struct Widest;
 
@@ -168,13 +168,13 @@ impl FreeList {
     #[inline]
     fn pop(&self) -> Option<NonNull<Free>> {
         let first = NonNull::new(self.first.get())?;
-        // SAFETY: a block in a free list is ours, and `push` has written its link.
+        // SAFETY: the free list owns its blocks, and `push` has written the link of this one.
         self.first.set(unsafe { first.read() }.next);
         self.len.set(self.len.get() - 1);
         Some(first)
     }
 
-    /// `false` if the list is full.
+    /// Adds a block. Returns `false` if the list is full.
     ///
     /// # Safety
     ///
@@ -222,7 +222,7 @@ mod tests {
         let block = super::allocate::<T>();
         assert_eq!(block.as_ptr() as usize % align_of::<T>(), 0);
         assert!(size_of::<T>() == 0 || block.as_ptr() as usize % ALIGN == 0);
-        // SAFETY: the block is ours, large enough and aligned for a `T`.
+        // SAFETY: `allocate` has returned the block, large enough and aligned for a `T`.
         unsafe { block.write(value) };
         block
     }
@@ -234,15 +234,15 @@ mod tests {
     #[test]
     fn a_freed_block_is_used_again_by_any_type_of_its_size() {
         let first = allocate(7_u64);
-        // SAFETY: it is ours, and not used any more.
+        // SAFETY: the test owns the block, and uses it no more.
         unsafe { free(first) };
         let second = allocate([1_u8; 40]);
         assert_eq!(first.cast(), second);
-        // SAFETY: it is ours, and not used any more.
+        // SAFETY: the test owns the block, and uses it no more.
         unsafe { free(second) };
         let larger = allocate([1_u8; 65]);
         assert_ne!(first.cast(), larger);
-        // SAFETY: it is ours, and not used any more.
+        // SAFETY: the test owns the block, and uses it no more.
         unsafe { free(larger) };
     }
 
@@ -252,7 +252,7 @@ mod tests {
         let different: HashSet<_> = blocks.iter().collect();
         assert_eq!(different.len(), 100);
         for (block, number) in blocks.into_iter().zip(0..) {
-            // SAFETY: it is ours, and not used any more.
+            // SAFETY: the test owns the block, and frees it after the last use.
             unsafe {
                 assert_eq!(block.read(), number);
                 free(block);
@@ -276,7 +276,7 @@ mod tests {
             assert_eq!(in_free_list(0), 1);
             let again = allocate(1_u8);
             assert_eq!(again.as_ptr() as usize, address);
-            // SAFETY: it is ours, and not used any more.
+            // SAFETY: the test owns the block, and uses it no more.
             unsafe { free(again) };
         })
         .join()
@@ -291,7 +291,7 @@ mod tests {
             fn drop(&mut self) {
                 // On most systems the free lists have been destroyed here.
                 let block = allocate(5_u64);
-                // SAFETY: it is ours.
+                // SAFETY: the test owns the block, and frees it after the last use.
                 unsafe {
                     assert_eq!(block.read(), 5);
                     free(block);
@@ -306,7 +306,7 @@ mod tests {
             // use.
             LATER.with(|_| ());
             let block = allocate(1_u64);
-            // SAFETY: it is ours, and not used any more.
+            // SAFETY: the test owns the block, and uses it no more.
             unsafe { free(block) };
         })
         .join()

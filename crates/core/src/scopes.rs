@@ -1,8 +1,8 @@
 //! Scopes: what a thread keeps as long as a function runs.
 //!
-//! Such a function changes a thread-local variable, runs a closure, and puts back what was there. That
+//! Such a function changes a thread-local variable, runs a closure, and restores the variable. That
 //! needs scopes which end in the reverse order of their beginnings, as calls of one stack do. A fiber
-//! that waits leaves its calls in the middle: the thread goes on below them, and with other fibers.
+//! that waits leaves its calls before they return: the thread continues below them, and with other fibers.
 //! So a scope belongs to the stack on which it began, and moves with it.
 //!
 //! # The list
@@ -17,15 +17,15 @@
 //! 3. When the fiber suspends, its scopes exchange their values back, the innermost first, and leave
 //!    the list. So the variables are as they were before the poll.
 //! 4. When it is resumed, they exchange them again, the outermost first, and come before the scopes
-//!    of that poll, which may be others than before. What was in a variable then is what the scope
-//!    puts back at its end.
+//!    of that poll, which may be others than before. At its end, each scope restores the value that its
+//!    variable had at the resumption.
 //!
 //! A scope is a function with a closure, never a guard that a program could keep. So a fiber cannot end
 //! a scope of its base, and its scopes end in the reverse order of their beginnings.
 //!
-//! # What a variable points to
+//! # Variables with a pointer
 //!
-//! If the variable is a pointer, a function may pass a reference to what it points to on to a closure of
+//! If the variable is a pointer, a function may pass a reference to its target on to a closure of
 //! the program, as `LocalKey::with` does. The scope that owns it does not end before the closure: both
 //! are calls of one stack. Unless the closure runs in a fiber that suspends there, and the owner is outside
 //! of that fiber. For this there are two answers:
@@ -67,22 +67,22 @@ fn set_innermost(link: *const Link) {
 
 /// One scope.
 struct Link {
-    /// The next one in the list. While a fiber waits: the next one inside.
+    /// The next link in the list. While a fiber waits, the next link inside.
     next: Cell<*const Link>,
     /// Identifies what the scope is for.
     key: *const (),
     suspension: Suspension,
-    /// It holds its lease.
+    /// `true` while the scope holds its lease.
     holds: Cell<bool>,
     #[cfg_attr(loom, allow(dead_code, reason = "models have no fibers"))]
     exchange: unsafe fn(*const Link),
 }
 
-/// What a scope has to say when its fiber suspends.
+/// The effect of a scope on the suspension of its fiber.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Suspension {
     Allowed,
-    /// This lease has to be held then.
+    /// The scope must hold this lease when its fiber suspends.
     Leases(*const Lease),
     Forbidden,
 }
@@ -102,10 +102,10 @@ impl Link {
     ///
     /// # Safety
     ///
-    /// `this` points to the link at the beginning of an object that stays where it is.
+    /// `this` points to the link at the start of an object that neither moves nor ends before this returns.
     #[inline(always)]
     unsafe fn during<R>(this: *const Self, run: impl FnOnce() -> R) -> R {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, the link exists until the call returns.
         let link = unsafe { &*this };
         link.next.set(innermost());
         set_innermost(this);
@@ -118,7 +118,7 @@ impl Link {
         run()
     }
 
-    /// The fiber suspends.
+    /// Holds the lease, if the scope has one: the fiber suspends.
     #[cfg(not(loom))]
     fn take_lease(&self) {
         if let (Suspension::Leases(lease), false) = (self.suspension, self.holds.replace(true)) {
@@ -147,7 +147,7 @@ impl Link {
 struct Exchange<T: Copy> {
     link: Link,
     variable: *const Cell<T>,
-    /// The scope's own value, or the one that it replaces.
+    /// The scope's own value, or the value that it replaces.
     other: Cell<T>,
 }
 
@@ -156,7 +156,7 @@ impl<T: Copy> Exchange<T> {
     ///
     /// `link` is that of an `Exchange<T>`.
     unsafe fn exchange(link: *const Link) {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, the link is the first field of an `Exchange<T>`.
         unsafe { &*link.cast::<Self>() }.exchange_now();
     }
 
@@ -169,7 +169,7 @@ impl<T: Copy> Exchange<T> {
 
     /// # Safety
     ///
-    /// As [`with`].
+    /// See [`with`].
     #[inline(always)]
     unsafe fn during<R>(
         variable: *const Cell<T>,
@@ -189,23 +189,23 @@ impl<T: Copy> Exchange<T> {
     }
 }
 
-/// Runs `run` with `value` in a thread-local variable, and then puts back what was there.
+/// Runs `run` with `value` in a thread-local variable, and then restores its former value.
 ///
 /// # Safety
 ///
-/// The variable is one of this thread, and has no destructor: it is there as long as the thread.
+/// The variable is one of this thread, and has no destructor: it exists as long as the thread.
 #[inline(always)]
 pub unsafe fn with<T: Copy, R>(variable: *const Cell<T>, value: T, run: impl FnOnce() -> R) -> R {
-    // SAFETY: as the caller promises.
+    // SAFETY: the contract of this function is that of `during`.
     unsafe { Exchange::during(variable, value, Suspension::Allowed, run) }
 }
 
-/// The same for a closure with a reference to a value. The lease is held if the closure's fiber
+/// Like [`with`], but for a closure with a reference to a value. The lease is held if the closure's fiber
 /// suspends in it.
 ///
 /// # Safety
 ///
-/// As [`with`]. The owner of the value keeps it, and the lease, as long as the lease is held; and until
+/// See [`with`]. The owner of the value also keeps it, and the lease, as long as the lease is held; and until
 /// the closure ends, if no fiber suspends in that. Fibers of other threads do not hold it.
 #[inline(always)]
 pub unsafe fn leasing<T: Copy, R>(
@@ -214,22 +214,22 @@ pub unsafe fn leasing<T: Copy, R>(
     lease: *const Lease,
     run: impl FnOnce() -> R,
 ) -> R {
-    // SAFETY: as the caller promises.
+    // SAFETY: the contract of this function is that of `during`, and keeps the lease for its holder.
     unsafe { Exchange::during(variable, value, Suspension::Leases(lease), run) }
 }
 
-/// The same for a closure in which no fiber may suspend.
+/// Like [`with`], but for a closure in which no fiber may suspend.
 ///
 /// # Safety
 ///
-/// As [`with`].
+/// See [`with`].
 #[inline(always)]
 pub unsafe fn at_once<T: Copy, R>(
     variable: *const Cell<T>,
     value: T,
     run: impl FnOnce() -> R,
 ) -> R {
-    // SAFETY: as the caller promises.
+    // SAFETY: the contract of this function is that of `during`.
     unsafe { Exchange::during(variable, value, Suspension::Forbidden, run) }
 }
 
@@ -241,7 +241,7 @@ pub fn marked<K, R>(key: *const K, run: impl FnOnce() -> R) -> R {
     unsafe { Link::during(&raw const link, run) }
 }
 
-/// Whether this thread, or the fiber that runs on it, is in a scope with this key.
+/// Returns `true` if this thread, or the fiber that runs on it, is in a scope with this key.
 #[must_use]
 pub fn is_in<K>(key: *const K) -> bool {
     let is_it = |link: &&Link| ptr::addr_eq(link.key, key);
@@ -249,7 +249,7 @@ pub fn is_in<K>(key: *const K) -> bool {
     unsafe { links(innermost(), ptr::null()) }.any(|link| is_it(&link))
 }
 
-/// The scopes from `first` up to `end`.
+/// Returns the scopes from `first` up to `end`.
 ///
 /// # Safety
 ///
@@ -260,14 +260,14 @@ unsafe fn links<'a>(first: *const Link, end: *const Link) -> impl Iterator<Item 
         if ptr::eq(next, end) {
             return None;
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, the scope has not ended.
         let link = unsafe { &*next };
         next = link.next.get();
         Some(link)
     })
 }
 
-/// Whether a fiber of this thread waits in a scope with this key.
+/// Returns `true` if a fiber of this thread waits in a scope with this key.
 #[cfg(not(loom))]
 #[must_use]
 pub fn waits_in<K>(key: *const K) -> bool {
@@ -284,7 +284,7 @@ pub fn waits_in<K>(key: *const K) -> bool {
     false
 }
 
-/// A fiber's part in this. It stays where it is on the fiber's stack, which is never freed while
+/// The scopes of a fiber. This value does not move on the fiber's stack, which is never freed while
 /// the fiber waits.
 #[cfg(not(loom))]
 pub struct FiberScopes {
@@ -298,7 +298,7 @@ pub struct FiberScopes {
 
 #[cfg(not(loom))]
 impl FiberScopes {
-    /// The fiber begins, on this thread.
+    /// Creates the scopes of a fiber that begins on this thread.
     #[inline]
     #[must_use]
     #[expect(
@@ -314,7 +314,7 @@ impl FiberScopes {
         }
     }
 
-    /// Whether none of the fiber's scopes forbids that it suspends.
+    /// Returns `true` if none of the fiber's scopes forbids its suspension.
     #[inline(always)]
     #[must_use]
     pub fn may_suspend(&self) -> bool {
@@ -333,7 +333,7 @@ impl FiberScopes {
         links.all(|link| link.suspension != Suspension::Forbidden)
     }
 
-    /// The fiber suspends.
+    /// Takes the fiber's scopes off the thread: the fiber suspends.
     ///
     /// # Safety
     ///
@@ -363,13 +363,13 @@ impl FiberScopes {
         let next = WAITING.replace(self);
         self.next.set(next);
         self.previous.set(ptr::null());
-        // SAFETY: as in `waits_in`.
+        // SAFETY: a fiber that waits leaves the list before its stack is freed.
         if let Some(next) = unsafe { next.as_ref() } {
             next.previous.set(self);
         }
     }
 
-    /// The fiber is resumed.
+    /// Puts the fiber's scopes back: the fiber is resumed.
     ///
     /// # Safety
     ///
@@ -394,7 +394,7 @@ impl FiberScopes {
         }
         set_innermost(outer);
         let (previous, next) = (self.previous.get(), self.next.get());
-        // SAFETY: as in `waits_in`.
+        // SAFETY: a fiber that waits leaves the list before its stack is freed.
         unsafe {
             match previous.as_ref() {
                 Some(previous) => previous.next.set(next),
@@ -442,20 +442,20 @@ mod tests {
             value_is(2, || {
                 value_is(3, || {
                     marked(&raw const key, || {
-                        // SAFETY: in turn.
+                        // SAFETY: suspensions and resumptions alternate, on this thread.
                         unsafe { fiber.suspend() };
                         assert_eq!(VALUE.get(), 1);
                         assert!(!is_in(&raw const key) && waits_in(&raw const key));
                         value_is(9, || {
-                            // SAFETY: in turn.
+                            // SAFETY: suspensions and resumptions alternate, on this thread.
                             unsafe { fiber.resume() };
                             assert_eq!(VALUE.get(), 3);
                             assert!(is_in(&raw const key) && !waits_in(&raw const key));
-                            // SAFETY: in turn.
+                            // SAFETY: suspensions and resumptions alternate, on this thread.
                             unsafe { fiber.suspend() };
                             assert_eq!(VALUE.get(), 9);
                         });
-                        // SAFETY: in turn.
+                        // SAFETY: suspensions and resumptions alternate, on this thread.
                         unsafe { fiber.resume() };
                     });
                 });
@@ -472,10 +472,10 @@ mod tests {
         let closure = || {
             assert!(!lease.is_held());
             for _ in 0..2 {
-                // SAFETY: in turn.
+                // SAFETY: suspensions and resumptions alternate, on this thread.
                 unsafe { fiber.suspend() };
                 assert!(lease.is_held());
-                // SAFETY: in turn.
+                // SAFETY: suspensions and resumptions alternate, on this thread.
                 unsafe { fiber.resume() };
                 assert!(lease.is_held());
             }

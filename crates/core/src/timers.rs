@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// A timer that is ready when its time is up.
+/// A timer that is ready at its deadline.
 pub type Timer = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
 /// A runtime that has timers.
@@ -16,7 +16,7 @@ pub trait Timers: Sync {
     /// Panics where there are no timers.
     fn assert_here(&self);
 
-    /// A timer for this time from now on.
+    /// Returns a timer for this time from now on.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! A cell without a lock, which the model checker watches. A state beside it says which
 //! thread may use it when.
 
-/// See the head of this file.
+/// A cell without a lock; see the module documentation.
 #[cfg(not(loom))]
 #[derive(Debug, Default)]
 pub struct Watched<T>(std::cell::UnsafeCell<T>);

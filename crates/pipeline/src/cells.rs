@@ -41,7 +41,7 @@ impl<T> Cells<T> {
     )]
     pub unsafe fn get(&self, n: u64) -> &mut T {
         let index = n as usize & (self.0.len().next_power_of_two() - 1);
-        // SAFETY: the caller promises that no other worker uses it.
+        // SAFETY: by this function's contract, the caller holds the cell's step, so no other worker uses it.
         unsafe { &mut *self.0[index].get() }
     }
 }

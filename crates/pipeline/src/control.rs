@@ -72,7 +72,7 @@ impl Control {
         self.inner.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Returns how far the run has come, or `None` before it has begun.
+    /// Returns the progress of the run, or `None` before it has begun.
     #[must_use]
     pub fn progress(&self) -> Option<Progress> {
         let scheduler = self.scheduler()?;

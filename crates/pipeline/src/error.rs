@@ -25,7 +25,7 @@ pub enum Error<E> {
     Failed {
         /// The item at which it failed.
         item: u64,
-        /// Where it failed.
+        /// The place of the failure.
         place: Place,
         /// The error that the closure returned.
         error: E,
@@ -39,7 +39,7 @@ pub enum Error<E> {
     },
     /// [`Control::cancel`](crate::Control::cancel) was called.
     Cancelled {
-        /// How many items had been written before that, without a gap.
+        /// Number of items that had been written before that, without a gap.
         written: u64,
     },
 }

@@ -84,7 +84,7 @@ pub use progress::{Progress, Waits};
 pub use stages::{Stages, async_joined, async_source, batches, iter, joined, source};
 pub use tasks::{Task, TaskPipeline};
 
-/// For the models in `tests/`.
+/// The parts that the models in `tests/` need.
 #[cfg(loom)]
 pub mod model {
     pub use crate::scheduler::Scheduler;

@@ -1,10 +1,10 @@
-//! `Progress`: how far a run has come.
+//! `Progress`: the progress of a run.
 
 /// The activity of a part of a pipeline, or the reason why it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Waits {
-    /// It works.
+    /// The part works.
     Working,
     /// The source waits until the sink has finished an older item.
     ForRoom,
@@ -14,11 +14,11 @@ pub enum Waits {
     ForItem(u64),
     /// There is something to do, but no worker is free.
     ForWorker,
-    /// It has nothing more to do.
+    /// The part has nothing more to do.
     Ended,
 }
 
-/// How far a pipeline has come.
+/// The progress of a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Progress {

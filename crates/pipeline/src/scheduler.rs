@@ -104,7 +104,7 @@ use crossbeam_utils::CachePadded;
 use crate::progress::Progress;
 use crate::state::{Listed, Outcome, Size, State, Step};
 
-/// Decides which worker does what next: see the head of this file.
+/// Decides which worker does what next; see the module documentation.
 #[derive(Debug)]
 pub struct Scheduler {
     state: Lock<State>,
@@ -164,8 +164,8 @@ impl Scheduler {
         chosen
     }
 
-    /// A step of worker `me`, a task, waits for I/O. Returns `Ready` if the run is over, so
-    /// that the step is to be given up.
+    /// Polls for the end of the run while a step of worker `me`, a task, waits for I/O. Returns `Ready` at
+    /// the end, so that the worker gives the step up.
     pub fn poll_given_up(&self, me: usize, cx: &Context<'_>) -> Poll<()> {
         let waker = cx.waker().clone();
         let mut state = self.state.lock();
@@ -221,7 +221,7 @@ impl Scheduler {
         self.state.lock().base
     }
 
-    /// Whether the run was stopped before its end.
+    /// Returns `true` if the run was stopped before its end.
     pub fn was_stopped(&self) -> bool {
         let state = self.state.lock();
         state.stopped && !state.is_over()
@@ -326,7 +326,7 @@ impl Scheduler {
     }
 
     /// Panics unless no step is possible, no worker sleeps, or a woken worker is on its way.
-    /// For models: see "No wake-up is lost" at the head of this file.
+    /// For models: see "No wake-up is lost" in the module documentation.
     #[cfg(loom)]
     pub fn assert_no_lost_wake_up(&self) {
         let state = self.state.lock();

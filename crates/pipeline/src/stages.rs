@@ -22,7 +22,7 @@ pub struct Stages<'a, P, T, E, S = Source<'a, P, E>> {
 
 /// Begins a pipeline with a closure that returns the next item, or `None` at the end.
 ///
-/// It is called by one thread at a time, but not always by the same one.
+/// No two threads call it at once, but different threads may call it one after the other.
 ///
 /// ```
 /// use std::io::{self, Read};
@@ -359,7 +359,7 @@ where
 
     /// Ends the pipeline with a closure that takes all results of the stages, in order.
     ///
-    /// It is called by one thread at a time, but not always by the same one. Its output is
+    /// No two threads call it at once, but different threads may call it one after the other. Its output is
     /// not flushed: do that after the run has ended.
     pub fn sink(self, sink: impl FnMut(T) -> Result<(), E> + Send + 'a) -> Pipeline<'a, P, T, E>
     where

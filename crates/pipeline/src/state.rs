@@ -54,14 +54,14 @@ pub struct Size {
     pub sources: usize,
     pub sinks: usize,
     pub workers: usize,
-    /// How many workers may process items at the same time.
+    /// Number of workers that may process items at the same time.
     pub in_stages: usize,
     pub capacity: usize,
     pub ordered: bool,
 }
 
 impl Size {
-    /// How many slots there are: a power of two, so that an item finds its own without
+    /// Returns the number of slots: a power of two, so that an item finds its own without
     /// a division.
     pub fn slots(&self) -> usize {
         let slots = self.capacity.checked_next_power_of_two();
@@ -89,7 +89,7 @@ pub struct Sink {
 #[derive(Clone, Debug)]
 pub struct Slot {
     pub done: bool,
-    /// How many sinks have not written it.
+    /// Number of sinks that have not written it.
     unwritten: usize,
 }
 
@@ -103,7 +103,7 @@ pub struct State {
     claimed: u64,
     processed: u64,
     limit: u64,
-    /// Whether the limit is that of a failure, and not the end of the input.
+    /// `true` if the limit is that of a failure, and not the end of the input.
     failed: bool,
     /// Item and source, if a source ended before another.
     pub uneven: Option<(u64, usize)>,
@@ -112,7 +112,7 @@ pub struct State {
     pub on_its_way: bool,
     /// For each worker that is a task, the waker of a step that waits for I/O.
     pub pending: Box<[Option<Waker>]>,
-    /// How many workers that are tasks have not left.
+    /// Number of workers that are tasks and have not left.
     pub remaining: usize,
     /// Wakes the task that waits until no worker remains.
     pub runner: Option<Waker>,
@@ -360,7 +360,7 @@ impl State {
         self.is_over().then_some(Step::Leave)
     }
 
-    /// Whether another worker would find a step after this one has chosen its own. The end
+    /// Returns `true` if another worker would find a step after this one has chosen its own. The end
     /// of the run does not count: a worker that leaves wakes all others.
     pub fn can_choose_twice(&mut self) -> bool {
         let Some(step) = self.choose() else {
@@ -386,7 +386,7 @@ impl State {
         }
     }
 
-    /// Whether `choose` would find a step.
+    /// Returns `true` if `choose` would find a step.
     #[cold]
     pub fn can_choose(&self) -> bool {
         self.possible().is_some()

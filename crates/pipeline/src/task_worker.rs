@@ -25,7 +25,7 @@ pub trait PollSteps {
 
 #[derive(Debug)]
 enum Doing {
-    /// It asks the scheduler, and reports the outcome of the last step.
+    /// The worker asks the scheduler, and reports the outcome of the last step.
     Choosing(Outcome),
     Reading {
         source: usize,
@@ -50,7 +50,7 @@ pub struct TaskWorker<S> {
     doing: Doing,
     /// `None` after the worker has left.
     steps: Option<S>,
-    /// It has been polled.
+    /// `true` once the worker has been polled.
     has_begun: bool,
     record: Wait,
 }

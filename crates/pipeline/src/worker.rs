@@ -10,7 +10,7 @@ pub enum Read {
     Part,
     /// There are no more items.
     End,
-    /// It failed.
+    /// The source failed.
     Failed,
 }
 

@@ -6,7 +6,7 @@ macro_rules! cell_traits {
         blitz_io_core::default_is_new!($cell<T>);
 
         impl<T: Clone> Clone for $cell<T> {
-            /// A cell with a clone of the value, or an empty one.
+            /// Returns a cell with a clone of the value, or an empty one.
             fn clone(&self) -> Self {
                 self.get().cloned().map_or_else(Self::new, Self::from)
             }

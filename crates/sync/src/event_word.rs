@@ -10,7 +10,7 @@
 //! Bit 1 is `AWAITED`, and the bits above it count the resets: the *generation*.
 //!
 //! 1. A waiter that finds the event unset sets `AWAITED` by a compare-exchange, unless it is set. Then it
-//!    sleeps while the word is what it was. It leaves when it finds `SET` or another generation than at
+//!    sleeps while the word keeps that value. It leaves when it finds `SET` or another generation than at
 //!    first: then the event has been set and reset since.
 //! 2. To set is to set `SET`. If that was clear, and `AWAITED` set, it wakes all sleepers.
 //! 3. To reset an event that is set is to clear `SET` and `AWAITED`, and to add 1 to the generation.
@@ -20,14 +20,14 @@
 //! step 1, which then fails, and the waiter finds `SET` or another generation. A sleeper that the wake misses
 //! has not compared the word yet, and finds it changed. The wake may hit waiters of the next generation, which
 //! look and sleep again. (The generation wraps after 2³⁰ resets: a waiter would have to sleep through
-//! exactly as many.)
+//! exactly that many.)
 //!
 //! # Automatic reset
 //!
 //! The bits above `SET` count the waiters.
 //!
-//! 1. A waiter that finds `SET` clears it, and goes on. Otherwise it adds itself to the count, in one
-//!    compare-exchange with the look. Then it sleeps while the word is what it was.
+//! 1. A waiter that finds `SET` clears it, and proceeds. Otherwise it adds itself to the count, in one
+//!    compare-exchange with the look. Then it sleeps while the word keeps that value.
 //! 2. After each sleep it looks again: if it finds `SET`, it clears that and leaves the count, in one
 //!    compare-exchange. A waiter that gives up leaves the count by a compare-exchange of a word without
 //!    `SET`.
@@ -37,10 +37,10 @@
 //! a wake is on its way.
 //!
 //! 1. A waiter falls asleep only on a word without `SET`. So at the moment at which `SET` becomes set, each
-//!    counted waiter is asleep, or is awake and will look: its sleep then finds another word. (If `SET` has
-//!    been cleared before it compares, some waiter has gone on with it.)
+//!    counted waiter is asleep, or is awake and will look. The sleep of the latter finds another word. (If
+//!    `SET` has been cleared before the sleep compares, some waiter has proceeded with it.)
 //! 2. If all are asleep, the wake of step 3 wakes one, which looks. Another thread may have cleared `SET`
-//!    before; then nothing is owed.
+//!    before; then no other wake is needed.
 //! 3. A waiter that looks and finds `SET` takes it, even if its time has passed or it is cancelled. So no
 //!    woken waiter leaves with `SET` set.
 //! 4. To set what is set needs no wake: by 1 to 3 a waiter will look.
@@ -52,7 +52,7 @@
 //!
 //! **Order.** A set always writes, with release ordering, even if the event is set: of two setters the second
 //! may have more to show. The other changes are read-modify-writes too, so they carry on its release
-//! sequence. A waiter goes on by an acquire.
+//! sequence. A waiter proceeds by an acquire.
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 

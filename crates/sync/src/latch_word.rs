@@ -12,7 +12,7 @@
 //! 1. To count down is to change the word by a compare-exchange, which keeps `AWAITED` or stores
 //!    `OPEN`. If it stores `OPEN` and the word had `AWAITED`, it wakes all sleepers.
 //! 2. A waiter that finds a count above 0 sets `AWAITED` by a compare-exchange, unless it is set. Then
-//!    it sleeps while the word is what it was. Another count-down changes the word without a wake: it
+//!    it sleeps while the word keeps that value. Another count-down changes the word without a wake: it
 //!    leaves sleepers asleep, and at most makes a waiter look again.
 //!
 //! **No wake-up is lost.** A waiter sleeps only on a word with `AWAITED` and a count above 0. All

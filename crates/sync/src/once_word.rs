@@ -55,13 +55,13 @@ pub fn call(
     true
 }
 
-/// Whether the word holds a value of this protocol.
+/// Returns `true` if the word holds a value of this protocol.
 #[inline]
 pub fn is_valid(word: &AtomicU32) -> bool {
     word.load(Ordering::Relaxed) <= DONE
 }
 
-/// Whether the function has run. Its effects are visible then.
+/// Returns `true` if the function has run. Its effects are visible then.
 #[inline]
 pub fn is_done(word: &AtomicU32) -> bool {
     word.load(Ordering::Acquire) == DONE

@@ -141,7 +141,7 @@ impl<const N: usize> Words<N> {
         }
     }
 
-    /// Wakes up to `n` tasks that sleep on a word, which may be gone. Returns how many.
+    /// Wakes up to `n` tasks that sleep on a word, whose memory may be freed. Returns their number.
     #[inline]
     pub fn wake(&self, word: *const AtomicU32, n: usize) -> usize {
         fence(Ordering::SeqCst);
@@ -228,7 +228,7 @@ fn wake_in(bucket: &Bucket, address: usize, n: usize) -> usize {
     woken.len()
 }
 
-/// Whether no other waker has claimed the waiter before.
+/// Returns `true` if no other waker has claimed the waiter before.
 fn claim(entry: &Entry) -> bool {
     let claimed = &entry.waiter.claimed;
     claimed

@@ -19,7 +19,7 @@ use lock_help::Watchdog;
 
 const THREADS: usize = 4;
 const TURNS: usize = 200;
-/// How often the test tries to see no allocation at all: the test harness may make one of its own
+/// The number of attempts to see no allocation at all: the test harness may make one of its own
 /// at the same time.
 const ATTEMPTS: usize = 5;
 

@@ -40,7 +40,7 @@ fn in_own_process(test: &str, child: fn()) {
     );
 }
 
-/// As [`in_own_process`], and returns how the process ended; `None` within it.
+/// Acts as [`in_own_process`], and returns how the process ended; `None` within it.
 fn run_in_own_process(test: &str, child: fn()) -> Option<Output> {
     if std::env::var(ROLE).as_deref() == Ok(test) {
         let _watchdog = Watchdog::new("the sandboxed stress");
@@ -110,7 +110,7 @@ fn install(program: &mut [libc::sock_filter]) {
 const AT_ONCE: libc::c_long = 1;
 
 /// Makes `membarrier` come late in this thread and in those that it starts from now on, as it does
-/// on some virtual machines: a signal handler makes the call in their place, after a while.
+/// on some virtual machines. A signal handler makes the call in their place, after a while.
 fn delay_membarrier() {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::ucontext_t) =
         call_late;
@@ -234,7 +234,7 @@ fn contend_once() {
     assert_eq!(mutex.into_inner(), 2);
 }
 
-/// Whether the system has the call that the sandbox takes away, and answers it in time.
+/// Returns `true` if the system has the call that the sandbox takes away, and answers it in time.
 fn is_light() -> bool {
     release_fence() == LIGHT
 }
@@ -260,7 +260,7 @@ fn find_out() {
     assert!((0..200).any(finds_out));
 }
 
-/// Whether a change of memory protection can replace the call: processors that have `INVLPGB` run
+/// Returns `true` if a change of memory protection can replace the call: processors that have `INVLPGB` run
 /// no barrier for it.
 fn is_replaceable() -> bool {
     // SAFETY: each processor of this architecture has the instruction.

@@ -16,7 +16,7 @@ use blitz_io_testing::{Counting, poll_once};
 use lock_help::Watchdog;
 
 const TURNS: usize = 200;
-/// How often the test tries to see no allocation at all: the test harness may make one of its own
+/// The number of attempts to see no allocation at all: the test harness may make one of its own
 /// at the same time.
 const ATTEMPTS: usize = 5;
 

@@ -1,10 +1,10 @@
 //! Every path that hands memory to a reader: bytes said to be initialised have been written,
 //! and bytes said to be read are those of the source.
 //!
-//! [`Watching`] looks at each buffer that it gets, so a fault shows without Miri: each poll
-//! writes a number of its own to the whole unfilled part, so the initialised bytes that
+//! [`Watching`] looks at each buffer that it gets, so a fault shows without Miri. Each poll
+//! writes a number of its own to the whole unfilled part. So the initialised bytes that
 //! follow the filled ones must be such numbers. Under Miri each look at a byte that was
-//! never written is a fault by itself.
+//! never written is a fault.
 
 use std::io;
 use std::pin::Pin;
@@ -33,7 +33,7 @@ fn text(len: usize) -> Vec<u8> {
     (0..len).map(byte).collect()
 }
 
-/// Who owns the memory that the reader gets.
+/// The owner of the memory that the reader gets.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
     /// Nothing but the reader has written to its unfilled part.

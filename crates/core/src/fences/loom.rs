@@ -26,7 +26,7 @@ fn pass_between() -> loom::sync::MutexGuard<'static, ()> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Whether a store of now may be late. In models without late barriers, no switch begins.
+/// Returns `true` if a store may be late now. In models without late barriers, no switch begins.
 fn store_may_be_late() -> bool {
     !barriers_are_late() || switch::is_light()
 }
@@ -46,7 +46,7 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
-/// The frequent side's fence between a store of any kind and a load. A late store has no model of
+/// Fences between a store of any kind and a load of the frequent side. A late store has no model of
 /// its own here: [`publish`] models the protocols that rely on it.
 pub fn light() {
     if !light_fences_are_off() {
@@ -65,7 +65,7 @@ pub fn heavy() {
     fence(Ordering::SeqCst);
 }
 
-/// Waits until no store is late. Whether the barrier itself was in time.
+/// Waits until no store is late. Returns `true` if the barrier itself was in time.
 fn barrier_in_time() -> bool {
     drop(pass_between());
     !barriers_are_late()

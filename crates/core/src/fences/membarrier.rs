@@ -7,7 +7,7 @@
 //! A sandbox may forbid the call after the registration. The rare side then replaces the barrier
 //! by a change of memory protection (`page.rs`), and the process leaves the light mechanism as it
 //! does after a late barrier. If the replacement is not possible either, the process ends with a
-//! message: to go on would be to lose wake-ups, and to let two threads into a biased lock.
+//! message: to continue would be to lose wake-ups, and to let two threads into a biased lock.
 
 use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
 use std::time::Duration;
@@ -21,8 +21,8 @@ use crate::nanos_of;
 /// A barrier that takes more time of its processor is late. It is half of the time for which a fence may
 /// stall an operation of a lock, and several times as long as barriers take that interrupt a processor.
 const LATE: Duration = Duration::from_micros(100);
-/// Barriers are late if so many in a row are. A hypervisor also delays one of ten thousand where it
-/// delivers all others at once.
+/// Number of late barriers in a row that count as late. A hypervisor also delays one of ten thousand where
+/// it delivers all others at once.
 const LATE_IN_A_ROW: usize = 3;
 
 /// Stores `value`, then looks at `look`.
@@ -33,7 +33,7 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
-/// The frequent side's fence between a store of any kind and a load; see [`heavy`].
+/// Fences between a store of any kind and a load of the frequent side; see [`heavy`].
 #[inline(always)]
 pub fn light() {
     compiler_fence(Ordering::SeqCst);
@@ -63,7 +63,7 @@ fn register_once() {
     }
 }
 
-/// Makes every thread pass a full fence. Whether the system did that, and in time.
+/// Makes every thread pass a full fence. Returns `true` if the system did that, and in time.
 fn barrier_in_time() -> bool {
     for _ in 0..LATE_IN_A_ROW {
         let began = thread_time();
@@ -80,7 +80,7 @@ fn barrier_in_time() -> bool {
     false
 }
 
-/// The time that this thread has spent on processors. The kernel waits for a late processor without
+/// Returns the time that this thread has spent on processors. The kernel waits for a late processor without
 /// leaving its own, so that wait counts, and the time in which another thread runs does not.
 fn thread_time() -> Duration {
     Duration::from_nanos(nanos_of(libc::CLOCK_THREAD_CPUTIME_ID))

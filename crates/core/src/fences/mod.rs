@@ -16,9 +16,9 @@
 //!   each `publish` is in one of two states: its store is visible to the caller of `heavy`, or
 //!   its later loads see everything that the caller did before. `switch.rs` says what happens
 //!   where the kernel lacks the call, refuses it or answers it late. Four protocols use the
-//!   pair: the release of a lock (`exclusive.rs`), bias towards one thread (`biased_lock.rs`, which
-//!   waits, and `biased_flag.rs`, which refuses), the room of a `mpsc` channel, and, with the feature
-//!   `inspect`, the end of a record (`inspect/slot.rs`).
+//!   pair. Two are the release of a lock (`exclusive.rs`) and the room of a `mpsc` channel. Bias towards
+//!   one thread has two forms: `biased_lock.rs` waits, and `biased_flag.rs` refuses. With the feature
+//!   `inspect`, the fourth is the end of a record (`inspect/slot.rs`).
 //! * a sequentially consistent store (`strong.rs`), on processors where that is
 //!   no more than a store (AArch64), and on systems without `membarrier`.
 //!
@@ -77,9 +77,9 @@ mod system;
 
 pub use system::{heavy, light, mechanism, publish};
 
-/// Between a read-modify-write and a load, both
-/// [`SeqCst`](Ordering::SeqCst): the order they have by that anyway, which the
-/// model checker does not know of.
+/// Keeps the order of a read-modify-write and a load, both
+/// [`SeqCst`](Ordering::SeqCst). They have that order anyway, but the
+/// model checker does not know of it.
 #[inline(always)]
 pub fn after_rmw() {
     if cfg!(loom) {

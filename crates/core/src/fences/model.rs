@@ -24,7 +24,7 @@ fn with<R>(switch: &'static LocalKey<Cell<bool>>, model: impl FnOnce() -> R) -> 
     model()
 }
 
-/// Whether a store may become visible after the look that follows it.
+/// Returns `true` if a store may become visible after the look that follows it.
 pub fn stores_are_late() -> bool {
     STORES_ARE_LATE.get()
 }
@@ -35,7 +35,7 @@ pub fn with_late_stores<R>(model: impl FnOnce() -> R) -> R {
     with(&STORES_ARE_LATE, model)
 }
 
-/// Whether heavy fences come late, so that the process gives up light ones.
+/// Returns `true` if heavy fences come late, so that the process gives up light ones.
 pub fn barriers_are_late() -> bool {
     BARRIERS_ARE_LATE.get()
 }
@@ -46,7 +46,7 @@ pub fn with_late_barriers<R>(model: impl FnOnce() -> R) -> R {
     with_late_stores(|| with(&BARRIERS_ARE_LATE, model))
 }
 
-/// Whether the light fence orders nothing.
+/// Returns `true` if the light fence orders nothing.
 pub fn light_fences_are_off() -> bool {
     LIGHT_FENCES_ARE_OFF.get()
 }

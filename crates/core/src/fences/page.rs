@@ -10,7 +10,7 @@
 
 use std::ptr;
 
-/// Makes every thread of the process pass a full fence. `false` if that is not possible.
+/// Makes every thread of the process pass a full fence. Returns `false` if that is not possible.
 #[cold]
 pub fn take_away() -> bool {
     const PAGE: usize = 4096;
@@ -35,7 +35,7 @@ pub fn take_away() -> bool {
     }
 }
 
-/// Whether the processor has `INVLPGB`.
+/// Returns `true` if the processor has `INVLPGB`.
 fn invalidates_without_interrupt() -> bool {
     #[cfg(target_arch = "x86")]
     use std::arch::x86::__cpuid;

@@ -10,7 +10,7 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
-/// The frequent side's fence between a store of any kind and a load; see [`heavy`].
+/// Fences between a store of any kind and a load of the frequent side; see [`heavy`].
 #[inline(always)]
 pub fn light() {
     fence(Ordering::SeqCst);

@@ -17,8 +17,8 @@
 //! Barriers that are late (`membarrier.rs`) come from a hypervisor that does not deliver interrupts
 //! to a running processor in time. So the thread that notices it
 //!
-//! 1. changes `LIGHT` to `LEAVING`; if that fails, another thread is at it;
-//! 2. runs the barrier once more, and measures it, too;
+//! 1. changes `LIGHT` to `LEAVING`; if that fails, another thread has begun the switch;
+//! 2. runs the barrier again, and measures it, too;
 //! 3. stores `STRONG` if it was late again, and `LIGHT` otherwise.
 //!
 //! # No store is missed
@@ -58,13 +58,13 @@ loom::lazy_static! {
     static ref STATE: AtomicU8 = AtomicU8::new(LIGHT);
 }
 
-/// Whether the frequent side may leave its fence to the rare side. Call it after the store.
+/// Returns `true` if the frequent side may leave its fence to the rare side. Call it after the store.
 #[inline(always)]
 pub fn is_light() -> bool {
     STATE.load(Ordering::Acquire) == LIGHT
 }
 
-/// The present state.
+/// Returns the present state.
 #[cfg(not(loom))]
 pub fn state() -> u8 {
     STATE.load(Ordering::Acquire)
@@ -88,7 +88,7 @@ pub fn pass(barrier: fn() -> bool) {
     }
 }
 
-/// A barrier has come late. Makes both sides fence for themselves if the next one does, too.
+/// Handles a late barrier. Makes both sides fence for themselves if the next one is late, too.
 #[cold]
 fn leave_light(barrier: fn() -> bool) {
     if change(LIGHT, LEAVING) {

@@ -33,7 +33,7 @@ unsafe impl Send for AboutRef {}
 unsafe impl Sync for AboutRef {}
 
 impl About {
-    /// No description.
+    /// The absence of a description.
     pub const NONE: Self = Self(None);
 
     /// Returns the description that `describe` makes. Without records it is not called.
@@ -87,7 +87,7 @@ impl About {
     }
 }
 
-/// How many bytes of a text reports have.
+/// The greatest number of bytes of a text that a report has.
 const LENGTH: usize = 128;
 
 /// A copy of a description.
@@ -105,7 +105,7 @@ impl AboutRef {
     ///
     /// The description exists.
     pub(super) unsafe fn copy(self) -> Copied {
-        // SAFETY: the caller promises that it exists.
+        // SAFETY: by this function's contract, the description exists.
         let job = unsafe { self.0.as_ref() };
         let mut copied = Copied {
             what: job.what,

@@ -15,38 +15,38 @@ use super::totals::{self, Totals};
 use super::{Contention, Fill, Kind, Waiter};
 use crate::PerProcess;
 
-/// How many readers, or members of a set, a block names.
+/// The greatest number of readers, or members of a set, that a block names.
 pub const NAMES: usize = 8;
 
 /// See `slot.rs`.
 pub(super) static READER: Reader = Reader::new();
 
-/// In `holder`: the guard may have moved to another task since.
+/// Set in `holder` if the guard may have moved to another task since.
 pub(super) const MOVABLE: u64 = 1 << 63;
-/// In `holder`, with `MOVABLE`: the holder keeps writers out, but not readers.
+/// Set in `holder`, beside `MOVABLE`, if the holder keeps writers out, but not readers.
 pub(super) const BESIDE_READERS: u64 = 1 << 61;
 
 /// The facts about one object.
 pub struct Block {
     generation: AtomicU32,
-    /// How many readers are not among `readers`; a reader that another task has released is
+    /// Number of readers that are not among `readers`. A reader that another task has released is
     /// counted until the lock has no readers.
     pub(super) unnamed: AtomicU32,
     pub(super) holder: AtomicU64,
-    /// The address in a waker: the object, or one of its permits, notifications or places, was handed to the
-    /// future that kept this waker, and that has not been polled since. 0: to none. Of several such futures,
-    /// it is the last one.
+    /// An address in a waker, or 0. The object, or one of its permits, notifications or places, was handed to
+    /// the future that kept this waker, and that has not been polled since. Of several such futures, it
+    /// is the last one.
     pub(super) handed: AtomicUsize,
     /// Each task or thread has a place of its own, which it shares with one in eight others, and
     /// writes without a read-modify-write operation. If two of these race, the name of one is lost
-    /// until it releases the lock; a name that is there is that of a reader.
+    /// until it releases the lock. A name in the array is always that of a reader.
     pub(super) readers: [AtomicU64; NAMES],
     pub(super) sender: AtomicU64,
     pub(super) receiver: AtomicU64,
     pub(super) name: AtomicPtr<&'static str>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
-    /// Set while a channel can be asked how full it is. Its last receiver, or its last sender, owns the slot.
+    /// Set while reports can read the fill of a channel. The last receiver or the last sender owns the slot.
     pub(super) fill: Slot<Probe>,
     /// The block that was made before this one.
     older: *const Block,
@@ -85,16 +85,16 @@ pub struct Facts {
     handed: usize,
     /// The readers that are known; of a `JoinSet`, its tasks.
     pub readers: Vec<Waiter>,
-    /// How many readers are not known; of a `JoinSet`, whether its tasks are not known.
+    /// Number of readers that are not known; of a `JoinSet`, whether its tasks are not known.
     pub unnamed: u32,
-    /// The last one to send.
+    /// The task or thread that has sent last.
     pub sender: Option<Waiter>,
     /// The last one to receive.
     pub receiver: Option<Waiter>,
 }
 
 impl Facts {
-    /// Whether the object was handed to a future that keeps the waker with this address.
+    /// Returns `true` if the object was handed to a future that keeps the waker with this address.
     #[must_use]
     pub fn is_handed_to(&self, waker: usize) -> bool {
         waker != 0 && self.handed == waker
@@ -128,7 +128,7 @@ impl Block {
         })
     }
 
-    /// A wait for the object, which really slept and stands for `weight` waits, has ended after some
+    /// Counts a wait for the object that really slept, stands for `weight` waits, and has ended after some
     /// nanoseconds.
     pub(super) fn waited(
         &self,
@@ -140,7 +140,7 @@ impl Block {
         totals::of(&self.totals, kind).add(nanos, weight, location);
     }
 
-    /// The object does not exist any more.
+    /// Makes the block free: the object does not exist any more.
     pub(super) fn put_back(&'static self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.unnamed.store(0, Ordering::Relaxed);
@@ -156,7 +156,7 @@ impl Block {
             .push(self);
     }
 
-    /// The place that a reader tries first.
+    /// Returns the place that a reader tries first.
     #[inline]
     pub(super) fn place_of(&self, reader: Waiter) -> &AtomicU64 {
         &self.readers[reader.number() as usize % NAMES]
@@ -170,7 +170,7 @@ impl Block {
         }
     }
 
-    /// A reader leaves that is not named in its own place.
+    /// Removes a reader that is not named in its own place.
     #[cold]
     pub(super) fn remove_reader(&self, word: u64) {
         if !self.replace_reader(word, 0) {
@@ -188,7 +188,7 @@ impl Block {
         })
     }
 
-    /// A reader whose name is not there leaves. If it was named under another task, that name
+    /// Removes a reader whose name is not in `readers`. If it was named under another task, that name
     /// would stay, so all names are given up: the count alone is right.
     #[cold]
     fn forget_reader(&self) {
@@ -206,7 +206,7 @@ impl Block {
         }
     }
 
-    /// See [`Facts::id`].
+    /// Returns [`Facts::id`].
     pub(super) fn id(&'static self) -> u64 {
         ptr::from_ref(self).addr() as u64
     }

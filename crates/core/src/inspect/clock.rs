@@ -38,14 +38,14 @@ pub fn now() -> u64 {
     coarse() / 1_000_000
 }
 
-/// This thread is a worker, and looks at the clock. It calls this again every few dozen polls.
+/// Looks at the clock for this thread, a worker. It calls this again every few dozen polls.
 #[inline]
 pub fn cache_time() {
     let now = coarse();
     LOCAL.with(|local| local.cached_time.set(now));
 }
 
-/// This thread is no worker any more.
+/// Forgets the cached time: this thread is no longer a worker.
 #[inline]
 pub fn forget_time() {
     LOCAL.with(|local| local.cached_time.set(0));
@@ -58,7 +58,7 @@ pub(super) fn cached() -> u64 {
     cached_here().unwrap_or_else(coarse)
 }
 
-/// The same if this thread is a worker.
+/// Like [`cached`], if this thread is a worker.
 #[inline]
 pub(super) fn cached_here() -> Option<u64> {
     let cached = LOCAL.with(|local| local.cached_time.get());
@@ -99,7 +99,7 @@ pub(super) fn recent() -> u64 {
     RECENT.load(Ordering::Relaxed)
 }
 
-/// Whether the times that polls have noted are right.
+/// Returns `true` if the times that polls have noted are right.
 pub(super) fn is_kept() -> bool {
     let recent = recent();
     recent != 0 && u128::from(coarse().saturating_sub(recent)) < LOST.as_nanos()

@@ -32,7 +32,7 @@ impl Waiter {
         Self::if_known().unwrap_or_else(first_time)
     }
 
-    /// The same, if this thread has asked for it before.
+    /// Like [`current`](Self::current), if this thread has asked for its waiter before.
     #[inline]
     pub(super) fn if_known() -> Option<Self> {
         let current = word();
@@ -52,7 +52,7 @@ fn here() -> &'static Polled {
     unsafe { &*LOCAL.with(|local| local.polled.get()) }
 }
 
-/// This thread uses that one, whose current word is this.
+/// Makes this thread use that `Polled`, whose current word is `current`.
 #[inline]
 fn set_here(polled: &'static Polled, current: u64) {
     LOCAL.with(|local| {
@@ -61,14 +61,14 @@ fn set_here(polled: &'static Polled, current: u64) {
     });
 }
 
-/// The current word of this thread's `Polled` has changed.
+/// Changes the copy of the current word of this thread's `Polled`.
 #[inline]
 fn set_current(current: u64) {
     LOCAL.with(|local| local.current.set(current));
 }
 
-/// The word of the task that this thread polls, or else of this thread; that of a task which does not
-/// exist if this thread has never asked for its own.
+/// Returns the word of the task that this thread polls, or else of this thread. A thread that has never asked
+/// for its own has that of a task that does not exist.
 #[inline]
 pub(super) fn word() -> u64 {
     LOCAL.with(|local| local.current.get())
@@ -116,7 +116,7 @@ fn for_inner_poll(outer: &'static Polled) -> &'static Polled {
     polled
 }
 
-/// This thread polls a task until this is dropped.
+/// The poll of a task by this thread, until this is dropped.
 pub struct Entered(&'static Polled);
 
 impl Entered {

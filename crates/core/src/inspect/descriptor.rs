@@ -21,7 +21,7 @@ impl Descriptor {
         Self(number)
     }
 
-    /// The number of a descriptor that is one.
+    /// Returns the number of a descriptor that is one.
     pub(super) fn number(self) -> Option<u64> {
         self.0.try_into().ok()
     }
@@ -65,7 +65,7 @@ impl Sources {
         Some(self.socket(fd, writes).unwrap_or_else(|| other(fd, writes)))
     }
 
-    /// `None` if it is no socket.
+    /// Describes a socket. Returns `None` if the descriptor is none.
     #[cfg(unix)]
     fn socket(&mut self, fd: i32, writes: bool) -> Option<Source> {
         let local = socket::local(fd)?;
@@ -90,7 +90,7 @@ impl Sources {
         None
     }
 
-    /// The address to which a TCP socket tries to connect.
+    /// Returns the address to which a TCP socket tries to connect.
     #[cfg(target_os = "linux")]
     fn connects_to(&mut self, fd: i32) -> Option<String> {
         let connections = self.connections.get_or_insert_with(Default::default);
@@ -103,7 +103,7 @@ impl Sources {
     }
 }
 
-/// The path of an open file, or its descriptor.
+/// Returns the path of an open file, or its descriptor.
 pub(super) fn file(fd: i32) -> String {
     #[cfg(target_os = "linux")]
     if let Some(target) = linux::target(fd) {
@@ -112,7 +112,7 @@ pub(super) fn file(fd: i32) -> String {
     format!("descriptor {fd}")
 }
 
-/// A descriptor that is no socket.
+/// Describes a descriptor that is no socket.
 fn other(fd: i32, writes: bool) -> Source {
     let verb = if writes { "write to" } else { "read from" };
     #[cfg(target_os = "linux")]
@@ -138,13 +138,13 @@ mod socket {
 
     type Ask = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
 
-    /// The socket's own address. `None` if it is no socket.
+    /// Returns the socket's own address, or `None` if it is no socket.
     pub(super) fn local(fd: c_int) -> Option<String> {
         ask(fd, libc::getsockname)
             .map(|address| address.unwrap_or_else(|| "an unnamed socket".into()))
     }
 
-    /// The peer's address. `None` if the socket is not connected.
+    /// Returns the peer's address, or `None` if the socket is not connected.
     pub(super) fn peer(fd: c_int) -> Option<String> {
         ask(fd, libc::getpeername).map(|address| match address {
             Some(address) => address,
@@ -152,13 +152,13 @@ mod socket {
         })
     }
 
-    /// Whether it is a socket that accepts connections.
+    /// Returns `true` if it is a socket that accepts connections.
     pub(super) fn accepts(fd: c_int) -> bool {
         let mut value: c_int = 0;
         option(fd, libc::SO_ACCEPTCONN, &mut value) && value != 0
     }
 
-    /// The process that made an unnamed peer.
+    /// Returns the process that made an unnamed peer.
     #[cfg(target_os = "linux")]
     fn owner(fd: c_int) -> Option<String> {
         // SAFETY: it is a structure of numbers.
@@ -187,7 +187,7 @@ mod socket {
         result == 0
     }
 
-    /// The address; the inner `None` if it has no name.
+    /// Returns the address; the inner `None` if it has no name.
     fn ask(fd: c_int, ask: Ask) -> Option<Option<String>> {
         // SAFETY: it is a structure of numbers.
         let mut storage: sockaddr_storage = unsafe { zeroed() };
@@ -242,13 +242,13 @@ mod linux {
 
     use super::Source;
 
-    /// The path of the descriptor, or the system's own name for it, such as `pipe:[4711]`.
+    /// Returns the path of the descriptor, or the system's own name for it, such as `pipe:[4711]`.
     pub(super) fn target(fd: i32) -> Option<String> {
         let target = fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
         Some(target.to_string_lossy().into_owned())
     }
 
-    /// A descriptor that is no socket.
+    /// Describes a descriptor that is no socket.
     pub(super) fn of_proc(fd: i32, verb: &str) -> Option<Source> {
         let target = target(fd)?;
         if target == "anon_inode:[pidfd]" {
@@ -262,7 +262,7 @@ mod linux {
         Some(Source::new(kind, format!("{verb} {fd}, {target}")))
     }
 
-    /// The number of the process of a pidfd.
+    /// Returns the number of the process of a pidfd.
     fn pid_of(fd: i32) -> Option<String> {
         let info = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
         let line = info.lines().find_map(|line| line.strip_prefix("Pid:"))?;
@@ -289,7 +289,7 @@ mod linux {
         }
     }
 
-    /// The inode and the remote address of a line that has one.
+    /// Returns the inode and the remote address of a line that has one.
     fn of_line(line: &str) -> Option<(u64, SocketAddr)> {
         let mut words = line.split_whitespace();
         let (ip, port) = words.nth(2)?.split_once(':')?;
@@ -299,7 +299,7 @@ mod linux {
         (port != 0).then_some((inode, remote))
     }
 
-    /// An address as words of 32 bits in the processor's order, each in hexadecimal digits.
+    /// Parses an address of words of 32 bits in the processor's order, each in hexadecimal digits.
     fn ip_of(digits: &str) -> Option<IpAddr> {
         let mut bytes = Vec::new();
         for at in (0..digits.len()).step_by(8) {

@@ -15,7 +15,7 @@
 //!
 //! There is no model of this: loom has no time, and the argument does not need an order of memory.
 //!
-//! 1. `sent` changes under its lock only, and one sender at a time uses it. So either the thread takes
+//! 1. `sent` changes under its lock only, and no two senders use it at once. So either the thread takes
 //!    the function and runs it once, or the sender takes it back and it never runs.
 //! 2. A wake-up is lost if the thread is on its way to the futex, and a thread may not see `WANTED`
 //!    yet. In both cases it sleeps with a record afterwards, so the sender finds the record and wakes
@@ -36,7 +36,7 @@ use crate::PerProcess;
 
 /// The time between two attempts to wake the thread.
 const AGAIN: Duration = Duration::from_millis(1);
-/// How many attempts without a record end the errand.
+/// Number of attempts without a record that end the errand.
 const ATTEMPTS: u32 = 100;
 
 /// The wait whose thread has work to do, or 0. A hint, so that other threads take no lock.

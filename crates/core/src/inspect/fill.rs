@@ -7,9 +7,9 @@ pub struct Fill {
     pub used: usize,
     /// The room in all; `None` for a channel without a limit.
     pub capacity: Option<usize>,
-    /// How many senders there are.
+    /// Number of senders.
     pub senders: usize,
-    /// How many receivers there are.
+    /// Number of receivers.
     pub receivers: usize,
 }
 

@@ -4,7 +4,7 @@
 //!
 //! All lists share one list of free nodes, whose lock serialises all changes. A reader takes no lock.
 //!
-//! 1. `insert` looks once more for the kind, as another thread may have inserted it. Then it takes a
+//! 1. `insert` looks again for the kind, as another thread may have inserted it. Then it takes a
 //!    free node, or makes one; writes the kind; links the present first node behind it, a release; and
 //!    makes the node the first one, a release.
 //! 2. `retire` unlinks all nodes of a dropped object, and frees them.
@@ -25,7 +25,7 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::macros::const_unless_loom;
 
-/// See the head of this file.
+/// The totals of an object, by kind of wait; see the module documentation.
 pub struct KindList<T: 'static>(AtomicPtr<KindNode<T>>);
 
 /// A value that belongs to one list, or to none.

@@ -10,7 +10,7 @@ use super::polled::{self, Polled};
 /// A thread keeps at most this many free places.
 pub(super) const KEPT: usize = 128;
 
-/// See the head of this file.
+/// The state of a thread that its records need; see the module documentation.
 pub(super) struct Local {
     /// The `Polled` of this thread, which is never freed.
     pub(super) polled: Cell<*const Polled>,
@@ -22,7 +22,7 @@ pub(super) struct Local {
     pub(super) next_id: Cell<u64>,
     /// The first free place of this thread.
     pub(super) first_place: Cell<Option<&'static Place>>,
-    /// How many there are. [`KEPT`] as long as the thread has had none, and when it is about to
+    /// Number of these free places. [`KEPT`] until the thread has had one, and when the thread is about to
     /// end.
     pub(super) places: Cell<usize>,
 }

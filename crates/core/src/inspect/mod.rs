@@ -69,7 +69,7 @@ mod fill;
 mod kind;
 mod named;
 
-/// Whether records are made.
+/// `true` if records are made.
 pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
 
 pub use fill::{Fill, Filled};

@@ -9,7 +9,7 @@ use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
 use super::{Fill, Filled, Waiter, current};
 use crate::debug_is_name;
 
-/// See the head of this file.
+/// The facts of a primitive; see the module documentation.
 pub struct Object {
     block: AtomicPtr<Block>,
 }
@@ -51,8 +51,8 @@ impl Object {
         }
     }
 
-    /// The word of the current task or thread, and its place among the readers, unless it is the first use
-    /// of the object, or of any object in this thread.
+    /// Returns the word of the current task or thread, and its place among the readers, or `None` in the
+    /// first use of the object, or of any object in this thread.
     #[inline]
     fn own_place(&self) -> Option<(&'static AtomicU64, u64)> {
         let block = self.block.load(Ordering::Acquire);
@@ -61,7 +61,7 @@ impl Object {
         Some((block.place_of(waiter), waiter.word()))
     }
 
-    /// The block and the waiter in the first use of the object, or of any object in this thread.
+    /// Returns the block and the waiter in the first use of the object, or of any object in this thread.
     #[cold]
     #[inline(never)]
     fn first_use(&self) -> (&'static Block, Waiter) {
@@ -93,14 +93,14 @@ impl Object {
         self.block().id()
     }
 
-    /// The current task or thread has the object exclusively.
+    /// Records that the current task or thread has the object exclusively.
     #[inline]
     pub fn acquired(&self) {
         let (block, waiter) = self.block_and_waiter();
         block.holder.store(waiter.word(), Ordering::Relaxed);
     }
 
-    /// The same, with a guard that may move to another task.
+    /// Like [`acquired`](Self::acquired), but with a guard that may move to another task.
     #[inline]
     pub fn acquired_movable(&self) {
         let (block, waiter) = self.block_and_waiter();
@@ -108,14 +108,14 @@ impl Object {
         block.holder.store(holder, Ordering::Relaxed);
     }
 
-    /// The holder of `other` has this object exclusively, too.
+    /// Records that the holder of `other` has this object exclusively, too.
     #[inline]
     pub fn acquired_by_holder_of(&self, other: &Self) {
         let holder = other.block().holder.load(Ordering::Relaxed);
         self.block().holder.store(holder, Ordering::Relaxed);
     }
 
-    /// The current task or thread has the object, and keeps only some of the waiters out.
+    /// Records that the current task or thread has the object, and keeps only some of the waiters out.
     #[inline]
     pub fn acquired_beside_readers(&self) {
         let (block, waiter) = self.block_and_waiter();
@@ -123,13 +123,13 @@ impl Object {
         block.holder.store(holder, Ordering::Relaxed);
     }
 
-    /// The object is about to be released.
+    /// Records that the holder is about to release the object.
     #[inline]
     pub fn released(&self) {
         self.block().holder.store(0, Ordering::Relaxed);
     }
 
-    /// The current task or thread has the object beside others.
+    /// Records that the current task or thread has the object beside others.
     #[inline]
     pub fn acquired_shared(&self) {
         match self.own_place() {
@@ -152,7 +152,7 @@ impl Object {
         }
     }
 
-    /// The object is about to be released by one of those that share it.
+    /// Records that one of the holders that share the object is about to release it.
     #[inline]
     pub fn released_shared(&self) {
         match self.own_place() {
@@ -175,14 +175,14 @@ impl Object {
         }
     }
 
-    /// The object has one more reader, whose guard may move to another task.
+    /// Records one more reader of the object, whose guard may move to another task.
     #[inline]
     pub fn acquired_shared_movable(&self) {
         self.block().unnamed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The current task has the object beside others. Outside of a task, the thread is only counted: it may
-    /// poll a task of another library.
+    /// Records that the current task has the object beside others. Outside of a task, only counts the thread:
+    /// it may poll a task of another library.
     pub fn acquired_shared_by_task(&self) {
         if Waiter::current().is_task() {
             self.acquired_shared();
@@ -191,9 +191,9 @@ impl Object {
         }
     }
 
-    /// The object, or a permit, notification or place of it, is about to be handed to the future that keeps
-    /// this waker. The lock of the queue orders this before the future's next poll. The object has no
-    /// exclusive holder: a holder that is written down has acquired permits before, and may have returned
+    /// Records that the object, or a permit, notification or place of it, is about to be handed to the future
+    /// that keeps this waker. The lock of the queue orders this before the future's next poll. The object has
+    /// no exclusive holder: a recorded holder has acquired permits before, and may have returned
     /// them since.
     pub fn handed_over(&self, waker: &Waker) {
         let block = self.block();
@@ -201,8 +201,8 @@ impl Object {
         block.handed.store(waker.data().addr(), Ordering::Relaxed);
     }
 
-    /// A future to which the object may have been handed is polled and goes on, or is dropped. If another
-    /// one has the object, too, that is not known any more.
+    /// Records that a future to which the object may have been handed proceeds or is dropped. If another
+    /// future has the object, too, reports no longer show that.
     pub fn hand_over_ended(&self) {
         let handed = &self.block().handed;
         if handed.load(Ordering::Relaxed) != 0 {
@@ -210,7 +210,7 @@ impl Object {
         }
     }
 
-    /// The object is about to be released by its exclusive holder, or else by a reader.
+    /// Records that the exclusive holder of the object, or else a reader, is about to release it.
     #[inline]
     pub fn released_by_any(&self) {
         if self.block().holder.load(Ordering::Relaxed) == 0 {
@@ -220,15 +220,15 @@ impl Object {
         }
     }
 
-    /// The exclusive holder shares the object from now on.
+    /// Records that the exclusive holder shares the object from now on.
     #[inline]
     pub fn downgraded(&self) {
         self.released();
         self.acquired_shared();
     }
 
-    /// The object is a set of tasks that waits for one of these to end. 0 is no task; `None`: they are
-    /// too many.
+    /// Records that the object is a set that waits for one of these tasks to end. 0 is no task; `None`:
+    /// they are too many.
     pub fn set_members(&self, tasks: Option<[u64; NAMES]>) {
         let block = self.block();
         block
@@ -240,25 +240,25 @@ impl Object {
         }
     }
 
-    /// The current task or thread has sent.
+    /// Records that the current task or thread has sent.
     ///
     /// # Safety
     ///
     /// [`set_fill`](Self::set_fill) was called before.
     #[inline]
     pub unsafe fn used_by_sender(&self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, `set_fill` was called, which made the block.
         note_user(&unsafe { self.known_block() }.sender);
     }
 
-    /// The current task or thread has received.
+    /// Records that the current task or thread has received.
     ///
     /// # Safety
     ///
     /// [`set_fill`](Self::set_fill) was called before.
     #[inline]
     pub unsafe fn used_by_receiver(&self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: by this function's contract, `set_fill` was called, which made the block.
         note_user(&unsafe { self.known_block() }.receiver);
     }
 
@@ -267,7 +267,7 @@ impl Object {
     /// The object has a block.
     #[inline]
     unsafe fn known_block(&self) -> &'static Block {
-        // SAFETY: as the caller promises. Blocks are never freed.
+        // SAFETY: by this function's contract, the object has a block. Blocks are never freed.
         unsafe { &*self.block.load(Ordering::Acquire) }
     }
 
@@ -277,7 +277,7 @@ impl Object {
         self.block().name.store(name, Ordering::Release);
     }
 
-    /// From now on, reports show how full the channel is.
+    /// Makes reports show how full the channel is from now on.
     ///
     /// # Safety
     ///
@@ -342,6 +342,6 @@ impl Drop for Object {
 ///
 /// The pointer is to a `C` that exists.
 unsafe fn fill_of<C: Filled>(channel: *const ()) -> Fill {
-    // SAFETY: as the caller promises. `fill` may be called by any thread.
+    // SAFETY: by this function's contract, the pointer is to a `C` that exists. Any thread may call `fill`.
     unsafe { &*channel.cast::<C>() }.fill()
 }

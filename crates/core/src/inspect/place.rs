@@ -1,4 +1,4 @@
-//! `Place`: where a record is, and what it consists of.
+//! `Place`: the memory of a record, and the parts of the record.
 
 use std::panic::Location;
 use std::ptr;
@@ -13,14 +13,14 @@ use crate::Watched;
 /// One place for a record.
 pub(super) struct Place {
     pub(super) slot: Slot<Value>,
-    /// For a task. As the slot's value, but written only for tasks.
+    /// The facts of a task. The rules of the slot's value hold here, too, but only tasks write this.
     task: Watched<Option<TaskFacts>>,
-    /// For a task: the word of the thread that polls it, or polled it last.
+    /// The word of the thread that polls the task, or polled it last.
     pub(super) thread: AtomicU64,
-    /// How many polls of tasks have begun that had this place.
+    /// Number of polls that have begun of tasks with this place.
     pub(super) polls: AtomicU64,
-    /// For a task: its header, or null before its first poll. Valid while the record is set. Of a free
-    /// place: the next one. Otherwise without a meaning.
+    /// The header of a task, or null before its first poll. Valid while the record is set. In a free
+    /// place, the next free one. Otherwise without a meaning.
     pub(super) header: AtomicPtr<()>,
 }
 
@@ -64,7 +64,7 @@ impl Place {
         self.task.with_mut(|task| unsafe { *task = Some(facts) });
     }
 
-    /// The facts of the task for whose record this place is.
+    /// Returns the facts of the task for whose record this place is.
     ///
     /// # Safety
     ///
@@ -73,7 +73,7 @@ impl Place {
         if value.kind != Kind::Task {
             return None;
         }
-        // SAFETY: as the caller promises, so the owner does not write the facts.
+        // SAFETY: by this function's contract, the record is set, so the owner does not write the facts.
         self.task.with(|task| unsafe { *task })
     }
 }
@@ -81,7 +81,7 @@ impl Place {
 /// The value of a slot.
 #[derive(Clone, Copy)]
 pub(super) struct Value {
-    /// The same wait has the same number, also if its thread sleeps several times.
+    /// The number of the wait. It stays the same if the thread sleeps several times.
     pub(super) id: u64,
     pub(super) kind: Kind,
     pub(super) is_timed: bool,
@@ -99,7 +99,7 @@ pub(super) struct Value {
     pub(super) since: u64,
 }
 
-/// What a record waits for.
+/// The object, task or value that a record waits for.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
     /// An object, whose block has this generation while it exists.
@@ -109,12 +109,12 @@ pub(super) enum Target {
 }
 
 impl Value {
-    /// The address in the waker that the future has kept, or 0.
+    /// Returns the address in the waker that the future has kept, or 0.
     pub(super) fn waker(&self) -> usize {
         if self.blocks_thread { 0 } else { self.address }
     }
 
-    /// The address of the futex on which the thread sleeps, or 0.
+    /// Returns the address of the futex on which the thread sleeps, or 0.
     pub(super) fn word(&self) -> usize {
         if self.blocks_thread { self.address } else { 0 }
     }
@@ -128,13 +128,13 @@ pub struct TaskFacts {
     ///
     /// # Safety
     ///
-    /// It is called with the header while the record is set.
+    /// The function may only be called with the header while the record is set.
     pub state: unsafe fn(*const ()) -> (TaskState, usize),
     /// The first bytes of its name.
     pub name: [u8; 32],
-    /// It is not a task, but a future that a thread drives.
+    /// `true` for a future that a thread drives, which is not a task.
     pub is_root: bool,
-    /// It is not a task, but a closure on a thread for blocking work, which this describes.
+    /// The description of a closure on a thread for blocking work, which is not a task.
     pub job: Option<AboutRef>,
     /// The number of its runtime, or 0.
     pub runtime: u64,
@@ -143,9 +143,9 @@ pub struct TaskFacts {
 /// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TaskState {
-    /// It waits for a wake-up.
+    /// The task waits for a wake-up.
     Idle,
-    /// It was woken and is queued.
+    /// The task was woken and is queued.
     Scheduled,
     /// A thread polls it.
     Running,

@@ -11,7 +11,7 @@
 //! 4. If the slot gets another owner, that stores `thread`, and then the same word in `current`.
 //!
 //! A reader loads `current`, then `thread`, `since` and `first`, and then `location`. Then it loads all
-//! but the location once more, in the same order. Each load is an acquire. If a word has changed, the
+//! but the location again, in the same order. Each load is an acquire. If a word has changed, the
 //! reader gives up. The location counts if `first` is the task.
 //!
 //! A poll within a poll has another slot (`polled.rs`).
@@ -19,8 +19,8 @@
 //! # A copy is whole
 //!
 //! 1. By its first load, the reader sees no word older than the poll that it has found.
-//! 2. If it sees the thread of a later owner, or the location or time of a later poll, it sees in its
-//!    second load of `current` the end of the poll that it has found, or a later word.
+//! 2. If it sees the thread of a later owner, or the location or time of a later poll, its second load of
+//!    `current` sees the end of the poll that it has found, or a later word.
 //! 3. So if it finds the same task again, that is a later poll of this task. By that load, its second
 //!    loads of the other words see none older than that poll. Times do not decrease, and threads do not
 //!    return. So words that are the same before and after are right for that poll.
@@ -40,12 +40,12 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use crate::macros::const_unless_loom;
 
-/// In the word of a task; not in that of a thread.
+/// The bit that is set in the word of a task, and clear in that of a thread.
 pub(super) const TASK: u64 = 1;
 /// `current` of a slot that no thread owns: a task that does not exist.
 pub(super) const NOT_OWNED: u64 = TASK;
 
-/// See the head of this file.
+/// The poll that a thread is in; see the module documentation.
 pub struct PollSlot {
     current: AtomicU64,
     /// The word of the thread.
@@ -54,18 +54,18 @@ pub struct PollSlot {
     since: AtomicU64,
     /// The word of the task that was polled here for the first time last, or 0.
     first: AtomicU64,
-    /// Where that task was spawned.
+    /// The location at which that task was spawned.
     location: AtomicPtr<Location<'static>>,
 }
 
-/// What a thread polls.
+/// A copy of the poll that a thread is in.
 #[derive(Clone, Copy)]
 pub struct Poll {
     /// The word of the task.
     pub task: u64,
     /// The word of the thread.
     pub thread: u64,
-    /// Where the task was spawned, if this is its first poll; or null.
+    /// The location at which the task was spawned, if this is its first poll; or null.
     pub location: *const Location<'static>,
     /// Nanoseconds of the monotonic clock, or 0 for an unknown time.
     pub since: u64,
@@ -104,7 +104,7 @@ impl PollSlot {
         self.current.store(thread, Ordering::Release);
     }
 
-    /// The thread polls a task from now on for the first time.
+    /// Begins the thread's first poll of a task.
     #[inline]
     pub fn begin_first(&self, task: u64, location: *const Location<'static>, since: u64) {
         self.location.store(location.cast_mut(), Ordering::Release);
@@ -112,25 +112,25 @@ impl PollSlot {
         self.begin(task, since);
     }
 
-    /// The thread polls a task from now on.
+    /// Begins a poll of a task.
     #[inline]
     pub fn begin(&self, task: u64, since: u64) {
         self.since.store(since, Ordering::Release);
         self.current.store(task, Ordering::Release);
     }
 
-    /// The thread polls the task no more.
+    /// Ends the poll.
     #[inline]
     pub fn end(&self) {
         self.current.store(self.thread(), Ordering::Release);
     }
 
-    /// The words that a reader compares.
+    /// Returns the words that a reader compares.
     fn words(&self) -> [u64; 3] {
         [&self.thread, &self.since, &self.first].map(|word| word.load(Ordering::Acquire))
     }
 
-    /// Copies what the thread polls. `None` if it polls nothing, or changes the words just now.
+    /// Copies what the thread polls. Returns `None` if it polls nothing, or is changing the words.
     pub fn read(&self) -> Option<Poll> {
         let task = self.current.load(Ordering::Acquire);
         let words = self.words();

@@ -16,19 +16,19 @@ use super::Waiter;
 use super::poll_slot::{NOT_OWNED, Poll, PollSlot};
 use crate::PerProcess;
 
-/// See the head of this file.
+/// The polls that a thread is in; see the module documentation.
 pub(super) struct Polled {
     pub(super) slot: PollSlot,
-    /// For a poll within a poll; null before the first one.
+    /// The element for a poll within this poll; null before the first such poll.
     within: AtomicPtr<Polled>,
-    /// The one that this is within.
+    /// The element of the poll that contains this one.
     pub(super) outer: Option<&'static Polled>,
     next: *const Polled,
 }
 
 // SAFETY: `next` is written before the value is shared, and leads to a value that is never freed.
 unsafe impl Sync for Polled {}
-// SAFETY: the same.
+// SAFETY: any thread may follow `next`, which leads to a value that is never freed.
 unsafe impl Send for Polled {}
 
 static ALL: AtomicPtr<Polled> = AtomicPtr::new(ptr::null_mut());
@@ -73,7 +73,7 @@ impl Polled {
         unsafe { self.within.load(Ordering::Acquire).as_ref() }
     }
 
-    /// That for a poll within a poll of this thread, which owns `self`.
+    /// Returns the element for a poll within a poll of this thread, which owns `self`.
     pub(super) fn inner(&'static self) -> &'static Self {
         let inner = self.within().unwrap_or_else(|| {
             let new: &'static Self = Box::leak(Box::new(Self {
@@ -88,7 +88,7 @@ impl Polled {
         inner
     }
 
-    /// Another thread may have it from now on.
+    /// Gives the element back, so that another thread may have it.
     pub(super) fn put_back(&'static self) {
         FREE.lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -25,7 +25,7 @@ use super::threads::{self, ThreadRecord};
 use super::{Contention, Kind, Waiter, clock, totals};
 use crate::PerProcess;
 
-/// How many places a chunk has, and a chain of free ones at most. A thread that keeps too many gives away
+/// Number of places of a chunk, and the most of a chain of free ones. A thread that keeps too many gives away
 /// half of them, so that it does not need them back at once.
 const CHAIN: usize = KEPT / 2;
 
@@ -60,7 +60,7 @@ pub struct Record {
     pub word: usize,
     /// The source of the operating system, for [`Kind::Readable`] and [`Kind::Writable`].
     pub source: Option<Source>,
-    /// Where the program waits.
+    /// The location at which the program waits.
     pub location: Option<&'static Location<'static>>,
     /// Milliseconds of the monotonic clock.
     pub since: u64,
@@ -68,7 +68,7 @@ pub struct Record {
     pub is_timed: bool,
     /// The thread sleeps; otherwise a future is pending.
     pub blocks_thread: bool,
-    /// For [`Kind::Task`].
+    /// The facts of a task, for [`Kind::Task`].
     pub task: Option<TaskRecord>,
 }
 
@@ -77,21 +77,21 @@ pub struct Record {
 pub struct TaskRecord {
     /// The task's state.
     pub state: TaskState,
-    /// It is not a task, but a future that a thread drives.
+    /// `true` for a future that a thread drives, which is not a task.
     pub is_root: bool,
-    /// It is not a task, but a closure on a thread for blocking work.
+    /// `true` for a closure on a thread for blocking work, which is not a task.
     pub is_job: bool,
     /// The number of its runtime, or 0.
     pub runtime: u64,
     /// The address in its wakers, or 0 before its first poll.
     pub header: usize,
-    /// How many references it has beside its own and its join handle's.
+    /// Number of references to it beside its own and its join handle's.
     pub wakers: usize,
     /// Changes when a poll begins.
     pub polls: u64,
     /// Its name, or an empty string.
     pub name: String,
-    /// When its current poll began, up to a quarter of a second too early; or 0.
+    /// The time at which its current poll began, up to a quarter of a second too early; or 0.
     pub poll_since: u64,
     /// The number of the thread that polls it, or polled it last.
     pub thread: u64,
@@ -119,7 +119,7 @@ impl Drop for Owned {
     }
 }
 
-/// Whether this thread keeps free places, as it is not about to end.
+/// Returns `true` if this thread keeps free places, as it is not about to end.
 fn keeps_places() -> bool {
     OWNED.try_with(|_| ()).is_ok()
 }
@@ -302,12 +302,12 @@ pub fn read() -> (Vec<Record>, Vec<ThreadRecord>) {
 #[must_use]
 pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    // First, so that the totals of an object that is dropped meanwhile are not read twice.
+    // First, so that the totals of an object that is dropped at the same time are not read twice.
     let dropped = totals::dropped();
     (block::objects(&READER.begin()), dropped)
 }
 
-/// Returns the address of the futex on which the thread of this wait sleeps. `None` if the wait has
+/// Returns the address of the futex on which the thread of this wait sleeps, or `None` if the wait has
 /// ended, or its thread is awake.
 pub(super) fn word_of(wait: u64) -> Option<usize> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -327,7 +327,7 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
     None
 }
 
-/// When a poll began, in milliseconds, or 0.
+/// Returns the time at which a poll began, in milliseconds, or 0.
 fn since(poll: &Poll) -> u64 {
     if clock::is_kept() {
         poll.since / 1_000_000
@@ -336,12 +336,12 @@ fn since(poll: &Poll) -> u64 {
     }
 }
 
-/// The number of the thread with this word, or 0.
+/// Returns the number of the thread with this word, or 0.
 fn thread_number(word: u64) -> u64 {
     Waiter::from_word(word).map_or(0, Waiter::number)
 }
 
-/// The record of a task that is polled and has none.
+/// Returns the record of a task that is polled and has none.
 fn first_poll(poll: &Poll) -> Option<Record> {
     let waiter = Waiter::from_word(poll.task)?;
     Some(Record {

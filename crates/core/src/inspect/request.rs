@@ -3,13 +3,13 @@
 //! # States
 //!
 //! * `IDLE`: there is no request.
-//! * A number: the thread with this number is asked.
+//! * A number: the request is for the thread with this number.
 //! * `FILLING`: a thread fills the value.
 //! * `FILLED`: the value is complete.
 //!
 //! # Moves
 //!
-//! There is one asking thread at a time.
+//! Only one thread asks at any moment.
 //!
 //! 1. The asking thread loads the state, an acquire. Unless that is `FILLING`, it stores a number, a release.
 //! 2. A thread goes from its own number to `FILLING`, an acquire, and writes the value. If it finds
@@ -18,9 +18,9 @@
 //! 4. The asking thread goes from the number back to `IDLE`. If it finds `FILLED`, an acquire, it reads the
 //!    value. If it finds `FILLING`, it gives up, and the state stays.
 //!
-//! # One thread at a time uses the value
+//! # Only one thread uses the value at any moment
 //!
-//! A thread writes it between 2 and 3. By 2, one thread at most does so for each request, also if it is told
+//! A thread writes it between 2 and 3. By 2, one thread at most does so for each request, also if it learns
 //! of the request twice, or too late. Only that thread leaves `FILLING`, and by 1 no request begins before.
 //! The asking thread reads it in 4, so after 3, and before its next request. Each change of hands is a
 //! release that the other side acquires: 3 by 4, or by 1 if the asking thread had given up, and 1 by 2.
@@ -36,13 +36,13 @@ const IDLE: u64 = 0;
 const FILLING: u64 = u64::MAX;
 const FILLED: u64 = u64::MAX - 1;
 
-/// See the head of this file.
+/// A request to one thread to fill a value; see the module documentation.
 pub struct Request<T> {
     state: AtomicU64,
     value: Watched<T>,
 }
 
-// SAFETY: by the proof above, one thread at a time uses the value.
+// SAFETY: by the proof above, only one thread uses the value at any moment.
 unsafe impl<T: Send> Sync for Request<T> {}
 
 impl<T> Request<T> {
@@ -55,7 +55,7 @@ impl<T> Request<T> {
     }
 
     /// Asks the thread with this number, which is not 0. Returns false if a thread still answers an earlier
-    /// request. One thread at a time calls this, until it has called [`end`](Self::end).
+    /// request. No other thread may call this until the caller has called [`end`](Self::end).
     pub fn ask(&self, thread: u64) -> bool {
         // A child of a fork may find the number that a thread of its parent has asked.
         let is_free = self.state.load(Ordering::Acquire) != FILLING;
@@ -65,7 +65,7 @@ impl<T> Request<T> {
         is_free
     }
 
-    /// Fills the value if the thread with this number, the current one, is asked.
+    /// Fills the value if the request is for the thread with this number, the current one.
     pub fn fill(&self, thread: u64, with: impl FnOnce(&mut T)) {
         let state = &self.state;
         let is_asked =
@@ -77,7 +77,7 @@ impl<T> Request<T> {
         }
     }
 
-    /// Whether the request is answered.
+    /// Returns `true` if the request is answered.
     pub fn is_filled(&self) -> bool {
         self.state.load(Ordering::Relaxed) == FILLED
     }

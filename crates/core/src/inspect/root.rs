@@ -1,7 +1,7 @@
 //! `Root`: a future that a thread drives, such as that of `block_on`. It is a task in reports.
 //!
 //! Its wakers are counted as a task's are: it gives the future a waker of its own, an `Arc`, and
-//! wakes the thread's waker in turn.
+//! wakes the thread's waker, too.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -25,8 +25,8 @@ pub struct Root<F> {
     id: u64,
     state: Arc<State>,
     waker: Waker,
-    /// In a box, so that a move of this value is short: a thread moves it several times before it polls
-    /// it, and without optimisation each move has its own place on the stack.
+    /// The future, in a box so that a move of this value is short. A thread moves it several times before it
+    /// polls it. Without optimisation, each move has its own place on the stack.
     future: Pin<Box<F>>,
 }
 
@@ -70,7 +70,7 @@ impl<F> Root<F> {
         }
     }
 
-    /// The same for a future for which the current task or thread blocks.
+    /// Like [`new`](Self::new), but for a future for which the current task or thread blocks.
     pub fn blocking(future: F, caller: Caller) -> Self {
         let mut this = Self::new(future, caller);
         this.blocked.begin_block_on(this.id);
@@ -88,7 +88,7 @@ impl<F> Root<F> {
 ///
 /// The pointer is to the state of a root that exists.
 unsafe fn read(state: *const ()) -> (TaskState, usize) {
-    // SAFETY: the caller promises that the pointer is that of an `Arc`, which this does not drop.
+    // SAFETY: by this function's contract, the pointer is that of an `Arc`, which this does not drop.
     let state = ManuallyDrop::new(unsafe { Arc::from_raw(state.cast::<State>()) });
     let what = if state.is_polled.load(Ordering::Acquire) {
         TaskState::Running
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// A waker whose clone, wake and drop wake the root.
+    /// Returns a waker whose clone, wake and drop wake the root.
     fn of(root: *const State) -> RawWaker {
         const TABLE: RawWakerVTable = RawWakerVTable::new(
             |root| {

@@ -5,8 +5,8 @@
 //! * `FREE`: the slot belongs to its owner, which alone uses the value.
 //! * `SET`: the value is complete, and the owner's wait lasts.
 //!
-//! All slots share one [`Reader`], which says whether slots are read (`is_active`), and which one is
-//! read just now (`at`).
+//! All slots share one [`Reader`]. It holds whether a thread reads slots (`is_active`), and the slot that it
+//! reads now (`at`).
 //!
 //! # Moves
 //!
@@ -34,7 +34,7 @@
 //!
 //! So the value, and what its pointers lead to until step 4, is read only while it is valid: the
 //! owner frees nothing before step 4. Step 4 waits for a reader that copies a few words; the
-//! reader waits for no owner. One thread at a time reads (`registry.rs` has a lock for that, which
+//! reader waits for no owner. Only one thread reads at any moment (`registry.rs` has a lock for that, which
 //! no owner takes). A child of a fork waits for no reader of its parent: `at` counts only in the
 //! process that began to read.
 
@@ -50,16 +50,16 @@ use crate::{generation, watch_forks};
 const FREE: u8 = 0;
 const SET: u8 = 1;
 
-/// See the head of this file.
+/// The slot of a record; see the module documentation.
 pub struct Slot<T> {
     state: AtomicU8,
     value: Watched<Option<T>>,
 }
 
-// SAFETY: the states give the value to one thread at a time.
+// SAFETY: in each state, only one thread may use the value.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
-/// What the thread that reads does; see the head of this file.
+/// The state of the thread that reads; see the module documentation.
 pub struct Reader {
     is_active: AtomicU8,
     /// The address of a slot, or null.
@@ -84,7 +84,7 @@ impl Reader {
         }
     }
 
-    /// Begins to read. One thread at a time, which has seen the end of the reading before.
+    /// Begins to read. Only one thread may read, and it has seen the end of the reading before.
     pub fn begin(&self) -> Reading<'_> {
         watch_forks();
         if self.process.load(Ordering::Relaxed) != generation() {
@@ -104,7 +104,7 @@ impl Reader {
         }
     }
 
-    /// Whether it reads this slot, in this process.
+    /// Returns `true` if the reader reads this slot, in this process.
     fn is_at(&self, slot: *const ()) -> bool {
         ptr::eq(self.at.load(Ordering::Acquire), slot)
             && self.process.load(Ordering::Relaxed) == generation()
@@ -153,7 +153,7 @@ impl<T> Slot<T> {
         ptr::from_ref(self).cast()
     }
 
-    /// Whether there is a record, for its owner. A reader may read at the same time.
+    /// Returns `true` if there is a record, for its owner. A reader may read at the same time.
     #[inline]
     pub fn is_set(&self) -> bool {
         // Only the owner changes this.
@@ -188,7 +188,7 @@ impl<T> Slot<T> {
     ///
     /// # Safety
     ///
-    /// The caller owns the slot, which has a record. `reader` is that of all who read the slot.
+    /// The caller owns the slot, which has a record. All readers of the slot share `reader`.
     #[inline]
     pub unsafe fn clear(&self, reader: &Reader) {
         if fences::publish(&self.state, FREE, &reader.is_active) != 0 {

@@ -64,7 +64,7 @@ fn system_number() -> u32 {
     0
 }
 
-/// The threads.
+/// Returns the threads.
 pub(super) fn all() -> Vec<ThreadRecord> {
     threads().clone()
 }

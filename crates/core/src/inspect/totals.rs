@@ -14,15 +14,15 @@ use super::Kind;
 use super::kind_list::{KindList, KindNode};
 use crate::PerProcess;
 
-/// How many ranges the histogram of waits has. Range 0 is below one microsecond, range `i` is from
+/// Number of ranges of the histogram of waits. Range 0 is below one microsecond, range `i` is from
 /// 2^(i-1) to 2^i microseconds, and the last one has no upper end.
 pub const WAIT_BUCKETS: usize = 28;
 
-/// See the head of this file.
+/// The totals of one kind of wait; see the module documentation.
 pub(super) struct Totals {
     nanos: AtomicU64,
     buckets: [AtomicU64; WAIT_BUCKETS],
-    /// Where the last wait was.
+    /// The location of the last wait.
     location: AtomicPtr<Location<'static>>,
 }
 
@@ -33,9 +33,9 @@ pub struct Contention {
     pub kind: Kind,
     /// Nanoseconds in all.
     pub nanos: u64,
-    /// How many waits took how long; see [`WAIT_BUCKETS`].
+    /// Numbers of waits by duration; see [`WAIT_BUCKETS`].
     pub buckets: [u64; WAIT_BUCKETS],
-    /// Where the last wait was.
+    /// The location of the last wait.
     pub location: Option<&'static Location<'static>>,
 }
 
@@ -106,14 +106,14 @@ impl Totals {
     }
 }
 
-/// The range of a wait.
+/// Returns the range of a wait.
 fn bucket(nanos: u64) -> usize {
     let micros = nanos / 1_000;
     let bits = (u64::BITS - micros.leading_zeros()) as usize;
     bits.min(WAIT_BUCKETS - 1)
 }
 
-/// The totals of a kind.
+/// Returns the totals of a kind.
 pub(super) fn of(list: &KindList<Totals>, kind: Kind) -> &'static Totals {
     list.find(kind as usize)
         .unwrap_or_else(|| insert(list, kind))
@@ -137,7 +137,7 @@ pub(super) fn retire(list: &KindList<Totals>) {
 
 /// Copies the totals of a list.
 pub(super) fn read(list: &KindList<Totals>) -> Vec<Contention> {
-    // Within a list that changes meanwhile, no more than each kind.
+    // The list may change during the walk, so take no more elements than there are kinds.
     let all = list.iter().take(Kind::ALL.len());
     all.filter_map(|(kind, totals)| totals.copy(*Kind::ALL.get(kind)?))
         .collect()

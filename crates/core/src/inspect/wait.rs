@@ -24,7 +24,7 @@ use crate::debug_is_name;
 pub struct Caller(Option<&'static Location<'static>>);
 
 impl Caller {
-    /// No location.
+    /// An unknown location.
     pub const UNKNOWN: Self = Self(None);
 
     /// Returns the location of the caller.
@@ -63,7 +63,7 @@ pub struct Wait {
     word: *const (),
 }
 
-/// In the address of a place.
+/// The bit that marks the address of a place.
 const RECORDED: usize = 1;
 
 const _: () = assert!(align_of::<Place>() > RECORDED && align_of::<Location<'static>>() > RECORDED);
@@ -101,7 +101,7 @@ impl Wait {
         Some(unsafe { &*self.word.byte_sub(RECORDED).cast() })
     }
 
-    /// The location; null if it is not known, or in the record.
+    /// Returns the location; null if it is not known, or in the record.
     #[inline]
     fn location(&self) -> *const Location<'static> {
         if self.word.addr() & RECORDED == 0 {
@@ -115,7 +115,7 @@ impl Wait {
     #[must_use]
     pub fn caller(&self) -> Caller {
         match self.place() {
-            // SAFETY: the place is ours, and has the record that `set` put there.
+            // SAFETY: this wait owns the place, which has the record that `set` put there.
             Some(place) => Caller(unsafe { place.slot.read_own(|value| value.location) }.flatten()),
             // SAFETY: null, or from a `&'static`.
             None => Caller(unsafe { self.location().as_ref() }),
@@ -138,7 +138,7 @@ impl Wait {
         }
     }
 
-    /// The same for an object that is only a number: a task, or none.
+    /// Like [`begin`](Self::begin), but for an object that is only a number: a task, or none.
     #[inline]
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
@@ -146,7 +146,7 @@ impl Wait {
         }
     }
 
-    /// On a worker it calls no other function, nor a clock.
+    /// Begins a new record. On a worker it calls no other function, nor a clock.
     #[inline(never)]
     fn begin_new(&mut self, kind: WaitKind, target: Target, address: usize) {
         let start = if self.is_recorded() {
@@ -216,8 +216,8 @@ impl Wait {
         polled
     }
 
-    /// The current thread, or the task that it polls, blocks until members of the object have gone on, in
-    /// a wait that is not for a futex of this library, or for several objects. `is_timed`: it has a
+    /// The current thread, or the task that it polls, blocks until members of the object have progressed. The
+    /// wait is not for a futex of this library, or is for several objects. `is_timed`: it has a
     /// deadline.
     pub fn begin_blocking(&mut self, kind: WaitKind, object: &Object, is_timed: bool) {
         let caller = self.leave();
@@ -240,7 +240,7 @@ impl Wait {
         });
     }
 
-    /// The record of a task, which removes it before its header is freed.
+    /// Begins the record of a task, which removes it before its header is freed.
     pub fn begin_task(&mut self, id: u64, task: TaskFacts) {
         let caller = self.leave();
         let value = Value {
@@ -249,19 +249,19 @@ impl Wait {
         };
         let place = registry::take();
         place.header.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: the place has no record, and is ours.
+        // SAFETY: this wait owns the place, which has no record.
         unsafe { place.set_task(task) };
         self.set_at(place, value);
     }
 
-    /// The task's header is known from its first poll on.
+    /// Sets the task's header, which is known from its first poll on.
     pub fn set_header(&self, header: *const ()) {
         if let Some(place) = self.place() {
             place.header.store(header.cast_mut(), Ordering::Release);
         }
     }
 
-    /// This thread polls the task with this number, whose record this is or will be, until the result
+    /// Begins a poll of the task with this number, whose record this is or will be. It lasts until the result
     /// is dropped.
     #[inline]
     pub fn enter(&self, id: u64) -> Entered {
@@ -271,13 +271,13 @@ impl Wait {
         };
         let entered = Entered::new(task);
         place.thread.store(entered.thread(), Ordering::Relaxed);
-        // One thread at a time polls the task.
+        // Only one thread polls the task at any moment.
         let polls = place.polls.load(Ordering::Relaxed) + 1;
         place.polls.store(polls, Ordering::Release);
         entered
     }
 
-    /// Whether there is no record, or it is that of another task or waker, which polled the future
+    /// Returns `true` if there is no record, or that of another task or waker, which polled the future
     /// before.
     #[inline]
     fn is_new(&self, waker: &Waker) -> bool {
@@ -286,7 +286,7 @@ impl Wait {
         };
         let (waker, waiter) = (waker.data().addr(), Waiter::current());
         let differs = |value: &Value| value.address != waker || value.waiter != waiter;
-        // SAFETY: the place is ours, and has the record that `set` put there.
+        // SAFETY: this wait owns the place, which has the record that `set` put there.
         let is_new = unsafe { place.slot.read_own(differs) };
         is_new.unwrap_or(true)
     }
@@ -308,13 +308,13 @@ impl Wait {
 
     #[inline]
     fn set_at(&mut self, place: &'static Place, value: Value) {
-        // SAFETY: a taken place has no record, and is ours.
+        // SAFETY: `take` has given the place to this wait, and it has no record.
         unsafe { place.slot.set(value) };
         // SAFETY: a place has more than one byte.
         self.word = unsafe { ptr::from_ref(place).cast::<()>().byte_add(RECORDED) };
     }
 
-    /// The future waits no more.
+    /// Ends the record: the future waits no more.
     #[inline]
     pub fn end(&mut self) {
         if self.is_recorded() {
@@ -331,10 +331,10 @@ impl Wait {
             value.ends();
             value.location
         };
-        // SAFETY: the place is ours, and has the record that `set` put there.
+        // SAFETY: this wait owns the place, which has the record that `set` put there.
         let location = unsafe { place.slot.read_own(ends) };
         self.word = Self::new(Caller(location.flatten())).word;
-        // SAFETY: the same.
+        // SAFETY: this wait owns the place until it puts it back.
         unsafe { place.slot.clear(&READER) };
         registry::put_back(place);
     }
@@ -357,7 +357,7 @@ struct Start {
 }
 
 impl Start {
-    /// `None` if the thread lacks some of it, or the wait is measured.
+    /// Returns `None` if the thread lacks some of it, or the wait is measured.
     #[inline]
     fn ready(target: &Target) -> Option<Self> {
         let (waiter, thread) = Waiter::both_if_known()?;
@@ -376,7 +376,7 @@ impl Start {
 }
 
 impl Target {
-    /// Whether the wait with this number for it is measured.
+    /// Returns `true` if the wait with this number for it is measured.
     #[inline]
     fn is_measured(&self, id: u64) -> bool {
         matches!(self, Self::Object(..)) && weight(id) != 0
@@ -394,7 +394,7 @@ impl Target {
 }
 
 impl Value {
-    /// A wait that has begun at that time, and is not measured.
+    /// Creates the value of a wait that has begun at that time, and is not measured.
     #[inline]
     fn begun(kind: Kind, caller: Caller, since: u64) -> Self {
         Self {
@@ -404,7 +404,7 @@ impl Value {
         }
     }
 
-    /// A wait without a number and a time.
+    /// Creates the value of a wait without a number and a time.
     #[inline]
     fn of(kind: Kind, caller: Caller) -> Self {
         Self {
@@ -422,7 +422,7 @@ impl Value {
         }
     }
 
-    /// The wait ends. That of a thread, which may sleep several times, ends with its `Blocking`.
+    /// Counts the wait at its end. That of a thread, which may sleep several times, ends with its `Blocking`.
     #[inline]
     fn ends(&self) {
         let is_object = matches!(self.target, Target::Object(..));
@@ -463,13 +463,13 @@ pub(super) fn next_id() -> u64 {
     id
 }
 
-/// The next number, unless it is the first one of this thread.
+/// Returns the next number, unless it is the first one of this thread.
 #[inline]
 fn known_id() -> Option<u64> {
     Some(LOCAL.with(|local| local.next_id.get())).filter(|&id| id != 0)
 }
 
-/// The wait with this number has begun.
+/// Notes that the wait with this number has begun.
 #[inline]
 fn set_next_id(id: u64) {
     LOCAL.with(|local| local.next_id.set(id.wrapping_add(1)));
@@ -480,7 +480,7 @@ fn set_next_id(id: u64) {
 const LONG: u64 = 20_000_000;
 /// A thread measures its first waits all.
 const ALL: u64 = 1_024;
-/// Afterwards it measures one of so many, which stands for all of them.
+/// Afterwards it measures one of this many, which stands for all of them.
 const ONE_OF: u64 = 64;
 
 /// Returns how many waits the one with this number stands for if it is short; 0 if it is not measured.
@@ -505,7 +505,7 @@ struct Intent {
     block: Option<&'static super::Block>,
     caller: Caller,
     is_timed: bool,
-    /// When the thread began to sleep, in nanoseconds, or 0.
+    /// The time at which the thread began to sleep, in nanoseconds, or 0.
     since: u64,
 }
 
@@ -528,7 +528,7 @@ impl Intent {
         (self.id, wait)
     }
 
-    /// The thread sleeps no more.
+    /// Counts the wait: the thread sleeps no more.
     #[cold]
     fn ends(&self) {
         if let Some(block) = self.block {
@@ -549,7 +549,7 @@ impl Blocking {
         Self::announce(kind, Some(object.block()), caller, is_timed)
     }
 
-    /// The same for a wait that has no object.
+    /// Like [`new`](Self::new), but for a wait that has no object.
     #[inline]
     #[must_use]
     pub fn without_object(kind: Kind, caller: Caller, is_timed: bool) -> Self {

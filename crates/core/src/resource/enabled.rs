@@ -35,7 +35,7 @@ macro_rules! update {
 }
 
 impl Resource {
-    /// No span.
+    /// A resource without a span.
     pub const NONE: Self = Self {
         span: Span::none(),
         sort: Sort::Mpsc,
@@ -70,7 +70,7 @@ impl Resource {
         !self.span.is_disabled()
     }
 
-    /// The primitive has so many free permits. It is new.
+    /// Records that the primitive, which is new, has this many free permits.
     #[cold]
     pub fn has_permits(&self, n: usize) {
         if !self.is_seen() {
@@ -130,7 +130,7 @@ impl Resource {
         }
     }
 
-    /// So many tasks meet at the barrier.
+    /// Records that this many tasks meet at the barrier.
     fn has_size(&self, n: usize) {
         if self.is_seen() {
             update!(self, size = n, "override");
@@ -138,14 +138,14 @@ impl Resource {
         }
     }
 
-    /// So many tasks have arrived at the barrier.
+    /// Records that this many tasks have arrived at the barrier.
     fn arrived(&self, n: usize) {
         if self.is_seen() {
             update!(self, arrived = n, "override");
         }
     }
 
-    /// The value has been taken out.
+    /// Records that the value has been taken out.
     #[cold]
     pub fn value_received(&self) {
         if self.is_seen() {
@@ -153,7 +153,7 @@ impl Resource {
         }
     }
 
-    /// The timer ends after this time.
+    /// Records that the timer ends after this time.
     #[cold]
     pub fn lasts(&self, duration: impl FnOnce() -> Duration) {
         if self.is_seen() {
@@ -176,7 +176,7 @@ impl Resource {
 pub struct Late(OnceLock<Resource>);
 
 impl Late {
-    /// No resource yet.
+    /// Creates a value without a resource.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())
@@ -193,7 +193,7 @@ impl Late {
         self.0.get_or_init(|| new)
     }
 
-    /// So many tasks have arrived at the barrier.
+    /// Records that this many tasks have arrived at the barrier.
     #[inline]
     pub fn arrived(&self, n: usize) {
         if let Some(resource) = self.0.get() {

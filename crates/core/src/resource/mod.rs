@@ -5,7 +5,7 @@
 //! methods do nothing, so a primitive needs no `cfg` and keeps its size.
 //!
 //! - [`Resource`]: a field of each primitive. It has a span if it was made by a constructor that is
-//!   not `const`, while a subscriber was there.
+//!   not `const`, while a subscriber was installed.
 //! - [`Late`]: the same for a primitive that has no other constructor than a `const` one.
 //! - [`Operation`]: a field of each future that waits for one.
 //!
@@ -22,7 +22,7 @@ pub use disabled::{Late, Operation, Resource};
 #[cfg(all(feature = "tracing", not(loom)))]
 pub use enabled::{Late, Operation, Resource};
 
-/// What a resource is, and which state it shows.
+/// The kind of a resource, with the state that it shows.
 #[derive(Clone, Copy, Debug)]
 pub enum Sort {
     /// `locked`.
@@ -35,7 +35,7 @@ pub enum Sort {
     Barrier,
     /// `value_received`.
     Oneshot,
-    /// No state.
+    /// Shows no state.
     Mpsc,
     /// `duration`.
     Sleep,

@@ -30,8 +30,8 @@
 //! **Strangers.** A yield to a peer is short, as the peer does its work and then waits or yields.
 //! A yield to a thread that does not wait for us takes a whole time slice, thousands of times the
 //! saving that it was for. A thread that sleeps instead is scheduled soon after it is woken. So a
-//! yield that took a time slice or longer begins a silence of the same length: no thread of the
-//! process yields in order to wait, and all go to sleep after their pauses. That limits the loss of
+//! yield that took a time slice or longer begins a silence of the same length. In a silence, no thread of
+//! the process yields in order to wait; all go to sleep after their pauses. That limits the loss of
 //! threads to strangers, however many they are and however long their slices, to half of their
 //! time. A longer silence would cost more than it saves where a stranger comes now and then: all
 //! sleep through it, and are woken elsewhere.
@@ -63,7 +63,7 @@ const LONG_PAUSE: u32 = 64;
 /// before: it sends or receives at most one buffer of values.
 const TIME_SLICE: Duration = Duration::from_micros(500);
 
-/// Until when no thread yields, in nanoseconds since the first yield.
+/// The time until which no thread yields, in nanoseconds since the first yield.
 static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 /// A yield that finds no other thread to run takes less than this. One in which a peer runs and
@@ -73,27 +73,27 @@ const SWITCHES: Duration = Duration::from_micros(2);
 thread_local! {
     /// How this thread's last attempts with [`Spin::handoff`] ended.
     static ATTEMPTS: Cell<Attempts> = const { Cell::new(Attempts::new()) };
-    /// Whether another thread has run in this thread's last yield.
+    /// `true` if another thread has run in this thread's last yield.
     static SHARES_PROCESSOR: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The attempts of a thread that waits for another one, before it sleeps.
 #[derive(Debug)]
 pub struct Spin {
-    /// How long to pause next, in `spin_loop` hints.
+    /// The length of the next pause, in `spin_loop` hints.
     pause: u32,
-    /// How long the thread only pauses, because its peer runs.
+    /// The time in which the thread only pauses, because its peer runs.
     trust: Duration,
-    /// How long it spins, after the first microsecond.
+    /// The time for which it spins, after the first microsecond.
     limit: Duration,
     /// With one processor it sleeps at once: its peer was preempted, and has work to finish.
     sleeps_alone: bool,
     memory: Memory,
-    /// When the first microsecond was over.
+    /// The time at which the first microsecond was over.
     began: Option<Instant>,
 }
 
-/// Whether a thread remembers how its attempts end.
+/// The state of a thread's memory of how its attempts end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
     None,
@@ -104,10 +104,10 @@ enum Memory {
 }
 
 impl Spin {
-    /// How long a thread spins before it sleeps: a few times the cost of a sleep and a wake-up.
+    /// The time for which a thread spins before it sleeps: a few times the cost of a sleep and a wake-up.
     pub const LIMIT: Duration = Duration::from_micros(60);
 
-    /// For an event that another thread causes, once.
+    /// The wait for an event that another thread causes, once.
     pub const EVENT: Self = Self {
         pause: 1,
         trust: Duration::ZERO,
@@ -117,7 +117,7 @@ impl Spin {
         began: None,
     };
 
-    /// For a lock. Its owner mostly runs, and is about to release it. So the thread yields only
+    /// The wait for a lock. Its owner mostly runs, and is about to release it. So the thread yields only
     /// after twice the cost of a sleep and a wake-up.
     pub const LOCK: Self = Self {
         trust: Duration::from_micros(20),
@@ -125,7 +125,7 @@ impl Spin {
         ..Self::EVENT
     };
 
-    /// For a thread that must not yield. The limit is about the cost of a sleep and a wake-up, so
+    /// The wait of a thread that must not yield. The limit is about the cost of a sleep and a wake-up, so
     /// that spinning costs at most twice as much as the better choice would have.
     pub const PAUSE: Self = Self {
         trust: Duration::from_micros(10),
@@ -134,7 +134,7 @@ impl Spin {
         ..Self::EVENT
     };
 
-    /// For the other side of a channel with so many ends, which causes one event after the other.
+    /// Returns the wait for the other side of a channel with this many ends, which causes event after event.
     /// The thread skips some attempts after those that have failed.
     pub fn handoff(ends: usize) -> Self {
         if ends > processors() {
@@ -150,7 +150,7 @@ impl Spin {
         }
     }
 
-    /// For what it takes this many threads to bring about, the waiting one included. With fewer
+    /// Adapts the wait to an event that needs this many threads, the waiting one included. With fewer
     /// processors than that the thread yields from the beginning.
     #[inline]
     #[must_use]
@@ -176,7 +176,7 @@ impl Spin {
         }
     }
 
-    /// Lets a moment pass. `false` when it is time to sleep. Out of line: the paths that find no
+    /// Lets a moment pass. Returns `false` when it is time to sleep. Out of line: the paths that find no
     /// need to wait stay short.
     #[cold]
     #[inline(never)]
@@ -219,7 +219,7 @@ impl Spin {
         false
     }
 
-    /// Whether this thread skips this attempt. If so, all turns are over.
+    /// Returns `true` if this thread skips this attempt. If so, all turns are over.
     fn is_skipped(&mut self) -> bool {
         let is_due = with_attempts(Attempts::is_due);
         if is_due {
@@ -261,7 +261,7 @@ fn timed_yield() -> Option<Duration> {
     Some(took)
 }
 
-/// Whether yields have gone to strangers lately.
+/// Returns `true` if yields have recently gone to strangers.
 fn is_silent(now: Instant) -> bool {
     nanos(now) < SILENT_UNTIL.load(Ordering::Relaxed)
 }

@@ -3,7 +3,7 @@ use std::cell::Cell;
 use super::*;
 
 thread_local! {
-    /// How often this thread has paused.
+    /// Number of pauses of this thread.
     pub(super) static PAUSES: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -60,7 +60,7 @@ mod alone {
         );
     }
 
-    /// The same, on one processor: a new process is bound as the thread that starts it.
+    /// Runs a child like `run_child`, on one processor: a new process is bound as the thread that starts it.
     fn run_child_on_one_processor(test: &'static str) {
         let child = move || {
             assert!(bind_to_first_processor());
@@ -170,7 +170,7 @@ mod alone {
     struct Busy(Child);
 
     impl Busy {
-        /// It is busy when this returns.
+        /// Starts the process, which is busy when this returns.
         fn new() -> Self {
             let mut child = Command::new("sh")
                 .args(["-c", "echo; while :; do :; done"])
@@ -209,7 +209,7 @@ mod alone {
         }
     }
 
-    /// How often another thread has taken the processor while this one could run.
+    /// Returns how often another thread has taken the processor while this one could run.
     fn interruptions() -> libc::c_long {
         // SAFETY: an all-zero value is valid, and the call writes it.
         unsafe {

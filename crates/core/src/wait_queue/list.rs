@@ -18,7 +18,7 @@ pub struct List<T> {
 unsafe impl<T: Send> Send for List<T> {}
 
 impl<T> List<T> {
-    /// None is linked.
+    /// Creates an empty list.
     #[must_use]
     #[allow(clippy::new_without_default, reason = "a list belongs into a lock")]
     pub const fn new() -> Self {
@@ -29,17 +29,17 @@ impl<T> List<T> {
         }
     }
 
-    /// Whether none is linked.
+    /// Returns `true` if none is linked.
     pub fn is_empty(&self) -> bool {
         self.first.is_null()
     }
 
-    /// Whether more than one is linked.
+    /// Returns `true` if more than one is linked.
     pub fn has_several(&self) -> bool {
         self.first != self.last
     }
 
-    /// How many have come so far.
+    /// Returns the number of nodes that have come so far.
     pub fn arrivals(&self) -> u64 {
         self.arrivals
     }
@@ -48,7 +48,7 @@ impl<T> List<T> {
     ///
     /// # Safety
     ///
-    /// The node stays where it is as long as it is linked, and is linked nowhere
+    /// The node does not move as long as it is linked, and is linked nowhere
     /// else.
     pub unsafe fn push(&mut self, node: &Node<T>) {
         node.touch();
@@ -65,7 +65,7 @@ impl<T> List<T> {
         self.arrivals += 1;
     }
 
-    /// Unlinks a node. `false` if it was not linked.
+    /// Unlinks a node. Returns `false` if it was not linked.
     pub fn remove(&mut self, node: &Node<T>) -> bool {
         node.touch();
         if !node.linked.replace(false) {
@@ -109,19 +109,19 @@ impl<T> List<T> {
         (!self.last.is_null()).then(|| unsafe { self.choose(self.last) })
     }
 
-    /// The first node.
+    /// Returns the first node.
     pub fn first(&self) -> Option<&Node<T>> {
         // SAFETY: a linked node is alive.
         unsafe { self.first.as_ref() }
     }
 
-    /// The waker of the first node, if that is a task's.
+    /// Returns the waker of the first node, if that is a task's.
     pub fn first_waker(&self) -> Option<&Waker> {
         // SAFETY: it is linked here.
         unsafe { self.waker_of(self.first()?) }
     }
 
-    /// The waker of a node, if that is a task's.
+    /// Returns the waker of a node, if that is a task's.
     ///
     /// # Safety
     ///
@@ -131,36 +131,36 @@ impl<T> List<T> {
         unsafe { (*node).waker() }.as_ref()
     }
 
-    /// The last node.
+    /// Returns the last node.
     pub fn last(&self) -> Option<&Node<T>> {
         // SAFETY: a linked node is alive.
         unsafe { self.last.as_ref() }
     }
 
-    /// The first node, if fewer than `arrivals` had come before it. Not bound to
+    /// Returns the first node, if fewer than `arrivals` had come before it. Not bound to
     /// the borrow of the list, so that it can be chosen.
     pub(super) fn first_until<'a>(&self, arrivals: u64) -> Option<&'a Node<T>> {
         // SAFETY: a linked node is alive, and the caller holds the lock.
         unsafe { self.first.as_ref() }.filter(|first| first.arrival.get() < arrivals)
     }
 
-    /// Whether the node is before all others.
+    /// Returns `true` if the node is before all others.
     pub fn is_first(&self, node: &Node<T>) -> bool {
         ptr::eq(self.first, node)
     }
 
-    /// Whether the node is linked.
+    /// Returns `true` if the node is linked.
     pub fn holds(&self, node: &Node<T>) -> bool {
         node.linked.get()
     }
 
-    /// The nodes in order.
+    /// Returns the nodes in order.
     pub fn iter(&self) -> impl Iterator<Item = &Node<T>> {
         // SAFETY: a linked node is alive.
         std::iter::successors(self.first(), |node| unsafe { node.next.get().as_ref() })
     }
 
-    /// Whether this waker would be woken for the node. `None` if it is not linked.
+    /// Returns `true` if this waker would be woken for the node, or `None` if it is not linked.
     pub fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
         // SAFETY: it is linked here, and the lock is held.
         let same = |node: &Node<T>| unsafe { node.waker() }.as_ref().map(|w| w.will_wake(waker));
@@ -168,8 +168,8 @@ impl<T> List<T> {
         node.linked.get().then(|| same(node).unwrap_or(false))
     }
 
-    /// Lets another waker be woken for the node, if it is linked; whether it is.
-    /// Returns the waker that is not needed any more, too.
+    /// Lets another waker be woken for the node, if it is linked. Returns whether it is,
+    /// and the waker that is no longer needed.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
         if !node.linked.get() {
             return (false, Some(waker));

@@ -1,5 +1,5 @@
 //! A queue of waiters, first come, first served: threads and tasks, on which
-//! every primitive is built that lets more than one wait.
+//! every primitive with more than one waiter is built.
 //!
 //! A waiter is a [`Node`]: on the stack of a thread that sleeps, or inside the
 //! future of a task. It is linked into the list of a [`WaitQueue`], so nothing
@@ -27,7 +27,7 @@
 //! node. A task's waker has been taken before. For a thread, the system gets the signal's address
 //! and never reads it.
 //!
-//! A waiter that gives up (its time is up, its future is dropped) removes its node under the
+//! A waiter that gives up (it has timed out, or its future is dropped) removes its node under the
 //! lock, or finds that it has been chosen. A chosen waiter either counts as served or passes its
 //! resource on. So nothing is spent on a waiter that left, and no node is freed while another
 //! thread holds a pointer to it.
@@ -66,17 +66,17 @@ pub use list::List;
 pub use node::Node;
 pub use wakes::{Wake, Wakes};
 
-/// A queue of waiters; see the head of this file. `T` is the request of a node, which is used
+/// A queue of waiters; see the module documentation. `T` is the request of a node, which is used
 /// under the lock.
 pub struct WaitQueue<T = ()> {
     list: Lock<List<T>>,
-    /// Whether a node is linked. Written under the lock, read without it.
+    /// `true` if a node is linked. Written under the lock, read without it.
     occupied: AtomicBool,
 }
 
 impl<T> WaitQueue<T> {
     const_unless_loom! {
-        /// An empty queue.
+        /// Creates an empty queue.
         pub const fn new() -> Self {
             Self {
                 list: Lock::new(List::new()),
@@ -85,7 +85,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Whether no waiter is queued. Sees every wait that happened before the call.
+    /// Returns `true` if no waiter is queued. Sees every wait that happened before the call.
     #[inline]
     pub fn is_empty(&self) -> bool {
         !self.occupied.load(Ordering::Relaxed)
@@ -109,9 +109,9 @@ impl<T> WaitQueue<T> {
     ///
     /// # Safety
     ///
-    /// The node stays where it is as long as it is linked.
+    /// The node does not move as long as it is linked.
     pub unsafe fn join(&self, node: &Node<T>) {
-        // SAFETY: the caller keeps the node where it is while it is linked.
+        // SAFETY: by this function's contract, the node does not move while it is linked.
         unsafe { self.join_if(node, None, |_| true) };
     }
 
@@ -121,7 +121,7 @@ impl<T> WaitQueue<T> {
     ///
     /// # Safety
     ///
-    /// The node is not linked, and stays where it is while it is.
+    /// The node is not linked, and does not move while it is.
     pub unsafe fn join_if(
         &self,
         node: &Node<T>,
@@ -143,14 +143,14 @@ impl<T> WaitQueue<T> {
         })
     }
 
-    /// Sleeps until the node is chosen, or takes it out at the deadline. Whether it was chosen.
+    /// Sleeps until the node is chosen, or takes it out at the deadline. Returns `true` if it was chosen.
     /// For a thread.
     pub fn sleep(&self, node: &Node<T>, deadline: Option<Instant>) -> bool {
         // A node that was not there to be taken out has been chosen in the last moment.
         node.sleep(deadline) || !self.leave(node)
     }
 
-    /// Takes a node out, if it is linked. `false` if it has been chosen, or was
+    /// Takes a node out, if it is linked. Returns `false` if it has been chosen, or was
     /// not there.
     pub fn leave(&self, node: &Node<T>) -> bool {
         if node.is_signalled() {
@@ -160,7 +160,7 @@ impl<T> WaitQueue<T> {
         self.locked(|list| list.remove(node))
     }
 
-    /// Whether a task's node has yet to be chosen. If so, `waker` is woken then. For every poll
+    /// Returns `true` if a task's node has yet to be chosen. The choice will wake `waker`. For every poll
     /// but the first.
     pub fn still_waits(&self, node: &Node<T>, waker: &Waker) -> bool {
         if node.is_signalled() {
@@ -182,7 +182,7 @@ impl<T> WaitQueue<T> {
         waits
     }
 
-    /// Chooses and wakes the first node. Whether there was one.
+    /// Chooses and wakes the first node. Returns `true` if there was one.
     pub fn notify_one(&self) -> bool {
         match self.locked(List::choose_first) {
             Some(wake) => {
@@ -193,20 +193,20 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses and wakes all that wait now. How many there were.
+    /// Chooses and wakes all that wait now. Returns their number.
     pub fn notify_all(&self) -> usize {
         self.notify_each(|_| {})
     }
 
     /// Chooses and wakes all that wait now, after passing each node's request to `tell` under the
-    /// lock. Returns how many there were. If a waker panics, the others are still woken; the
-    /// panic goes on afterwards.
+    /// lock. Returns the number of the woken. If a waker panics, the others are still woken; the
+    /// panic is resumed afterwards.
     pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
         self.notify_each_after(|_| true, tell)
     }
 
-    /// The same, if `first` agrees under the lock: wakes the waiters that are in the queue at
-    /// that moment.
+    /// Like [`notify_each`](Self::notify_each), if `first` agrees under the lock: wakes the waiters that are
+    /// in the queue at that moment.
     pub fn notify_each_after(
         &self,
         first: impl FnOnce(&mut List<T>) -> bool,
@@ -232,7 +232,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Wakes a chosen waiter, and all that came before so many arrivals.
+    /// Wakes a chosen waiter, and all that came before arrival number `latest`.
     #[inline(never)]
     fn notify_others(&self, wake: Wake, latest: u64, mut tell: impl FnMut(&T)) -> usize {
         let mut wakes = Wakes::new();
@@ -258,7 +258,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses the first node, if it came before so many arrivals.
+    /// Chooses the first node, if it came before arrival number `latest`.
     #[inline]
     fn tell_and_choose(list: &mut List<T>, latest: u64, tell: &mut impl FnMut(&T)) -> Option<Wake> {
         let first = list.first_until(latest)?;

@@ -16,9 +16,9 @@ use crate::watched::Watched;
 ///
 /// # Invariants
 ///
-/// 1. A linked node is alive and stays where it is: it is pinned, or on the stack of the waiting
+/// 1. A linked node is alive and does not move: it is pinned, or on the stack of the waiting
 ///    thread. Its owner unlinks it, or waits for its signal, before it frees it.
-/// 2. All fields but the signal, a parker, belong to one thread at a time: to the holder of the
+/// 2. All fields but the signal, a parker, belong to only one thread at any moment: to the holder of the
 ///    queue's lock while the node is linked, otherwise to the waiter.
 /// 3. Setting the signal of an unlinked node is the last access to it by the thread that chose
 ///    it.
@@ -28,7 +28,7 @@ pub struct Node<T = ()> {
     pub(super) linked: Cell<bool>,
     pub(super) previous: Cell<*const Node<T>>,
     pub(super) next: Cell<*const Node<T>>,
-    /// How many had come before.
+    /// Number of nodes that had come before.
     pub(super) arrival: Cell<u64>,
     /// The waker of a task. `None` for a thread, which sleeps on the signal.
     waker: UnsafeCell<Option<Waker>>,
@@ -41,13 +41,13 @@ pub struct Node<T = ()> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: invariant 2 of `Node`: one thread at a time uses all fields but the signal, a parker.
+// SAFETY: invariant 2 of `Node`: only one thread at any moment uses all fields but the signal, a parker.
 unsafe impl<T: Send> Send for Node<T> {}
 // SAFETY: invariant 2 of `Node`: shared access is to the signal, or under the queue's lock.
 unsafe impl<T: Send> Sync for Node<T> {}
 
 impl<T> Node<T> {
-    /// A node that is in no queue yet.
+    /// Creates a node that is in no queue yet.
     pub fn new(request: T) -> Self {
         Self {
             signal: Parker::new(),
@@ -62,14 +62,14 @@ impl<T> Node<T> {
         }
     }
 
-    /// Called before anything but the signal is used, by the holder of the lock, or by the waiter
-    /// while the node is not linked.
+    /// Tells the model checker that the caller uses more than the signal. It holds the lock, or is the
+    /// waiter while the node is not linked.
     #[inline(always)]
     pub(super) fn touch(&self) {
         self.user.with_mut(|_| ());
     }
 
-    /// The node of a task. To be called before it is put into a queue, and again
+    /// Makes this the node of a task. To be called before it is put into a queue, and again
     /// each time before that.
     ///
     /// # Safety
@@ -96,7 +96,7 @@ impl<T> Node<T> {
         drop(old);
     }
 
-    /// The node behind this one, or null.
+    /// Returns the node behind this one, or null.
     ///
     /// # Safety
     ///
@@ -106,7 +106,7 @@ impl<T> Node<T> {
         self.next.get()
     }
 
-    /// Whether it has been chosen. Acquires the work that the choosing thread did before.
+    /// Returns `true` if it has been chosen. Acquires the work that the choosing thread did before.
     #[inline]
     pub fn is_signalled(&self) -> bool {
         self.signal.is_notified()
@@ -117,12 +117,12 @@ impl<T> Node<T> {
         self.signal.reset();
     }
 
-    /// Sleeps until it is signalled. `false` if the deadline comes first.
+    /// Sleeps until it is signalled. Returns `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
         self.signal.wait(deadline)
     }
 
-    /// The waker of a task.
+    /// Returns the waker of a task.
     ///
     /// # Safety
     ///

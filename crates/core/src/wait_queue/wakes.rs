@@ -9,7 +9,7 @@ use blitz_io_futex::wake_one;
 use crate::macros::default_is_new;
 use crate::panics::Panics;
 
-/// How many wakes are gathered before the lock is released to do them. A model
+/// The greatest number of wakes to gather before the lock is released to do them. A model
 /// could not have as many waiters.
 const MOST: usize = if cfg!(loom) { 1 } else { 32 };
 
@@ -50,7 +50,7 @@ pub struct Wakes {
 }
 
 impl Wakes {
-    /// None.
+    /// Creates an empty set of wakes.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -60,12 +60,12 @@ impl Wakes {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of wakes.
     pub(super) fn len(&self) -> usize {
         self.len - self.next
     }
 
-    /// Whether it is time to release the lock and wake.
+    /// Returns `true` if it is time to release the lock and wake.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.len == MOST
@@ -82,7 +82,7 @@ impl Wakes {
     }
 
     /// Wakes all of them. The caller holds no lock. If a waker panics, the others are still
-    /// woken, and the first panic goes on.
+    /// woken, and the first panic is resumed.
     pub fn wake(mut self) {
         let mut panics = Panics::new();
         self.wake_all(&mut panics);
@@ -111,7 +111,7 @@ impl Wakes {
 default_is_new!(Wakes);
 
 impl Drop for Wakes {
-    /// A chosen waiter is woken, also when the thread that chose it panics.
+    /// Wakes the chosen waiters, also when the thread that chose them panics.
     fn drop(&mut self) {
         let mut panics = Panics::new();
         self.wake_all(&mut panics);

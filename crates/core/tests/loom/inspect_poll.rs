@@ -1,4 +1,4 @@
-//! Models of the slot that says what a thread polls: its owner, and a reader.
+//! Models of the slot with a thread's current poll: its owner, and a reader.
 #![cfg(loom)]
 
 use std::panic::Location;
@@ -19,7 +19,7 @@ const TASK_2: u64 = 5;
 
 struct Shared {
     slot: PollSlot,
-    /// Whether task 1 has a record.
+    /// `true` if task 1 has a record.
     record: AtomicU32,
 }
 
@@ -43,7 +43,7 @@ impl Shared {
     }
 }
 
-/// Thread 1 polls task 1 for the first time and goes on with `owner`, while `reader` gets the poll that
+/// Thread 1 polls task 1 for the first time and continues with `owner`, while `reader` gets the poll that
 /// it finds.
 ///
 /// The owner is the thread that loom runs first. Loom would try no other order for a reader that has

@@ -10,7 +10,7 @@ use crate::model::model;
 
 struct Shared {
     slot: Slot<(u32, u32)>,
-    /// The reader goes on to this slot, which has no record.
+    /// The reader continues with this slot, which has no record.
     next: Slot<()>,
     reader: Reader,
 }
@@ -51,7 +51,7 @@ fn a_reader_sees_whole_records_only() {
             let shared = shared.clone();
             thread::spawn(move || shared.read())
         };
-        // SAFETY: this thread owns the slot, and sets and clears in turn.
+        // SAFETY: this thread owns the slot, and alternates `set` and `clear`.
         unsafe {
             shared.slot.set((1, 1));
             assert_eq!(shared.slot.read_own(|value| value.0), Some(1));
@@ -67,13 +67,13 @@ fn a_reader_sees_whole_records_only() {
 fn an_owner_changes_a_record(read: fn(&Shared) -> Option<u32>) {
     model(2, move || {
         let shared = Shared::new();
-        // SAFETY: this thread owns the slot, and sets and clears in turn.
+        // SAFETY: this thread owns the slot, and alternates `set` and `clear`.
         unsafe { shared.slot.set((1, 1)) };
         let reader = {
             let shared = shared.clone();
             thread::spawn(move || read(&shared))
         };
-        // SAFETY: the same.
+        // SAFETY: this thread owns the slot, which is set.
         unsafe {
             shared.slot.clear(&shared.reader);
             shared.slot.set((2, 2));

@@ -13,7 +13,7 @@ struct Owner {
 
 // SAFETY: the model checks each access.
 unsafe impl Sync for Owner {}
-// SAFETY: as above.
+// SAFETY: the model checks each access.
 unsafe impl Send for Owner {}
 
 #[test]

@@ -47,11 +47,11 @@ impl Gate {
         result
     }
 
-    /// Takes a permit, or joins the queue. Whether it took one.
+    /// Takes a permit, or joins the queue. Returns `true` if it took one.
     ///
     /// # Safety
     ///
-    /// The node stays where it is as long as it is linked.
+    /// The node does not move as long as it is linked.
     unsafe fn take_or_join(&self, node: &Node) -> bool {
         self.queue.locked(|list| {
             let mut taken = false;
@@ -88,7 +88,7 @@ impl Gate {
         }
     }
 
-    /// For a thread. Whether it got the permit before its time was up.
+    /// Waits as a thread. Returns `true` if it got the permit before its deadline.
     fn acquire_in_time(&self) -> bool {
         let node = Node::new(());
         // SAFETY: the node stays on this stack until `sleep` has unlinked it.

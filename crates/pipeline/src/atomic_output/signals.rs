@@ -18,7 +18,7 @@ const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 /// The descriptor that the handler writes to; -1 until there is one.
 static SOCKET: AtomicI32 = AtomicI32::new(-1);
 
-/// From now on, SIGINT, SIGTERM and SIGHUP remove the files of all unfinished outputs and call
+/// Makes SIGINT, SIGTERM and SIGHUP from now on remove the files of all unfinished outputs and call
 /// `last`, before they end the process as they would have done anyway. A second signal of the
 /// same kind ends it at once.
 ///

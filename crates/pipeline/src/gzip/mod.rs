@@ -157,7 +157,7 @@ impl fmt::Debug for Compressor {
 ///
 /// # Errors
 ///
-/// As for [`Decompressor::bgzf`], but nothing is decompressed: the content itself may still
+/// See [`Decompressor::bgzf`]. But nothing is decompressed, so the content itself may still
 /// turn out to be wrong.
 pub fn content_len(mut blocks: &[u8]) -> io::Result<u64> {
     let mut len = 0;

@@ -11,7 +11,7 @@ use loom::thread;
 
 use crate::model;
 
-/// What goes wrong, and at which item.
+/// A failure, and its item.
 #[derive(Clone, Copy, PartialEq)]
 enum Trouble {
     None,

@@ -15,7 +15,7 @@ use loom::thread;
 
 use crate::model;
 
-/// What keeps the input from reaching its end.
+/// The cause that keeps the input from reaching its end.
 #[derive(Clone, Copy, PartialEq)]
 enum Ends {
     /// Nothing.

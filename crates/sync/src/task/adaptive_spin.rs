@@ -16,7 +16,7 @@ use std::hint;
 
 use blitz_io_core::Attempts;
 
-/// How many `spin_loop` hints an attempt takes at most. None under the model checker,
+/// The greatest number of `spin_loop` hints of an attempt. None under the model checker,
 /// which tries the orders in which it would have succeeded.
 const PAUSES: u32 = if cfg!(loom) { 0 } else { 31 };
 
@@ -27,7 +27,7 @@ thread_local! {
 
 /// One attempt.
 pub(super) struct AdaptiveSpin {
-    /// How long to pause next.
+    /// The length of the next pause.
     pause: u32,
     left: u32,
 }
@@ -40,7 +40,7 @@ impl AdaptiveSpin {
         Self { pause: 1, left }
     }
 
-    /// Lets a moment pass. `false` when it is time to wait.
+    /// Lets a moment pass. Returns `false` when it is time to wait.
     pub(super) fn turn(&mut self) -> bool {
         if self.left == 0 {
             return false;

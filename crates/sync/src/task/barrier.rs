@@ -52,7 +52,7 @@ use blitz_io_core::{const_unless_loom, debug_fields};
 /// ```
 pub struct Barrier {
     n: usize,
-    /// How many have arrived in this round. Belongs to the holder of the queue's
+    /// Number of participants that have arrived in this round. Belongs to the holder of the queue's
     /// lock.
     arrived: Cell<usize>,
     waiters: WaitQueue,
@@ -103,12 +103,12 @@ impl Barrier {
         }
     }
 
-    /// Waits until as many have arrived as the barrier is for. The last one becomes the leader.
+    /// Waits until all participants of the round have arrived. The last one becomes the leader.
     ///
     /// # Cancel safety
     ///
     /// Not cancel safe: the first poll arrives, and dropping the future then does not undo the
-    /// arrival. A round is over when as many have arrived, whether they still wait or not.
+    /// arrival. A round is over when all its participants have arrived, whether they still wait or not.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -148,7 +148,7 @@ impl Barrier {
         pin!(Arrival::new(self, Caller::here())).block()
     }
 
-    /// Counts an arrival. Whether it is the last of the round. Under the lock.
+    /// Counts an arrival. Returns `true` if it is the last of the round. Under the lock.
     fn count(&self) -> bool {
         let arrived = self.arrived.get() + 1;
         let last = arrived == self.n;
@@ -161,7 +161,7 @@ impl Barrier {
     ///
     /// # Safety
     ///
-    /// The node stays where it is as long as it is linked.
+    /// The node does not move as long as it is linked.
     unsafe fn arrive(&self, node: &Node) -> bool {
         let (mut last, mut arrived) = (false, 0);
         self.waiters.notify_each_after(
@@ -169,7 +169,7 @@ impl Barrier {
                 last = self.count();
                 arrived = self.arrived.get();
                 if !last {
-                    // SAFETY: by this function's contract, the node stays where it is while it is
+                    // SAFETY: by this function's contract, the node does not move while it is
                     // linked.
                     unsafe { list.push(node) };
                 }
@@ -198,11 +198,11 @@ struct Arrival<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// It has not arrived.
+    /// The participant has not arrived.
     New,
     /// Its node is in the queue, or has been chosen.
     Waits,
-    /// It may go.
+    /// The participant may go.
     Done,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Arrival<'a> {
         }
     }
 
-    /// Arrives, with this waker or as a thread. Whether it is the last.
+    /// Arrives, with this waker or as a thread. Returns `true` if it is the last.
     fn arrive(self: Pin<&mut Self>, waker: Option<&Waker>) -> bool {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };

@@ -96,7 +96,7 @@ impl<T> SetOnce<T> {
         self.cell.get()
     }
 
-    /// Sets the value, and wakes all that wait for it.
+    /// Sets the value, and wakes all waiters.
     ///
     /// # Errors
     ///

@@ -96,7 +96,7 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// If the time is up. The thread then has not arrived, and the round needs
+    /// If the others have not arrived in time. The thread then has not arrived, and the round needs
     /// another one in its place.
     ///
     /// ```
@@ -114,7 +114,7 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// As [`wait_timeout`](Barrier::wait_timeout).
+    /// See [`wait_timeout`](Barrier::wait_timeout).
     pub fn wait_until(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
         self.wait_inner(Some(deadline))
     }
@@ -162,7 +162,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until the round is over. `false` if the deadline came first and the
+    /// Waits until the round is over. Returns `false` if the deadline came first and the
     /// caller has been taken out of the count.
     fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
         let spin = Spin::EVENT.among(self.rounds.threads());

@@ -41,12 +41,12 @@ pub struct Condvar {
     object: Object,
 }
 
-/// Whether a timed wait ended because of the time.
+/// The result of a timed wait: whether it ended because of the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Returns `true` if the time was up before a notification came.
+    /// Returns `true` if the wait timed out before a notification came.
     #[must_use]
     pub fn timed_out(self) -> bool {
         self.0

@@ -67,7 +67,7 @@ impl Countdown {
         count_of(self.word.load(Ordering::Relaxed))
     }
 
-    /// Whether the count is zero. If so, the work before each count-down is visible.
+    /// Returns `true` if the count is zero. If so, the work before each count-down is visible.
     #[inline]
     pub(super) fn is_zero(&self) -> bool {
         count_of(self.word.load(Ordering::Acquire)) == 0

@@ -53,7 +53,7 @@ fn leave(wait: &FiberWait) {
     }
 }
 
-/// The waits of this thread's fibers.
+/// Returns the waits of this thread's fibers.
 ///
 /// # Safety
 ///
@@ -64,7 +64,7 @@ unsafe fn waits<'a>() -> impl Iterator<Item = &'a FiberWait> {
     std::iter::successors(wait(WAITS.get()), move |here| wait(here.next.get()))
 }
 
-/// The call with this key has ended.
+/// Wakes the fibers that wait for the call with this key, which has ended.
 #[inline]
 pub(super) fn ended<K>(key: *const K) {
     if !WAITS.get().is_null() {

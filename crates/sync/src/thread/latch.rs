@@ -1,4 +1,4 @@
-//! Wait until something has happened so many times.
+//! Waits until an event has happened a given number of times.
 //!
 //! A checked count over [`Countdown`], whose file tells why no wake-up is lost,
 //! and why the thread that was released may free the latch.

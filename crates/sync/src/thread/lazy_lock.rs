@@ -198,7 +198,7 @@ impl<T, F: FnOnce() -> T> DerefMut for LazyLock<T, F> {
 }
 
 impl<T: Default> Default for LazyLock<T> {
-    /// A value that `T::default` will make.
+    /// Creates a lock whose value `T::default` will make.
     #[inline]
     fn default() -> Self {
         Self::new(T::default)

@@ -80,7 +80,7 @@ pub mod core {
     pub use super::shared::Shared;
 }
 
-/// Whether another thread than the owner may release a guard.
+/// The marker that decides whether another thread than the owner may release a guard.
 #[cfg(all(not(loom), feature = "send_guard"))]
 type GuardMarker = lock_api::GuardSend;
 #[cfg(all(not(loom), not(feature = "send_guard")))]

@@ -19,7 +19,7 @@ pub struct RawMutex(pub(crate) Exclusive, Object);
 /// is four bytes, allocates nothing, and does not poison: a panic while it is
 /// held releases it.
 ///
-/// **Fairness.** A thread that arrives may overtake those that sleep, which keeps a busy lock
+/// **Fairness.** A thread that arrives may overtake sleeping threads, which keeps a busy lock
 /// fast. A thread that has waited for two milliseconds ends that. From then on every release
 /// hands the lock over in the order of the queue, until all that waited that long have had it. So
 /// a wait is bounded by two milliseconds plus, for each thread before it in the queue, the time
@@ -140,7 +140,7 @@ macro_rules! raw_mutex {
                 locked
             }
 
-            /// Out of line, so that `lock` stays short enough to be inlined.
+            /// The slow path of `lock`, out of line, so that `lock` stays short enough to be inlined.
             #[cold]
             fn wait(&self, deadline: Option<Instant>, caller: Caller) -> bool {
                 let is_timed = deadline.is_some();

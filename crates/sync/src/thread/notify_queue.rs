@@ -2,7 +2,7 @@
 //!
 //! A waiting thread joins the queue while it still holds the mutex, then releases the mutex and
 //! sleeps until it is taken out and signalled. A notification therefore goes to the thread that
-//! has waited longest at the time of the call. It is never lost on a thread whose time is up. A
+//! has waited longest at the time of the call. It is never lost on a thread that has timed out. A
 //! wait does not end for no reason.
 //!
 //! A notification looks for waiters without a lock. It sees each waiter that it must notify: a
@@ -18,8 +18,8 @@
 //!
 //! No wake-up is lost, because *while a marked thread is in the queue, some thread has been
 //! taken out that has yet to pass on*. `notify_all` takes one out when it marks the first.
-//! A thread that passes on takes out the next, under the queue's lock. A marked thread whose time
-//! is up leaves the queue. It still counts as notified, and as it was not taken out, it has
+//! A thread that passes on takes out the next, under the queue's lock. A marked thread that times
+//! out leaves the queue. It still counts as notified, and as it was not taken out, it has
 //! nothing to pass on.
 //!
 //! To pass on, a thread needs the mutex, and the threads behind it need the same one: so it
@@ -33,7 +33,7 @@ use std::time::Instant;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::{List, Node, WaitQueue, Wake};
 
-/// See the head of this file.
+/// The queue of a condition variable; see the module documentation.
 pub struct NotifyQueue {
     waiters: WaitQueue<Waiting>,
 }
@@ -52,7 +52,7 @@ unsafe impl Send for Waiting {}
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// The time was up first.
+    /// The deadline came first.
     TimedOut,
     /// The thread was notified, and has nothing to pass on.
     Notified,
@@ -80,14 +80,14 @@ impl NotifyQueue {
     ///
     /// # Safety
     ///
-    /// The node stays where it is until [`sleep`](Self::sleep) returns.
+    /// The node does not move until [`sleep`](Self::sleep) returns.
     pub unsafe fn join(&self, node: &Node<Waiting>) {
         // SAFETY: a thread's node is new, so not linked; by this function's contract it stays in
         // place.
         unsafe { self.waiters.join(node) };
     }
 
-    /// Sleeps until the thread is notified, or its time is up.
+    /// Sleeps until the thread is notified, or until the deadline.
     pub fn sleep(&self, node: &Node<Waiting>, deadline: Option<Instant>) -> Ended {
         if self.waiters.sleep(node, deadline) {
             Ended::PassesOn

@@ -14,9 +14,9 @@
 //! # Why no wake-up is lost
 //!
 //! 1. A thread sleeps while the word equals a value that has `SLEEPERS` set.
-//! 2. Each transition is one read-modify-write of the word. So the claimant's last one returns
-//!    either a word with `SLEEPERS`, and the claimant wakes all threads; or a word without, and
-//!    then a thread that sets the bit afterwards finds another state and looks again.
+//! 2. Each transition is one read-modify-write of the word. The claimant's last one may return
+//!    a word with `SLEEPERS`: then the claimant wakes all threads. If it returns a word without, then
+//!    a thread that sets the bit afterwards finds another state and looks again.
 //! 3. The outcome differs from the value on which a thread sleeps. So a thread that has not
 //!    fallen asleep before the wake-up does not fall asleep.
 //! 4. A thread that only waits ([`Once::wait`]) may sleep while the state is `NEW` or `POISONED`.
@@ -26,7 +26,7 @@
 //!
 //! A closure that waits for its own `Once` would sleep forever, so it panics instead. A thread
 //! knows which of its own closures are running ([`scopes`]), and looks only when it is about
-//! to wait. A closure that runs in a fiber of the thread, which waits meanwhile, cannot go on while the
+//! to wait. A closure that runs in a waiting fiber of the thread cannot continue while the
 //! thread sleeps: so another fiber waits for it by suspending, and other code panics.
 //!
 //! The states are those of `std::sync::Once`.
@@ -81,7 +81,7 @@ pub struct Once {
     pub(super) object: Object,
 }
 
-/// How far a [`Once`] has come.
+/// The state of a [`Once`].
 ///
 /// # Examples
 ///
@@ -189,7 +189,7 @@ impl Once {
     ///
     /// # Panics
     ///
-    /// When `f` panics (which poisons the `Once`), when the `Once` is poisoned, and when it is
+    /// When `f` panics (which poisons the `Once`) and when the `Once` is poisoned. Also when it is
     /// called from within its own closure, or by a task while a fiber of this thread waits in that
     /// closure: the wait would never end.
     ///
@@ -216,7 +216,7 @@ impl Once {
     /// Runs `f`, unless a closure has *finished* already: a poisoned `Once` gets
     /// another chance.
     ///
-    /// `f` gets the state that this call found, which says whether a closure failed before.
+    /// `f` gets the state that this call found, which shows whether a closure failed before.
     ///
     /// # Panics
     ///
@@ -262,7 +262,7 @@ impl Once {
         self.word.load(Ordering::Acquire) == DONE
     }
 
-    /// Returns how far this `Once` has come. It may have come further by the time the caller looks
+    /// Returns the state of this `Once`, which may have changed by the time the caller looks
     /// at the answer.
     ///
     /// # Examples
@@ -394,12 +394,12 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// The state before the claim: `New` or `Poisoned`.
+    /// Returns the state before the claim: `New` or `Poisoned`.
     pub(super) fn before(&self) -> OnceState {
         OnceState::of(self.before)
     }
 
-    /// The initialisation has succeeded.
+    /// Publishes the success of the initialisation.
     #[inline]
     pub(super) fn complete(self) {
         self.once.publish(DONE);
@@ -424,7 +424,7 @@ impl Once {
         claimed.then(|| self.claimed(NEW))
     }
 
-    /// The claim of a thread that has changed the word to `RUNNING`.
+    /// Returns the claim of a thread that has changed the word to `RUNNING`.
     #[inline]
     fn claimed(&self, before: u32) -> Claim<'_> {
         self.object.acquired();
@@ -526,8 +526,8 @@ impl Once {
         }
     }
 
-    /// Called by a thread that found the state `RUNNING` and is about to wait. If a fiber of this thread
-    /// has to go on first, waits for that, and returns true.
+    /// Handles a thread that found the state `RUNNING` and is about to wait. If a fiber of this thread
+    /// has to continue first, waits for that, and returns true.
     #[track_caller]
     fn waits_here(&self) -> bool {
         assert!(

@@ -321,7 +321,7 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until the cell is filled, for no longer than `timeout`.
-    /// Returns its value, or `None` when the time is up.
+    /// Returns its value, or `None` after the timeout.
     ///
     /// # Examples
     ///
@@ -343,7 +343,7 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until the cell is filled, for no longer than until `deadline`.
-    /// Returns its value, or `None` when the time is up.
+    /// Returns its value, or `None` after the deadline.
     ///
     /// # Examples
     ///
@@ -429,7 +429,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
 }
 
 impl<T> From<T> for OnceLock<T> {
-    /// A filled cell.
+    /// Creates a filled cell.
     #[inline]
     fn from(value: T) -> Self {
         let cell = Self::new();

@@ -1,7 +1,7 @@
 //! `Parker`: one thread sleeps until another hands it a token.
 //!
-//! It is the parker of `blitz_io_core`, which argues that no token is lost, with two handles: the
-//! one that parks, and the one that unparks. A thread that parks spins for a while: a token that is
+//! It is the parker of `blitz_io_core`, which argues that no token is lost, with two handles: one
+//! parks, and the other unparks. A thread that parks spins for a while: a token that is
 //! handed over to a running thread is two hundred times faster than one that has to wake it.
 
 use std::cell::Cell;
@@ -34,7 +34,7 @@ use blitz_io_core::{debug_is_name, default_is_new, named};
 pub struct Parker {
     unparker: Unparker,
     object: Object,
-    /// One thread at a time parks.
+    /// Keeps two threads from parking at once.
     _not_sync: PhantomData<Cell<()>>,
 }
 
@@ -94,7 +94,7 @@ impl Parker {
         &self.unparker
     }
 
-    /// Takes a token. `false` if there is none.
+    /// Takes a token. Returns `false` if there is none.
     #[inline]
     fn take(&self) -> bool {
         let inner = &*self.unparker.inner;

@@ -38,7 +38,7 @@ impl Rounds {
         }
     }
 
-    /// How many threads a round has.
+    /// Returns the number of threads of a round.
     pub(super) fn threads(&self) -> usize {
         self.threads as usize
     }
@@ -59,13 +59,13 @@ impl Rounds {
         (!is_last(state)).then_some(Round(state & !ARRIVED))
     }
 
-    /// Whether all threads of the round have arrived.
+    /// Returns `true` if all threads of the round have arrived.
     #[inline]
     pub(super) fn is_over(&self, round: Round) -> bool {
         self.state.load(Ordering::SeqCst) & !ARRIVED != round.0
     }
 
-    /// Takes the caller out of the count. `false` if the round is over.
+    /// Takes the caller out of the count. Returns `false` if the round is over.
     pub(super) fn withdraw(&self, round: Round) -> bool {
         let one_less = |state: u64| (state & !ARRIVED == round.0).then(|| state - 1);
         self.state

@@ -280,21 +280,21 @@ unsafe impl RawRwLockUpgradeTimed for RawRwLock {
 }
 
 impl RawRwLock {
-    /// Out of line, so that `lock_shared` stays short enough to be inlined.
+    /// The slow path of `lock_shared`, out of line, so that this stays short enough to be inlined.
     #[cold]
     fn wait_to_read(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::new(Kind::ThreadRead, &self.1, caller, deadline.is_some());
         self.0.lock_shared(deadline)
     }
 
-    /// The same for `lock_exclusive`.
+    /// The slow path of `lock_exclusive`, out of line like that of `lock_shared`.
     #[cold]
     fn wait_to_write(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::new(Kind::ThreadWrite, &self.1, caller, deadline.is_some());
         self.0.lock_exclusive(deadline)
     }
 
-    /// The same for `lock_shared_recursive`.
+    /// The slow path of `lock_shared_recursive`.
     #[cold]
     fn wait_to_read_again(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let is_timed = deadline.is_some();
@@ -302,7 +302,7 @@ impl RawRwLock {
         self.0.lock_shared_recursive(deadline)
     }
 
-    /// The same for `lock_upgradable`.
+    /// The slow path of `lock_upgradable`.
     #[cold]
     fn wait_to_read_upgradably(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let is_timed = deadline.is_some();
@@ -310,7 +310,7 @@ impl RawRwLock {
         self.0.lock_upgradable(deadline)
     }
 
-    /// The same for `upgrade`. From its beginning the thread keeps readers out.
+    /// The slow path of `upgrade`. From its beginning the thread keeps readers out.
     #[cold]
     fn wait_to_upgrade(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let is_timed = deadline.is_some();
@@ -331,7 +331,7 @@ impl RawRwLock {
         entered
     }
 
-    /// The holder keeps writers out, but not readers, which may wait for a writer that gives up.
+    /// Records the holder. It keeps writers out, but not readers, which may wait for a writer that gives up.
     #[inline]
     fn upgradable_if(&self, entered: bool) -> bool {
         if entered {

@@ -71,15 +71,15 @@ use blitz_io_core::inspect;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{deadline, fences};
 
-/// In `readers`: the draining writer sleeps.
+/// The bit of `readers` that says that the draining writer sleeps.
 const ASLEEP: u32 = 1 << 31;
-/// In `readers`: how many readers are counted.
+/// The bits of `readers` with the number of counted readers.
 const COUNT: u32 = ASLEEP - 1;
-/// As many readers as may be in at once. The rest of the count is for readers that are only
-/// looking.
+/// The greatest number of readers that may be in at once. The rest of the count is for readers that only
+/// look.
 const MOST_READERS: u32 = COUNT / 2;
 
-/// See the head of this file.
+/// Shared ownership; see the module documentation.
 pub struct Shared {
     exclusive: Exclusive<true>,
     readers: AtomicU32,
@@ -87,18 +87,18 @@ pub struct Shared {
 
 impl Shared {
     const_unless_loom! {
-        /// Open and empty.
+        /// Creates an open lock without readers.
         pub const fn new() -> Self {
             Self { exclusive: Exclusive::new(), readers: AtomicU32::new(0) }
         }
     }
 
-    /// Whether a thread is inside, or has the right to be the next writer.
+    /// Returns `true` if a thread is inside, or has the right to be the next writer.
     pub fn is_locked(&self) -> bool {
         self.exclusive.is_held() || self.readers.load(Ordering::Relaxed) & COUNT != 0
     }
 
-    /// Whether a writer is inside, or waits for readers to leave.
+    /// Returns `true` if a writer is inside, or waits for readers to leave.
     pub fn is_locked_exclusive(&self) -> bool {
         self.exclusive.hold().load(Ordering::Relaxed) >= DRAINING
     }
@@ -197,7 +197,7 @@ impl Shared {
         }
     }
 
-    /// Enters as a resident: see the head of this file.
+    /// Enters as a resident; see the module documentation.
     #[cold]
     fn lock_shared_resident(&self, deadline: Option<Instant>) -> bool {
         let before = self.count();
@@ -221,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// The last reader is out.
+    /// Wakes the draining writer: the last reader is out.
     #[cold]
     fn wake_writer(&self) {
         // If this fails, another reader is looking in, and will be the last.
@@ -259,18 +259,18 @@ impl Shared {
         self.exclusive.unlock();
     }
 
-    /// Leaves as the writer or the upgradable reader, in favour of those that wait.
+    /// Leaves as the writer or the upgradable reader, in favour of the waiting threads.
     pub fn unlock_fair(&self) {
         self.exclusive.unlock_fair();
     }
 
-    /// From writer or upgradable reader to reader, without letting another writer in between.
+    /// Makes the writer or upgradable reader a reader, without letting another writer in between.
     pub fn downgrade(&self) {
         self.count();
         self.exclusive.unlock();
     }
 
-    /// Whether no reader is counted, after the caller closed the lock.
+    /// Returns `true` if no reader is counted, after the caller closed the lock.
     #[inline]
     fn is_empty(&self) -> bool {
         fences::after_rmw();
@@ -332,13 +332,13 @@ impl Shared {
         self.exclusive.lock_until(UPGRADABLE, deadline)
     }
 
-    /// From upgradable reader to writer; waits for the other readers until
-    /// `deadline`, and is the upgradable reader again if they do not leave.
+    /// Makes the upgradable reader the writer; waits for the other readers until
+    /// `deadline`, and makes it the upgradable reader again if they do not leave.
     pub fn upgrade(&self, deadline: Option<Instant>) -> bool {
         self.upgrade_or(|| !deadline::is_past(deadline) && self.drain(deadline))
     }
 
-    /// From upgradable reader to writer, if there are no other readers.
+    /// Makes the upgradable reader the writer, if there are no other readers.
     pub fn try_upgrade(&self) -> bool {
         self.readers.load(Ordering::Relaxed) & COUNT == 0 && self.upgrade_or(|| false)
     }
@@ -352,7 +352,7 @@ impl Shared {
         is_writer
     }
 
-    /// From writer to upgradable reader.
+    /// Makes the writer the upgradable reader.
     pub fn downgrade_to_upgradable(&self) {
         self.exclusive.weaken(UPGRADABLE);
     }

@@ -79,12 +79,12 @@ impl WaitGroup {
     ///
     /// # Errors
     ///
-    /// When the time is up, joins the group again and returns that membership. This happens only
+    /// After the timeout, joins the group again and returns that membership. This happens only
     /// if the group has never been empty, so no other wait can have ended because all had left.
     ///
     /// # Panics
     ///
-    /// As for [`clone`](WaitGroup::clone), when it joins again.
+    /// When it joins again: see [`clone`](WaitGroup::clone).
     ///
     /// # Examples
     ///
@@ -108,11 +108,11 @@ impl WaitGroup {
     ///
     /// # Errors
     ///
-    /// As for [`wait_timeout`](WaitGroup::wait_timeout).
+    /// See [`wait_timeout`](WaitGroup::wait_timeout).
     ///
     /// # Panics
     ///
-    /// As for [`clone`](WaitGroup::clone), when it joins again.
+    /// When it joins again: see [`clone`](WaitGroup::clone).
     ///
     /// # Examples
     ///
@@ -148,7 +148,7 @@ impl WaitGroup {
 }
 
 impl Clone for WaitGroup {
-    /// A new member of the same group.
+    /// Returns a new member of the same group.
     ///
     /// # Panics
     ///

@@ -180,7 +180,7 @@ fn a_waiter_that_gives_up_does_not_take_the_set_with_it() {
     });
 }
 
-/// The same with a second waiter that has all the time in the world: when the
+/// A second waiter has all the time in the world: when the
 /// first one gives up, the set must reach the second, or this never ends.
 #[test]
 fn what_an_impatient_waiter_leaves_reaches_the_patient_one() {

@@ -45,14 +45,14 @@ impl Checked {
     }
 }
 
-/// How many times was something added, and how much together.
+/// The number of additions, and their sum.
 struct Added(u64, u64);
 
 impl Added {
     const NOTHING: Self = Self(0, 0);
 }
 
-/// Runs `act` in all threads until the time is up. Returns the sum of all additions.
+/// Runs `act` in all threads for a fixed time. Returns the sum of all additions.
 fn stress(act: impl Fn(&mut Random) -> Added + Sync) -> Added {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)

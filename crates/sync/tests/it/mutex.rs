@@ -362,7 +362,7 @@ fn a_timed_wait_ends_with_the_lock() {
     assert_eq!(mutex.into_inner(), 3);
 }
 
-/// The release wakes one thread. If its time is up at that moment, another thread must be woken
+/// The release wakes one thread. If that thread times out at that moment, another thread must be woken
 /// instead.
 #[test]
 fn who_gives_up_passes_the_wake_up_on() {

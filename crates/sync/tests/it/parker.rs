@@ -157,8 +157,8 @@ fn either_end_may_go_first() {
     }
 }
 
-/// No token is lost, and none is made up: each of two threads answers each
-/// token with one.
+/// Each of two threads answers each token with one: none is lost, and none is
+/// made up.
 #[test]
 fn ping_pong() {
     const ROUNDS: usize = 100_000;
@@ -187,7 +187,7 @@ fn ping_pong() {
     assert_eq!(ball.into_inner(), 2 * ROUNDS);
 }
 
-/// The same with pauses, so that the threads fall asleep.
+/// Plays `ping_pong` with pauses, so that the threads fall asleep.
 #[test]
 fn slow_ping_pong() {
     let _watchdog = Watchdog::new("slow ping-pong");

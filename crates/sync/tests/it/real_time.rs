@@ -11,7 +11,7 @@ use crate::lock_help::{Watchdog, work};
 use blitz_io_core::BiasedLock;
 use blitz_io_testing::bind_to_first_processor;
 
-/// A real-time thread that runs for so long without a sleep is spinning, in microseconds.
+/// The time in microseconds after which a real-time thread without a sleep counts as spinning.
 const SPINS: libc::rlim_t = 400_000;
 
 static THREAD: AtomicI32 = AtomicI32::new(0);
@@ -30,7 +30,7 @@ fn set_policy(thread: libc::pid_t, policy: libc::c_int, priority: libc::c_int) -
     }
 }
 
-/// The system says that the real-time thread has spun: it goes on as an ordinary one.
+/// The system reports that the real-time thread has spun: it continues as an ordinary one.
 extern "C" fn has_spun(_: libc::c_int) {
     HAS_SPUN.store(true, Ordering::Relaxed);
     _ = set_policy(THREAD.load(Ordering::Relaxed), libc::SCHED_OTHER, 0);

@@ -396,7 +396,7 @@ fn sleepers_that_want_different_amounts() {
     }
 }
 
-/// The same before any thread has waited too long, at random moments.
+/// Newcomers before any thread has waited too long, at random moments.
 #[test]
 fn newcomers_that_want_different_amounts() {
     let _watchdog = Watchdog::new("newcomers");

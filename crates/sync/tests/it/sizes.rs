@@ -79,7 +79,7 @@ trait Otherwise {
 
 impl<T: ?Sized> Otherwise for Ask<T> {}
 
-/// Whether a type is `Send`, and whether it is `Sync`.
+/// Returns whether a type is `Send`, and whether it is `Sync`.
 macro_rules! goes {
     ($type:ty) => {
         (Ask::<$type>::SEND, Ask::<$type>::SYNC)

@@ -43,7 +43,7 @@ impl Counted {
         self.out.fetch_sub(n, Ordering::Relaxed);
     }
 
-    /// One attempt in one of the ways. Whether it succeeded.
+    /// Makes one attempt in one of the ways. Returns `true` if it succeeded.
     fn visit(&self, random: &mut Random) -> bool {
         let n = 1 + random.below(self.permits as u64) as u32;
         let timeout = Duration::from_micros(random.below(1500));
@@ -111,7 +111,7 @@ fn permits_are_neither_lost_nor_doubled() {
     }
 }
 
-/// The same while another thread closes the semaphore: owners of permits keep them, no thread
+/// Another thread closes the semaphore: owners of permits keep them, no thread
 /// hangs, and all permits come back in the end.
 #[test]
 fn closing_under_load() {

@@ -12,7 +12,7 @@ use blitz_io_testing::{Wakings, poll_once};
 
 const UNITS: usize = 128;
 
-/// How many of these futures, of which each is ready at once, can be done within one poll of a
+/// Returns how many of these futures, each of which is ready at once, complete within one poll of a
 /// task. The first that has to wait has woken the task.
 fn done_within_budget<F: Future>(mut operation: impl FnMut() -> F) -> usize {
     let (wakings, waker) = Wakings::new();

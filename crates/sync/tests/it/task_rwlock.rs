@@ -17,7 +17,7 @@ use blitz_io_testing::{
 };
 use lock_help::Watchdog;
 
-/// How many are inside: readers count one each, a writer a thousand.
+/// The number of those inside: readers count one each, a writer a thousand.
 #[derive(Default)]
 struct Inside(AtomicIsize);
 

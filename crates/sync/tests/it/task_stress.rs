@@ -19,7 +19,7 @@ use lock_help::{Random, Watchdog};
 const THREADS: u64 = 8;
 const TIME: Duration = Duration::from_millis(700);
 
-/// Runs `turn` in all threads for a while. How many turns there were.
+/// Runs `turn` in all threads for a while. Returns the number of turns.
 fn stress(turn: impl Fn(&mut Random) + Sync) {
     let _watchdog = Watchdog::new("stress");
     let end = Instant::now() + TIME;

@@ -122,7 +122,7 @@ fn a_wait_that_times_out_gives_the_membership_back() {
     });
 }
 
-/// The last of the others leaves at about the moment at which the time is up. A wait that reports
+/// The last of the others leaves at about the moment of the timeout. A wait that reports
 /// that all have left does so for an empty group.
 #[test]
 fn the_last_moment() {

@@ -13,7 +13,7 @@ pub const A_WHILE: Duration = Duration::from_millis(20);
 /// Nothing that works takes this long, on any machine.
 pub const PATIENCE: Duration = Duration::from_secs(900);
 
-/// Whether the thread is still blocked after a while.
+/// Returns `true` if the thread is still blocked after a while.
 pub fn is_stuck<T>(thread: &ScopedJoinHandle<'_, T>) -> bool {
     thread::sleep(A_WHILE);
     !thread.is_finished()
@@ -148,7 +148,7 @@ impl ThreadName {
         eventually(|| sleeps_for_good(folder));
     }
 
-    /// How often the thread has gone to sleep so far.
+    /// Returns how often the thread has gone to sleep so far.
     pub fn sleeps(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("{}/status", self.0.as_ref()?)).ok()?;
         let line = status

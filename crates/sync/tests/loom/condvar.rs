@@ -101,7 +101,7 @@ fn two_items_for_two_waiters() {
     });
 }
 
-/// A waiter whose time is up does not keep a notification that the other needs.
+/// A waiter that times out does not keep a notification that the other needs.
 #[test]
 fn no_notification_is_spent_on_one_who_leaves() {
     model(1, || {
@@ -141,7 +141,7 @@ fn all_who_are_notified_are_woken() {
     model(2, all_are_notified);
 }
 
-/// The time of the first, or of the second, is up while both are notified at once.
+/// The first waiter, or the second, times out while both are notified at once.
 #[test]
 fn a_wake_is_passed_on_past_one_who_leaves() {
     model(1, || {

@@ -143,7 +143,7 @@ fn a_reset_at_once_does_not_hold_a_waiter_back() {
     });
 }
 
-/// Each of two waiters goes on with a set, and then sets for the other.
+/// Each of two waiters proceeds with a set, and then sets for the other.
 #[test]
 fn an_auto_event_goes_from_waiter_to_waiter() {
     model_in_order(2, || {

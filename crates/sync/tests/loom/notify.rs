@@ -51,7 +51,7 @@ fn spawn<R: 'static>(
     thread::spawn(move || run(&shared))
 }
 
-/// Whether a notification is stored. Takes it.
+/// Returns `true` if a notification is stored. Takes it.
 fn is_stored(notify: &Notify) -> bool {
     let mut next = Box::pin(notify.notified());
     next.as_mut().enable()
@@ -112,7 +112,7 @@ fn two_wait_for_two() {
     });
 }
 
-/// A future is dropped after so many polls. The notification goes to the other waiter, or is
+/// A future is dropped after this many polls. The notification goes to the other waiter, or is
 /// stored.
 fn one_is_dropped(polls: usize) {
     model(3, move || {

@@ -198,7 +198,7 @@ fn some_wait_for_a_set() {
     });
 }
 
-/// A waiter is dropped while the value is set, and another one goes on.
+/// A waiter is dropped while the value is set, and another one proceeds.
 fn one_is_dropped_before_the_set() {
     model(2, || {
         let cell = Arc::new(SetOnce::<Number>::new());

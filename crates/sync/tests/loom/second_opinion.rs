@@ -311,7 +311,7 @@ fn waking_everybody_for_one_permit_is_right_and_slow() {
     different_amounts(usize::MAX);
 }
 
-/// The same scene with the semaphore that ships, which wakes the thread whose request fits.
+/// Tests the semaphore that ships in this scene: it wakes the thread whose request fits.
 #[test]
 fn our_semaphore_wakes_one_that_it_is_enough_for() {
     model(2, || {
@@ -435,7 +435,7 @@ fn a_token_that_is_taken_by_a_plain_store_wipes_out_the_next() {
 
 // 5. A barrier of a generation and a count of sleepers.
 
-/// When a sleeper counts itself.
+/// The moment at which a sleeper counts itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SleeperCounts {
     BeforeItLooks,
@@ -451,7 +451,7 @@ struct Generations {
 }
 
 impl Generations {
-    /// For two threads, once.
+    /// Waits for the other of two threads, once.
     fn wait(&self, counted: SleeperCounts, leader_fences: bool) {
         if self.arrived.fetch_add(1, Ordering::AcqRel) == 1 {
             return self.open(leader_fences);

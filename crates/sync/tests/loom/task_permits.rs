@@ -69,7 +69,7 @@ fn three_lock() {
     });
 }
 
-/// Dropped after so many polls, it leaves the lock to the others.
+/// Dropped after this many polls, it leaves the lock to the others.
 fn a_locker_gives_up(polls: usize) {
     model(2, move || {
         let mutex = Arc::new(Mutex::new(Number::new()));
@@ -189,7 +189,7 @@ fn nobody_goes_past_the_queue() {
     });
 }
 
-/// The same for a task that forgets permits.
+/// While one waits for a permit, no other task forgets it.
 fn nobody_forgets_past_the_queue() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));

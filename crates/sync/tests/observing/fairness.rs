@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// One turn of a thread that does not want to let go.
 const TURN: Duration = Duration::from_micros(100);
 
-/// How many turns a waiter may have to watch, on average. About ten are expected, and a hundred
+/// The number of turns that a waiter may have to watch, on average. About ten are expected, and a hundred
 /// or more from a lock that ignores starving threads. The rest is for a waiter that the system
 /// lets run late, as Wine does now and then.
 const MANY_TURNS: u64 = if cfg!(windows) { 150 } else { 60 };

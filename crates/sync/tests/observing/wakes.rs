@@ -65,7 +65,7 @@ fn sleeps_of(threads: usize, hold: impl FnOnce(&dyn Fn()), enter: impl Fn() + Sy
 #[test]
 #[ignore = "observes the scheduler"]
 fn a_release_does_not_wake_the_whole_herd() {
-    /// As many as the lock counts as starving: more of them would get up now and then.
+    /// The number of threads that the lock counts as starving. More of them would get up now and then.
     const HERD: usize = 15;
     /// Much longer than any thread tries without sleeping.
     const TURN: Duration = Duration::from_millis(3);

@@ -19,8 +19,8 @@ pub fn model(preemptions: usize, test: impl Fn() + Copy + Sync + Send + 'static)
     fences::model::with_late_stores(|| model_in_order(preemptions, test));
 }
 
-/// The same with every store in order: for code that publishes lightly only inside of a lock with
-/// models of its own.
+/// Runs `test` like `model`, but with every store in order: for code that publishes lightly only inside of a
+/// lock with models of its own.
 #[allow(dead_code)]
 pub fn model_in_order(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();

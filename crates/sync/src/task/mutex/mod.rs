@@ -25,7 +25,7 @@ pub use owned::{OwnedMappedMutexGuard, OwnedMutexGuard};
 /// The names and the meaning are those of `tokio::sync::Mutex`. It needs no
 /// runtime: tasks of any executor and threads wait in the same queue, first come,
 /// first served. Waiting allocates nothing. A panic of the owner does not poison
-/// it. A task that has spent its budget gets in the queue, or the lock, and goes on
+/// it. A task that has spent its budget gets in the queue, or the lock, and continues
 /// when it is polled again.
 ///
 /// Where the lock is never held across an `.await`,
@@ -144,7 +144,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Panics
     ///
-    /// As [`blocking_lock`](Mutex::blocking_lock).
+    /// See [`blocking_lock`](Mutex::blocking_lock).
     ///
     /// ```
     /// use std::sync::Arc;

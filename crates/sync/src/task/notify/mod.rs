@@ -1,4 +1,4 @@
-//! `Notify`: tell one task, or all that wait, that something has happened.
+//! `Notify`: tells one waiting task, or all, that something has happened.
 //!
 //! # States
 //!
@@ -46,9 +46,9 @@
 //! *To all.* A waiter that was made before the call knows a smaller number.
 //!
 //! 1. If it was in the queue, the state was `WAITING`. So the call took the lock, and finds the
-//!    waiter there: the call covers the arrivals up to the moment at which it raised the number.
+//!    waiter in the queue. The call covers the arrivals up to the moment at which it raised the number.
 //! 2. Otherwise the waiter finds the greater number when it is polled, at the latest under the
-//!    lock: it joins only by an exchange of a state with its own number, or under `WAITING`, which
+//!    lock. It joins only by an exchange of a state with its own number, or under `WAITING`, which
 //!    no call leaves without the lock.
 //!
 //! A call that finds no waiter takes no lock. So calls in a loop delay no waiter that joins.
@@ -85,7 +85,7 @@ const BITS: usize = 3;
 /// One call of `notify_waiters`.
 const CALL: usize = 4;
 
-/// The calls in a state.
+/// Returns the calls in a state.
 const fn calls_in(state: usize) -> usize {
     state & !BITS
 }
@@ -101,18 +101,18 @@ enum Order {
 
 /// The request of a node.
 struct Ticket {
-    /// How many calls there had been when it was made.
+    /// Number of calls that there had been when it was made.
     calls: usize,
-    /// In which order it was chosen, if it was chosen alone.
+    /// The order in which it was chosen, if it was chosen alone.
     order: Cell<Option<Order>>,
 }
 
-/// Tells one task, or all that wait, that something has happened.
+/// Tells one waiting task, or all waiting tasks, that something has happened.
 ///
-/// It carries no data. It is a stored permission to go on, at most one:
+/// It carries no data. It is a stored permission to proceed, at most one:
 /// [`notified().await`](Notify::notified) waits for the permission and takes it,
 /// [`notify_one`](Notify::notify_one) gives it to the task that has waited longest,
-/// or stores it. [`notify_waiters`](Notify::notify_waiters) lets all go that wait
+/// or stores it. [`notify_waiters`](Notify::notify_waiters) releases all that wait
 /// now, and stores nothing.
 ///
 /// It takes the place of `tokio::sync::Notify`, works with any executor, and
@@ -239,7 +239,7 @@ impl Notify {
         }
     }
 
-    /// [`notify`](Notify::notify), when a notification is stored or a waiter is queued.
+    /// The slow path of [`notify`](Notify::notify): a notification is stored or a waiter is queued.
     #[inline(never)]
     fn notify_slow(&self, order: Order) {
         let mut state = self.state.load(Ordering::Relaxed);
@@ -254,10 +254,10 @@ impl Notify {
         }
     }
 
-    /// Notifies all that wait now, including futures that exist and have not been polled yet.
-    /// Nothing is stored for those that come later.
+    /// Notifies all current waiters, including futures that exist and have not been polled yet.
+    /// Nothing is stored for later waiters.
     ///
-    /// All of them are woken, even if one of the wakers panics; the panic goes on
+    /// All of them are woken, even if one of the wakers panics; the panic is resumed
     /// after that.
     ///
     /// ```
@@ -282,7 +282,7 @@ impl Notify {
         self.notify_queued();
     }
 
-    /// [`notify_waiters`](Notify::notify_waiters), when a waiter is queued.
+    /// The slow path of [`notify_waiters`](Notify::notify_waiters): a waiter is queued.
     #[inline(never)]
     fn notify_queued(&self) {
         self.waiters

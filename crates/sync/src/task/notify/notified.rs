@@ -18,14 +18,14 @@ use blitz_io_core::deadline;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::spin::Spin;
 
-/// How far a waiter has come.
+/// The progress of a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
-    /// It has not been polled.
+    /// The waiter has not been polled.
     New,
     /// Its node is in the queue, or has been chosen.
     Waits,
-    /// It has been notified.
+    /// The waiter has been notified.
     Done,
 }
 
@@ -51,7 +51,7 @@ impl Waiter {
         }
     }
 
-    /// Polls; without a waker it only enables.
+    /// Polls the wait; without a waker it only enables.
     #[inline]
     fn poll(self: Pin<&mut Self>, notify: &Notify, waker: Option<&Waker>) -> Poll<()> {
         // SAFETY: nothing is moved out of it.
@@ -82,7 +82,7 @@ impl Waiter {
     }
 
     /// Takes the notification that is stored, unless a call of `notify_waiters`
-    /// has made that needless. Whether the wait is over.
+    /// has made that needless. Returns `true` if the wait is over.
     #[inline]
     fn try_take(&self, notify: &Notify) -> bool {
         let calls = self.calls();
@@ -92,13 +92,13 @@ impl Waiter {
         }
     }
 
-    /// How many calls there had been when it was made.
+    /// Returns the number of calls that there had been when it was made.
     #[inline]
     fn calls(&self) -> usize {
         self.node.request.calls
     }
 
-    /// Whether `notify_waiters` has been called since it was made.
+    /// Returns `true` if `notify_waiters` has been called since it was made.
     fn is_covered(&self, notify: &Notify) -> bool {
         calls_in(notify.state.load(Ordering::Acquire)) != self.calls()
     }
@@ -108,7 +108,7 @@ impl Waiter {
     ///
     /// # Safety
     ///
-    /// It stays where it is until it has been unlinked.
+    /// The waiter does not move until it has been unlinked.
     #[inline(never)]
     unsafe fn join(&mut self, notify: &Notify, waker: Option<&Waker>) {
         // SAFETY: a future joins once, so its node is not linked; by this function's contract it
@@ -126,7 +126,7 @@ impl Waiter {
         }
     }
 
-    /// Sets `WAITING`, or takes the stored notification. Whether the caller has to wait. Under
+    /// Sets `WAITING`, or takes the stored notification. Returns `true` if the caller has to wait. Under
     /// the lock.
     fn announce(&self, notify: &Notify) -> bool {
         let mut state = notify.state.load(Ordering::Acquire);
@@ -163,7 +163,7 @@ impl Waiter {
         }
     }
 
-    /// Waits as a thread; it has not been polled. Whether it was notified before
+    /// Waits as a thread; it has not been polled. Returns `true` if it was notified before
     /// the deadline.
     fn wait(self: Pin<&mut Self>, notify: &Notify, deadline: Option<Instant>) -> bool {
         // SAFETY: nothing is moved out of it.
@@ -199,7 +199,7 @@ impl Waiter {
         }
     }
 
-    /// Takes its node out of the queue. `false` if it has been notified.
+    /// Takes its node out of the queue. Returns `false` if it has been notified.
     fn leave(&self, notify: &Notify) -> bool {
         notify.waiters.locked(|list| {
             let removed = list.remove(&self.node);
@@ -283,7 +283,7 @@ impl Notify {
         }
     }
 
-    /// The same as [`notified`](Notify::notified), with a future that keeps the `Notify` alive.
+    /// Like [`notified`](Notify::notified), but the future keeps the `Notify` alive.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -314,7 +314,7 @@ impl Notify {
 }
 
 impl Notified<'_> {
-    /// Joins the queue without waiting, or takes a stored notification. `true` if
+    /// Joins the queue without waiting, or takes a stored notification. Returns `true` if
     /// the wait is over; then polling it returns at once.
     ///
     /// A task that wants to look at something and then wait for a change of it enables
@@ -413,7 +413,7 @@ macro_rules! notified {
 
             #[inline]
             fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
-                // SAFETY: the waiter stays where it is, and nothing else is pinned.
+                // SAFETY: the waiter does not move, and nothing else is pinned.
                 let this = unsafe { self.get_unchecked_mut() };
                 // SAFETY: it is as pinned as the future, whose `drop` does not move it.
                 let waiter = unsafe { Pin::new_unchecked(&mut this.waiter) };

@@ -468,7 +468,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The first waiter that wants the turn, or null.
+    /// Returns the first waiter that wants the turn, or null.
     fn next(list: &List<Request>) -> *const Node<Request> {
         list.iter()
             .find(|node| node.request == Request::Turn)
@@ -496,12 +496,12 @@ debug_fields!(impl<T: Debug> OnceCell<T>, |this| { value: this.get() });
 
 cell_traits!(OnceCell);
 
-/// Why [`OnceCell::set`] has not set the value, and the value.
+/// The reason why [`OnceCell::set`] has not set the value, with the value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SetError<T> {
     /// There was a value already.
     AlreadyInitializedError(T),
-    /// One was being made.
+    /// A value was being made.
     InitializingError(T),
 }
 

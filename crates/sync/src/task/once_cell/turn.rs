@@ -45,20 +45,20 @@ impl<T> OnceCell<T> {
         expect_value(Wait::new(self, Request::Value).await)
     }
 
-    /// [`turn`](OnceCell::turn) for a thread.
+    /// Waits for the [`turn`](OnceCell::turn) as a thread.
     #[cold]
     pub(super) fn blocking_turn(&self) -> Outcome<'_, T> {
         pin!(self.turn()).block()
     }
 
-    /// [`value`](OnceCell::value) for a thread.
+    /// Waits for the [`value`](OnceCell::value) as a thread.
     #[cold]
     pub(super) fn blocking_value(&self) -> &T {
         expect_value(pin!(Wait::new(self, Request::Value)).block())
     }
 }
 
-/// For a reader: a waiter that only wants the value.
+/// Returns the value for a reader: a waiter that only wants the value.
 fn expect_value<'a, T>(outcome: Outcome<'a, T>) -> &'a T {
     outcome.err().expect("the turn went to a reader")
 }
@@ -99,7 +99,7 @@ impl<'a, T> Wait<'a, T> {
     ///
     /// # Safety
     ///
-    /// It stays where it is until it is dropped.
+    /// The waiter does not move until it is dropped.
     unsafe fn join(&mut self, waker: Option<&Waker>) -> Option<Outcome<'a, T>> {
         let waiters = &self.cell.waiters;
         // A waiter that need not wait need not clone its waker either.
@@ -107,7 +107,7 @@ impl<'a, T> Wait<'a, T> {
             return Some(self.outcome());
         }
         let joins = |_: &mut _| !self.takes_or_finds();
-        // SAFETY: it stays where it is, and `drop` unlinks it.
+        // SAFETY: by this function's contract, the waiter does not move, and `drop` unlinks it.
         self.waits = unsafe { waiters.join_if(&self.node, waker, joins) };
         if self.waits {
             return None;
@@ -117,7 +117,7 @@ impl<'a, T> Wait<'a, T> {
         Some(self.outcome())
     }
 
-    /// Whether it looks as if there was something without waiting.
+    /// Returns `true` if it seems that the waiter can proceed without a wait.
     fn need_not_wait(&self) -> bool {
         match self.cell.state.load(Ordering::Acquire) {
             SET => true,
@@ -146,7 +146,7 @@ impl<'a, T> Wait<'a, T> {
         Poll::Ready(self.outcome())
     }
 
-    /// The result of the wait, after the node was chosen or did not have to join.
+    /// Returns the result of the wait, after the node was chosen or did not have to join.
     fn outcome(&self) -> Outcome<'a, T> {
         match self.cell.get() {
             Some(value) => Err(value),
@@ -173,7 +173,7 @@ impl<'a, T> Wait<'a, T> {
 impl<'a, T> Future for Wait<'a, T> {
     type Output = Outcome<'a, T>;
 
-    /// Only the turn costs a unit of the task's budget.
+    /// Polls the wait. Only the turn costs a unit of the task's budget.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome<'a, T>> {
         match self.node.request {
             Request::Turn => coop::poll_with(context, |context| self.poll_wait(context.waker())),

@@ -10,7 +10,7 @@ use blitz_io_core::coop;
 use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 use blitz_io_core::resource::Operation;
 
-/// Ends when the task has the permits, or there will be none any more. Dropped before that, it
+/// Ends when the task has the permits, or can no longer get any. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'a> {
@@ -28,13 +28,13 @@ enum Progress {
     New,
     /// The node is in the queue, or has been chosen.
     Waits,
-    /// The task has the permits, and had no budget left to go on with them.
+    /// The task has the permits, and had no budget left to complete with them.
     Holds,
-    /// The node is of no use any more.
+    /// The wait is over, and the node is not used again.
     Done,
 }
 
-/// The method that waits, by Tokio's name.
+/// Returns the method that waits, by Tokio's name.
 fn source(kind: Kind) -> &'static str {
     match kind {
         Kind::Mutex => "Mutex::lock",
@@ -94,7 +94,7 @@ impl<'a> Acquire<'a> {
         Poll::Ready(result)
     }
 
-    /// Gets the permits, and goes on with them if there is a unit left for that.
+    /// Gets the permits, and completes with them if a unit of the budget is left.
     #[inline]
     fn poll_in_budget(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         let Poll::Ready(result) = self.poll_permits(context) else {
@@ -111,7 +111,7 @@ impl<'a> Acquire<'a> {
         Poll::Ready(result)
     }
 
-    /// All may have been closed since the task got the permits.
+    /// Completes with the permits, unless all has been closed since the task got them.
     #[cold]
     fn still_holds(&self) -> Result<(), AcquireError> {
         if !self.permits.is_closed() {
@@ -125,8 +125,8 @@ impl<'a> Acquire<'a> {
 impl Future for Acquire<'_> {
     type Output = Result<(), AcquireError>;
 
-    /// A task without budget still joins the queue, or takes the permits: it must not lose its
-    /// place to one that came later. It may not go on with them yet.
+    /// Polls the wait. A task without budget still joins the queue, or takes the permits, so that it does not
+    /// lose its place to a later one. It may not complete with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::leaf(context));

@@ -12,7 +12,7 @@ pub struct All<'a> {
 }
 
 impl<'a> One<'a> {
-    /// One permit that has been taken.
+    /// Creates the holder of one permit that has been taken.
     #[inline]
     pub fn new(permits: &'a Permits) -> Self {
         Self(permits)
@@ -20,7 +20,7 @@ impl<'a> One<'a> {
 }
 
 impl<'a> All<'a> {
-    /// All `count` permits, which have been taken.
+    /// Creates the holder of all `count` permits, which have been taken.
     #[inline]
     pub fn new(permits: &'a Permits, count: u32) -> Self {
         Self { permits, count }

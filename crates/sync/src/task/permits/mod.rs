@@ -96,7 +96,7 @@ const CLOSED: usize = 1;
 const QUEUED: usize = 2;
 const PERMIT: usize = 4;
 
-/// The most permits. The word has room for twice as many, so that a thread may add permits before
+/// The greatest number of permits. The word has room for twice as many: a thread may add permits before
 /// it checks whether they are too many.
 pub const MAX_PERMITS: usize = usize::MAX >> 3;
 
@@ -105,33 +105,33 @@ pub const MAX_PERMITS: usize = usize::MAX >> 3;
 /// overflow the word with them.
 const FEW: usize = MAX_PERMITS >> 16;
 
-/// See the head of this file. The word is first: the C interface lets programs take and give back
-/// permits of its locks in inline functions.
+/// A batch of permits; see the module documentation. The word is first: the C interface lets programs take
+/// and give back permits of its locks in inline functions.
 #[repr(C)]
 pub struct Permits {
     word: AtomicUsize,
     queue: WaitQueue<Request>,
-    /// For reports: which task holds permits, and the name.
+    /// The task that holds permits, and the name, for reports.
     pub object: Object,
-    /// For tokio-console: the state.
+    /// The state, for tokio-console.
     pub resource: Resource,
 }
 
 /// The request of a node: its need, and whether it has been served.
 struct Request {
     need: usize,
-    /// It has been served. Otherwise, when it is chosen, all is closed.
+    /// `true` if it has been served. If it is chosen unserved, all is closed.
     served: Cell<bool>,
 }
 
 /// How an attempt to take permits ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// They are the caller's now.
+    /// The permits are the caller's now.
     Yes,
     /// There are too few, or others wait for them.
     No,
-    /// There will be none any more.
+    /// The semaphore is closed: there will be no more permits.
     Closed,
 }
 
@@ -139,7 +139,7 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct AcquireError(());
 
-/// The result of waiting for permits that are never closed.
+/// Asserts the result of waiting for permits that are never closed.
 #[inline]
 pub fn never_closed(waited: Result<(), AcquireError>) {
     if waited.is_err() {
@@ -149,7 +149,7 @@ pub fn never_closed(waited: Result<(), AcquireError>) {
 
 impl Permits {
     const_unless_loom! {
-        /// So many permits, at most [`MAX_PERMITS`].
+        /// Creates this many permits, at most [`MAX_PERMITS`].
         pub const fn new(permits: usize) -> Self {
             debug_assert!(permits <= MAX_PERMITS);
             Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new(), object: Object::new(), resource: Resource::NONE }
@@ -166,7 +166,7 @@ impl Permits {
         self
     }
 
-    /// How many are free: 0 while a waiter is queued.
+    /// Returns the number of free permits: 0 while a waiter is queued.
     #[inline]
     pub fn available(&self) -> usize {
         let state = self.word.load(Ordering::Acquire);
@@ -177,13 +177,13 @@ impl Permits {
         }
     }
 
-    /// Whether [`close`](Permits::close) has been called.
+    /// Returns `true` if [`close`](Permits::close) has been called.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.word.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Takes `n` if there are as many and no waiter is queued. None can always be taken.
+    /// Takes `n` if that many are available and no waiter is queued. None can always be taken.
     #[inline]
     pub fn take(&self, n: usize) -> Taken {
         let state = self.word.load(Ordering::Relaxed);
@@ -196,7 +196,7 @@ impl Permits {
         self.take_again(n)
     }
 
-    /// The same for a task, which has a budget. `false` also if it is spent, or all is
+    /// Like [`take`](Self::take), but for a task, which has a budget. Also fails if that is spent, or all is
     /// closed.
     #[inline]
     pub fn take_in_budget(&self, n: usize) -> bool {
@@ -246,13 +246,13 @@ impl Permits {
         taken
     }
 
-    /// The same for a task, which has a budget. `false` also if it is spent.
+    /// Like [`take_all`](Self::take_all), for a task, which has a budget. Also fails if that is spent.
     #[inline]
     pub fn take_all_in_budget(&self, all: usize) -> bool {
         coop::attempt(|| self.take_all(all).then_some(())).is_some()
     }
 
-    /// Tries for a moment before a task waits. Whether `n` permits are its own now.
+    /// Tries for a moment before a task waits. Returns `true` if `n` permits are its own now.
     #[cold]
     fn spin_for(&self, n: usize) -> bool {
         // While others wait, trying cannot succeed.
@@ -279,7 +279,7 @@ impl Permits {
         Acquire::new(self, n, kind, caller)
     }
 
-    /// The same for a thread.
+    /// Like [`wait`](Self::wait), but for a thread.
     #[cold]
     pub fn wait_blocking(&self, n: usize, kind: Kind, caller: Caller) -> Result<(), AcquireError> {
         let _waits = Blocking::new(kind, &self.object, caller, false);
@@ -293,7 +293,7 @@ impl Permits {
             }
         }
         let node = Node::new(Request::new(n));
-        // SAFETY: the node stays where it is, and `sleep` returns when it is not
+        // SAFETY: the node does not move, and `sleep` returns when it is not
         // linked any more.
         match unsafe { self.join(&node, None) } {
             Taken::Yes => return Ok(()),
@@ -310,14 +310,14 @@ impl Permits {
     ///
     /// # Safety
     ///
-    /// The node is not linked, and stays where it is as long as it is.
+    /// The node is not linked, and does not move while it is.
     unsafe fn join(&self, node: &Node<Request>, waker: Option<&Waker>) -> Taken {
         let mut taken = Taken::No;
         let joins = |_: &mut List<Request>| {
             taken = self.take_or_announce(node.request.need);
             taken == Taken::No
         };
-        // SAFETY: by this function's contract, the node is not linked and stays where it is.
+        // SAFETY: by this function's contract, the node is not linked and does not move while it is.
         unsafe { self.queue.join_if(node, waker, joins) };
         if taken == Taken::Yes {
             self.resource.taken(node.request.need);
@@ -348,7 +348,7 @@ impl Permits {
         Taken::No
     }
 
-    /// The result of a wait whose node has been chosen.
+    /// Returns the result of a wait whose node has been chosen.
     fn finish(&self, request: &Request) -> Result<(), AcquireError> {
         if !request.served.get() {
             return Err(AcquireError(()));
@@ -362,7 +362,7 @@ impl Permits {
         Ok(())
     }
 
-    /// A node's owner gives up. The node has been in the queue.
+    /// Gives up the wait of a node that has been in the queue.
     fn leave(&self, node: &Node<Request>) {
         if !node.is_signalled() {
             let left = self
@@ -385,7 +385,7 @@ impl Permits {
         self.return_unused(n);
     }
 
-    /// The same for permits that a waiter had been given, and did not know of.
+    /// Like [`give_back`](Self::give_back), but for permits that a waiter had been given without its knowing.
     #[inline]
     fn return_unused(&self, n: usize) {
         let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
@@ -479,7 +479,7 @@ impl Permits {
         }
     }
 
-    /// Adds permits while waiters are queued, if `fits` agrees. `None` if none is queued any more.
+    /// Adds permits while waiters are queued, if `fits` agrees. Returns `None` if none is queued any more.
     #[cold]
     fn add_to_queue(
         &self,
@@ -573,7 +573,7 @@ impl Permits {
     }
 
     /// Serves as many waiters as there are permits for, and wakes them in order. If a waker
-    /// panics, the others are still served; the panic goes on afterwards.
+    /// panics, the others are still served; the panic is resumed afterwards.
     fn serve_many(&self, first: Wake) {
         let mut panics = Panics::new();
         let mut first = Some(first);

@@ -36,7 +36,7 @@ const MAX_READERS: u32 = u32::MAX >> 3;
 /// first served. So a reader that comes after a waiting writer waits too, and a
 /// task that reads twice at once may wait for itself. Waiting allocates nothing. A
 /// panic of the owner does not poison it. A task that has spent its budget gets in the
-/// queue, or the lock, and goes on when it is polled again.
+/// queue, or the lock, and continues when it is polled again.
 ///
 /// ```
 /// use blitz_io::sync::RwLock;
@@ -431,14 +431,14 @@ impl<T: ?Sized> RwLock<T> {
         self.value.into_inner()
     }
 
-    /// The permit of a reader.
+    /// Returns the permit of a reader.
     #[inline]
     fn one(&self) -> One<'_> {
         self.permits.object.acquired_shared();
         One::new(&self.permits)
     }
 
-    /// The permits of a writer.
+    /// Returns the permits of a writer.
     #[inline]
     fn all(&self) -> All<'_> {
         self.permits.object.acquired();

@@ -28,7 +28,7 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// **Fairness.** Requests get their permits in the order of their arrival, even if a later one
 /// needs fewer. While a task or thread waits, `try_acquire` fails.
 ///
-/// A task that has spent its budget gets in the queue, or the permits, and goes on
+/// A task that has spent its budget gets in the queue, or the permits, and continues
 /// when it is polled again.
 ///
 /// ```
@@ -51,7 +51,7 @@ pub struct Semaphore {
     permits: Permits,
 }
 
-/// Why an attempt to take permits failed.
+/// The reason why an attempt to take permits failed.
 #[derive(PartialEq, Eq, Debug)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
@@ -63,7 +63,7 @@ pub enum TryAcquireError {
 errors!(AcquireError, TryAcquireError);
 
 impl Semaphore {
-    /// The most permits that a semaphore can hold.
+    /// The greatest number of permits that a semaphore can hold.
     pub const MAX_PERMITS: usize = MAX_PERMITS;
 
     /// Creates a semaphore with this many permits.
@@ -141,7 +141,7 @@ impl Semaphore {
         self.permits.add(n);
     }
 
-    /// Adds `n` new permits if `fits` agrees to the number of those that no task or thread has. (Unlike
+    /// Adds `n` new permits if `fits` agrees to the number of permits that have no owner. (Unlike
     /// [`available_permits`](Semaphore::available_permits), this counts permits that are kept for waiters.)
     #[doc(hidden)]
     #[inline]
@@ -189,7 +189,7 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Takes `n` permits at once; waits until there are as many.
+    /// Takes `n` permits at once; waits until that many are available.
     ///
     /// # Errors
     ///
@@ -249,7 +249,7 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes `n` permits at once, if there are as many and no task or thread waits.
+    /// Takes `n` permits at once, if that many are available and no task or thread waits.
     ///
     /// # Errors
     ///
@@ -554,14 +554,14 @@ impl Semaphore {
         }
     }
 
-    /// The guard of permits that have been taken.
+    /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: usize) -> SemaphorePermit<'_> {
         self.permits.object.acquired_movable();
         SemaphorePermit::new(self, n)
     }
 
-    /// The same with a guard that keeps the semaphore alive.
+    /// Like [`permit`](Self::permit), with a guard that keeps the semaphore alive.
     #[inline]
     fn owned_permit(self: Arc<Self>, n: usize) -> OwnedSemaphorePermit {
         self.permits.object.acquired_movable();
@@ -575,7 +575,7 @@ impl Semaphore {
     }
 }
 
-/// Where a `u32` always fits, the compiler knows.
+/// Panics if `n` is above [`MAX_PERMITS`]. The compiler drops the check where any `u32` fits.
 #[inline]
 #[track_caller]
 fn assert_fits(n: usize) {

@@ -109,7 +109,7 @@ permits! {
     /// ```
     merge;
 
-    /// Splits `n` permits off, if there are as many.
+    /// Splits `n` permits off, if it has that many.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -145,7 +145,7 @@ permits! {
     /// ```
     merge;
 
-    /// Splits `n` permits off, if there are as many.
+    /// Splits `n` permits off, if it has that many.
     ///
     /// ```
     /// use std::sync::Arc;

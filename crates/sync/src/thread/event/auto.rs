@@ -16,7 +16,7 @@
 //! | `released + 1`, then wakes one | `set`, if `released < waiting` |
 //! | sets `SET` | `set`, otherwise |
 //! | `released - 1` and `waiting - 1` | a waiter that finds `released > 0`: it goes through |
-//! | `waiting - 1` | a waiter whose time is up and that finds `released == 0` |
+//! | `waiting - 1` | a waiter that has timed out and finds `released == 0` |
 //! | clears `SET` | `reset` |
 //!
 //! While `SET` is set no thread can join the waiting, and it is set only when all of them have
@@ -45,7 +45,7 @@
 //! 3. A waiter was awake and will look before it sleeps.
 //!
 //! Each waiter looks after *every* return from its sleep, before it checks the time. So a waiter
-//! that the system chose for a wake at the moment its time was up either takes the release and
+//! that the system chose for a wake at the moment of its deadline either takes the release and
 //! reports it, or finds that another waiter has taken it. It cannot lose the release.
 //!
 //! # Order
@@ -75,9 +75,9 @@ use std::time::{Duration, Instant};
 const RELEASED: u32 = 1 << 1;
 /// One waiter: bits 16 to 30.
 const WAITING: u32 = 1 << 16;
-/// How many of each there can be.
+/// The greatest number of waiters, and of released waiters.
 const MAX: u32 = (1 << 15) - 1;
-/// How long a thread sleeps between two looks for room. So many others take longer to leave.
+/// The time for which a thread sleeps between two looks for room. So many waiters take longer to leave.
 const FULL_FOR: Duration = Duration::from_millis(1);
 
 #[inline]
@@ -111,7 +111,7 @@ pub(super) fn try_wait(event: &AtomicU32) -> bool {
     change(event, Ordering::Acquire, take).is_ok()
 }
 
-/// Waits when `try_wait` has failed. Whether this thread went through before `deadline`.
+/// Waits when `try_wait` has failed. Returns `true` if this thread went through before `deadline`.
 #[cold]
 pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     if deadline::spin_until(Spin::EVENT, deadline, || try_wait(event)) {
@@ -131,7 +131,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     }
 }
 
-/// For an announced waiter, which is not one any more when this returns.
+/// Ends the wait of an announced waiter, which is not one any more when this returns.
 fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     let mut is_late = false;
     loop {
@@ -164,7 +164,7 @@ fn wake_one(address: *const AtomicU32) {
     blitz_io_futex::wake_one(address);
 }
 
-/// Whether a waiter has not been released.
+/// Returns `true` if a waiter has not been released.
 #[inline]
 fn has_waiter(word: u32) -> bool {
     released(word) < waiting(word)
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::thread::Event;
 
-    /// An event with so many threads waiting that no further one has room.
+    /// Creates an event with so many threads waiting that no further one has room.
     fn full() -> Event {
         Event {
             word: AtomicU32::new(MAX * WAITING),

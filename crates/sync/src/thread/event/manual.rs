@@ -41,7 +41,7 @@
 //!
 //! After its read-modify-write `set` has only the address, which may be freed by
 //! then. The generation wraps after 2³⁰ resets: a waiter would have to sleep
-//! through exactly so many to take the word for unchanged.
+//! through exactly that many to take the word for unchanged.
 
 use super::SET;
 use blitz_io_core::deadline;
@@ -75,7 +75,7 @@ pub(super) fn reset(event: &AtomicU32) {
     _ = event.fetch_update(Ordering::Acquire, Ordering::Relaxed, unset);
 }
 
-/// Waits for an event that was not set. Whether it was set before `deadline`.
+/// Waits for an event that was not set. Returns `true` if it was set before `deadline`.
 #[cold]
 pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
     let arrival = generation(event.load(Ordering::Acquire));
@@ -109,7 +109,7 @@ fn generation(word: u32) -> u32 {
     word / GENERATION
 }
 
-/// The word after a reset.
+/// Returns the word after a reset.
 fn next_generation(word: u32) -> u32 {
     let unset = word & !(SET | SLEEPERS);
     unset.wrapping_add(GENERATION)

@@ -211,7 +211,7 @@ impl Event {
     /// whether it was.
     ///
     /// `false` means that no `set` was spent on this thread. A `set` that comes at the very
-    /// moment at which the time is up either makes this `true` or is left for another thread.
+    /// moment of the timeout either makes this `true` or is left for another thread.
     ///
     /// # Examples
     ///
@@ -246,7 +246,7 @@ impl Event {
         self.wait_for_set(Some(deadline))
     }
 
-    /// How many waiters are announced, as far as the algorithm knows. For models that need a
+    /// Returns the number of announced waiters, as far as the algorithm knows. For models that need a
     /// waiter in the queue.
     #[cfg(loom)]
     #[doc(hidden)]

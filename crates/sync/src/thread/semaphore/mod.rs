@@ -36,7 +36,7 @@
 //!
 //! Flag and permits are one word, so a thread that sets `WAKE_NEEDED` sees all releases that will
 //! not see it, and there is no second word to look at. While threads sleep, `WAKE_NEEDED` is
-//! clear only if a signalled one is on its way. All changes of the queue and all signals happen
+//! clear only if a signalled thread is on its way. All changes of the queue and all signals happen
 //! under the lock.
 //!
 //! Threads that want different amounts do not stand in each other's way: a release wakes each
@@ -81,7 +81,7 @@ const PERMIT: u64 = 8;
 /// that keep the semaphore alive. [`close`](Semaphore::close) ends all waiting.
 /// It allocates nothing.
 ///
-/// **Fairness.** A thread that arrives may overtake those that wait, and a request that fits may
+/// **Fairness.** A thread that arrives may overtake waiting threads, and a request that fits may
 /// overtake one that does not. After two milliseconds of waiting, a thread is no longer
 /// overtaken. So a thread that waits for more permits than there will ever be keeps all others
 /// waiting: give it a deadline.
@@ -109,18 +109,18 @@ pub struct Semaphore {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AcquireError(());
 
-/// Why an attempt to take permits failed.
+/// The reason why an attempt to take permits failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
     Closed,
-    /// There are too few permits, or were until the time was up.
+    /// There are too few permits, or there were too few until the timeout.
     NoPermits,
 }
 
 errors!(AcquireError, TryAcquireError);
 
-/// The semaphore cannot hold as many permits.
+/// The semaphore cannot hold that many permits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OverRelease(());
 
@@ -138,7 +138,7 @@ struct Request {
 }
 
 impl Semaphore {
-    /// The most permits that a semaphore can be given. Permits that come back
+    /// The greatest number of permits that a semaphore can be given. Permits that come back
     /// always fit: there is room for as many again, and it takes a quarter of a
     /// billion guards to hold them.
     pub const MAX_PERMITS: usize = usize::MAX >> 4;
@@ -177,7 +177,7 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Takes `n` permits at once; waits until there are as many.
+    /// Takes `n` permits at once; waits until that many are available.
     ///
     /// # Errors
     ///
@@ -201,11 +201,11 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes `n` permits if there are as many.
+    /// Takes `n` permits if that many are available.
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Semaphore::try_acquire).
+    /// See [`try_acquire`](Semaphore::try_acquire).
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take(n, FAIR)?;
@@ -216,7 +216,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// `NoPermits` when the time is up, `Closed` if the semaphore is closed.
+    /// `NoPermits` after the timeout, `Closed` if the semaphore is closed.
     ///
     /// ```
     /// use blitz_io::thread::{Semaphore, TryAcquireError};
@@ -238,7 +238,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
     #[track_caller]
     pub fn try_acquire_until(
         &self,
@@ -251,7 +251,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
     #[track_caller]
     pub fn try_acquire_many_for(
         &self,
@@ -267,7 +267,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
     #[track_caller]
     pub fn try_acquire_many_until(
         &self,
@@ -281,7 +281,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](Semaphore::acquire).
+    /// See [`acquire`](Semaphore::acquire).
     #[track_caller]
     pub fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.acquire_many_owned(1)
@@ -291,7 +291,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`acquire`](Semaphore::acquire).
+    /// See [`acquire`](Semaphore::acquire).
     ///
     /// ```
     /// use blitz_io::thread::Semaphore;
@@ -317,16 +317,16 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Semaphore::try_acquire).
+    /// See [`try_acquire`](Semaphore::try_acquire).
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_acquire_many_owned(1)
     }
 
-    /// Takes `n` permits that keep the semaphore alive, if there are as many.
+    /// Takes `n` permits that keep the semaphore alive, if that many are available.
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Semaphore::try_acquire).
+    /// See [`try_acquire`](Semaphore::try_acquire).
     pub fn try_acquire_many_owned(
         self: Arc<Self>,
         n: u32,
@@ -348,7 +348,7 @@ impl Semaphore {
         }
     }
 
-    /// Adds `n` permits, if the semaphore can hold as many.
+    /// Adds `n` permits, if the semaphore can hold that many.
     ///
     /// # Errors
     ///
@@ -407,7 +407,7 @@ impl Semaphore {
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next)
     }
 
-    /// Takes `n` permits if there are as many and none of the flags `unless` is
+    /// Takes `n` permits if that many are available and none of the flags `unless` is
     /// set.
     #[inline]
     fn take(&self, n: u32, unless: u64) -> Result<(), TryAcquireError> {
@@ -419,7 +419,7 @@ impl Semaphore {
             .map_err(Self::refusal)
     }
 
-    /// Why permits could not be taken from this state.
+    /// Returns the reason why permits could not be taken from this state.
     #[cold]
     fn refusal(state: u64) -> TryAcquireError {
         if state & CLOSED == 0 {
@@ -439,7 +439,7 @@ impl Semaphore {
         }
     }
 
-    /// The guard of permits that have been taken.
+    /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: u32) -> SemaphorePermit<'_> {
         self.object.acquired_movable();
@@ -476,7 +476,7 @@ impl Semaphore {
             permits: n,
             is_late: Cell::new(false),
         });
-        // SAFETY: the node stays where it is, and `leave` unlinks it.
+        // SAFETY: the node is on this thread's stack, and `leave` unlinks it.
         self.queue.locked(|list| unsafe { list.push(&node) });
         let is_timed = deadline.is_some();
         let _waits = Blocking::new(Kind::ThreadSemaphore, &self.object, caller, is_timed);
@@ -506,7 +506,7 @@ impl Semaphore {
         }
     }
 
-    /// Tries, for a while, to take the permits that the node requests.
+    /// Tries to take the permits that the node requests, for a while.
     fn take_in_turn(&self, node: &Node<Request>) -> Result<(), TryAcquireError> {
         let mut spin = Spin::EVENT;
         loop {
@@ -519,13 +519,13 @@ impl Semaphore {
         }
     }
 
-    /// Whether the node may take permits that others must leave alone.
+    /// Returns `true` if the node may take permits that others must leave alone.
     fn is_preferred(&self, node: &Node<Request>) -> bool {
         self.state.load(Ordering::Relaxed) & FAIR != 0
             && self.queue.locked(|list| list.is_first(node))
     }
 
-    /// Announces that the node's thread is about to sleep. `false` if there is
+    /// Announces that the node's thread is about to sleep. Returns `false` if there is
     /// no need to.
     fn may_sleep(&self, node: &Node<Request>) -> bool {
         self.queue.locked(|list| {
@@ -541,7 +541,7 @@ impl Semaphore {
         self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel)
     }
 
-    /// The node has waited for too long.
+    /// Marks the node late: it has waited for too long.
     fn demand(&self, node: &Node<Request>) {
         self.queue.locked(|list| {
             node.request.is_late.set(true);
@@ -566,7 +566,7 @@ impl Semaphore {
         self.queue.locked(|list| self.serve(list));
     }
 
-    /// Signals the threads whose requests fit; see the head of this file.
+    /// Signals the threads whose requests fit; see the module documentation.
     fn serve(&self, list: &mut List<Request>) {
         let mut state = self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
         while !self.signal_those_that_fit(list, state) && !list.is_empty() {
@@ -579,7 +579,7 @@ impl Semaphore {
         }
     }
 
-    /// Whether a signalled thread is on its way now.
+    /// Signals the threads whose requests fit. Returns `true` if a signalled thread is on its way now.
     fn signal_those_that_fit(&self, list: &List<Request>, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;

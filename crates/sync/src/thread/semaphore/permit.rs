@@ -52,10 +52,10 @@ permits! {
     /// # Panics
     ///
     /// If they are of another semaphore, or more together than can be counted.
-    /// Both go back to the semaphore in their time.
+    /// Then both still return their permits when they are dropped.
     merge;
 
-    /// Splits `n` permits off, if there are as many.
+    /// Splits `n` permits off, if it has that many.
     split;
 }
 
@@ -67,9 +67,9 @@ permits! {
     /// # Panics
     ///
     /// If they are of another semaphore, or more together than can be counted.
-    /// Both go back to the semaphore in their time.
+    /// Then both still return their permits when they are dropped.
     merge;
 
-    /// Splits `n` permits off, if there are as many.
+    /// Splits `n` permits off, if it has that many.
     split;
 }

@@ -1,6 +1,6 @@
 // Which traits the locks, their guards and their futures have. See `locks.rs`.
 
-/// Not `Send`, but `Sync`.
+/// A type that is `Sync`, but not `Send`.
 type OnlySync = std::sync::MutexGuard<'static, u32>;
 
 pub fn traits() -> Log {
@@ -64,7 +64,7 @@ pub fn traits() -> Log {
     log
 }
 
-/// Whether futures may be sent and shared.
+/// Logs whether futures may be sent and shared.
 pub fn traits_of_futures() -> Log {
     struct Of<T>(std::marker::PhantomData<T>);
     trait No {

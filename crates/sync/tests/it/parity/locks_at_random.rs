@@ -108,7 +108,7 @@ pub fn random_semaphore(seed: u64) -> Log {
     log
 }
 
-/// The same with a lock.
+/// Does random operations on a lock.
 pub fn random_rwlock(seed: u64) -> Log {
     enum Guard {
         Read(OwnedRwLockReadGuard<usize>),
@@ -171,7 +171,7 @@ pub fn random_rwlock(seed: u64) -> Log {
     log
 }
 
-/// The same with a mutex.
+/// Does random operations on a mutex.
 pub fn random_mutex(seed: u64) -> Log {
     let mut log = Log::new();
     let mut dice = Dice(seed);

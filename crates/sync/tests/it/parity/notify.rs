@@ -28,7 +28,7 @@ fn now<F: Future>(future: F) -> Option<F::Output> {
     poll(pin!(future))
 }
 
-/// Not `Send`, but `Sync`.
+/// A type that is `Sync`, but not `Send`.
 type OnlySync = std::sync::MutexGuard<'static, u32>;
 
 pub fn traits() -> Log {
