@@ -150,7 +150,7 @@ proptest! {
     fn sent_is_received_and_gaps(steps in steps()) {
         let mut model = Model { run: 1, ordinal: 0, position: 0, sent: Vec::new() };
         let (mut tracker, mut seen) = (Tracker::default(), Vec::new());
-        // The receiver is there before the first message.
+        // The receiver starts before the first message.
         receive(&mut tracker, &model.head(0, 0), &[], &mut seen);
         for step in steps {
             match step {

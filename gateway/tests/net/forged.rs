@@ -56,8 +56,8 @@ fn forged_runs_do_not_silence_an_exporter() {
     evil.close().wait().unwrap();
 }
 
-/// Without certificates, a program that reads a run's number can forge a frame of that run. What it
-/// does ends by itself.
+/// Without certificates, a program that reads a run's number can forge a frame of that run. The
+/// effect of the forged frame ends without help.
 #[test]
 fn an_importer_recovers_from_a_forged_frame_of_a_run() {
     let (port, of_two) = (free_port(), free_port());
@@ -151,7 +151,7 @@ fn a_certificate_is_for_one_name() {
     (0..10).for_each(|_| sends());
     assert!(!shows_import(&two, "one"), "{}", two.status());
     evil.close().wait().unwrap();
-    // The host itself is heard.
+    // The gateway accepts the frames of the host itself.
     let rules = format!("{}{EXPORT}", authority.host("one", &hosts));
     let one = Host::start("one", &[], &address, &rules);
     let _sender = one.route_sender("r");

@@ -16,21 +16,21 @@ use crate::namespace::Namespace;
 const GATEWAY: &str = env!("CARGO_BIN_EXE_blitz-gateway");
 pub const MAX_LEN: usize = 1008;
 
-/// How a gateway ends its work.
+/// A way to stop a gateway.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Stop {
-    /// As if by `kill -9`.
+    /// Sends `SIGKILL`.
     Kill,
-    /// `SIGTERM`.
+    /// Sends `SIGTERM`.
     Terminate,
-    /// It goes on without its exports and imports.
+    /// The gateway keeps running without its exports and imports.
     Withdraw,
 }
 
 impl Stop {
     pub const ALL: [Self; 3] = [Self::Kill, Self::Terminate, Self::Withdraw];
 
-    /// Returns each way in turn.
+    /// Returns the way for a round: each way comes every third round.
     pub fn in_round(round: u64) -> Self {
         Self::ALL[(round % 3) as usize]
     }
@@ -132,7 +132,7 @@ impl Host {
         }
         .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        // It says this when it runs.
+        // The gateway prints this when it runs.
         let first = lines.next().unwrap().unwrap();
         assert!(first.contains("running"), "{first}");
         thread::spawn(move || {
@@ -143,7 +143,7 @@ impl Host {
         self.gateway = Some(child);
     }
 
-    /// As if by `kill -9`.
+    /// Kills the gateway with `SIGKILL`.
     pub fn kill_gateway(&mut self) {
         self.stop(Stop::Kill);
     }
@@ -179,7 +179,7 @@ impl Host {
         }
     }
 
-    /// Whether the gateway exports or imports, or gives no status.
+    /// Returns `true` if the gateway exports or imports, or gives no status.
     fn has_rows(&self) -> bool {
         let status = self.status();
         let is_row = |line: &str| line.starts_with("export") || line.starts_with("import");

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::namespace::Namespace;
 
-/// How long a datagram takes.
+/// The delay of a datagram.
 const DELAY: Duration = Duration::from_millis(50);
-/// One of so many datagrams is lost.
+/// One of this many datagrams is lost.
 const LOST: u64 = 100;
 
 /// Counts what happened to datagrams, in both directions.

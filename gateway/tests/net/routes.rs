@@ -288,7 +288,7 @@ fn a_reload_that_fails_changes_nothing() {
     });
 }
 
-/// As if the importer's disk was full, or it had no file of records for another reason.
+/// The importer cannot write its record, for example because its disk is full.
 fn holds_without_records(policy: &str, is_full: bool) -> Receipt {
     let port = free_port();
     let limits = "[limits]\nwindow-bytes = 131072\ninbox-bytes = 262144\n";
