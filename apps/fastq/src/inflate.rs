@@ -19,8 +19,8 @@ use std::io::{self, BufRead, Cursor, ErrorKind, Read};
 const WINDOW: usize = 32 << 10;
 /// The size of the ring buffer of the content, a power of two.
 const RING: usize = 128 << 10;
-/// The parts of a stream's `data_type`: the number of unused bits of the last byte, a flag that the last
-/// block has begun, and a flag that the stream is between two blocks.
+/// The parts of a stream's `data_type`: the number of unused bits of the last byte, the flag of the last
+/// block, and the flag of a stream that is between two blocks.
 const UNUSED_BITS: i32 = 7;
 const LAST: i32 = 64;
 const BETWEEN: i32 = 128;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Batch {
     pub reads: [Block; 2],
-    /// With `--dedup`: `true` for each read or pair that occurred before.
+    /// `true` for each read or pair that occurred before, with `--dedup`.
     pub duplicate: Vec<bool>,
 }
 

@@ -6,7 +6,7 @@
 
 enum { ROUNDS = 100 };
 
-// What the two sides do with one object by value. If `returns` is set, the object may be freed only when
+// The actions of the two sides on one object by value. If `returns` is set, the object may be freed only when
 // the releasing call has returned; else as soon as the wait has ended.
 struct kind {
     size_t size;

@@ -50,7 +50,7 @@ public:
         file_.reset(made);
     }
 
-    // Reads up to `len` bytes at the position, and returns how many; 0 is the end of the file.
+    // Reads up to `len` bytes at the position, and returns their number; 0 is the end of the file.
     std::size_t read(void* buffer, std::size_t len) {
         std::size_t count = 0;
         detail::check(detail::waiting(

@@ -7,7 +7,7 @@ const c = @import("../c.zig");
 const cancel = @import("cancel.zig");
 const Instance = @import("instance.zig").Instance;
 
-/// For what a descriptor is to be ready.
+/// The operation for which a descriptor is to be ready.
 pub const Direction = enum(u32) { read = c.BLITZ_FD_READ, write = c.BLITZ_FD_WRITE };
 
 /// A wait was cancelled, or its deadline passed.

@@ -35,7 +35,7 @@ public:
         return word_.load(order) & ~awaited;
     }
 
-    // Goes on to the next number, and wakes all that wait. One thread at a time may call this.
+    // Advances to the next number, and wakes all waiters. Calls must not overlap.
     void advance(std::uint32_t number) noexcept {
         if ((word_.exchange(number + 2, std::memory_order_release) & awaited) != 0) wake_all(word_);
     }

@@ -13,7 +13,7 @@
 
 namespace ipc::detail {
 
-// A lock for the calls of one end, which allows one at a time.
+// A lock for the calls of one end, which allows only one call.
 class turn {
 public:
     turn(blitz_mutex& mutex, std::uint64_t deadline) noexcept
@@ -54,7 +54,7 @@ public:
 
     [[nodiscard]] const segment& of() const noexcept { return segment_; }
 
-    // Becomes a receiver, and returns whether that was possible.
+    // Becomes a receiver, and returns `true` if that was possible.
     bool connect_receiver() {
         const std::lock_guard lock(ends_);
         sender_.reset();
@@ -143,7 +143,7 @@ public:
     }
 
 private:
-    // How often receivers of this process have come and gone.
+    // Counts the arrivals and departures of receivers in this process.
     static std::atomic<std::uint64_t>& changes() noexcept {
         static std::atomic<std::uint64_t> of_process{1};
         return of_process;

@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    // Senders that died in the middle of a message do not add up.
+    // Bounds the unfinished messages of senders that died.
     static constexpr std::size_t most_unfinished = 256;
 
     // Each part is copied to its place, and the receiver gets this memory.

@@ -110,7 +110,7 @@ private:
         return result == 0;
     }
 
-    // Whether the name still is that of this file.
+    // Returns `true` if the file still has its name.
     [[nodiscard]] bool has_name() const noexcept {
         struct stat state{};
         return ::fstat(fd_, &state) == 0 && state.st_nlink > 0;
