@@ -1666,8 +1666,8 @@ int blitz_ipc_participants(const char *name,
 // Returns `BLITZ_OK`, `BLITZ_EUNSUPPORTED`, or an error of the system.
 int blitz_ipc_clean(size_t *count);
 
-// Lowers the count by `n`. At 0, wakes all threads and fibers that wait, which then see all memory
-// operations before this. Does not wait. At 0, this may still run when they have freed the latch.
+// Lowers the count by `n`. At 0, wakes all threads and fibers that wait. Memory operations before this
+// call are visible to them. Does not wait. At 0, this may still run when they have freed the latch.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 // stays as it is.

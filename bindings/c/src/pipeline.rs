@@ -59,7 +59,7 @@ pub struct blitz_pipeline {
     pub workers: usize,
     /// The most items in memory. 0: 4 for each worker.
     pub capacity: usize,
-    /// The sink gets the items in any order, if true.
+    /// If true, the sink gets the items in any order.
     pub unordered: bool,
     /// Cancels the run from another thread or fiber. May be NULL. It is for one run.
     pub control: *mut blitz_pipeline_control,
