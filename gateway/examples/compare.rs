@@ -293,7 +293,7 @@ fn route(place: &tempfile::TempDir, len: usize) -> Builder {
 /// The argument with which this program is a gateway.
 const GATEWAY: &str = "gateway";
 
-/// Runs a gateway, and says so when it has found the other one.
+/// Runs a gateway, and prints a line when it has found the other one.
 async fn gateway(config: &str) {
     let config = Config::parse(config).unwrap();
     keep_memory(&config.limits);

@@ -216,8 +216,8 @@ impl Seen {
         }
     }
 
-    /// Counts later reads, given how many there are, and the bits of those that are not
-    /// duplicates of each other. Returns `None` if these cannot be bits of so many reads. Reads
+    /// Counts later reads, given their number, and the bits of those that are not
+    /// duplicates of each other. Returns `None` if so many reads cannot have these bits. Reads
     /// that were counted before are not counted again.
     pub fn add_later(&mut self, reads: u64, places: &[u64]) -> Option<()> {
         if self.arrays.is_empty() {

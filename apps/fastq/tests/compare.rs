@@ -62,7 +62,7 @@ fn folder(seed: u64, reads: usize, odd: bool) -> TempDir {
     folder
 }
 
-/// Returns a JSON report without what version 1.3.6 has and 0.23.2 has not.
+/// Returns a JSON report without the fields that version 1.3.6 has and 0.23.2 lacks.
 fn as_before_1_3(json: &str) -> String {
     let version = concat!("\"1.3.6+blitz-fastq.", env!("CARGO_PKG_VERSION"), "\"");
     json.replace(version, "\"0.23.2\"")

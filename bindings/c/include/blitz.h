@@ -111,7 +111,7 @@
 // The value or the buffer is larger, or smaller, than the object allows.
 #define BLITZ_ESIZE -1012
 
-// The operating system lacks what this needs.
+// The operating system lacks a feature that this needs.
 #define BLITZ_EUNSUPPORTED -1013
 
 // The object was made before a `fork`, and this is the child process.
@@ -424,7 +424,7 @@ typedef struct blitz_address {
 } blitz_address;
 
 // Settings of a child process. Initialise them with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
-// and `size`, and change what shall not be the default. All texts are copied.
+// and `size`, and change the fields that need another value. All texts are copied.
 typedef struct blitz_process_settings {
     // The size of this structure, `sizeof(blitz_process_settings)`.
     size_t size;
@@ -449,8 +449,8 @@ typedef struct blitz_process_settings {
 } blitz_process_settings;
 
 // Settings of a segment of shared memory. Initialise them with `BLITZ_IPC_SETTINGS_INIT`, or with zeros
-// and `size`, and change what shall not be the default. The participant that makes the segment decides;
-// others ask for the same, or leave a setting 0 to take what there is.
+// and `size`, and change the fields that need another value. The participant that makes the segment
+// decides; others pass the same settings, or 0 to take the existing one.
 typedef struct blitz_ipc_settings {
     // The size of this structure, `sizeof(blitz_ipc_settings)`.
     size_t size;
@@ -597,7 +597,7 @@ typedef struct blitz_pipeline_result {
 typedef void (*blitz_loop_body)(void *argument, size_t begin, size_t end);
 
 // Settings of a runtime. Initialise them with `BLITZ_RUNTIME_SETTINGS_INIT`, or with zeros and `size`,
-// and change what shall not be the default.
+// and change the fields that need another value.
 typedef struct blitz_runtime_settings {
     // The size of this structure, `sizeof(blitz_runtime_settings)`.
     size_t size;
@@ -652,7 +652,7 @@ typedef struct blitz_semaphore {
 } blitz_semaphore;
 
 // Settings of a fiber. Initialise them with `BLITZ_FIBER_SETTINGS_INIT`, or with zeros and `size`, and
-// change what shall not be the default.
+// change the fields that need another value.
 typedef struct blitz_fiber_settings {
     // The size of this structure, `sizeof(blitz_fiber_settings)`.
     size_t size;

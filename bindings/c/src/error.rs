@@ -38,7 +38,7 @@ pub const BLITZ_ECHANGED: c_int = -1010;
 pub const BLITZ_EBUSY: c_int = -1011;
 /// The value or the buffer is larger, or smaller, than the object allows.
 pub const BLITZ_ESIZE: c_int = -1012;
-/// The operating system lacks what this needs.
+/// The operating system lacks a feature that this needs.
 pub const BLITZ_EUNSUPPORTED: c_int = -1013;
 /// The object was made before a `fork`, and this is the child process.
 pub const BLITZ_EFORKED: c_int = -1014;

@@ -40,8 +40,8 @@ pub const BLITZ_IPC_DROP_OLDEST: u32 = 1;
 pub const BLITZ_IPC_FAIL: u32 = 2;
 
 /// Settings of a segment of shared memory. Initialise them with `BLITZ_IPC_SETTINGS_INIT`, or with zeros
-/// and `size`, and change what shall not be the default. The participant that makes the segment decides;
-/// others ask for the same, or leave a setting 0 to take what there is.
+/// and `size`, and change the fields that need another value. The participant that makes the segment
+/// decides; others pass the same settings, or 0 to take the existing one.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_ipc_settings {

@@ -50,7 +50,7 @@ impl Shared {
 }
 
 /// Settings of a runtime. Initialise them with `BLITZ_RUNTIME_SETTINGS_INIT`, or with zeros and `size`,
-/// and change what shall not be the default.
+/// and change the fields that need another value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_runtime_settings {

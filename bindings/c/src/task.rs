@@ -67,7 +67,7 @@ pub struct blitz_task {
 }
 
 /// Settings of a fiber. Initialise them with `BLITZ_FIBER_SETTINGS_INIT`, or with zeros and `size`, and
-/// change what shall not be the default.
+/// change the fields that need another value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_fiber_settings {

@@ -177,7 +177,7 @@ static void parker(void) {
     free_each(&(struct kind){sizeof(blitz_parker), begin_zero, release_parker, wait_for_parker, true});
 }
 
-// The two ends of a channel are handles of their own: each side frees its end when it has what it wants.
+// The two ends of a channel are handles of their own: each side frees its end when it is done.
 struct ends {
     blitz_sender *sender;
     blitz_receiver *receiver;

@@ -1,4 +1,4 @@
-// A child process after fork: objects that need the parent's threads say so, the others work.
+// A child process after fork: objects that need the parent's threads return an error, the others work.
 #include "check.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Coroutines: tasks, what they await, and cancellation.
+// Coroutines: tasks, the objects that they await, and cancellation.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -12,7 +12,7 @@ pub const is_supported = builtin.os.tag == .linux and std.Io.fiber.supported;
 
 const Evented = @import("evented");
 
-/// Runs a body in the main fiber of an implementation with so many threads.
+/// Runs a body in the main fiber of an implementation with this many threads.
 ///
 /// The implementation can resume its main fiber in another thread, until it ends. So it begins in a
 /// thread of its own.

@@ -2,7 +2,7 @@
 //!
 //! The comments of `blitz.h` hold for each function: its units, its errors and who owns what. A
 //! pointer is optional here if the function allows NULL. The rest of the package is typed over these
-//! declarations; a program needs them only for what the package does not cover.
+//! declarations; a program needs them only for functions that the package does not cover.
 
 /// The ABI version of the library that these declarations are for.
 pub const BLITZ_ABI_VERSION: u32 = 0;
@@ -67,7 +67,7 @@ pub const BLITZ_ECHANGED: c_int = -1010;
 pub const BLITZ_EBUSY: c_int = -1011;
 /// The value or the buffer is larger, or smaller, than the object allows.
 pub const BLITZ_ESIZE: c_int = -1012;
-/// The operating system lacks what this needs.
+/// The operating system lacks a feature that this needs.
 pub const BLITZ_EUNSUPPORTED: c_int = -1013;
 /// The object was made before a `fork`, and this is the child process.
 pub const BLITZ_EFORKED: c_int = -1014;
@@ -130,7 +130,7 @@ pub const BLITZ_SEEK_END: u32 = 2;
 
 /// The child has the stream of its parent.
 pub const BLITZ_STDIO_INHERIT: u32 = 0;
-/// The child reads nothing from the stream, or what it writes is dropped.
+/// The child reads nothing from the stream, or the system drops its output.
 pub const BLITZ_STDIO_NULL: u32 = 1;
 /// The parent gets the other end.
 pub const BLITZ_STDIO_PIPE: u32 = 2;

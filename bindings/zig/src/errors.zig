@@ -36,7 +36,7 @@ pub const LibraryError = error{
     Busy,
     /// The value or the buffer is larger, or smaller, than the object allows.
     WrongSize,
-    /// The operating system lacks what this needs.
+    /// The operating system lacks a feature that this needs.
     Unsupported,
     /// The object was made before a `fork`, and this is the child process.
     Forked,

@@ -102,7 +102,7 @@ pub const File = struct {
     /// The parts of a file that `sync` waits for.
     pub const Sync = enum { data, data_and_metadata };
 
-    /// Waits until what was written is on the disk.
+    /// Waits until the written bytes are on the disk.
     pub fn sync(file: File, what: Sync) Error!void {
         return errors.check(Error, c.blitz_file_sync(file.raw, what == .data_and_metadata));
     }

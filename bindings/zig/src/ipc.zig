@@ -30,7 +30,7 @@ pub const WhenFull = enum(u32) {
 };
 
 /// Settings of a segment. The participant that makes the segment decides; others ask for the same, or
-/// leave a number 0 to take what there is.
+/// leave a number 0 to take the existing one.
 pub const Options = struct {
     kind: Kind = .route,
     when_full: WhenFull = .block,

@@ -14,7 +14,7 @@ pub const Options = struct {
     unordered: bool = false,
     /// Cancels the run from another thread or fiber.
     control: ?Control = null,
-    /// Gets how far a run came that failed.
+    /// Gets the progress of a run that failed.
     diagnostics: ?*Diagnostics = null,
 };
 

@@ -11,7 +11,7 @@ const Error = errors.Error;
 pub const Stdio = enum(u32) {
     /// The stream of its parent.
     inherit = c.BLITZ_STDIO_INHERIT,
-    /// It reads nothing, or what it writes is dropped.
+    /// It reads nothing, or the system drops its output.
     ignore = c.BLITZ_STDIO_NULL,
     /// The parent gets the other end: `Child.takeStream`.
     pipe = c.BLITZ_STDIO_PIPE,

@@ -186,7 +186,7 @@ fn an_export_leaves_only_to_its_hosts() {
     let (mut secret, _open) = (one.route_sender("r"), one.route_sender("open"));
     one.until_status(&["export", "r", "two"]);
     one.until_status(&["export", "open"]);
-    // Both have been sent again and again since it has seen the first of one of them.
+    // Both have been sent repeatedly since it has seen the first frame of one of them.
     let mut keys: Vec<String> = Vec::new();
     for number in 0..50 {
         secret.send(&message(number)).unwrap();
@@ -199,7 +199,7 @@ fn an_export_leaves_only_to_its_hosts() {
     evil.close().wait().unwrap();
 }
 
-/// A router is believed what it passes on, and lets each of its neighbours speak for itself only.
+/// Hosts accept all frames that a router passes on. A router accepts only a neighbour's own frames.
 #[test]
 fn a_router_with_certificates_passes_on_what_its_neighbours_may_send() {
     let authority = Authority::new();

@@ -132,7 +132,7 @@ impl Host {
         }
         .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        // The gateway prints this when it runs.
+        // The gateway prints this line when it runs.
         let first = lines.next().unwrap().unwrap();
         assert!(first.contains("running"), "{first}");
         thread::spawn(move || {
@@ -213,7 +213,7 @@ impl Host {
         kibibytes.unwrap().parse::<u64>().unwrap() << 10
     }
 
-    /// Returns what `check` says of the configuration besides its summary.
+    /// Returns the output of `check` for the configuration, without its summary.
     pub fn check(&self) -> String {
         let output = Command::new(GATEWAY)
             .arg("check")
@@ -233,7 +233,7 @@ impl Host {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Returns how many frames the export `r` has sent again.
+    /// Returns the number of frames that the export `r` has sent again.
     pub fn repeats(&self) -> u64 {
         let status = self.status();
         let words = status.lines().map(|line| line.split_whitespace());
@@ -328,7 +328,7 @@ pub fn carry(from: &Host, to: &Host, lens: &[usize]) {
     });
 }
 
-/// Receives until every message up to `sent` has come or is in a gap: each in its place.
+/// Receives until every message up to `sent` has arrived or is in a gap: each in its place.
 pub fn count(
     mut receiver: Receiver,
     sent: u64,
@@ -346,7 +346,7 @@ pub fn count(
                     receipt.received += 1;
                 }
                 Err(RecvError::Gap(count)) => receipt.missing += count,
-                // The gateway is dead, and comes back.
+                // The gateway is dead, and will start again.
                 Err(RecvError::Disconnected) => thread::sleep(Duration::from_millis(1)),
                 Err(error) => panic!("{error}"),
             }

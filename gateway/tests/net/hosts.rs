@@ -53,7 +53,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// Starts it when all receivers are known. The sender pauses after so many messages.
+    /// Starts it when all receivers are known. The sender pauses after this many messages.
     fn start(from: &Host, to: &[&Host], sent: u64, pause_every: u64) -> Self {
         let receivers: Vec<_> = to.iter().map(|host| host.route_receiver("r")).collect();
         let mut sender = from.route_sender("r");
@@ -84,7 +84,7 @@ impl Flow {
         }
     }
 
-    /// Waits until a receiver has come to this message.
+    /// Waits until a receiver has reached this message.
     fn until(&self, receiver: usize, number: u64) {
         while self.progress[receiver].load(Ordering::Relaxed) < number {
             thread::sleep(Duration::from_millis(1));
@@ -359,7 +359,7 @@ fn of_two_hosts_that_export_a_route_one_is_refused() {
     );
     let mut other = two.route_sender("r");
     two.until_status(&["export", "r"]);
-    // The row of the second exporter tells why.
+    // The row of the second exporter shows the reason.
     while !three
         .status()
         .lines()

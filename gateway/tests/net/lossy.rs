@@ -44,7 +44,7 @@ impl Lossy {
                 let (counts, front, incoming) = (self.clone(), front.clone(), back.clone());
                 thread::spawn(move || {
                     let here = delayed(move |datagram| {
-                        // As the network: what cannot be sent is lost.
+                        // As in a network: a datagram that cannot be sent is lost.
                         _ = front.send_to(datagram, client);
                     });
                     let mut buffer = vec![0; 64 << 10];

@@ -55,7 +55,7 @@ fn an_importer_makes_a_segment_of_its_own_length() {
     assert_eq!((segments[0].max_len, segments[0].capacity), (MAX_LEN, 16));
 }
 
-/// Sends frames again and again until it is dropped.
+/// Sends frames repeatedly until it is dropped.
 struct Repeats(Arc<AtomicBool>, Option<thread::JoinHandle<()>>);
 
 impl Repeats {
@@ -168,7 +168,7 @@ fn by_default_only_the_user_reaches_a_gateway() {
     assert_eq!(number_of(&receiver.recv().unwrap()), 1);
 }
 
-/// It accepted this in silence.
+/// The gateway accepted this without a warning.
 #[test]
 fn check_warns_of_everything_to_everybody() {
     let host = Host::new("one");

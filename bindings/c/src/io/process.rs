@@ -24,7 +24,7 @@ pub const BLITZ_STDIO_NULL: u32 = 1;
 pub const BLITZ_STDIO_PIPE: u32 = 2;
 
 /// Settings of a child process. Initialise them with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
-/// and `size`, and change what shall not be the default. All texts are copied.
+/// and `size`, and change the fields that need another value. All texts are copied.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_process_settings {

@@ -77,7 +77,7 @@ public:
         return position;
     }
 
-    // Waits until what was written is on the disk, with or without the metadata.
+    // Waits until the written bytes are on the disk, with or without the metadata.
     void sync(bool metadata = true) {
         detail::check(detail::waiting([&] { return blitz_file_sync(native_handle(), metadata); }));
     }

@@ -15,8 +15,8 @@ namespace blitz {
 
 namespace detail {
 
-// The two ends share it. The channel of the library knows no destructors, so what is left is
-// destroyed here: by the receiver when it goes, and when both have gone, in case the sender had
+// The two ends share it. The channel of the library calls no destructors, so a value that is
+// left is destroyed here: when the receiver is destroyed, and when both are, in case the sender had
 // begun to send before.
 template <class T>
 class oneshot_core {

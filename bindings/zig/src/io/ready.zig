@@ -42,7 +42,7 @@ fn outcome(result: c_int) (Error || WatchError)!void {
         c.BLITZ_ECANCELED => if (c.blitz_fiber_is_cancelled()) cancel.acknowledge() else {},
         c.BLITZ_ETIMEDOUT => error.Timeout,
         else => switch (@as(posix.E, @fromBackingInt(@intCast(c.blitz_os_error(result))))) {
-            // The operation itself reports what is wrong with the descriptor. A regular file is always ready.
+            // The operation itself reports an error of the descriptor. A regular file is always ready.
             .BADF, .PERM => {},
             // To repeat the operation would come here again, for ever.
             .MFILE, .NFILE, .NOMEM, .NOSPC => error.SystemResources,

@@ -31,7 +31,7 @@ inline std::uint64_t new_origin() {
     return (static_cast<std::uint64_t>(random()) << 32) | random();
 }
 
-// The messages of which parts have come. The parts of one sender come in their order.
+// The messages of which parts have arrived. The parts of one sender arrive in their order.
 class assembly {
 public:
     // Adds a part, and returns the message if it is whole now. A part that does not fit to those
