@@ -417,7 +417,7 @@ pub fn socket(state: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// [`Error`] if the library does not list the probe.
+/// [`Error`] if the library cannot make or list a segment.
 pub fn user_directory() -> Result<PathBuf, Error> {
     // The path of a segment that no other gateway has made shows the directory.
     let name = format!("gateway-probe-{}", std::process::id());
