@@ -36,7 +36,7 @@ public:
     client& operator=(const client&) = delete;
     ~client() { close(fd_); }
 
-    // Whether the bytes came back.
+    // Returns `true` if the bytes came back.
     bool echo(unsigned char first) const {
         unsigned char bytes[message] = {first};
         if (send(fd_, bytes, sizeof(bytes), 0) != sizeof(bytes)) return false;

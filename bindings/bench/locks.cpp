@@ -43,7 +43,7 @@ struct alignas(128) guarded {
     volatile std::size_t value = 0;
 };
 
-// Adds to a value under a lock. The sum tells whether one thread at a time has done so.
+// Adds to a value under a lock. The sum shows if two threads have done so in parallel.
 template <class Mutex>
 bench::work locks(std::size_t threads) {
     return [threads](std::size_t n) {
@@ -89,7 +89,7 @@ bench::work permits() {
                 semaphore.acquire();
                 semaphore.release();
             }
-            // The permit is there still.
+            // The permit is still free.
             return semaphore.try_acquire() && !semaphore.try_acquire() ? n : 0;
         });
     };

@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 struct result {
     std::chrono::nanoseconds time;
-    // How many operations were found done. It is not `n` if one of them went wrong.
+    // The number of operations found done. It is not `n` if one of them went wrong.
     std::size_t done;
 };
 
@@ -46,7 +46,7 @@ std::vector<row> loop_rows();
 std::vector<row> fiber_rows();
 std::vector<row> echo_rows();
 
-// Runs `body()` in this thread. It returns how many operations it has done.
+// Runs `body()` in this thread. It returns the number of finished operations.
 template <class Body>
 result alone(Body body) {
     const auto begin = clock::now();
@@ -54,7 +54,7 @@ result alone(Body body) {
     return {clock::now() - begin, done};
 }
 
-// Runs `body(thread)` in `count` threads, each of which returns how many operations it has done.
+// Runs `body(thread)` in `count` threads, each of which returns the number of finished operations.
 // Time runs from the first thread that finds all others started to the end of the last.
 template <class Body>
 result in_threads(std::size_t count, Body body) {

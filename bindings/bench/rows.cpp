@@ -40,7 +40,7 @@ const char* cpp_contender_at(std::size_t row, std::size_t index) noexcept {
     return rows()[row].contenders[index].name.c_str();
 }
 
-// Runs `n` operations. Returns how many of them were found done; `nanos` gets the time.
+// Runs `n` operations. Returns the number of those found done; `nanos` gets the time.
 std::size_t cpp_run(std::size_t row, std::size_t contender, std::size_t n,
                     std::uint64_t* nanos) noexcept {
     try {

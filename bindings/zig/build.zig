@@ -63,7 +63,7 @@ pub fn build(b: *std.Build) void {
     b.step("fmt", "Check the format of the sources").dependOn(&fmt.step);
 }
 
-/// Mistakes at run time, of `tests/misuse.zig`, with what the message about each has.
+/// Mistakes at run time, of `tests/misuse.zig`, with a part of the message about each.
 const misuse = [_][2][]const u8{
     .{ "unlock", "BLITZ_EINVAL" },
     .{ "unlock_used", "BLITZ_EINVAL" },
@@ -249,7 +249,7 @@ fn noSystemLibrary(b: *std.Build, target: std.Target) ?[]const u8 {
 
 const by_option = ": .@\"lib-dir\" in b.dependency(\"blitz_io\", ...) of your build.zig, or -Dlib-dir= in this package";
 
-/// Whether programs for the target are programs of this machine, and can use its libraries.
+/// Returns `true` if programs for the target run on this machine, and can use its libraries.
 fn isHost(b: *std.Build, target: std.Target) bool {
     const host = b.graph.host.result;
     return host.cpu.arch == target.cpu.arch and host.os.tag == target.os.tag and host.abi == target.abi;
@@ -276,7 +276,7 @@ fn rustTarget(b: *std.Build, target: std.Target) ?[]const u8 {
     };
 }
 
-/// Builds the static C library with cargo, and returns where it is.
+/// Builds the static C library with cargo, and returns its path.
 ///
 /// cargo knows best what has changed, so it runs each time. The library is then copied to a path
 /// that is named after its content, so that nothing is linked again if it is the same.
@@ -305,7 +305,7 @@ fn buildWithCargo(b: *std.Build, checkout: LazyPath, profile: []const u8, target
 
 const library_elsewhere = ", or name a folder with libblitz.a by -Dlib-dir=";
 
-/// Returns what keeps `cargo` from building the library, or null.
+/// Returns the reason why `cargo` cannot build the library, or null.
 fn missing(b: *std.Build, cargo: ?[]const u8) ?[]const u8 {
     const found_program = cargo orelse
         return "cargo is missing: install Rust (https://rustup.rs)" ++ library_elsewhere;
@@ -324,7 +324,7 @@ fn missing(b: *std.Build, cargo: ?[]const u8) ?[]const u8 {
     });
 }
 
-/// Returns what keeps `cargo` from building the library for another target than its own, or null.
+/// Returns the reason why `cargo` cannot build the library for another target than its own, or null.
 fn missingTarget(b: *std.Build, target: std.Target) ?[]const u8 {
     if (isHost(b, target)) return null;
     const name = rustTarget(b, target) orelse return b.fmt("no Rust target is known for {s}-{s}-{s}: choose another -Dtarget=" ++ library_elsewhere, .{

@@ -2,8 +2,8 @@
 //! The gateways are processes; the two ends of the others are threads of this one.
 //!
 //! Throughput: from the first send until the last receipt; every message is counted. All block
-//! rather than drop. In the same time, the processor time of all processes, without what the system
-//! does for none of them. Latency: one message at a time, one way, by one clock.
+//! rather than drop. In the same time, the processor time of all processes, without work of the system
+//! that belongs to none of them. Latency: messages one by one, one way, by one clock.
 //!
 //! Arguments are lengths of messages, and `zenoh`, `express`, `hand`, `gateways` or `ipc`. Without any
 //! length, or any name, all of them are measured: one alone can be counted with `perf stat`.
@@ -69,7 +69,7 @@ fn main() {
 /// Measures messages of a length, and that many for the throughput.
 type Measure = fn(usize, u64) -> Figures;
 
-/// What is compared.
+/// The transports to measure.
 const WAYS: [(&str, Measure); 5] = [
     ("zenoh", |len, count| zenoh_alone(len, count, false)),
     ("express", |len, count| zenoh_alone(len, count, true)),
@@ -78,7 +78,7 @@ const WAYS: [(&str, Measure); 5] = [
     ("ipc", one_hop),
 ];
 
-/// Prints the medians and what the gateway is held to.
+/// Prints the medians, and the targets of the gateway.
 fn report(len: usize, rounds: &[Vec<Figures>; 5]) {
     let names = ["zenoh", "zenoh express", "by hand", "gateway", "ipc alone"];
     let medians = rounds.each_ref().map(|rounds| {
@@ -293,7 +293,7 @@ fn route(place: &tempfile::TempDir, len: usize) -> Builder {
 /// The argument with which this program is a gateway.
 const GATEWAY: &str = "gateway";
 
-/// Runs a gateway, and says so when it has found the other one.
+/// Runs a gateway, and prints a line when it has found the other one.
 async fn gateway(config: &str) {
     let config = Config::parse(config).unwrap();
     keep_memory(&config.limits);

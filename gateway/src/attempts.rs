@@ -1,4 +1,4 @@
-//! Exports and imports, which begin again after a failure.
+//! Runs exports and imports, and starts them again after a failure.
 
 use std::pin::pin;
 
@@ -34,7 +34,7 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export, stop: &Cancella
     shared.remove_rows(Direction::Export, name);
 }
 
-/// Imports until the host gives no sign of life any more.
+/// Imports until the host has given no sign of life for `lost-after-ms`, or until it is cancelled.
 pub async fn import(shared: &Shared, source: &Source, stop: &CancellationToken) {
     let mut silence = Silence::default();
     while !stop.is_cancelled() && !silence.reaches(shared.limits.lost_after()) {

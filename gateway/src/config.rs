@@ -16,7 +16,7 @@ pub const DEFAULT: &str = include_str!("default.toml");
 pub struct Config {
     /// The name of this host, which no other gateway has.
     pub host: String,
-    /// Where the gateway keeps its records, its lock and its socket. By default `gateway` in the
+    /// The directory of the gateway's records, lock and socket. By default `gateway` in the
     /// directory of segments.
     pub state: Option<PathBuf>,
     /// The directory of segments. By default the user's: see
@@ -28,10 +28,10 @@ pub struct Config {
     /// Bounds of memory and time.
     #[serde(default)]
     pub limits: Limits,
-    /// What leaves this host.
+    /// The names that leave this host.
     #[serde(default, rename = "export")]
     pub exports: Vec<Export>,
-    /// What enters this host.
+    /// The names that enter this host.
     #[serde(default, rename = "import")]
     pub imports: Vec<Import>,
 }
@@ -47,7 +47,7 @@ pub struct Network {
     pub listen: Vec<String>,
     /// Addresses of other gateways or routers.
     pub connect: Vec<String>,
-    /// Whether to find others by multicast.
+    /// Finds other gateways by multicast.
     pub discovery: bool,
     /// The hosts that may take part; by default every host. With certificates the setting is needed,
     /// and each name is the common name of a certificate.
@@ -58,7 +58,7 @@ pub struct Network {
     pub tls: Option<Tls>,
 }
 
-/// The part of a host in the network.
+/// The role of a host in the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -171,7 +171,7 @@ pub enum Policy {
     /// It waits for the slowest.
     #[default]
     Block,
-    /// It never waits; what does not arrive is reported as a gap.
+    /// It never waits; messages that do not arrive are reported as a gap.
     Drop,
 }
 
@@ -190,7 +190,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Returns `true` if this host may receive it.
+    /// Returns `true` if this host may receive the messages.
     pub fn allows(&self, host: &str) -> bool {
         is_allowed(self.to.as_deref(), host)
     }
@@ -206,19 +206,19 @@ pub struct Import {
     pub name: String,
     /// The hosts from which it may come. By default all that may take part.
     pub from: Option<Vec<String>>,
-    /// The `max_len` of the segments at both ends, for which the gateway makes the local one. Without it
-    /// the gateway waits until a program of this host has made that, and memory for it.
+    /// The `max_len` of the segments at both ends, with which the gateway makes the local one. Without it
+    /// the gateway waits until a program of this host has made the local segment.
     pub max_len: Option<usize>,
     /// The number of messages that the local segment holds, if the gateway makes it.
     pub capacity: Option<usize>,
-    /// In a queue: whether each item begins with its identity of 24 bytes, so that a consumer
+    /// Puts the identity of an item of a queue, 24 bytes, before the item, so that a consumer
     /// can drop a repeat.
     #[serde(default)]
     pub identity: bool,
 }
 
 impl Import {
-    /// Returns whether messages of this host are allowed.
+    /// Returns `true` if messages of this host are allowed.
     pub fn allows(&self, host: &str) -> bool {
         is_allowed(self.from.as_deref(), host)
     }
@@ -229,10 +229,10 @@ pub fn is_allowed(hosts: Option<&[String]>, host: &str) -> bool {
     hosts.is_none_or(|hosts| hosts.iter().any(|allowed| allowed == host))
 }
 
-/// Why a file is not a configuration.
+/// The reason why a file is not a configuration.
 #[derive(Debug)]
 pub enum Error {
-    /// It cannot be read.
+    /// The file, or one that it names, cannot be read.
     Read(PathBuf, std::io::Error),
     /// It is not TOML, or has a setting that does not exist or is of another type.
     Syntax(toml::de::Error),
@@ -279,7 +279,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
+    /// The same errors as those of [`read`](Self::read).
     pub fn parse(text: &str) -> Result<Self, Error> {
         let config: Self = toml::from_str(text).map_err(Error::Syntax)?;
         config.check()?;
@@ -517,7 +517,7 @@ fn fault<T>(setting: impl Into<String>, reason: impl Into<String>) -> Result<T, 
     })
 }
 
-/// Returns whether a host or a segment can have this name.
+/// Returns `true` if a host or a segment can have this name.
 pub fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(allowed)
@@ -540,11 +540,11 @@ fn check_name(setting: &str, name: &str, pattern: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether `name` matches `pattern`, in which `*` stands for any characters.
+/// Returns `true` if `name` matches `pattern`, in which `*` stands for any characters.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut in_name) = (0, 0);
-    // Where to go on after the last `*` if the rest does not match.
+    // Position from which to retry after the last `*` if the rest does not match.
     let mut back = None;
     while in_name < name.len() {
         if pattern.get(at) == Some(&b'*') {
@@ -563,7 +563,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|&c| c == b'*')
 }
 
-/// Returns whether a name may match both patterns. It may return `true` where none does.
+/// Returns `true` if a name may match both patterns, and possibly if none does.
 fn overlaps(one: &str, other: &str) -> bool {
     match (one.split_once('*'), other.split_once('*')) {
         (None, _) => matches(other, one),

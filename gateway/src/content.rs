@@ -12,7 +12,7 @@ pub struct Message<P> {
 }
 
 impl<P: FnMut(&[u8])> Message<P> {
-    /// Adds the next piece, which was accepted.
+    /// Adds the bytes of the next accepted piece.
     pub fn add(&mut self, piece: &Piece<'_>, frame: &Parts<'_>) {
         for bytes in std::iter::once(piece.bytes).chain(frame.rest()) {
             (self.put)(bytes);
@@ -25,7 +25,7 @@ impl<P: FnMut(&[u8])> Message<P> {
 pub enum Content<'a> {
     /// Whole messages.
     Batch(Items<'a>),
-    /// A part of a message: its bytes in the first part of the frame.
+    /// A part of a message: the bytes of it in the first part of the frame.
     Piece(Piece<'a>),
 }
 

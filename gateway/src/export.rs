@@ -1,6 +1,6 @@
 //! Sends the messages of one local route or channel to all hosts that import it.
 //!
-//! The task is a receiver of the segment. With the policy `block` it stops to receive while its
+//! The task is a receiver of the segment. With the policy `block` it stops receiving while its
 //! window is full, so the ring becomes full and the local senders wait. With `drop` it never
 //! stops.
 
@@ -24,8 +24,8 @@ use crate::silence::{Silence, ticks};
 use crate::window::Window;
 use crate::wire::{Ack, BATCHED, FRAME, Frame, Head, Item, PIECE, Piece, Writer, origin, parse};
 
-/// Acknowledgements that wait for the task. They are cumulative: one that finds no room is
-/// followed by another.
+/// The most acknowledgements that wait for the task. They are cumulative: if one finds no room, a
+/// later one replaces it.
 const ACKS: usize = 1024;
 
 /// Exports a route or channel until something fails.
@@ -33,7 +33,7 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), S
     let policy = rule.policy.unwrap_or_default();
     let builder = shared.builder(name).with_history(true).must_exist(true);
     let mut receiver = match builder.receiver(&name.name) {
-        // It has gone; the scan starts this task again when it is back.
+        // The segment was removed. If it comes back, the scan starts this task again.
         Err(Error::NotFound { .. }) => std::future::pending().await,
         other => other.map_err(|error| error.to_string())?,
     };
@@ -117,7 +117,7 @@ struct Exporter<'a> {
     batch: Option<Batch>,
     /// The ordinal and the position after the last message.
     next: (u64, u64),
-    /// Positions since then that have no message of a local sender, but an imported one.
+    /// The number of positions since `next` with an imported message, and none of a local sender.
     foreign: u64,
     /// See [`Receiver::skipped`], at the last message.
     skipped: u64,
@@ -125,7 +125,7 @@ struct Exporter<'a> {
     beat: Instant,
     /// The run of the gateway of each receiver.
     sources: HashMap<String, u128>,
-    /// Why the acknowledgements of a host are not used, and the time since the last of them.
+    /// The reason why the acknowledgements of a host are refused, and the time since the last of them.
     refused: HashMap<String, (&'static str, Silence)>,
 }
 
@@ -165,7 +165,7 @@ impl<'a> Exporter<'a> {
         shared.row(Direction::Export, name, "", |row| row.error.clear());
         let mut window = Window::new(run, position, keeps, limits.window_bytes, limits.hosts);
         let receivers = shared.state.join(name.file("receivers"));
-        // Without the file, or if it is not whole, no receiver is waited for before it answers.
+        // If the file is missing or damaged, the export does not wait for receivers that have not answered.
         for host in std::fs::read_to_string(&receivers)
             .unwrap_or_default()
             .lines()
@@ -204,7 +204,7 @@ impl<'a> Exporter<'a> {
             Ok(message) => self.add(&message),
             // The report of a gap, from another host.
             Err(RecvError::Gap(_)) => self.foreign += 1,
-            // The next message tells by its position how many were lost.
+            // The position of the next message shows how many were lost.
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Empty) => return Ok(Next::Wait),
             Err(RecvError::Disconnected) => return Ok(Next::Over),
@@ -213,7 +213,7 @@ impl<'a> Exporter<'a> {
         Ok(Next::More)
     }
 
-    /// Whether there is a batch with room.
+    /// Returns `true` if there is a batch with room.
     fn wants_more(&self) -> bool {
         self.batch
             .as_ref()
@@ -226,8 +226,8 @@ impl<'a> Exporter<'a> {
         let distance = position.saturating_sub(first.1);
         let skip = (message.skipped() - self.skipped + self.foreign).min(distance);
         let lost = distance - skip;
-        // A ring has at most 2^30 places, so both fit unless a run lasts that long without a
-        // message; then the rest counts as neither, and the receiver sees it by the position.
+        // A ring has at most 2^30 places, so both fit unless 2^32 places pass without a message.
+        // Then the rest counts as neither, and the receiver sees it by the position.
         let (skip, lost) = (
             u32::try_from(skip).unwrap_or(u32::MAX),
             u32::try_from(lost).unwrap_or(u32::MAX),
@@ -298,10 +298,10 @@ impl<'a> Exporter<'a> {
         self.publish(frame);
     }
 
-    /// With the policy `block` this waits while the network is slow. The runtime gives the other
-    /// tasks of a thread that waits to another one.
+    /// Publishes a frame. With the policy `block` this waits while the network is slow. The runtime moves
+    /// the other tasks of the waiting thread to another thread.
     fn publish(&self, frame: ZBytes) {
-        // A session that was closed ends the gateway; what was not sent is in the window.
+        // Errors are ignored: a closed session ends the gateway, and the window keeps unsent frames.
         _ = self.publisher.put(frame).wait();
     }
 
@@ -318,7 +318,7 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// Tells all receivers how far this is.
+    /// Announces the next ordinal and position to all receivers.
     fn beat(&mut self) {
         self.beat = Instant::now();
         self.publish_head(self.window.next());
@@ -337,7 +337,7 @@ impl<'a> Exporter<'a> {
             Ok(true) => {}
             Ok(false) => return,
             Err(reason) => {
-                // Bounded like the receivers, whoever answers.
+                // At most as many as receivers, however many hosts answer.
                 if self.refused.len() < self.shared.limits.hosts || self.refused.contains_key(host)
                 {
                     let since = (reason, Silence::default());
@@ -358,12 +358,12 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// Returns `true` if an acknowledgement is for this run, or of a host that does not know it yet, and
-    /// `false` if it is a late one.
+    /// Returns `true` if an acknowledgement is for this run, or of a host that does not know this run yet.
+    /// Returns `false` if the acknowledgement is late.
     ///
     /// # Errors
     ///
-    /// The reason to refuse it: it is of another gateway, or for another one.
+    /// The reason to refuse the acknowledgement: it is of another gateway, or for another one.
     fn judge(&self, host: &str, ack: &Ack) -> Result<bool, &'static str> {
         if ack.run != 0 && ack.run != self.ids.run && !follows(ack.run, self.ids.run) {
             return Err(OTHER_EXPORTER);
@@ -387,11 +387,11 @@ impl<'a> Exporter<'a> {
             .keys()
             .map(|host| format!("{host}\n"))
             .collect();
-        // Without the file the next run begins with those that answer.
+        // Errors are ignored: without the file the next run begins with the hosts that answer.
         _ = std::fs::write(&self.receivers, hosts);
     }
 
-    /// Shows whose acknowledgements are refused, as long as they come.
+    /// Shows the hosts whose acknowledgements are refused, as long as those arrive.
     fn show_refused(&mut self) {
         let (shared, name, window) = (self.shared, self.name, &self.window);
         let patience = shared.limits.lost_after();

@@ -23,9 +23,9 @@ use crate::shared::{Direction, Shared};
 use crate::silence::{Silence, ticks};
 use crate::{access, attempts};
 
-/// Which of its threads the engine uses for what, as a variable of the environment, which it reads
-/// before it starts. A connection is watched by the threads on which it was made. Here these are
-/// also those that read, so a frame that arrives wakes one thread and not two.
+/// The environment variable that assigns the engine's work to its threads, and its value. The engine
+/// reads it when it starts. The threads on which a connection was made also watch it. With this value
+/// these threads also read, so a frame that arrives wakes one thread and not two.
 pub const ENGINE_THREADS: (&str, &str) = (
     zenoh_runtime::ZENOH_RUNTIME_ENV,
     "(acc: (handover: rx), net: (handover: rx))",
@@ -33,14 +33,14 @@ pub const ENGINE_THREADS: (&str, &str) = (
 
 /// Lets the C library keep as much freed memory as the frames of one name may use, and long frames too.
 /// By default it returns freed frames to the system, so each page of the next frame costs a page fault.
-/// For the whole process, so a program calls this, and [`Gateway::start`] does not.
+/// The setting holds for the whole process, so a program calls this, and [`Gateway::start`] does not.
 pub fn keep_memory(limits: &Limits) {
     #[cfg(target_env = "gnu")]
     {
         let bytes = limits.window_bytes.saturating_add(limits.inbox_bytes);
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
         let long = 2 * crate::wire::PIECE as i32;
-        // SAFETY: it takes two numbers. If it fails, everything stays as it was.
+        // SAFETY: `mallopt` takes two numbers. If it fails, it changes nothing.
         unsafe {
             libc::mallopt(libc::M_TRIM_THRESHOLD, bytes);
             libc::mallopt(libc::M_MMAP_THRESHOLD, long);
@@ -50,10 +50,10 @@ pub fn keep_memory(limits: &Limits) {
     let _ = limits;
 }
 
-/// How often the gateway looks for segments that it exports.
+/// The interval in which the gateway looks for segments that it exports.
 const SCAN: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Why a gateway does not start.
+/// The reason why a gateway cannot start or reload.
 #[derive(Debug)]
 pub struct Error(String);
 
@@ -73,7 +73,7 @@ pub struct Gateway {
     imports: HashMap<Import, Imported>,
     sources: Arc<Sources>,
     scans: Interval,
-    /// The rules that the engine has.
+    /// The engine's access rules.
     access: Option<String>,
     _lock: File,
 }
@@ -81,7 +81,7 @@ pub struct Gateway {
 struct Exported {
     rule: Export,
     stop: CancellationToken,
-    /// How long no other process takes part.
+    /// The time for which no other process has used the segment.
     alone: Silence,
 }
 
@@ -108,12 +108,12 @@ struct Sources {
 #[derive(Default)]
 struct Inboxes {
     by_source: HashMap<(Name, String), Arc<Inbox>>,
-    /// The number of names of each host, so that no host takes the places of another one.
+    /// The number of names of each host, so that no host uses up the names of another one.
     of_host: HashMap<String, usize>,
 }
 
 impl Inboxes {
-    /// Returns `true` if there may be one more of this host.
+    /// Returns `true` if this host may have one more name.
     fn has_room(&self, host: &str, limits: &Sources) -> bool {
         match self.of_host.get(host) {
             Some(&names) => names < limits.names,
@@ -123,7 +123,7 @@ impl Inboxes {
 }
 
 impl Sources {
-    /// Adds a frame. Called by the engine, so it never waits for anything but this short lock.
+    /// Adds a frame. The engine calls this, so it waits for nothing but this short lock.
     fn deliver(
         &self,
         rule: &Import,
@@ -196,7 +196,7 @@ impl Gateway {
         blitz_io::spawn(async move {
             while let Some((source, stop)) = starts.recv().await {
                 let (sources, shared) = (of_task.clone(), shared_of_task.clone());
-                // Where the engine reads, so a frame needs no other thread to be delivered.
+                // On the engine's reading threads, so no other thread must wake to deliver a frame.
                 ZRuntime::RX.spawn(async move {
                     attempts::import(&shared, &source, &stop).await;
                     if let Some(sources) = sources.upgrade() {
@@ -224,7 +224,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Returns what `blitz-gateway status` prints.
+    /// Returns the text that `blitz-gateway status` prints.
     pub fn status(&self) -> String {
         self.shared.status()
     }
@@ -234,7 +234,7 @@ impl Gateway {
         socket(&self.shared.state)
     }
 
-    /// Replaces the exports and imports. Those that have not changed go on.
+    /// Replaces the exports and imports. Those that have not changed keep running.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl Gateway {
                 "with certificates, `to` of an export can only change with a restart".to_owned(),
             ));
         }
-        // Only this can fail. If it does, dropping those that began before undoes it.
+        // Only this can fail. If it does, dropping `added` undoes the subscriptions before it.
         let mut added = HashMap::new();
         for rule in &config.imports {
             if !self.imports.contains_key(rule) {
@@ -311,7 +311,7 @@ impl Gateway {
         Ok(imported)
     }
 
-    /// Looks for segments to export, again and again. Cancelled without harm.
+    /// Looks for segments to export, in an endless loop. Dropping the future is safe at any time.
     pub async fn scan(&mut self) {
         loop {
             self.scans.tick().await;
@@ -417,9 +417,9 @@ pub fn socket(state: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// [`Error`] if the library does not tell.
+/// [`Error`] if the library cannot make or list a segment.
 pub fn user_directory() -> Result<PathBuf, Error> {
-    // A segment that no other gateway knows tells where it is.
+    // The path of a segment that no other gateway has made shows the directory.
     let name = format!("gateway-probe-{}", std::process::id());
     let probe = ipc::Route::builder()
         .capacity(1)
@@ -442,7 +442,7 @@ fn lock(state: &Path) -> Result<File, Error> {
         .mode(0o700)
         .create(state)
         .map_err(failed)?;
-    // Somebody else may have made it.
+    // Another program may have made it with other permissions.
     std::fs::set_permissions(state, Permissions::from_mode(0o700)).map_err(failed)?;
     let file = File::create(state.join("lock")).map_err(failed)?;
     match file.try_lock() {
@@ -481,7 +481,7 @@ async fn open(config: &Config, state: &Path) -> Result<Session, Error> {
         .map_err(|error| Error(format!("the engine does not start: {error}")))
 }
 
-/// Returns the engine's configuration. Nothing in it is left to the engine's defaults that would
+/// Returns the engine's configuration. It sets each option whose default would
 /// open an address or find other hosts.
 pub fn engine(network: &Network) -> zenoh::Result<zenoh::Config> {
     let mut config = zenoh::Config::default();

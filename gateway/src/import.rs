@@ -1,9 +1,9 @@
 //! Delivers the messages of one remote host to a local route or channel.
 //!
-//! The task is a sender of the segment. While it waits for room in the ring it goes on to tell
-//! the exporter that it is alive. It does the same while it cannot write its record, for example
-//! because the disk is full: without a record, messages could come twice or be lost in silence, so none
-//! is delivered, and the exporter keeps them or counts them as missing.
+//! The task is a sender of the segment. While it waits for room in the ring, it still sends
+//! the exporter signs of life. It does the same while it cannot write its record, for example because
+//! the disk is full. Without a record, messages could come twice or be lost in silence. So the task
+//! delivers none, and the exporter keeps them or counts them as missing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         left_over = importer.frame(&mut sender, &Parts::of(&frame)).await?;
     }
     if importer.link.is_contradicted {
-        // The exporter is there, and what is known of it is wrong: begin again with what it says.
+        // The exporter is alive, and the record of it is wrong: the next attempt starts without one.
         importer.store(&Entry::default()).await;
     }
     Ok(())
@@ -124,12 +124,12 @@ struct Link<'a> {
     sent: Ack,
     /// The bytes of the frames since the last acknowledgement.
     unacknowledged: usize,
-    /// When the first of these frames came.
+    /// The time at which the first of these frames came.
     since: Instant,
     silence: &'a mut Silence,
-    /// The last frame of the exporter cannot be, after what came before it: one of them is forged.
+    /// The last frame of the exporter contradicts earlier ones: one of them is forged.
     is_contradicted: bool,
-    /// The last run of another gateway that has the exporter's name, and when a frame of it came.
+    /// The last run of another gateway with the exporter's name, and the time of its last frame.
     other: Option<(u128, Instant)>,
     bytes: u64,
     refused: u64,
@@ -205,7 +205,7 @@ impl Link<'_> {
             .row(Direction::Import, name, host, |shown| *shown = row);
     }
 
-    /// Returns what is wrong with the frames that come.
+    /// Returns the fault in the frames that arrive, or an empty string.
     fn trouble(&self) -> &'static str {
         let lost_after = self.shared.limits.lost_after();
         match self.other {
@@ -217,7 +217,7 @@ impl Link<'_> {
         }
     }
 
-    /// Notes a frame of the run. `fits` is `false` if it cannot be, after those before it. Only frames
+    /// Notes a frame of the run. `fits` is `false` if the frame contradicts earlier ones. Only frames
     /// that fit are signs of life, so the import begins again if none of them does.
     fn heard(&mut self, fits: bool) {
         self.is_contradicted = !fits;
@@ -226,13 +226,13 @@ impl Link<'_> {
         }
     }
 
-    /// Returns `true` if a frame may be of this run: the one that is known, or one after it.
+    /// Returns `true` if `run` is the known run, or may be a later run of the same gateway.
     fn follows(&mut self, run: u128) -> bool {
         let Some(known) = self.tracker.expected().0.filter(|&known| known != run) else {
             return true;
         };
         if self.other.is_some_and(|(other, _)| other == run) || !follows(known, run) {
-            // Late frames of an earlier run are nobody else's.
+            // Late frames of an earlier run are no sign of another gateway.
             if !follows(run, known) {
                 self.other = Some((run, Instant::now()));
             }
@@ -241,7 +241,7 @@ impl Link<'_> {
         true
     }
 
-    /// Returns what the exporter needs to know.
+    /// Returns the acknowledgement of the current state.
     fn state(&self) -> Ack {
         let (run, expected) = self.tracker.expected();
         let counts = self.tracker.counts();
@@ -257,7 +257,7 @@ impl Link<'_> {
         }
     }
 
-    /// Acknowledges what the exporter was not told yet. A piece in the middle of a message is no news.
+    /// Sends an acknowledgement if the state has changed. A piece inside a message does not change it.
     fn acknowledge_news(&mut self) {
         let state = self.state();
         if state.resend || state != self.sent {
@@ -273,7 +273,7 @@ impl Link<'_> {
             resend: false,
             ..ack
         };
-        // The next one says the same and more.
+        // Errors are ignored: the next acknowledgement supersedes this one.
         _ = self.publisher.put(Writer::ack(&ack)).wait();
     }
 
@@ -290,7 +290,7 @@ impl Link<'_> {
         self.acknowledge();
     }
 
-    /// Claims a place of the ring, and shows the exporter signs of life until there is one.
+    /// Claims a place of the ring, and sends the exporter signs of life until it has one.
     async fn claim<'s>(&mut self, sender: &'s mut Sender, len: usize) -> Result<Loan<'s>, String> {
         let mut claim = std::pin::pin!(sender.loan_async(len));
         loop {
@@ -307,10 +307,10 @@ impl Link<'_> {
     }
 }
 
-/// The next messages, of which the record tells already: see `record.rs`.
+/// The next messages, which the record already covers: see `record.rs`.
 #[derive(Default)]
 struct Recorded {
-    /// How many.
+    /// The number of these messages.
     left: u64,
     /// The position of the first in the local segment.
     ring: u64,
@@ -324,11 +324,11 @@ struct Importer<'a> {
     path: PathBuf,
     record: Record,
     recorded: Recorded,
-    /// Whether this is the only sender of the segment.
+    /// The segment is a route, so this is its only sender.
     is_route: bool,
     segment: u64,
-    /// For the pieces of a message to a channel. It is kept for the next message: new memory costs a
-    /// page fault for each page.
+    /// The buffer for the pieces of a message to a channel. It is kept for the next message: new memory
+    /// costs a page fault for each page.
     memory: Vec<u8>,
 }
 
@@ -338,13 +338,13 @@ struct Place {
     epoch: u64,
     /// The ordinal of the first of the messages lost before it.
     ordinal: u64,
-    /// How many were lost before it.
+    /// The number of messages lost before it.
     lost: u32,
     position: u64,
 }
 
 impl Importer<'_> {
-    /// Returns the content of a frame, if it is one that this importer can use.
+    /// Returns the content of a frame, or `None` if this importer cannot use the frame.
     fn accept<'f>(&mut self, frame: &'f Parts<'_>) -> Option<(Head, Content<'f>)> {
         let parsed = match parse(frame.first()) {
             Ok(Frame::Batch(head, items)) => Some((head, Content::Batch(items))),
@@ -435,15 +435,15 @@ impl Importer<'_> {
             ordinal += u64::from(item.lost) + 1;
             position += 1;
         }
-        // A frame that ends before what is expected is a repeat, or the exporter has never sent what is
-        // expected. But it regularly tells how far it is, which is not before what it has sent.
+        // A frame that ends before `expected` is a repeat, or the exporter has never sent the messages up
+        // to `expected`. But its regular heads are never before a message that it has sent.
         self.link
             .heard(fits && ordinal >= self.link.tracker.expected().1);
         Ok(())
     }
 
-    /// Begins with the first piece of a message, and goes on until the message is delivered or
-    /// another frame comes in between, which is returned.
+    /// Takes the first piece of a message, and the next ones until it has delivered the message. If
+    /// another frame comes in between, returns that frame.
     async fn piece(
         &mut self,
         sender: &mut Sender,
@@ -466,7 +466,7 @@ impl Importer<'_> {
                     .contradicts(place.ordinal, place.lost, place.position),
         );
         if piece.offset > 0 {
-            // Of a repeat, or one is missing.
+            // Piece of a repeat, or an earlier piece is missing.
             let (ordinal, lost) = (place.ordinal, place.lost);
             self.link.resend |=
                 self.link.tracker.item(ordinal, lost, place.position) != Verdict::Repeat;
@@ -493,7 +493,7 @@ impl Importer<'_> {
         }
         let mut memory = std::mem::take(&mut self.memory);
         memory.clear();
-        // Touched only as pieces arrive.
+        // The system provides the pages only as pieces arrive.
         memory.reserve_exact(len);
         let put = |bytes: &[u8]| memory.extend_from_slice(bytes);
         let collected = self.collect(head, piece, frame, put).await;
@@ -509,8 +509,8 @@ impl Importer<'_> {
     }
 
     /// Calls `put` with the bytes of one piece of a message after the other. If the exporter sends the
-    /// message again, what is there stays, so each repeat brings the message forward, however small the
-    /// inbox is.
+    /// message again, the received pieces stay, so each repeat adds some, however small the inbox
+    /// is.
     async fn collect(
         &mut self,
         head: &Head,
@@ -532,7 +532,7 @@ impl Importer<'_> {
                 drop(parts);
                 return Collected::Interrupted(Some(frame));
             }
-            // Those of messages before this one are repeats.
+            // Frames of messages before this one are repeats.
             if next.ordinal >= head.ordinal {
                 self.link.heard(true);
             }
@@ -545,14 +545,14 @@ impl Importer<'_> {
                         message.add(&piece, &parts);
                     }
                 }
-                // Whatever is in it, it has come before or is early.
+                // Its messages have come before, or are early.
                 _ => self.link.resend |= next.ordinal > head.ordinal,
             }
         }
         Collected::Whole
     }
 
-    /// Judges a message. If it is the next, this reports those that are missing before it.
+    /// Judges a message. If it is the next one, reports the missing messages before it.
     async fn judge(&mut self, sender: &mut Sender, place: Place) -> Result<Verdict, String> {
         let Place {
             epoch,
@@ -573,7 +573,7 @@ impl Importer<'_> {
         Ok(verdict)
     }
 
-    /// Publishes the next message, which was written. `behind` are the items behind it in its frame.
+    /// Publishes the next message, which is in `loan`. `behind` are the items behind it in its frame.
     /// Returns `false` if the record could not be written: the message then counts as not arrived.
     async fn deliver(
         &mut self,
@@ -653,7 +653,7 @@ impl Importer<'_> {
     }
 
     /// Tells the local receivers that the exporter's segment is another one, so that an unknown number
-    /// of messages may be missing. The record still tells of the earlier segment: if this gateway is
+    /// of messages may be missing. The record is still that of the earlier segment: if this gateway is
     /// killed before it has recorded a message of the new one, the next run reports it again.
     async fn report_new_segment(&mut self, sender: &mut Sender) -> Result<(), String> {
         self.recorded.left = 0;
@@ -668,7 +668,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Waits until the record can be written. Whatever it tells of is not published.
+    /// Waits until the record can be written. Its messages are not published before that.
     async fn hold(&mut self, error: &std::io::Error, entry: &Entry) {
         self.link.hold(error).await;
         loop {
@@ -685,10 +685,10 @@ impl Importer<'_> {
     }
 }
 
-/// What has become of a message in pieces.
+/// The result of collecting a message in pieces.
 enum Collected {
-    /// All pieces are there.
+    /// All pieces have arrived.
     Whole,
-    /// It is given up, for this frame or because the host is lost.
+    /// The importer gave the message up, for this frame or because the host is lost.
     Interrupted(Option<ZBytes>),
 }

@@ -2,7 +2,7 @@
 //!
 //! A pure state machine of the exporter, like `window.rs`.
 //!
-//! **Places.** Each importer tells how many items it has room for. The items that it holds are
+//! **Places.** Each importer announces the number of items that it has room for. The items that it holds are
 //! counted, never stored as a number, so no order of events can make that number wrong.
 //!
 //! 1. A worker [reserves](Importers::reserve) a place before it takes an item from the segment.
@@ -11,10 +11,10 @@
 //!    [withdraw](Importers::withdraw). So an item waits in the segment, where a local consumer
 //!    finds it, and not with a worker.
 //! 3. A worker that has an item [gives](Importers::give) it to the importer with the most room.
-//!    If there is none any more, or if the item comes back, the worker puts it back.
+//!    If none has room any more, or if the item comes back, the worker puts it back.
 //!
 //! **Numbers.** An importer that starts again has forgotten its items, and so has one that
-//! was given up and comes back: other hosts may have them by now. Each time it gets a new number here.
+//! this gateway had given up: other hosts may have them by now. Each time it gets a new number here.
 //! An item belongs to one number of one host, and only that host can say that it is done.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use std::time::Duration;
 use crate::silence::Silence;
 use crate::wire::{Credit, JobId};
 
-/// How many items one importer holds at a time, and how many one exporter does.
+/// The most items that one importer holds, and the most that one exporter does.
 pub const IN_FLIGHT: usize = 16;
 
 /// The state of an item that was given to an importer.
@@ -50,7 +50,7 @@ struct Given {
     done: bool,
 }
 
-/// See the head of the file.
+/// The importers of one queue, with the items that this exporter has given them.
 #[derive(Default)]
 pub struct Importers {
     importers: HashMap<String, Importer>,
@@ -62,7 +62,7 @@ pub struct Importers {
 }
 
 impl Importers {
-    /// Notes how much room an importer has. At most `hosts` are known at a time.
+    /// Notes how much room an importer has. Ignores a new importer if `hosts` are known already.
     pub fn credit(&mut self, host: &str, credit: &Credit, hosts: usize) {
         let known = self.importers.get(host).map(|importer| importer.run);
         if known.is_none() && self.importers.len() >= hosts {
@@ -84,8 +84,8 @@ impl Importers {
         }
     }
 
-    /// Notes that a consumer of this host is done with an item. Other hosts than the one that has
-    /// the item cannot say so.
+    /// Notes that a consumer of this host is done with an item. Only the host that has
+    /// the item can say so.
     pub fn done(&mut self, host: &str, id: JobId) {
         if let Some(given) = self.given.get_mut(&id) {
             given.done |= given.host == host;
@@ -93,7 +93,7 @@ impl Importers {
     }
 
     /// Forgets importers without a sign of life, an interval of this nominal length after the last
-    /// call. Returns `true` if there was one.
+    /// call. Returns `true` if it forgot any.
     pub fn expire(&mut self, interval: Duration, lost_after: Duration) -> bool {
         let before = self.importers.len();
         self.importers.retain(|_, importer| {
@@ -120,7 +120,7 @@ impl Importers {
         self.free().map(|(.., free)| free).sum()
     }
 
-    /// Reserves a place for an item that a worker is going to take. Returns `false` if there is none.
+    /// Reserves a place for an item that a worker is going to take. Returns `false` if none is free.
     pub fn reserve(&mut self) -> bool {
         let has_place = self.reserved < self.places();
         self.reserved += usize::from(has_place);
@@ -140,8 +140,8 @@ impl Importers {
         self.reserved = self.reserved.saturating_sub(1);
     }
 
-    /// Gives an item to the importer with the most room, in place of a reservation. Returns the host,
-    /// or `None` if there is no room any more.
+    /// Uses up a reservation, and gives the item to the importer with the most room. Returns the host,
+    /// or `None` if no importer has room any more.
     pub fn give(&mut self, id: JobId) -> Option<String> {
         self.release();
         let most = self.free().max_by_key(|&(.., free)| free);

@@ -1,8 +1,8 @@
 //! Frames from one host for one name, between the engine's callback and the task that uses them.
 //!
-//! The callback puts a frame into the inbox: a long one as the buffers into which the engine has
-//! read it, and a short one as a copy, because it would keep a whole buffer. If there is no room, the
-//! callback drops the frame: the sender sends it again, or the receiver reports a gap.
+//! The callback puts a frame into the inbox. A long frame stays in the buffers into which the engine has
+//! read it. The callback copies a short one, because it would keep a whole buffer. If there is no room,
+//! the callback drops the frame: the sender sends it again, or the receiver reports a gap.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use zenoh::bytes::ZBytes;
 
 use crate::wire::PIECE;
 
-/// See the head of the file.
+/// A bounded queue of frames from one host for one name.
 pub struct Inbox {
     limit: usize,
     waiting: Mutex<Waiting>,
@@ -50,7 +50,7 @@ impl Inbox {
 
     /// Adds a frame, if there is room. Never waits.
     pub fn push(&self, frame: &ZBytes) {
-        // A frame is in as many buffers as its sender likes.
+        // The sender of a frame decides how many buffers the frame is in.
         let buffers = frame.slices().count() * BUFFER;
         let keeps = frame.len() >= BUFFER / 2 && buffers <= frame.len() + 2 * BUFFER;
         let cost = OVERHEAD + if keeps { buffers } else { frame.len() };
@@ -78,12 +78,12 @@ impl Inbox {
         Some(frame)
     }
 
-    /// Waits until a frame may be there.
+    /// Waits until a frame may have arrived.
     pub async fn arrived(&self) {
         self.arrived.notified().await;
     }
 
-    /// Returns the bytes that wait, and how many frames were dropped.
+    /// Returns the number of bytes that wait, and the number of dropped frames.
     pub fn state(&self) -> (usize, u64) {
         let waiting = self.lock();
         (waiting.bytes, waiting.dropped)

@@ -43,26 +43,26 @@ impl Name {
         )
     }
 
-    /// Where `exporter` publishes messages.
+    /// Returns the key under which `exporter` publishes messages.
     pub fn data(&self, exporter: &str) -> String {
         format!("{}/data/{exporter}", self.prefix())
     }
 
-    /// Where `importer` answers `exporter`. `*` stands for all importers.
+    /// Returns the key under which `importer` answers `exporter`. `*` stands for all importers.
     pub fn ack(&self, exporter: &str, importer: &str) -> String {
         format!("{}/ack/{exporter}/{importer}", self.prefix())
     }
 
-    /// Where `exporter` gives items of a queue to `importer`.
+    /// Returns the key under which `exporter` gives items of a queue to `importer`.
     pub fn job(&self, importer: &str, exporter: &str) -> String {
         format!("{}/job/{importer}/{exporter}", self.prefix())
     }
 }
 
-/// Returns the keys of all that may match an import: `pattern` is a name or has a `*`. Without
+/// Returns the keys of all frames that may match an import: `pattern` is a name or has a `*`. Without
 /// `max_len`, segments of all lengths match.
 pub fn of_import(kind: Kind, pattern: &str, max_len: Option<usize>, host: &str) -> Vec<String> {
-    // A `*` of ours matches a part of a name; the names are matched again when frames arrive.
+    // A `*` of a key matches a whole name, so the callback matches the name of each frame again.
     let name = if pattern.contains('*') { "*" } else { pattern };
     let max_len = max_len.map_or("*".to_owned(), |max_len| max_len.to_string());
     let prefix = format!("blitz/1/{}/{name}/{max_len}", kind.name());
@@ -73,7 +73,7 @@ pub fn of_import(kind: Kind, pattern: &str, max_len: Option<usize>, host: &str) 
     keys
 }
 
-/// Splits the key of a frame for an importer into what it carries and the exporter.
+/// Splits the key of a frame for an importer into the name of the segment and the exporter.
 pub fn parse(key: &str) -> Option<(Name, &str)> {
     let mut parts = key.strip_prefix("blitz/1/")?.split('/');
     let kind = match parts.next()? {

@@ -116,7 +116,7 @@ async fn serve(file: &Path, config: Config) -> Result<(), String> {
         .await
         .map_err(|error| error.to_string())?;
     let path = gateway.socket();
-    // A gateway that was killed has left it; the lock says that there is no other.
+    // A gateway that was killed has left the socket. The lock proves that no other gateway runs.
     _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path)
         .map_err(|error| format!("cannot listen at {}: {error}", path.display()))?;

@@ -1,7 +1,7 @@
 //! The bytes of a frame where the engine has read them.
 //!
-//! A frame that is longer than what the engine sends at once arrives in several buffers. Of the frames
-//! only a piece of a message is that long, and its head is in the first buffer.
+//! The engine sends a long frame in fragments, so such a frame arrives in several buffers. Only a piece
+//! of a message is that long, and its head is in the first buffer.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use zenoh::bytes::ZBytes;
 
 use crate::wire::{FRAME, PIECE_HEAD};
 
-/// See the head of the file.
+/// The first part of a frame, which has its head, and the other parts.
 pub struct Parts<'a> {
     first: Cow<'a, [u8]>,
     /// The frame, if it has more parts than the first.
@@ -36,13 +36,13 @@ impl<'a> Parts<'a> {
         &self.first
     }
 
-    /// Returns the others.
+    /// Returns the parts after the first.
     pub fn rest(&self) -> impl Iterator<Item = &[u8]> {
         let slices = self.more.into_iter().flat_map(ZBytes::slices);
         slices.skip(1)
     }
 
-    /// Returns the length of the others together.
+    /// Returns the sum of the lengths of the parts after the first.
     pub fn rest_len(&self) -> usize {
         self.more.map_or(0, |frame| frame.len() - self.first.len())
     }

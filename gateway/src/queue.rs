@@ -10,8 +10,8 @@
 //! of it when the segment shows that a consumer is done with it, so an item that a consumer or its
 //! host takes with it is given to another one.
 //!
-//! An item can come twice: if a consumer was done with it and the word of that was lost with the
-//! importer. Its identity tells.
+//! An item can come twice: if a consumer was done with it, and the report of that was lost with the
+//! importer. Both have the same identity.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,12 +33,12 @@ use crate::wire::{Credit, Done, Frame, Head, Job, JobId, Writer, origin, parse};
 
 /// An item that is not acknowledged is sent again after this time.
 const AGAIN: Duration = Duration::from_millis(500);
-/// How often an importer looks whether consumers are done.
+/// The interval in which an importer checks for items that consumers are done with.
 const LOOK: Duration = Duration::from_millis(1);
-/// How many items that are done an importer remembers, to answer repeats.
+/// The number of finished items that an importer remembers, to answer repeats.
 const REMEMBERED: usize = 4096;
 
-/// What the workers of an export share.
+/// The state that the workers of an export share.
 #[derive(Default)]
 struct Export {
     state: Mutex<State>,
@@ -103,13 +103,13 @@ impl Export {
 struct Reserved<'a>(&'a Export);
 
 impl<'a> Reserved<'a> {
-    /// Waits until this place is not there any more.
+    /// Waits until this place has vanished, and withdraws the reservation.
     async fn withdrawn(&self) {
         let withdraw = |importers: &mut Importers| importers.withdraw().then_some(());
         self.0.until(withdraw).await;
     }
 
-    /// The place is not there any more.
+    /// Drops the reservation without releasing it: it was withdrawn, or an item has used it up.
     fn forget(self) {
         std::mem::forget(self);
     }
@@ -186,7 +186,7 @@ pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Resu
     for _ in 0..IN_FLIGHT {
         match builder.receiver(&name.name) {
             Ok(receiver) => receivers.push(receiver),
-            // It has gone; the scan starts this task again when it is back.
+            // The segment was removed. If it comes back, the scan starts this task again.
             Err(Error::NotFound { .. }) => std::future::pending().await,
             Err(Error::Occupied { .. }) if !receivers.is_empty() => break,
             Err(error) => return Err(error.to_string()),
@@ -246,7 +246,7 @@ pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Resu
     }
 }
 
-/// Gives items away, one at a time. Returns the error that ends it.
+/// Gives items to importers, one after the other. Returns the error that ends the loop.
 async fn give_items(
     mut receiver: Receiver,
     session: &zenoh::Session,
@@ -280,7 +280,7 @@ async fn give_items(
             epoch,
             position: message.position(),
         };
-        // Dropped after what follows: nobody may take the item while an importer seems to hold it.
+        // Dropped after `given`: no consumer may take the item while an importer seems to hold it.
         let item = Unconfirmed(Some(message));
         let Some(given) = reserved.give(id) else {
             continue;

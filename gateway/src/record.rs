@@ -1,21 +1,21 @@
-//! The messages that an importing gateway has delivered, so that it goes on there after it was
+//! The messages that an importing gateway has delivered, so that it resumes after them when it was
 //! killed.
 //!
-//! One file of 64 bytes for each name and remote host, on a file system in memory: the system
-//! keeps what was written when the process dies.
+//! There is one file of 64 bytes for each name and remote host, on a file system in memory. When the
+//! process dies, the system keeps the bytes that it had written.
 //!
 //! **Delivering a message, step by step.** (1) Claim a place of the local ring: its position is
 //! known now. Write the message there, which no receiver sees yet. (2) Write the record: that
 //! position, and the remote position before and after this message. (3) Publish the message.
 //!
-//! A gateway that was killed before (2) has left the record of the message before. After (2), the
-//! ring tells whether (3) has happened: if so the record's `after` holds, else `before`. A place
-//! that was used again says nothing; then local senders of a channel have sent a whole ring since
+//! A gateway that was killed before (2) has left the record of the previous message. After (2), the
+//! ring shows whether (3) has happened: if so the record's `after` holds, else `before`. A place
+//! that was used again shows nothing: local senders of a channel have sent a whole ring since then,
 //! and the message counts as delivered. In a route this cannot happen, as its only sender is the
 //! gateway.
 //!
 //! **Many at once.** In a route, the places that the gateway claims follow each other. So one record
-//! stands for `count` messages with consecutive remote positions, and the ring tells how many of
+//! stands for `count` messages with consecutive remote positions, and the ring shows how many of
 //! them were published: the first place without a message ends them.
 
 use std::fs::{File, OpenOptions};
@@ -38,7 +38,7 @@ pub struct Entry {
     pub epoch: u64,
     /// The next remote position if the message at `ring` was not published.
     pub before: u64,
-    /// The same if it was, and the one behind it was not.
+    /// The next remote position if that message was published, and the one behind it was not.
     pub after: u64,
     /// The position of the first message in the local segment.
     pub ring: u64,
@@ -92,7 +92,7 @@ impl Record {
         self.0.write_all_at(&bytes, 0)
     }
 
-    /// Reads the content. Returns `None` if there is none, or not a whole one.
+    /// Reads the content. Returns `None` if the file has no valid record.
     pub fn load(&self) -> Option<Entry> {
         let mut bytes = [0; LEN];
         self.0.read_exact_at(&mut bytes, 0).ok()?;
@@ -109,7 +109,7 @@ impl Record {
         })
     }
 
-    /// Returns where to go on, if the local segment is still the one of the record.
+    /// Returns the next message to deliver, if the local segment is still the one of the record.
     pub async fn recover(&self, sender: &Sender) -> Option<Known> {
         let entry = self
             .load()

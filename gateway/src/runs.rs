@@ -1,8 +1,8 @@
 //! Numbers that prove which gateway begins a run.
 //!
-//! Two gateways may call themselves by one name: by mistake, or because one is an attacker. A peer
-//! must neither mix up what they send, nor leave the first one for the second one. But it must
-//! follow a gateway that was killed and starts again at once.
+//! Two gateways may use the same name: by mistake, or because one is an attacker. A peer must
+//! neither mix up the frames of both, nor leave the first one for the second one. But it must
+//! follow at once a gateway that was killed and starts again.
 //!
 //! **The proof.** The numbers of the runs are a chain of hashes, used from its end to its beginning:
 //! `run(n) = hash(run(n + 1))`. A peer that knows the number of one run can therefore check that
@@ -50,7 +50,7 @@ pub fn follows(earlier: u128, later: u128) -> bool {
     })
 }
 
-/// A chain, and how many of its numbers are used.
+/// A chain, and the number of its used numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chain {
     beginning: u128,
@@ -101,8 +101,8 @@ fn load(bytes: &[u8; LEN]) -> Option<Chain> {
     })
 }
 
-/// Returns the number of a new run: the next one of the chain in the file at `path`, which is made if
-/// there is none, or not a whole one. If the file cannot be written, the number belongs to no chain, so
+/// Returns the number of a new run: the next one of the chain in the file at `path`. Makes the file if
+/// it does not exist or is damaged. If the file cannot be written, the number belongs to no chain, so
 /// that none is used twice.
 ///
 /// # Errors

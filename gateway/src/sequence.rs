@@ -1,8 +1,8 @@
 //! The messages of one host at a receiver: received, repeated, missing.
 //!
-//! A pure state machine. Its input are the heads of frames and the items in them, in whatever
-//! order and however often the network delivers them; its output tells what to deliver and which
-//! gaps to report before that.
+//! A pure state machine. Its input is the heads of frames and the items in them, in any order, and
+//! possibly more than once. Its output is the messages to deliver, and the gaps to report before
+//! them.
 //!
 //! **The rule.** Each message of the sender's segment is delivered once or counted in one gap, in
 //! the sender's order, from the first that this receiver has seen.
@@ -10,24 +10,24 @@
 //! 1. Within one run of the sending gateway, messages have consecutive *ordinals*, and
 //!    `expected` is the next. An item before it is a repeat. An item after it is early, and is
 //!    not used: the sender keeps it, or says with `base` that it does not.
-//! 2. `base` above `expected`: the sender will never send what lies between. That is a gap of as
-//!    many messages, as far as they were not known.
-//! 3. A new run counts anew, and reads again what its segment still holds. The *position* of the
-//!    next message, which is the segment's own and outlives the run, tells what is a repeat, and
-//!    how many messages lie between it and the new run's `base`.
+//! 2. `base` above `expected`: the sender will never send the messages between. They are a gap,
+//!    except for those that the receiver already knew.
+//! 3. A new run counts anew, and reads again what its segment still holds. The *position* of a
+//!    message belongs to the segment and outlives the run. So the next position shows which messages
+//!    are repeats, and how many lie between it and the new run's `base`.
 //! 4. A receiver that starts again knows the position from its record (`record.rs`), and treats
 //!    the first frame as that of a new run.
 //! 5. A run that was replaced stays replaced, so a late frame of it changes nothing. The importer
 //!    judges which run may replace another one: see `runs.rs`.
 //! 6. A new segment begins with its first message. How many messages of the earlier one are missing
-//!    is unknown, which [`Counts::segments`] tells.
+//!    is unknown: [`Counts::segments`] counts such segments.
 
 use std::collections::VecDeque;
 
 use crate::wire::{Head, LIMIT};
 
-/// How many replaced runs are remembered. A frame of an older one would have to be delayed over
-/// as many restarts of the sending gateway.
+/// Number of replaced runs that the receiver remembers. For a frame of an older run to arrive, the
+/// network would have to delay it over as many restarts of the sending gateway.
 const RETIRED: usize = 64;
 
 /// The next message of a host.
@@ -39,7 +39,7 @@ pub struct Known {
     pub position: u64,
 }
 
-/// What to do with an item.
+/// The decision about an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is the next. This many messages before it are missing.
@@ -49,14 +49,14 @@ pub enum Verdict {
     },
     /// It was delivered, or reported as missing.
     Repeat,
-    /// Others come first.
+    /// Other items come before it.
     Early,
 }
 
-/// Why a frame is not used.
+/// The reason why the receiver does not use a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// It is of a run that was replaced.
+    /// The frame is of a run that was replaced.
     Stale,
     /// One run has only one segment.
     Epoch,
@@ -71,19 +71,19 @@ pub struct Counts {
     pub missing: u64,
     /// Messages that came again.
     pub repeats: u64,
-    /// How often the sender had a new segment. Messages that only the earlier one had, and that
-    /// no gateway has read, are in no count.
+    /// Number of times that the sender had a new segment. Messages that only the earlier segment had,
+    /// and that no gateway has read, are in no count.
     pub segments: u64,
 }
 
 impl Counts {
-    /// A hostile sender can report more missing messages than a frame can tell.
+    /// Saturates: a hostile sender can report more missing messages than a frame can hold.
     fn add_missing(&mut self, gap: u64) {
         self.missing = self.missing.saturating_add(gap).min(LIMIT - 1);
     }
 }
 
-/// The state of a receiver: see the head of the file.
+/// The state of a receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     known: Option<Known>,
@@ -91,13 +91,13 @@ pub struct Tracker {
     round: u64,
     retired: VecDeque<u128>,
     expected: u64,
-    /// Returns to `false` with a new run, which reads again what is known.
+    /// Returns to `false` with a new run, which reads known messages again.
     has_delivered: bool,
     counts: Counts,
 }
 
 impl Tracker {
-    /// Creates the state of a receiver that goes on at `known`, or that begins with the first
+    /// Creates the state of a receiver that resumes at `known`, or that begins with the first
     /// message that it sees.
     pub fn new(known: Option<Known>) -> Self {
         Self {
@@ -106,8 +106,8 @@ impl Tracker {
         }
     }
 
-    /// Takes the head of a frame. Returns how many messages are missing before everything that
-    /// can still come: report them, and then call [`passed`](Self::passed).
+    /// Takes the head of a frame. Returns the number of missing messages that can no longer come. The
+    /// caller must report them, and then call [`passed`](Self::passed).
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl Tracker {
             self.round = self.round.max(head.round);
             return match self.known {
                 Some(known) if known.epoch == head.epoch => {
-                    // While a new run repeats what is known, ordinals count that too, and
-                    // positions do not; otherwise positions count places without a message.
+                    // While a new run repeats known messages, ordinals count those too, and
+                    // positions do not. Otherwise positions count places without a message.
                     let ordinals = head.base.saturating_sub(self.expected);
                     Ok(ordinals.min(head.base_position.saturating_sub(known.position)))
                 }
@@ -181,7 +181,7 @@ impl Tracker {
         }
         let next = self.known.map_or(position, |known| known.position);
         match position.checked_sub(next) {
-            // A new run has read it again.
+            // A new run has read the message again.
             None => Verdict::Repeat,
             Some(distance) => Verdict::Next {
                 gap: distance.min(lost.into()),
@@ -190,7 +190,7 @@ impl Tracker {
     }
 
     /// Returns `true` if an item of the run cannot be at this place: a later message of a run has a
-    /// later position. The gateway that has sent it, or something in the run before it, is wrong.
+    /// later position. Either this item or an earlier one of the run is forged or wrong.
     pub fn contradicts(&self, ordinal: u64, lost: u32, position: u64) -> bool {
         self.has_delivered
             && ordinal + u64::from(lost) >= self.expected

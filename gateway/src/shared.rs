@@ -1,4 +1,4 @@
-//! What all tasks of a gateway use: the session, the configuration and the counters.
+//! State shared by all tasks of a gateway: the session, the configuration and the counters.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use zenoh::qos::CongestionControl;
 use crate::config::{Config, Import, Limits};
 use crate::keys::Name;
 
-/// The interval in which a task reports its progress to the other side, and does what is due.
+/// The interval in which a task reports its progress to the other side, and checks its timeouts.
 pub const TICK: Duration = Duration::from_millis(100);
-/// How long a task waits before it tries again what has failed.
+/// The pause of a task between a failure and its next attempt.
 pub const RETRY: Duration = Duration::from_millis(500);
 
-/// Whether messages leave or enter.
+/// The direction of messages, as this host sees it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Direction {
     /// They leave.
@@ -41,11 +41,11 @@ pub struct Row {
     pub refused: u64,
     /// Messages that the slowest receiver has not acknowledged, or bytes that wait.
     pub lag: u64,
-    /// What stands in the way.
+    /// The reason why no message can pass, or an empty string.
     pub error: String,
 }
 
-/// See the head of the file.
+/// The session, the configuration and the counters of a gateway.
 pub struct Shared {
     /// The engine.
     pub session: Session,
@@ -63,7 +63,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Collects what does not change while the gateway runs.
+    /// Creates the shared state of a gateway, which keeps these settings while it runs.
     pub fn new(session: Session, config: &Config, state: PathBuf) -> Self {
         Self {
             session,
@@ -95,7 +95,7 @@ impl Shared {
         );
     }
 
-    /// Returns what the line of the messages to or from all hosts says of [`Row::lag`].
+    /// Returns [`Row::lag`] of the line for all hosts.
     pub fn lag(&self, direction: Direction, name: &Name) -> u64 {
         let rows = self.rows();
         let row = rows.get(&(direction, name.clone(), String::new()));
@@ -174,8 +174,8 @@ impl Shared {
             .map_err(|error| error.to_string())
     }
 
-    /// Returns the builder of the segment of an import. A remote host must not choose how much memory
-    /// there is: if the configuration does not, the gateway makes no segment.
+    /// Returns the builder of the segment of an import. A remote host must not choose how much memory the
+    /// segment takes: if the configuration has no `max-len`, the gateway makes no segment.
     pub fn imported(&self, name: &Name, rule: &Import) -> blitz_io::ipc::Builder {
         let builder = self.builder(name).must_exist(rule.max_len.is_none());
         match rule.capacity {
@@ -200,7 +200,7 @@ pub fn random() -> u64 {
     std::hash::RandomState::new().build_hasher().finish().max(1)
 }
 
-/// Returns whether `every` has passed since `last`, and notes the time if so.
+/// Returns `true`, and sets `last` to now, if `every` has passed since `last`.
 pub fn is_due(last: &mut Instant, every: Duration) -> bool {
     let now = Instant::now();
     let due = now.duration_since(*last) >= every;

@@ -11,7 +11,7 @@
 //!    ordinal that follows. Then it sends everything from there on again.
 //! 2. A receiver that asks names the highest round that it has seen. The sender ignores a question
 //!    of an earlier round than its own: the receiver asked before it saw the answer.
-//! 3. The sender regularly tells how far it is, with its round. So a receiver that misses the last
+//! 3. The sender regularly announces its next ordinal, with its round. So a receiver that misses the last
 //!    frames, or the beginning of the round, or whose question was lost, asks again.
 //!
 //! If frames keep their order on the way, each loss costs one round. If they do not, an early frame
@@ -58,7 +58,7 @@ impl Remote {
     }
 }
 
-/// What a round sends again.
+/// The frames that a round sends again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repeat<F> {
     /// The first ordinal, and its position.
@@ -67,7 +67,7 @@ pub struct Repeat<F> {
     pub frames: Vec<F>,
 }
 
-/// The window: see the head of the file.
+/// The window of one exporter, with the state of its remote receivers.
 pub struct Window<F> {
     run: u128,
     round: u64,
@@ -82,7 +82,7 @@ pub struct Window<F> {
 }
 
 impl<F: Clone> Window<F> {
-    /// `keeps` is false with the policy `drop`.
+    /// Creates a window. `keeps` is `false` with the policy `drop`.
     pub fn new(run: u128, position: u64, keeps: bool, limit: usize, hosts: usize) -> Self {
         Self {
             run,
@@ -97,7 +97,7 @@ impl<F: Clone> Window<F> {
         }
     }
 
-    /// Whether more may be sent.
+    /// Returns `true` if the exporter may send more.
     pub fn has_room(&self) -> bool {
         self.bytes < self.limit
     }
@@ -141,7 +141,7 @@ impl<F: Clone> Window<F> {
         }
     }
 
-    /// Waits for a receiver that an earlier run of the gateway has known.
+    /// Adds a receiver that an earlier run of the gateway has known, so that the sender waits for it.
     pub fn expect(&mut self, host: &str) {
         if self.remotes.len() < self.hosts {
             let base = self.base().0;
@@ -151,7 +151,7 @@ impl<F: Clone> Window<F> {
         }
     }
 
-    /// Notes what a receiver has. Returns whether it needs to hear the state of the sender.
+    /// Notes an acknowledgement. Returns `true` if the receiver needs the state of the sender.
     pub fn acknowledged(&mut self, host: &str, ack: &Ack) -> bool {
         if !self.remotes.contains_key(host) && self.remotes.len() >= self.hosts {
             return false;
@@ -164,7 +164,7 @@ impl<F: Clone> Window<F> {
         remote.silence.broken();
         (remote.received, remote.missing) = (ack.received, ack.missing);
         if ack.run != self.run {
-            // It has begun again, and needs all that there is.
+            // The receiver has begun again, and needs all frames in the window.
             (remote.expected, remote.asks) = (base, false);
             return true;
         }
@@ -179,8 +179,8 @@ impl<F: Clone> Window<F> {
     }
 
     /// Forgets receivers without a sign of life, an interval of this nominal length after the last
-    /// call. All acknowledgements that have arrived must have been noted. Returns the hosts of the
-    /// receivers.
+    /// call. All acknowledgements that have arrived must have been noted. Returns the hosts of
+    /// these receivers.
     pub fn expire(&mut self, interval: Duration, lost_after: Duration) -> Vec<String> {
         let mut lost = Vec::new();
         self.remotes.retain(|host, remote| {

@@ -4,7 +4,7 @@
 //! and the type. Frames of messages go on with a [`Head`], and then:
 //!
 //! * *Batch:* items, each `skip: u32, lost: u32, len: u32` and `len` bytes. A batch without items
-//!   tells how far the sender is.
+//!   announces the next ordinal of the sender.
 //! * *Piece:* `skip: u32, lost: u32, total: u64, offset: u64`, and the bytes of one message from
 //!   `offset` on.
 //!
@@ -16,7 +16,7 @@
 //! The other frames are of fixed length: [`Ack`], [`Done`] and [`Credit`]; a [`Job`] ends with
 //! the bytes of its message.
 //!
-//! [`parse`] checks every length before anything is read, and copies nothing.
+//! [`parse`] checks every length before it reads, and copies nothing.
 
 use std::fmt;
 
@@ -25,12 +25,12 @@ const VERSION: u8 = 3;
 const PREFIX: usize = 8;
 const HEAD_LEN: usize = 9 * 8;
 const ITEM_LEN: usize = 3 * 4;
-/// The longest batch. The engine sends at most 65,535 bytes at once: with its own header and a key, this
-/// fits.
+/// The longest batch. The engine sends at most 65,535 bytes at once, which leaves room for its own header
+/// and a key.
 pub const FRAME: usize = 63 << 10;
 /// The longest message of a batch. A longer one is sent in pieces.
 pub const BATCHED: usize = FRAME - PREFIX - HEAD_LEN - ITEM_LEN;
-/// The most bytes of a message that a piece has. The engine cuts a piece into fragments without another
+/// The most bytes of a message in one piece. The engine cuts a piece into fragments without another
 /// copy of it at either end, and calls the receiver once for all of them.
 pub const PIECE: usize = 1 << 20;
 const PIECE_LEN: usize = 2 * 4 + 2 * 8;
@@ -39,7 +39,7 @@ pub const PIECE_HEAD: usize = PREFIX + HEAD_LEN + PIECE_LEN;
 /// Ordinals, positions and lengths are smaller than this, so that sums do not overflow.
 pub const LIMIT: u64 = 1 << 60;
 
-/// What frames of messages have in common.
+/// The fields that all frames of messages have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Head {
     /// The number of the sending host: see [`origin`].
@@ -48,7 +48,7 @@ pub struct Head {
     pub epoch: u64,
     /// The number of the run of the sending gateway, for this segment: see `runs.rs`.
     pub run: u128,
-    /// How many times the run had sent frames again when it made this frame: see `window.rs`.
+    /// The number of rounds that the run had begun when it made this frame: see `window.rs`.
     pub round: u64,
     /// The sender can send no ordinal before this one any more.
     pub base: u64,
@@ -63,9 +63,9 @@ pub struct Head {
 /// One message of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item<'a> {
-    /// How many positions before it have no message.
+    /// The number of positions before it that have no message.
     pub skip: u32,
-    /// How many messages before it the sending gateway could not read.
+    /// The number of messages before it that the sending gateway could not read.
     pub lost: u32,
     /// The message.
     pub bytes: &'a [u8],
@@ -76,7 +76,7 @@ pub struct Item<'a> {
 pub struct Items<'a>(&'a [u8]);
 
 impl Items<'_> {
-    /// Returns how many items have no missing message before them, up to the first that has.
+    /// Returns the number of items before the first one that has a missing message before it.
     pub fn consecutive(self) -> u64 {
         self.take_while(|item| (item.skip, item.lost) == (0, 0))
             .count() as u64
@@ -96,13 +96,13 @@ impl<'a> Iterator for Items<'a> {
 /// A part of a large message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece<'a> {
-    /// As in [`Item`].
+    /// See [`Item::skip`].
     pub skip: u32,
-    /// As in [`Item`].
+    /// See [`Item::lost`].
     pub lost: u32,
     /// The length of the whole message.
     pub total: u64,
-    /// Where in the message these bytes begin.
+    /// The offset of these bytes in the message.
     pub offset: u64,
     /// The bytes.
     pub bytes: &'a [u8],
@@ -121,11 +121,11 @@ pub struct Ack {
     pub round: u64,
     /// The receiver has all messages, or has reported them as missing, before this ordinal.
     pub expected: u64,
-    /// How many messages it has delivered since it began to receive from this host.
+    /// The number of messages that it has delivered since it began to receive from this host.
     pub received: u64,
-    /// How many it has reported as missing.
+    /// The number of messages that it has reported as missing.
     pub missing: u64,
-    /// Whether it needs everything from `expected` on again.
+    /// The receiver needs all frames from `expected` on again.
     pub resend: bool,
 }
 
@@ -150,7 +150,7 @@ pub struct JobId {
 }
 
 impl JobId {
-    /// How many bytes an identity has before an item: see the setting `identity`.
+    /// The length of the identity before an item, in bytes: see the setting `identity`.
     pub const LEN: usize = 24;
 
     /// Returns the identity as bytes.
@@ -173,14 +173,14 @@ impl JobId {
     }
 }
 
-/// A consumer is done with an item of a queue.
+/// The report that a consumer is done with an item of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done(pub JobId);
 
-/// How many items of a queue a receiver can take.
+/// The room of a receiver for items of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Credit {
-    /// The number of this run of the receiver: what it had before, it has forgotten.
+    /// The number of this run of the receiver, which has forgotten the items of earlier runs.
     pub run: u64,
     /// The number of items.
     pub items: u32,
@@ -197,13 +197,13 @@ pub enum Frame<'a> {
     Ack(Ack),
     /// An item of a queue.
     Job(Job<'a>),
-    /// An item of a queue was consumed.
+    /// The report that an item of a queue was consumed.
     Done(Done),
     /// Room for items of a queue.
     Credit(Credit),
 }
 
-/// Why bytes are not a frame.
+/// The reason why bytes are not a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
     /// It does not begin with the magic number.
@@ -214,7 +214,7 @@ pub enum Malformed {
     Type(u8),
     /// It ends too early.
     Short,
-    /// It has more bytes than its type.
+    /// It has more bytes than its type allows.
     Long,
     /// A number is larger than it can be.
     Range,
@@ -253,7 +253,7 @@ pub fn fnv(bytes: &[u8]) -> u64 {
 ///
 /// # Errors
 ///
-/// [`Malformed`] if any byte of it is not as described at the head of the file.
+/// [`Malformed`] if the bytes do not follow the format that this module documents.
 pub fn parse(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
     let (prefix, body) = bytes.split_at_checked(PREFIX).ok_or(Malformed::Short)?;
     if prefix[..4] != MAGIC {
@@ -357,7 +357,7 @@ impl Reader<'_> {
         Ok(u128::from_le_bytes(*word))
     }
 
-    /// A number that other numbers are added to.
+    /// Reads a number below [`LIMIT`], so that sums with it do not overflow.
     fn number(&mut self) -> Result<u64, Malformed> {
         let number = self.u64()?;
         if number < LIMIT {
@@ -444,7 +444,7 @@ impl Writer {
         self.0.extend_from_slice(item.bytes);
     }
 
-    /// Returns how many bytes an item adds to a batch.
+    /// Returns the number of bytes that an item adds to a batch.
     pub const fn item_len(bytes: usize) -> usize {
         ITEM_LEN + bytes
     }
@@ -487,7 +487,7 @@ impl Writer {
         writer.0
     }
 
-    /// Returns the frame that tells that an item was consumed.
+    /// Returns the frame that reports that an item was consumed.
     pub fn done(done: Done) -> Vec<u8> {
         let mut writer = Self::new(5, JobId::LEN);
         writer.0.extend(done.0.to_bytes());
@@ -504,7 +504,7 @@ impl Writer {
         self.0.len()
     }
 
-    /// Returns whether the frame has no bytes, which it always has.
+    /// Returns `false`: a frame always has bytes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

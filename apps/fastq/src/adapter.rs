@@ -3,18 +3,18 @@
 //! An adapter is looked for at every position, with mismatches. If it is nowhere, fastp
 //! looks again with one base inserted in the read, and then with one deleted. But in these
 //! two searches it compares the start of the adapter with the start of the read, whatever
-//! the position: the position only shortens what is compared. So a hit says that the read
-//! starts with the adapter, and where the read is cut depends on how many bases agree. This
-//! module does the same.
+//! the position: the position only limits the number of compared bases. So a hit means that the
+//! read starts with the adapter, and the place of the cut depends on the number of bases that
+//! agree. This module does the same.
 
 use crate::record::Read4;
 
 /// One mismatch is allowed for this many bases.
 const BASES_A_MISMATCH: i64 = 8;
-/// How many bases of a single adapter must be in the read.
+/// Number of bases of a single adapter that must be in the read.
 pub const REQUIRED: i64 = 4;
 
-/// Returns how many bases of one of several adapters must be in the read.
+/// Returns the number of bases of one of several adapters that must be in the read.
 pub fn required_of(adapters: usize) -> i64 {
     match adapters {
         0..=16 => 4,
@@ -23,8 +23,8 @@ pub fn required_of(adapters: usize) -> i64 {
     }
 }
 
-/// Cuts `read` where `adapter` starts in it. Returns where that is, if the adapter is
-/// found. The place may be before the read: then the adapter is found from its third,
+/// Cuts `read` where `adapter` starts in it. Returns that place, or `None` if the adapter
+/// is not found. The place may be before the read: then the adapter is found from its third,
 /// fourth or fifth base on.
 pub fn trim(read: &mut Read4<'_>, adapter: &[u8], required: i64) -> Option<i64> {
     if (adapter.len() as i64) < required {
@@ -64,7 +64,7 @@ fn find(seq: &[u8], adapter: &[u8], required: i64) -> Option<i64> {
     })
 }
 
-/// Returns where the read is cut if it starts with the adapter and one more base.
+/// Returns the place of the cut, if the read starts with the adapter and one more base.
 fn insertion(seq: &[u8], adapter: &[u8]) -> Option<i64> {
     let most = seq.len().checked_sub(1)?.min(adapter.len());
     let len = longest_with_gap(seq, adapter, most)?;
@@ -77,7 +77,7 @@ fn insertion(seq: &[u8], adapter: &[u8]) -> Option<i64> {
     Some(at as i64)
 }
 
-/// Returns where the read is cut if it starts with the adapter without one base.
+/// Returns the place of the cut, if the read starts with the adapter without one base.
 fn deletion(seq: &[u8], adapter: &[u8]) -> Option<i64> {
     let shorter = adapter.len().checked_sub(1)?;
     let len = longest_with_gap(adapter, seq, shorter.min(seq.len()))?;

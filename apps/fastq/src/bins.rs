@@ -1,4 +1,4 @@
-//! Which cycles are counted together.
+//! The grouping of cycles into bins.
 //!
 //! Each of the first cycles is counted for itself: those of every machine with short reads,
 //! for which the report has fastp's form. The cycles of long reads after these are counted in
@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-/// How many cycles are counted one by one.
+/// Number of cycles that are counted one by one.
 pub const EXACT: usize = 1 << 12;
-/// How many bins there are between a position and twice that position.
+/// Number of bins between a position and twice that position.
 const BINS: usize = EXACT / WIDTH;
 /// The width of the first bins, which doubles as the position doubles.
 const WIDTH: usize = 8;
@@ -33,7 +33,7 @@ pub fn of(cycle: usize) -> usize {
     EXACT + doublings * BINS + rest
 }
 
-/// Returns the bins of these cycles, and which cycles are in each.
+/// Returns the bins of these cycles, with the cycles in each.
 pub fn within(cycles: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
     let bins = if cycles.is_empty() {
         0..0

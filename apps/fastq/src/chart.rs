@@ -16,7 +16,7 @@ const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 34.0;
 const TOP: f64 = 22.0;
-/// How many points a line has; more would not be visible.
+/// Number of points of a line; more would not be visible.
 const POINTS: usize = 900;
 
 /// Draws lines over places that are counted from `first`, and later ones in [`bins`].
@@ -113,7 +113,7 @@ fn nice(value: f64) -> f64 {
         .unwrap_or(power * 10.0)
 }
 
-/// Draws a small picture of how often each place occurs.
+/// Draws a small picture of the frequency of each place.
 pub fn spark(places: &[u64]) -> String {
     let most = places.iter().copied().max().unwrap_or(0).max(1) as f64;
     let width = places.len().max(1);

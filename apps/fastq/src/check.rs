@@ -1,4 +1,4 @@
-//! Which options are compatible, and which values they may have.
+//! Checks that options are compatible, and that their values are valid.
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;

@@ -20,7 +20,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Counts an adapter so many times. Returns false if there are too many.
+    /// Counts an adapter this many times. Returns `false` if there are too many.
     fn add(&mut self, bases: &[u8], times: u64) -> bool {
         if let Some(count) = self.counts.get_mut(bases) {
             *count += times;
@@ -81,7 +81,7 @@ impl Collector {
         }
     }
 
-    /// Counts an adapter, or the two of a pair, so many times.
+    /// Counts an adapter, or the two of a pair, this many times.
     pub fn add_adapter(&mut self, event: &Event<impl AsRef<[u8]>>, times: u64) {
         let (of, bases, second) = (event.of, event.bases.as_ref(), event.second.as_ref());
         self.trimmed_bases += (bases.len() + second.len()) as u64 * times;

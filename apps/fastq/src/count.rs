@@ -1,13 +1,13 @@
 //! Counting bytes, in one-byte sums so that a vector register holds many of them.
 
-/// How many bytes a one-byte sum can count.
+/// The most bytes that a one-byte sum can count.
 const CHUNK: usize = 128;
 
-/// How many bytes fit into a vector register. The rest of an input is filled up to as many, as it
-/// would be counted byte by byte.
+/// Number of bytes in a vector register. The rest of an input is filled up to this length, because it
+/// would otherwise be counted byte by byte.
 pub const LANES: usize = 32;
 
-/// Returns how many bytes satisfy `is`.
+/// Returns the number of bytes that satisfy `is`.
 #[inline(always)]
 pub fn bytes(all: &[u8], is: impl Fn(u8) -> bool) -> usize {
     let sum = |chunk: &[u8]| chunk.iter().map(|&byte| is(byte) as u8).sum::<u8>() as usize;
@@ -27,7 +27,7 @@ fn filled(bytes: &[u8]) -> [u8; LANES] {
     filled
 }
 
-/// Returns at how many places the two differ, up to the length of the shorter one.
+/// Returns the number of places at which the two differ, up to the length of the shorter one.
 #[inline(always)]
 pub fn differences(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());

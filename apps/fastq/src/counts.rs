@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The longest insert that is counted by its size.
 pub const LONGEST_INSERT: usize = 512;
 
-/// The counts of a worker. They are sums, so it does not matter which worker counted what.
+/// The counts of a worker. They are sums, so it does not matter which worker counted a read.
 #[derive(Serialize, Deserialize)]
 pub struct Counts {
     /// Reads that differ before and after the filters, and those that do not.

@@ -7,12 +7,12 @@ use crate::options::{Options, Split};
 use crate::record::{Block, Blocks};
 use crate::unknown;
 
-/// How many reads are examined for the length of the reads.
+/// Number of reads that are examined for the length of the reads.
 const READS_FOR_LENGTH: usize = 1000;
 /// At most this many reads, and this many times the usual length in bases, are examined for
 /// an adapter.
 const READS_FOR_ADAPTER: usize = 256 * 1024;
-/// Fewer reads say nothing about an adapter.
+/// Fewer reads are no evidence of an adapter.
 pub const FEWEST_FOR_ADAPTER: usize = 10_000;
 /// At most this many reads, and this many times the usual length in bases, are examined for
 /// the number of reads.
@@ -43,14 +43,14 @@ pub fn read_length(file: &InputFile) -> Result<usize, Failure> {
     Ok(longest)
 }
 
-/// How the names of reads start that come from machines with two colours: iSeq, MiniSeq,
-/// NextSeq and NovaSeq.
+/// Beginnings of the names of reads from machines with two colours: iSeq, MiniSeq, NextSeq
+/// and NovaSeq.
 const TWO_COLOURS: [&[u8]; 11] = [
     b"@FS", b"@MN", b"@SH", b"@NS", b"@NB", b"@NDX", b"@VL", b"@VH", b"@A", b"@NA", b"@LH",
 ];
 
-/// Whether the machine takes a missing signal for G, according to the name of the first
-/// read.
+/// Returns `true` if the machine takes a missing signal for G, according to the name of the
+/// first read.
 pub fn two_colours(file: &InputFile) -> Result<bool, Failure> {
     let mut found = false;
     each_read(file, |block, at| {

@@ -1,4 +1,4 @@
-//! How many reads occurred before.
+//! Counts the reads that occurred before.
 //!
 //! fastp keeps a Bloom filter of one to 32 gigabytes: a few bit arrays and as many sums
 //! over the bases, each of which selects a bit of its array. A read counts as seen before if
@@ -9,12 +9,12 @@ use crate::count::LANES;
 use crate::record::Read4;
 use std::ops::Range;
 
-/// How many factors each array has. The factor of a position is that of its remainder.
+/// Number of factors of each array. The factor of a position is that of its remainder.
 const PRIMES: usize = 1 << 9;
-/// How many bases are multiplied at once.
+/// Number of bases that are multiplied at once.
 const PART: usize = 8 * LANES;
-/// How many bits of a factor are in the first of its two parts. The values of `PART` bases
-/// times such parts add up to less than 2^31.
+/// Number of bits in the first of the two parts of a factor. The values of `PART` bases times
+/// such parts add up to less than 2^31.
 const LOW: u32 = 13;
 
 /// Determines which bits a read sets.
@@ -32,7 +32,7 @@ struct Factors {
     /// Both have zeros at the end, so that a rest of bases can be filled up.
     low: [i16; PRIMES + LANES],
     high: [i16; PRIMES + LANES],
-    /// For each position, the sum of the factors before it, and the sum of these times their
+    /// The sum of the factors before each position, and the sum of these factors times their
     /// positions.
     before: [(u64, u64); PRIMES + 1],
 }
@@ -166,7 +166,7 @@ fn primes(count: usize) -> Vec<u32> {
     found
 }
 
-/// Whether the number is a prime, given the primes at least up to its square root.
+/// Returns `true` if the number is a prime, given the primes at least up to its square root.
 fn is_prime(number: u32, small: &[u32]) -> bool {
     small
         .iter()
@@ -192,7 +192,7 @@ impl Seen {
         }
     }
 
-    /// Counts the reads with these bits, and calls `each` with whether each occurred before.
+    /// Counts the reads with these bits, and calls `each` with `true` for each that occurred before.
     pub fn add(&mut self, places: &[u64], mut each: impl FnMut(bool)) {
         for places in places.chunks_exact(self.arrays.len()) {
             // Every array must get its bit, even after one that has not had it.
@@ -216,8 +216,8 @@ impl Seen {
         }
     }
 
-    /// Counts later reads, given how many there are, and the bits of those that are not
-    /// duplicates of each other. Returns `None` if these cannot be bits of so many reads. Reads
+    /// Counts later reads, given their number, and the bits of those that are not
+    /// duplicates of each other. Returns `None` if so many reads cannot have these bits. Reads
     /// that were counted before are not counted again.
     pub fn add_later(&mut self, reads: u64, places: &[u64]) -> Option<()> {
         if self.arrays.is_empty() {
@@ -237,7 +237,7 @@ impl Seen {
         Some(())
     }
 
-    /// Returns how many bits each read has.
+    /// Returns the number of bits of each read.
     pub fn arrays(&self) -> usize {
         self.arrays.len()
     }
@@ -274,7 +274,7 @@ impl Bits {
         }
     }
 
-    /// Returns how many bits there are.
+    /// Returns the number of bits.
     fn len(&self) -> u64 {
         match self {
             Self::Few { bits, .. } => *bits,
@@ -282,7 +282,7 @@ impl Bits {
         }
     }
 
-    /// Sets a bit. Returns whether it was set before.
+    /// Sets a bit. Returns `true` if it was set before.
     fn set(&mut self, place: u64) -> bool {
         match self {
             Self::Many(words) => {
@@ -330,8 +330,8 @@ fn slots_for(slots: usize) -> usize {
     slots * 2
 }
 
-/// Inserts a place into a table whose number of slots is a power of two. Returns whether the
-/// table had it.
+/// Inserts a place into a table whose number of slots is a power of two. Returns `true` if
+/// the table had it.
 fn insert(slots: &mut [u64], place: u64) -> bool {
     let mask = slots.len() - 1;
     // The multiplier is 2^64 divided by the golden ratio: it spreads places that are close

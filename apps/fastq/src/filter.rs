@@ -72,7 +72,7 @@ pub fn judge(options: &Options, read: Option<&Read4<'_>>) -> Verdict {
 }
 
 vectorized! {
-    /// Returns how many qualities are below a limit, and how many bases are unknown.
+    /// Returns the number of qualities below a limit, and the number of unknown bases.
     fn low_and_unknown(qual: &[u8], seq: &[u8], qualified: i8) -> (usize, usize) {
         let low = count::bytes(qual, |qual| (qual as i8) < qualified);
         (low, count::bytes(seq, |base| base == b'N'))
@@ -264,7 +264,7 @@ pub fn trim_poly_g(read: &mut Read4<'_>, shortest: i64) {
     }
 }
 
-/// Trims a tail of one base. Returns the base, as 0 to 3, and how many bases were cut.
+/// Trims a tail of one base. Returns the base, as 0 to 3, and the number of cut bases.
 pub fn trim_poly_x(read: &mut Read4<'_>, shortest: i64) -> Option<(usize, u64)> {
     let len = read.len() as i64;
     let mut counts = [0i64; 4];

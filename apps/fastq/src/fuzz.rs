@@ -13,7 +13,7 @@ use crate::unknown;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
-/// An input that returns at most `most` bytes at a time.
+/// An input of which each read returns at most `most` bytes.
 struct Slow {
     bytes: Cursor<Vec<u8>>,
     most: usize,
@@ -26,7 +26,7 @@ impl Read for Slow {
     }
 }
 
-/// A record: where it is in the file, and its lines.
+/// A record: its position in the file, and its lines.
 type Record = ((u64, u64), [Vec<u8>; 4]);
 
 /// Reads all records, up to `records` in a block and from reads of up to `bytes` bytes.
@@ -93,9 +93,9 @@ pub fn command_line(words: &[String]) {
     }
 }
 
-/// Looks for an adapter in reads: the lines of `data` after random bases, again and again, until there are
-/// as many reads as that takes. `data` starts with the logarithm of the length of the last read, and with
-/// how many bases at the end of a read are none of an adapter. Returns how many bases the reads have.
+/// Searches reads for an adapter. The reads are the lines of `data` after random bases, repeated until
+/// there are enough. `data` starts with the logarithm of the length of the last read, and the number of
+/// bases at the end of a read that belong to no adapter. Returns the number of bases of the reads.
 pub fn adapter(data: &[u8]) -> usize {
     let &[last, tail, ref lines @ ..] = data else {
         return 0;
@@ -118,7 +118,7 @@ pub fn adapter(data: &[u8]) -> usize {
     }
     let tail = usize::from(tail).max(1);
     known::find(&reads).or_else(|| unknown::find(&reads, tail));
-    // The known ones may hide it.
+    // The known adapters may hide it.
     unknown::find(&reads, tail);
     reads.iter().map(|read| read.len()).sum()
 }
@@ -149,7 +149,7 @@ pub fn process(words: &[String], data: &[u8]) {
     if options.dedup || options.paired() != pairs {
         return;
     }
-    // What `detect::look` finds in a file.
+    // The properties that `detect::look` finds in a file.
     let length = (0..block.len()).map(|at| block.get(at).len()).max();
     options.read_length = [length.unwrap_or(0); 2];
     let hot: Vec<Vec<u8>> = (0..block.len())

@@ -1,10 +1,10 @@
 //! Inflates a gzip member from a point within it.
 //!
-//! A point is between two blocks of the compressed data. To go on there takes the bits of the last
-//! byte that belong to the next block, and the 32 KiB of content before it, to which the blocks
-//! behind it refer. [`Inflater`] finds points. [`FromPoint`] puts other blocks in front of the rest of the
-//! member, which any decoder then reads: a stored block with that content, and blocks without content
-//! that are as long as the missing bits of the byte.
+//! A point is between two blocks of the compressed data. To continue there, a decoder needs the bits of
+//! the last byte that belong to the next block, and the 32 KiB of content before the point, to which later
+//! blocks refer. [`Inflater`] finds points. [`FromPoint`] puts other blocks in front of the rest of the
+//! member, so that any decoder can read it. They are a stored block with that content, and blocks without
+//! content that are as long as the missing bits of the byte.
 
 use blitz_io::pipeline::gzip::MemberReader;
 use crc32fast::Hasher;
@@ -15,12 +15,12 @@ use libz_rs_sys::{
 };
 use std::io::{self, BufRead, Cursor, ErrorKind, Read};
 
-/// How much content a block can refer to.
+/// The length of the content that a block can refer to, in bytes.
 const WINDOW: usize = 32 << 10;
-/// The content is written round and round into a buffer of this size, a power of two.
+/// The size of the ring buffer of the content, a power of two.
 const RING: usize = 128 << 10;
-/// The parts of a stream's `data_type`: how many bits of the last byte are unused, whether the last
-/// block has begun, and whether the stream is between two blocks.
+/// The parts of a stream's `data_type`: the number of unused bits of the last byte, the flag of the last
+/// block, and the flag of a stream that is between two blocks.
 const UNUSED_BITS: i32 = 7;
 const LAST: i32 = 64;
 const BETWEEN: i32 = 128;
@@ -36,7 +36,7 @@ pub struct Point {
     pub content: u64,
     /// The checksum of that content.
     checksum: u32,
-    /// How many bits of the byte before `offset` belong to the next block, and these bits.
+    /// Number of bits of the byte before `offset` that belong to the next block, and these bits.
     bits: u8,
     byte: u8,
     /// The last content before it.
@@ -87,7 +87,7 @@ pub struct Inflater {
     /// Initialised; its pointers to input and output are used only within a step.
     stream: Box<z_stream>,
     ring: Box<[u8]>,
-    /// Where in the ring the next content belongs.
+    /// The position of the next content in the ring.
     at: usize,
     content: u64,
     checksum: Hasher,
@@ -97,21 +97,21 @@ pub struct Inflater {
 
 impl Drop for Inflater {
     fn drop(&mut self) {
-        // SAFETY: the stream was initialised, and is not used any more.
+        // SAFETY: `new` initialised the stream, and nothing uses it after this.
         unsafe { inflateEnd(&raw mut *self.stream) };
     }
 }
 
 /// The outcome of a step.
 pub struct Step<'a> {
-    /// How many bytes of the input it took.
+    /// Number of bytes that the step took from the input.
     pub consumed: usize,
-    /// The content that it produced.
+    /// The content that the step produced.
     pub content: &'a [u8],
     pub state: After,
 }
 
-/// Where a step has ended.
+/// The place at which a step has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum After {
     /// Anywhere.
@@ -207,11 +207,11 @@ impl Inflater {
         })
     }
 
-    /// Reads what follows the data of a member.
+    /// Reads the trailer after the data of a member.
     ///
     /// # Errors
     ///
-    /// Fails if the content has another length or checksum than it tells.
+    /// Fails if the content has another length or checksum than the trailer.
     pub fn trailer(&self, input: &mut impl Read) -> io::Result<()> {
         check_trailer(input, &self.checksum, self.content)
     }
@@ -236,7 +236,7 @@ fn invalid(reason: &'static str) -> io::Error {
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
-    /// How many bits of the last byte are written, if not all of them.
+    /// Number of bits of the last byte that are written, if not all of them.
     used: u32,
 }
 
@@ -316,7 +316,7 @@ impl Point {
 /// Reads the content of a member from a point on, and then that of the members behind it.
 pub struct FromPoint<R> {
     rest: Rest<R>,
-    /// How much of the window is still to be skipped.
+    /// Number of bytes of the window that are still to be skipped.
     window: u64,
     content: u64,
     checksum: Hasher,
@@ -352,7 +352,7 @@ impl<R: BufRead> FromPoint<R> {
     }
 }
 
-/// Skips zeros, which may follow the last member. Returns whether something else follows.
+/// Skips zeros, which may follow the last member. Returns `true` if other bytes follow.
 fn follows(input: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let bytes = input.fill_buf()?;

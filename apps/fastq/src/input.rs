@@ -1,5 +1,5 @@
 //! Input files: plain and gzip, including blocked gzip and sequences of members. The content
-//! tells which, not the name.
+//! decides, not the name.
 
 use crate::cluster::Cut;
 use crate::failure::Failure;
@@ -14,20 +14,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The bytes of one read of the inflater.
 const COMPRESSED: usize = 1 << 17;
-/// How a gzip file begins.
+/// The first bytes of a gzip file.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// An input file, which can be read from its beginning several times.
 #[derive(Clone)]
 pub struct InputFile {
     name: String,
-    /// What cannot be opened twice: a pipe, a device or standard input.
+    /// A stream that cannot be opened twice: a pipe, a device or standard input.
     stream: Option<Arc<Mutex<Stream>>>,
     /// The position of the first record that is read for the last time.
     begin: Cut,
     /// The point of a gzip member at which inflating begins for the last time.
     point: Option<Arc<Point>>,
-    /// How many bytes of the file were read for the last time.
+    /// Number of bytes of the file that were read for the last time.
     bytes_read: Arc<AtomicU64>,
 }
 
@@ -81,12 +81,12 @@ impl InputFile {
         &self.name
     }
 
-    /// Whether this is a pipe, a device or standard input.
+    /// Returns `true` if this is a pipe, a device or standard input.
     pub fn is_stream(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// Returns a reader of the content from the beginning. What it reads can be read again.
+    /// Returns a reader of the content from the beginning. The content can be read again.
     pub fn look_ahead(&self) -> Result<Content, Failure> {
         match &self.stream {
             Some(stream) => Ok(self.content(Again {
@@ -134,7 +134,7 @@ impl InputFile {
         (!self.is_stream()).then_some(known.len())
     }
 
-    /// Returns how many of these bytes were read for the last time.
+    /// Returns the number of these bytes that were read for the last time.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
@@ -155,7 +155,7 @@ fn lock(stream: &Mutex<Stream>) -> std::sync::MutexGuard<'_, Stream> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads a stream from its beginning, and keeps what it reads.
+/// Reads a stream from its beginning, and keeps the bytes.
 struct Again {
     stream: Arc<Mutex<Stream>>,
     at: usize,
@@ -179,7 +179,7 @@ impl Read for Again {
     }
 }
 
-/// Reads what was read ahead of a stream, and then the rest.
+/// Reads the bytes of a stream that were read ahead, and then the rest.
 struct Last {
     ahead: Cursor<Vec<u8>>,
     stream: Arc<Mutex<Stream>>,

@@ -1,4 +1,4 @@
-//! How often each sequence of five bases occurs.
+//! Counts each sequence of five bases.
 //!
 //! A sequence of six bases is two of five. So a read adds one to a count for every second base,
 //! and later the counts of six are added to those of five.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 const KMER: u32 = 5;
 const KMERS: usize = 1 << (2 * KMER);
 const SIXES: usize = 4 * KMERS;
-/// How many bases go into a code at once.
+/// Number of bases that go into a code at once.
 const STEP: usize = 4;
 
 /// The counts. They must be settled before they are written.
@@ -17,7 +17,7 @@ pub struct Kmers {
     /// The counts of six bases, which are not in those of five.
     #[serde(skip)]
     sixes: Vec<u32>,
-    /// How many bases were counted since these were empty.
+    /// Number of bases that were counted since these were empty.
     #[serde(skip)]
     pending: usize,
     fives: Vec<u64>,
@@ -81,7 +81,7 @@ impl Kmers {
         }
     }
 
-    /// Returns every sequence and how often it occurred, in the order of fastp. The counts must
+    /// Returns every sequence with its count, in the order of fastp. The counts must
     /// be settled.
     pub fn counts(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         (0..KMERS).map(|place| {

@@ -1,11 +1,11 @@
-//! Which of the known adapters the reads have.
+//! Finds the known adapter of the reads.
 //!
 //! An adapter is at a place of a read if at least nine bases can be compared and at most
-//! one of every sixteen differs. So if the adapter is cut into words of eight bases, at
-//! least one word occurs there without a difference: of `n` bases at most `n / 16` differ,
-//! but there are `n / 8` words. Only places at which a word occurs are compared.
+//! one of every sixteen differs. If the adapter is cut into words of eight bases, at least
+//! one word occurs there without a difference. Of `n` bases at most `n / 16` differ, but
+//! there are `n / 8` words. So only places at which a word occurs are compared.
 
-/// How many bases a word has.
+/// Number of bases of a word.
 const WORD: usize = 8;
 const WORDS: usize = 1 << (2 * WORD);
 /// An adapter must have more bases than this in a read.
@@ -37,7 +37,7 @@ pub fn find(reads: &[Box<[u8]>]) -> Option<String> {
         }
         for &(adapter, Hit { differ, .. }) in search.hits(read) {
             let (count, mismatches) = &mut hits[adapter];
-            // An adapter that falls far behind is no longer looked for.
+            // An adapter that falls far behind is not searched for any more.
             if most > CERTAIN && *count < most / 10 {
                 continue;
             }
@@ -59,7 +59,7 @@ pub fn find(reads: &[Box<[u8]>]) -> Option<String> {
     enough.then(|| String::from_utf8_lossy(adapter).into_owned())
 }
 
-/// The first place of an adapter in a read, and how many bases differ there.
+/// The first place of an adapter in a read, and the number of differences there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Hit {
     at: usize,
@@ -72,7 +72,7 @@ struct Search {
     /// The words of all adapters, sorted: the word, the adapter, and the position of the
     /// word in it.
     words: Vec<(usize, usize, usize)>,
-    /// Where each word starts in `words`.
+    /// The index of each word in `words`.
     starts: Vec<u32>,
     hits: Vec<(usize, Hit)>,
 }

@@ -111,7 +111,7 @@ fn failed(failure: &failure::Failure) -> ExitCode {
     ExitCode::from(failure.code)
 }
 
-/// Prints text on standard output. It is no failure if the reader is gone (`--help | head`).
+/// Prints text on standard output. A closed pipe is no failure (`--help | head`).
 fn print(text: &str) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

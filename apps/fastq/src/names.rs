@@ -1,14 +1,14 @@
-//! Whether the names of two reads are those of a pair.
+//! Checks that the names of two reads are those of a pair.
 
-/// Returns what comes before the first space or tab.
+/// Returns the part before the first space or tab.
 fn id(name: &[u8]) -> &[u8] {
     let end = memchr::memchr2(b' ', b'\t', name).unwrap_or(name.len());
     &name[..end]
 }
 
-/// Whether the reads can belong to one pair: up to the first space their names are the
-/// same, except for one character, at any position, that distinguishes read 1 from read 2
-/// (or 3, if an index is read 2).
+/// Returns `true` if the reads can belong to one pair. Up to the first space their names are
+/// the same, except for one character. It can be at any position, and distinguishes read 1
+/// from read 2 (or 3, if an index is read 2).
 pub fn of_one_pair(name1: &[u8], name2: &[u8]) -> bool {
     let (id1, id2) = (id(name1), id(name2));
     if id1 == id2 {

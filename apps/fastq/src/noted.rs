@@ -9,16 +9,16 @@ pub struct Adapters {
     found: Vec<(Of, u32)>,
 }
 
-/// From which read an adapter was trimmed.
+/// The read from which an adapter was trimmed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Of {
     Read1,
     Read2,
-    /// From read 1 or 2, of which an adapter was already trimmed: the read is not counted
+    /// A further adapter of read 1 or 2, which had one trimmed before: the read is not counted
     /// again.
     Read1Again,
     Read2Again,
-    /// From read 1 of a pair of which both reads were trimmed; the next entry is that of
+    /// Read 1 of a pair of which both reads were trimmed; the next entry is that of
     /// read 2.
     Pair,
 }

@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-/// Where a UMI is.
+/// The place of a UMI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UmiPlace {
     Index1,
@@ -14,7 +14,7 @@ pub enum UmiPlace {
     PerRead,
 }
 
-/// How UMIs are moved to the names.
+/// Settings for moving UMIs to the names.
 #[derive(Clone)]
 pub struct Umi {
     pub place: UmiPlace,
@@ -32,7 +32,7 @@ pub struct Window {
     pub quality: i64,
 }
 
-/// How the output is split.
+/// The way of splitting the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Split {
     No,
@@ -69,7 +69,7 @@ pub struct Options {
     pub interleaved: bool,
     pub reads_to_process: u64,
     pub fix_mgi_id: bool,
-    /// Whether the reads of a pair must have the same name.
+    /// The reads of a pair must have the same name.
     pub pair_names: bool,
     pub verbose: bool,
     pub adapters: bool,
@@ -77,7 +77,7 @@ pub struct Options {
     pub adapter2: String,
     pub fasta: Vec<Vec<u8>>,
     pub detect_for_pairs: bool,
-    /// Whether the overlap by which adapters are trimmed may have a gap.
+    /// The overlap by which adapters are trimmed may have a gap.
     pub overlap_gap: bool,
     /// The longest read that adapter trimming can leave of an adapter dimer.
     pub dimer_max_len: i64,
@@ -122,7 +122,7 @@ pub struct Options {
     pub command: String,
     /// The longest of the first reads; set after the input has been examined.
     pub read_length: [usize; 2],
-    /// How many records each file has when the output is split.
+    /// Number of records of each file when the output is split.
     pub split_size: i64,
 }
 
@@ -131,13 +131,13 @@ impl Options {
         !self.in2.is_empty() || self.interleaved
     }
 
-    /// Whether the input is examined before it is processed. Like fastp, the program does not
-    /// do that with standard input.
+    /// Returns `true` if the input is examined before it is processed. Like fastp, the program does
+    /// not examine standard input.
     pub fn seekable(&self) -> bool {
         !self.stdin && self.in1 != crate::input::STDIN
     }
 
-    /// Whether the adapter of read 1 or 2 is to be detected.
+    /// Returns `true` if the adapter of read 1 or 2 is to be detected.
     pub fn detects_adapter(&self, second: bool) -> bool {
         if !self.adapters {
             return false;
@@ -296,8 +296,8 @@ impl Options {
     }
 }
 
-/// Whether `--cut_front` and `--cut_right` are on, including by their old names. That
-/// `--cut_by_quality3` turns on the cut at the front is a fault of fastp that changes
+/// Returns the values of `--cut_front` and `--cut_right`, which their old names also turn on.
+/// That `--cut_by_quality3` turns on the cut at the front is a fault of fastp that changes
 /// reads.
 fn old_names(given: &Arguments) -> (bool, bool) {
     let mut front = given.has("cut_front");

@@ -101,7 +101,7 @@ pub fn gzip(compressor: &mut libdeflater::Compressor, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns which streams are written, and which of them are compressed.
+/// Returns the streams that are written, and those that are compressed.
 pub fn wanted(options: &Options) -> ([bool; STREAMS], [bool; STREAMS]) {
     let mut written = [false; STREAMS];
     let mut compressed = [false; STREAMS];
@@ -183,7 +183,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Sets how many records each file has when the output is split.
+    /// Sets the number of records of each file when the output is split.
     pub fn set_split_size(&mut self, records: i64) {
         self.options.split_size = records;
     }

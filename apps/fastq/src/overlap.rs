@@ -9,7 +9,7 @@ pub struct Overlap {
     pub offset: i64,
     pub len: usize,
     pub differences: usize,
-    /// Whether one base of either read is left out.
+    /// One base of either read is left out.
     pub gap: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns how many bases of an overlap of this length may differ.
+    /// Returns the number of bases of an overlap of this length that may differ.
     fn allowed(&self, len: usize) -> i64 {
         self.differences.min((len as f64 * self.share) as i64)
     }
@@ -51,7 +51,7 @@ vectorized! {
 /// fastp stops at too many mismatches only among this many first bases; the rest of a
 /// longer overlap may differ in any way.
 const COMPARED: usize = 50;
-/// How many bases the first look at a place compares.
+/// Number of bases that the first test of a place compares.
 const LOOK: usize = 16;
 
 /// Finds the overlap of read 1 and the reverse complement of read 2.
@@ -71,13 +71,13 @@ pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
 
 vectorized! {
     /// Finds the first place in `a` at which `b` can start. Returns the place, the length of the
-    /// overlap there, and how many bases differ.
+    /// overlap there, and the number of differences.
     fn first(a: &[u8], b: &[u8], limits: Limits) -> Option<(i64, usize, usize)> {
         let places = (a.len() as i64 - limits.required).clamp(0, a.len() as i64) as usize;
         let most = limits.differences.clamp(-1, LOOK as i64) as i8;
         for from in (0..places).step_by(LANES) {
             let looks = look(&a[from..], b);
-            // Most looks find no place.
+            // Most of these tests find no place.
             if looks.iter().all(|&differ| differ > most) {
                 continue;
             }
@@ -94,8 +94,8 @@ vectorized! {
     }
 }
 
-/// Returns how many of the first bases of `b` differ at each of the first places of `a`. If
-/// either is too short, it returns 0 for each.
+/// Returns the number of differences of the first bases of `b` at each of the first places of
+/// `a`. If either is too short, it returns 0 for each.
 #[inline(always)]
 fn look(a: &[u8], b: &[u8]) -> [i8; LANES] {
     const NEEDED: usize = LANES + LOOK - 1;
@@ -135,8 +135,8 @@ pub fn find_with_gap(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap>
     })
 }
 
-/// Returns how many of the first `len` bases of both differ if one has a gap. fastp gives up
-/// unless a gap near the end is good enough, so only a gap before the last base counts.
+/// Returns the number of differences in the first `len` bases of both if one has a gap. fastp gives
+/// up unless a gap near the end is good enough. So only a gap before the last base counts.
 fn differences_with_gap(a: &[u8], b: &[u8], len: usize) -> Option<usize> {
     let before = len.checked_sub(2).filter(|&before| before > 0)?;
     let same = count::differences(&a[..before], &b[..before]);
@@ -145,7 +145,7 @@ fn differences_with_gap(a: &[u8], b: &[u8], len: usize) -> Option<usize> {
 }
 
 vectorized! {
-    /// Returns how many bases differ, unless there are too many.
+    /// Returns the number of differences, unless there are too many.
     fn compare(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
         let allowed = limits.allowed(a.len());
         let head = a.len().min(COMPARED);
@@ -178,7 +178,7 @@ impl Corrected {
 }
 
 /// Where the reads overlap and differ, replaces the base of low quality by the other
-/// read's. Returns which reads have changed, and are now in `out`, and how many bases.
+/// read's. Returns which reads have changed and are now in `out`, and the number of bases.
 pub fn correct(
     read1: &Read4<'_>,
     read2: &Read4<'_>,
@@ -315,7 +315,7 @@ mod tests {
         assert!(find(&one, &other, LIMITS).is_none_or(|overlap| overlap.offset != 0));
     }
 
-    /// Looks at every place alone.
+    /// Tests every place alone.
     fn find_one_by_one(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
         let (len1, len2) = (seq1.len() as i64, rc2.len() as i64);
         let places = (0..len1 - limits.required).chain((0..len2 - limits.required).map(|at| -at));

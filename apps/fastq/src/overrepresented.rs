@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::record::Blocks;
 use std::collections::{BTreeMap, HashMap};
 
-/// How many bases of a file are searched for sequences.
+/// Number of bases of a file that are searched for sequences.
 const BASES: usize = 151 * 10_000;
 
 /// Returns the lengths of the sequences that are counted in reads of length `read_length`.
@@ -74,7 +74,7 @@ fn without_parts(mut hot: BTreeMap<&[u8], u64>) -> Vec<Vec<u8>> {
     hot.into_keys().map(<[u8]>::to_vec).collect()
 }
 
-/// How often each of some sequences occurs in a sample of the reads, and where.
+/// Counts and places of some sequences in a sample of the reads.
 pub struct Sequences {
     sampling: u64,
     read_length: usize,
@@ -84,7 +84,7 @@ pub struct Sequences {
     counts: Vec<Count>,
 }
 
-/// How often a sequence occurs, and how often each place of a read is part of it.
+/// The count of a sequence, and the number of times that each place of a read is part of it.
 type Count = (u64, Vec<u64>);
 
 fn count((count, places): &mut Count, at: usize, length: usize, times: u64) {
@@ -148,30 +148,30 @@ impl Sequences {
         }
     }
 
-    /// Counts a sequence at a place so many times. Returns `None` if there is no such sequence.
+    /// Counts a sequence at a place this many times. Returns `None` if there is no such sequence.
     pub fn hit(&mut self, found: usize, at: usize, times: u64) -> Option<()> {
         count(self.counts.get_mut(found)?, at, self.lengths[found], times);
         Some(())
     }
 
-    /// Passes over so many reads.
+    /// Skips this many reads.
     pub fn pass(&mut self, reads: u64) {
         self.reads += reads;
     }
 
-    /// Returns how many reads come before the next one that is looked at.
+    /// Returns the number of reads before the next one that is sampled.
     pub fn next_sampled(&self) -> u64 {
         let after = self.reads % self.sampling;
         (self.sampling - after) % self.sampling
     }
 
-    /// Returns in one of how many reads sequences are counted.
+    /// Returns `n` if sequences are counted in one of `n` reads.
     pub fn sampling(&self) -> u64 {
         self.sampling
     }
 
-    /// Returns the sequences that occur often enough, how often, and how often each place
-    /// of a read is part of them, in alphabetical order.
+    /// Returns the sequences that occur often enough, with their counts, and the number of times that
+    /// each place of a read is part of them, in alphabetical order.
     pub fn found(&self) -> Vec<(&[u8], u64, &[u64])> {
         let mut found: Vec<_> = self
             .at

@@ -11,7 +11,7 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 pub struct PeakAllocator;
 
 impl PeakAllocator {
-    /// Runs `work` and returns how many bytes more than before were in use at once, of all threads.
+    /// Runs `work`. Returns the most bytes that all threads had in use, less those in use before.
     pub fn of(work: impl FnOnce()) -> usize {
         let before = NOW.load(Relaxed);
         PEAK.store(before, Relaxed);
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for PeakAllocator {
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: The system's allocator allocated `memory` with this layout, as the caller promises.
+        // SAFETY: `alloc` took `memory` from the system's allocator with this layout: `dealloc`'s contract.
         unsafe { System.dealloc(memory, layout) }
     }
 }

@@ -1,5 +1,5 @@
-//! What happens to each read. A [`Worker`] takes blocks of reads in any order. What depends
-//! on the order of all reads, it only notes, for the
+//! The work on each read. A [`Worker`] takes blocks of reads in any order. It only notes
+//! results that depend on the order of all reads, for the
 //! [`Collector`](crate::collect::Collector).
 
 use crate::counts::{Counts, LONGEST_INSERT};
@@ -17,12 +17,12 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Batch {
     pub reads: [Block; 2],
-    /// With `--dedup`, whether each read or pair occurred before.
+    /// `true` for each read or pair that occurred before, with `--dedup`.
     pub duplicate: Vec<bool>,
 }
 
 impl Batch {
-    /// Returns how many reads or pairs there are.
+    /// Returns the number of reads or pairs.
     pub fn len(&self, options: &Options) -> usize {
         if options.interleaved {
             self.reads[0].len() / 2
@@ -59,7 +59,7 @@ pub enum Stream {
     Overlapped,
 }
 
-/// How many streams there are.
+/// Number of streams.
 pub const STREAMS: usize = Stream::Overlapped as usize + 1;
 
 /// The results of a batch.
@@ -150,7 +150,7 @@ impl Worker {
         done
     }
 
-    /// Notes what depends on all earlier reads.
+    /// Notes the results that depend on all earlier reads.
     fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, done: &mut Done) {
         done.reads += 1;
         if let Some(places) = &self.places {
@@ -410,8 +410,8 @@ impl Worker {
         }
     }
 
-    /// Writes what fastp writes to `--overlapped_out`: not the overlapping part of read 1,
-    /// but the bases that follow after as many bases as that part is long.
+    /// Writes the bases that fastp writes to `--overlapped_out`: not the overlapping part of
+    /// read 1, but the bases that follow after as many bases as that part is long.
     fn overlapped(&self, reads: &[Read4<'_>; 2], rc: &mut Vec<u8>, done: &mut Done) {
         if !self.writes[Stream::Overlapped as usize] {
             return;
@@ -563,7 +563,7 @@ fn name<'a>(umi: &Umi, found: &[u8], name: &'a [u8], out: &'a mut Vec<u8>) -> &'
     umi::add(umi, found, name, out)
 }
 
-/// Decides whether a read passes. Of an adapter dimer nothing else matters.
+/// Decides whether a read passes. An adapter dimer fails, whatever else it has.
 fn judge(options: &Options, dimer: bool, read: Option<&Read4<'_>>) -> Verdict {
     if dimer {
         Verdict::Dimer

@@ -7,7 +7,7 @@ use crate::input::InputFile;
 use crate::spare::Spare;
 use std::io::{self, Read};
 
-/// Where a record is in its block.
+/// The position of a record in its block.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     name: u32,
@@ -74,9 +74,9 @@ impl<'a> Read4<'a> {
 pub struct Block {
     data: Vec<u8>,
     places: Vec<Place>,
-    /// How many records of the file come before these.
+    /// Number of records of the file before these.
     before: u64,
-    /// How many lines of the file come before the bytes, and how many up to the last
+    /// Number of lines of the file before the bytes, and number of lines up to the last
     /// record.
     lines: [u64; 2],
 }
@@ -117,14 +117,14 @@ impl Block {
         self.before + self.len() as u64
     }
 
-    /// Returns the record and the line of the file, both counted from 1, where a record is.
+    /// Returns the number of a record in the file, and that of its line, both counted from 1.
     pub fn locate(&self, at: usize) -> (u64, u64) {
         let before = &self.data[..self.places[at].name as usize];
         let lines = memchr::memchr_iter(b'\n', before).count() as u64;
         (self.before + at as u64 + 1, self.lines[0] + lines + 1)
     }
 
-    /// Returns the record and the line after which the block ends.
+    /// Returns the numbers of the last record and the last line of the block.
     pub fn last(&self) -> (u64, u64) {
         (self.end(), self.lines[1])
     }
@@ -138,14 +138,14 @@ impl Block {
 }
 
 vectorized! {
-    /// Whether all can be qualities. It does not stop at the first one, so that vector registers
-    /// can be used.
+    /// Returns `true` if all can be qualities. It does not stop at the first wrong one, so that vector
+    /// registers can be used.
     fn are_qualities(characters: &[u8]) -> bool {
         count::bytes(characters, |character| !is_quality(character)) == 0
     }
 }
 
-/// Whether a quality can have this character.
+/// Returns `true` if a quality can have this character.
 fn is_quality(character: u8) -> bool {
     (b'!'..=b'~').contains(&character)
 }
@@ -193,7 +193,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Cuts the file, of which everything can be read again.
+    /// Cuts the file, all of which can be read again.
     pub fn look_ahead(file: &InputFile) -> Result<Self, Failure> {
         Ok(Self::new(file.name(), Box::new(file.look_ahead()?)))
     }
@@ -217,12 +217,12 @@ impl Blocks {
         self.take(most, usize::MAX)
     }
 
-    /// Does the same, but returns fewer if the records are long.
+    /// Returns the next `most` records, or fewer if the records are long or the input ends.
     pub fn some(&mut self, most: usize) -> Result<Block, Failure> {
         self.take(most, BLOCK)
     }
 
-    /// Returns the record and the line after which the input goes on.
+    /// Returns the numbers of the last record and the last line so far.
     pub fn last(&self) -> (u64, u64) {
         (self.records, self.lines)
     }
@@ -308,7 +308,7 @@ impl Blocks {
         Some((start as u32, 1))
     }
 
-    /// Returns the next line if it is in memory and has so many qualities. As these have no line
+    /// Returns the next line if it is in memory and has this many qualities. As these have no line
     /// end, the line need not be searched for its own.
     #[inline]
     fn qualities(&mut self, len: u32) -> Option<u32> {
@@ -340,7 +340,7 @@ impl Blocks {
         Ok(qual)
     }
 
-    /// Returns the next line without its end: where it starts and how long it is.
+    /// Returns the start and the length of the next line, without its end.
     #[inline]
     fn line(&mut self) -> Result<Option<(u32, u32)>, Failure> {
         let start = self.at;

@@ -198,7 +198,7 @@ impl Report {
         sections
     }
 
-    /// Prints to standard error what the run has done.
+    /// Prints a summary of the run to standard error.
     pub fn print(&self) {
         let percent = |part: u64, whole: u64| {
             crate::json::number(if whole == 0 {

@@ -1,16 +1,16 @@
 //! Reads that wait to be counted, so that vector registers count many of them.
 //!
 //! A few reads are added at once to small sums, one for each letter and cycle. Before a sum
-//! can overflow, [`Rows::take`] gives them away.
+//! can overflow, [`Rows::take`] returns the sums.
 
 use crate::count::{self, LANES};
 
 /// The letters that are counted.
 pub const BASES: [u8; 4] = *b"ATCG";
-/// How many reads are added at once. The sum of two qualities, which are below 127, fits into a
+/// Number of reads that are added at once. The sum of two qualities, which are below 127, fits into a
 /// byte.
 const GROUP: usize = 4;
-/// How many groups a sum can count.
+/// The most groups that a sum can count.
 const GROUPS: usize = u8::MAX as usize / GROUP;
 
 /// Reads that wait, and sums of those before.
@@ -24,11 +24,11 @@ pub struct Rows {
     len: usize,
     groups: usize,
     sums: [Sums; BASES.len()],
-    /// How many bases have at least quality 20, 30 and 40.
+    /// Number of bases with at least quality 20, 30 and 40.
     good: [u64; 3],
 }
 
-/// How many reads had a letter at each cycle, and the sum of its quality characters.
+/// Number of reads with a letter at each cycle, and the sum of its quality characters.
 #[derive(Clone, Default)]
 pub struct Sums {
     pub counts: Vec<u8>,
@@ -36,12 +36,12 @@ pub struct Sums {
 }
 
 impl Rows {
-    /// Returns how many bases a read may have.
+    /// Returns the most bases that a read may have.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Makes room for reads of so many bases. Everything must have been taken.
+    /// Makes room for reads of this many bases. All sums must have been taken.
     pub fn widen(&mut self, bases: usize) {
         debug_assert_eq!((self.len, self.groups), (0, 0));
         self.width = bases.next_multiple_of(LANES);
@@ -54,12 +54,12 @@ impl Rows {
         }
     }
 
-    /// Whether the sums must be taken.
+    /// Returns `true` if the sums must be taken.
     pub fn is_full(&self) -> bool {
         self.groups == GROUPS
     }
 
-    /// Adds a read of at most `width` bases. Returns how many of them are none of `BASES`.
+    /// Adds a read of at most `width` bases. Returns the number of those outside `BASES`.
     pub fn push(&mut self, seq: &[u8], qual: &[u8]) -> usize {
         let row = self.len * self.width..(self.len + 1) * self.width;
         let (bases, qualities) = (&mut self.bases[row.clone()], &mut self.qualities[row]);
@@ -88,8 +88,8 @@ impl Rows {
         self.groups += 1;
     }
 
-    /// Calls `each` with the sums of every letter, which then begin again. Returns how many bases
-    /// had at least quality 20, 30 and 40.
+    /// Calls `each` with the sums of every letter, which then begin again. Returns the number of
+    /// bases with at least quality 20, 30 and 40.
     pub fn take(&mut self, mut each: impl FnMut(u8, &Sums)) -> [u64; 3] {
         if self.len > 0 {
             self.bases[self.len * self.width..].fill(0);
@@ -107,12 +107,12 @@ impl Rows {
 }
 
 vectorized! {
-    /// Returns how many bytes are none of `BASES`.
+    /// Returns the number of bytes outside `BASES`.
     fn others(bases: &[u8]) -> usize {
         count::bytes(bases, |base| BASES.iter().all(|&known| known != base))
     }
 
-    /// Returns how many qualities are at least 20, 30 and 40.
+    /// Returns the number of qualities of at least 20, 30 and 40.
     fn good(qualities: &[u8]) -> [usize; 3] {
         // Signed, as in fastp.
         let least = |least: i8| count::bytes(qualities, |quality| quality as i8 >= b'!' as i8 + least);

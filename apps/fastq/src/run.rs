@@ -77,7 +77,7 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
         .filter(|name| !name.is_empty())
         .map(|name| InputFile::open(name))
         .collect::<Result<Vec<_>, _>>()?;
-    // First of all, so that a wrong name is reported at once.
+    // Before all other work, so that a wrong name is reported at once.
     let mut outputs = Outputs::create(&options)?;
     let json = Output::create(&options.json)?;
     let html = Output::create(&options.html)?;
@@ -88,7 +88,7 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
         .duplication
         .then(|| Arc::new(Places::new(options.duplication_level)));
     let source = Source::open(&files, &options, places.as_ref())?;
-    // With `--dedup` the source has already noted them.
+    // With `--dedup` the source has already noted the duplicates.
     let places = places.filter(|_| !options.dedup);
     let collector = Collector::new(&options, places.as_deref(), &hot);
     let mut processed = process(&options, files, source, places.as_ref(), collector, outputs)?;
@@ -183,12 +183,12 @@ pub fn finish(
     Ok(())
 }
 
-/// How many batches are in memory for each thread: one in work, and others that wait for the
+/// Number of batches in memory for each thread: one in work, and others that wait for the
 /// thread or to be written. So a thread rarely waits for another.
 const BATCHES_A_THREAD: usize = 4;
 
-/// Runs the pipeline. As in fastp, the number of threads is that of those that process reads. One
-/// more reads and writes.
+/// Runs the pipeline. As in fastp, the number of threads counts those that process reads. One
+/// more thread reads and writes.
 fn drive<'a, P: Send + 'a, C: Collect + Send>(
     options: &Options,
     stages: Stages<'a, P, Done, Failure>,
@@ -230,10 +230,10 @@ impl<C: Collect> Sink<C> {
     }
 }
 
-/// How many reads or pairs come between two lines of `--verbose`.
+/// Number of reads or pairs between two lines of `--verbose`.
 const LINE_EVERY: u64 = 1_000_000;
 
-/// Prints how far the run has come, if this is wanted.
+/// Prints the progress of the run, with `--verbose`.
 struct Progress {
     wanted: bool,
     reads: u64,
@@ -262,7 +262,7 @@ impl Progress {
     }
 }
 
-/// Returns which part of the files was read, if their sizes are known.
+/// Returns the part of the files that was read, if their sizes are known.
 fn part_of(files: &[InputFile]) -> Option<f64> {
     let sizes: Option<Vec<_>> = files.iter().map(InputFile::size).collect();
     let (all, read) = (
@@ -272,7 +272,7 @@ fn part_of(files: &[InputFile]) -> Option<f64> {
     (all > 0).then(|| (read as f64 / all as f64).min(1.0))
 }
 
-/// Returns how much of the run is done, and how long the rest will take.
+/// Returns the finished part of the run, and an estimate of the remaining time.
 fn rest(part: f64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64() * (1.0 - part) / part.max(f64::MIN_POSITIVE);
     let seconds = seconds.min(1e9).round() as u64;

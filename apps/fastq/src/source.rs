@@ -1,4 +1,4 @@
-//! Where batches come from: one file, or two files in step.
+//! Sources of batches: one file, or two files in step.
 
 use crate::cluster::Bitmap;
 use crate::duplicates::{Places, Seen};
@@ -10,7 +10,7 @@ use crate::process::Batch;
 use crate::record::{Block, Blocks};
 use std::sync::Arc;
 
-/// How many reads or pairs a batch has. fastp counts in packs of the same size when it
+/// Number of reads or pairs of a batch. fastp counts in packs of the same size when it
 /// splits the output.
 pub const BATCH: usize = 1000;
 
@@ -18,8 +18,8 @@ pub const BATCH: usize = 1000;
 pub struct Input {
     blocks: Blocks,
     left: u64,
-    /// Whether all batches need the same number of reads: those of two files in step, and
-    /// those by which the output is split.
+    /// All batches need the same number of reads: two files are read in step, or batches
+    /// split the output.
     even: bool,
 }
 
@@ -59,17 +59,17 @@ pub enum Source {
     Two(Box<[Input; 2]>),
 }
 
-/// Batches that are made by one thread at a time.
+/// Batches that different threads may make, but not in parallel.
 pub struct One {
     options: Arc<Options>,
     inputs: Vec<Input>,
     dedup: Option<Dedup>,
 }
 
-/// How a source knows which reads occurred before.
+/// The record of the reads that occurred before.
 enum Dedup {
     Seen(Arc<Places>, Seen),
-    /// In a shard: from the plan.
+    /// The bits of the plan, in a shard.
     Known(Bitmap),
 }
 
@@ -89,7 +89,7 @@ impl Source {
         Self::one(files, options, dedup)
     }
 
-    /// Opens the files of a shard, of which is known which reads occurred before.
+    /// Opens the files of a shard, for which the plan has the reads that occurred before.
     pub fn known(
         files: &[InputFile],
         options: &Arc<Options>,
@@ -129,7 +129,7 @@ impl Input {
         self.next(1)
     }
 
-    /// Returns the record and the line after which the file goes on or ends.
+    /// Returns the numbers of the last record and the last line so far.
     pub fn last(&self) -> (u64, u64) {
         self.blocks.last()
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The difference between a quality character and its quality.
 const ZERO: i64 = 33;
 
-/// Whether this is not A, T, C or G.
+/// Returns `true` if this is not A, T, C or G.
 fn is_unknown(base: u8) -> bool {
     !KNOWN.contains(&base)
 }
@@ -40,7 +40,7 @@ impl Cell {
 pub struct Stats {
     reads: u64,
     lengths: u64,
-    /// How many bases have at least quality 20, 30 and 40.
+    /// Number of bases with at least quality 20, 30 and 40.
     good: [u64; 3],
     #[serde(skip)]
     rows: Rows,
@@ -48,7 +48,7 @@ pub struct Stats {
     kmers: Kmers,
     /// The length of the longest read.
     longest: usize,
-    /// How many reads end in each bin after the cycles that are counted one by one.
+    /// Number of reads that end in each bin after the cycles that are counted one by one.
     ends: Vec<u64>,
 }
 
@@ -134,7 +134,7 @@ impl Stats {
         }
     }
 
-    /// Counts everything that waits.
+    /// Counts all reads that wait.
     #[cold]
     pub fn settle(&mut self) {
         self.add_rows();
@@ -290,7 +290,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns every sequence of five bases and how often it occurred, in the order of
+    /// Returns every sequence of five bases with its count, in the order of
     /// fastp.
     pub fn kmers(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.kmers.counts()

@@ -35,8 +35,8 @@ pub fn last_index(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether one of `barcodes` equals the index of a name, except for `threshold` differences. Only as
-/// many bases as both have are compared, so an empty index equals every barcode.
+/// Returns `true` if one of `barcodes` equals the index of a name, except for `threshold` differences.
+/// Only as many bases as both have are compared, so an empty index equals every barcode.
 #[inline]
 pub fn listed<'a>(
     barcodes: &[Vec<u8>],
@@ -97,7 +97,7 @@ pub fn take(umi: &Umi, read1: &mut Read4<'_>, read2: Option<&mut Read4<'_>>) -> 
     }
 }
 
-/// Whether a name is changed even if the UMI is empty.
+/// Returns `true` if a name is changed even if the UMI is empty.
 pub fn always(umi: &Umi) -> bool {
     matches!(umi.place, UmiPlace::PerIndex | UmiPlace::PerRead)
 }

@@ -2,8 +2,8 @@
 //!
 //! Sequences of ten bases that many reads have, the seeds, belong to one. The bases around a seed are
 //! those that nearly all reads have there. A read can have as many bases as a line has, so nothing here
-//! grows with the number of different sequences: the places of a seed are walked together, base by base,
-//! and a place that differs is left. Memory is two numbers for each place.
+//! grows with the number of different sequences. The search walks all places of a seed together, base by
+//! base, and leaves out a place that differs. Memory is two numbers for each place.
 
 use crate::known;
 
@@ -15,7 +15,7 @@ const SEEDS: usize = 1 << (2 * SEED);
 const FIRST_PLACE: usize = 20;
 /// An adapter is put together from seeds before this place.
 const LAST_PLACE: usize = 500;
-/// How many times as frequent as the mean a seed must be.
+/// Minimum frequency of a seed, as a multiple of the mean.
 const FOLD: i64 = 20;
 
 fn code(base: u8) -> Option<usize> {
@@ -80,8 +80,8 @@ pub fn find(reads: &[Box<[u8]>], tail: usize) -> Option<String> {
     None
 }
 
-/// Returns the ten most frequent seeds that can belong to an adapter, and how often all
-/// such seeds occur.
+/// Returns the ten most frequent seeds that can belong to an adapter, and the count of all
+/// such seeds.
 fn most_frequent(counts: &[u32]) -> ([usize; 10], i64) {
     let mut top = [0usize; 10];
     let mut sum = 0;
@@ -140,7 +140,7 @@ struct Place {
 /// Returns the places of a seed from which an adapter is put together.
 fn places(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Vec<Place> {
     let mut places = vec![];
-    // What follows the last place of a long read need not be searched.
+    // The rest of a long read after the last place need not be searched.
     let searched = LAST_PLACE - 1 + SEED + tail;
     for (which, read) in (0..).zip(reads) {
         each_seed(&read[..read.len().min(searched)], tail, |found, at| {
@@ -153,8 +153,8 @@ fn places(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Vec<Place> {
     places
 }
 
-/// Returns the bases that nearly all places share from the first on, where `base` returns that of a place
-/// at a depth, or nothing if its read ends before. `leaf` becomes false if the places differ after these.
+/// Returns the bases that nearly all places share from the first on. `base` returns the base of a place
+/// at a depth, or `None` if its read ends before. `leaf` becomes false if the places differ after these.
 fn shared(
     mut places: Vec<Place>,
     leaf: &mut bool,
@@ -165,7 +165,7 @@ fn shared(
     let mut path = vec![];
     loop {
         let next = |place| base(place, path.len()).filter(|&base| base != b'N');
-        // Bases are told apart by their last three bits; the first one stands for the others.
+        // The last three bits distinguish bases; the first base stands for the others.
         let kind = |base: u8| usize::from(base & 7);
         let (mut counts, mut first) = ([0u32; 8], [0; 8]);
         for base in places.iter().filter_map(|&place| next(place)) {

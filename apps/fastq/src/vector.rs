@@ -1,7 +1,7 @@
 //! Functions for the vector registers of the processor that runs them.
 
 /// Defines functions that are compiled twice: for every processor of the target, and for those
-/// with AVX2. Which of the two runs is decided by the processor. What they call must be inlined.
+/// with AVX2. The processor decides which of the two runs. Functions that they call must be inlined.
 macro_rules! vectorized {
     ($($(#[$attribute:meta])* $visibility:vis fn $name:ident(
         $($argument:ident: $type:ty),* $(,)?

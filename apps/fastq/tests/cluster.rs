@@ -32,7 +32,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-/// Gzip, in members of so many bytes of content.
+/// Gzip, in members of this many bytes of content.
 fn gzip(text: &str, member: usize) -> Vec<u8> {
     let mut out = vec![];
     for part in text.as_bytes().chunks(member) {

@@ -1,12 +1,12 @@
-//! Runs fastp 0.23.2 and `blitz-fastq` on the same input: both must write the same reads
-//! and the same figures. fastp runs with one thread, because with several it takes the
-//! insert sizes and its samples from some reads only.
+//! Runs fastp 0.23.2 and `blitz-fastq` on the same input. Both must write the same reads and
+//! the same figures. fastp runs with one thread, because with several it takes the insert
+//! sizes and its samples from some reads only.
 //!
 //! `blitz-fastq` has the results of fastp 1.3.6, which no package has for these tests (the
-//! test `golden` compares with results that were recorded). So these tests leave out what
-//! the two versions do differently: pairs with adapters that are given by their sequence,
-//! and duplicates that only look alike. They also undo three differences: adapter dimers,
-//! Q40 bases, and the third line of merged reads.
+//! test `golden` compares with recorded results). So these tests leave out two differences of
+//! the versions: pairs with adapters that are given by their sequence, and duplicates that
+//! only look alike. They also undo three differences: adapter dimers, Q40 bases, and the
+//! third line of merged reads.
 
 mod common;
 
@@ -62,7 +62,7 @@ fn folder(seed: u64, reads: usize, odd: bool) -> TempDir {
     folder
 }
 
-/// Returns a JSON report without what version 1.3.6 has and 0.23.2 has not.
+/// Returns a JSON report without the fields that version 1.3.6 has and 0.23.2 lacks.
 fn as_before_1_3(json: &str) -> String {
     let version = concat!("\"1.3.6+blitz-fastq.", env!("CARGO_PKG_VERSION"), "\"");
     json.replace(version, "\"0.23.2\"")
@@ -224,7 +224,7 @@ fn pairs_of_reads() {
     assert_same(folder.path(), all.chain([PAIRED.to_owned()]));
 }
 
-/// Options that are chosen at random, two to four at a time.
+/// Options that are chosen at random, two to four for each run.
 #[test]
 fn options_together() {
     if !fastp() {

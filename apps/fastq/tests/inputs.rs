@@ -52,7 +52,7 @@ fn the_content_tells_what_is_compressed() {
     }
 }
 
-/// A pipe cannot be read twice: what was read ahead, to detect adapters, is kept.
+/// A pipe cannot be read twice: the bytes that were read ahead, to detect adapters, are kept.
 #[cfg(unix)]
 #[test]
 fn pipes_are_read_once() {

@@ -8,7 +8,7 @@ static ALLOCATOR: PeakAllocator = PeakAllocator;
 
 /// For each base, two copies of its read and a place of a seed in a list that has just grown.
 const A_BASE: usize = 16;
-/// The counts of the seeds, and what depends on no read.
+/// The counts of the seeds, and other memory that depends on no read.
 const FIXED: usize = 8 << 20;
 
 #[test]

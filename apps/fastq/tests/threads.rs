@@ -50,7 +50,7 @@ fn one_result_for_every_number_of_threads() {
     }
 }
 
-/// Runs with 1 to 32 threads in turn, on plain and blocked gzip input: no run hangs, and
+/// Runs with 1, 2, … 32 threads, on plain and blocked gzip input: no run hangs, and
 /// all write the same. `BLITZ_FASTQ_RUNS` sets the number of runs.
 #[test]
 fn every_run_ends() {

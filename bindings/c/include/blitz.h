@@ -30,9 +30,9 @@
 //    child: its waits block. In the child, the function that called fork ends by exec or _exit,
 //    and does not return to the library.
 // 10. An object by value may be freed, or its memory used for something else, when all calls with it
-//    have returned and none follows. That another thread or fiber goes on does not tell that the call
-//    which let it go has returned: after blitz_mutex_unlock has passed a mutex on, say, it still uses
-//    the mutex. Latches, events and blitz_once promise more, see there.
+//    have returned and none follows. A thread or fiber that a call has woken must not conclude that this
+//    call has returned: blitz_mutex_unlock, for example, still uses the mutex after it has passed the
+//    mutex on. Latches, events and blitz_once promise more, see there.
 
 #ifndef BLITZ_H
 #define BLITZ_H
@@ -81,7 +81,7 @@
 // The deadline passed.
 #define BLITZ_ETIMEDOUT -1002
 
-// The other side is gone, or the object was closed.
+// The other side was freed or has ended, or the object was closed.
 #define BLITZ_ECLOSED -1003
 
 // The channel is full.
@@ -105,13 +105,13 @@
 // The word does not hold the expected value.
 #define BLITZ_ECHANGED -1010
 
-// Another thread or fiber uses the object, which allows one at a time.
+// Another thread or fiber uses the object, which allows only one.
 #define BLITZ_EBUSY -1011
 
 // The value or the buffer is larger, or smaller, than the object allows.
 #define BLITZ_ESIZE -1012
 
-// The operating system lacks what this needs.
+// The operating system lacks a feature that this needs.
 #define BLITZ_EUNSUPPORTED -1013
 
 // The object was made before a `fork`, and this is the child process.
@@ -135,7 +135,7 @@
 // The end of the file or stream came before the buffer was full.
 #define BLITZ_EEOF -1020
 
-// The system's resolver has no address of the host, or cannot be asked. `blitz_last_error` has its answer.
+// The system's resolver has no address of the host, or does not work. `blitz_last_error` has its answer.
 #define BLITZ_EHOST -1021
 
 
@@ -197,7 +197,7 @@
 // The child has the stream of its parent.
 #define BLITZ_STDIO_INHERIT 0
 
-// The child reads nothing from the stream, or what it writes is dropped.
+// The child reads nothing from the stream, or the system drops its output.
 #define BLITZ_STDIO_NULL 1
 
 // The parent gets the other end: `blitz_process_take_stream`.
@@ -323,7 +323,7 @@ typedef struct blitz_signal blitz_signal;
 
 // A stream of bytes: a connection of TCP or of a Unix socket, or a pipe to a child process. Any
 // thread or fiber may use it. One may read while another writes; two readers at the same time
-// get what comes in turns.
+// share the bytes.
 typedef struct blitz_stream blitz_stream;
 
 // A fiber, or a function that blocks, until it was joined or detached. Any thread or fiber may use
@@ -349,8 +349,8 @@ typedef struct blitz_case {
     struct blitz_receiver *receiver;
     // The sender, or NULL.
     struct blitz_sender *sender;
-    // Where the received element is copied to, or the element to send is copied from. It has the
-    // size of the channel's elements.
+    // The memory for the received element, or the element to send. It has the size of the channel's
+    // elements.
     void *value;
     // The result of the operation, if it was performed: `BLITZ_OK`, or an error of `blitz_recv`
     // or `blitz_send`, such as `BLITZ_ECLOSED`.
@@ -393,8 +393,8 @@ typedef struct blitz_mutex {
 // use. Threads and fibers may use one event together.
 //
 // A thread or fiber that has seen that the event is set, in `blitz_event_wait` or
-// `blitz_event_try_wait`, may free the event if no other waits for it: the `blitz_event_set` that has
-// set it does not use the event any more, even if it has not returned.
+// `blitz_event_try_wait`, may free the event if no other waits for it. The `blitz_event_set` that has
+// set the event does not use it any more, even if this call has not returned.
 typedef struct blitz_event {
     uint32_t state;
     uint32_t config;
@@ -423,8 +423,8 @@ typedef struct blitz_address {
     uint8_t ip[16];
 } blitz_address;
 
-// What a child process is started with. Initialise it with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
-// and `size`, and change what shall not be the default. All texts are copied.
+// Settings of a child process. Initialise them with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
+// and `size`, and change the fields that need another value. All texts are copied.
 typedef struct blitz_process_settings {
     // The size of this structure, `sizeof(blitz_process_settings)`.
     size_t size;
@@ -442,15 +442,15 @@ typedef struct blitz_process_settings {
     uint32_t output;
     // The standard error.
     uint32_t error;
-    // Whether `blitz_process_free` kills a child that has not ended.
+    // If true, `blitz_process_free` kills a child that has not ended.
     bool kill_on_free;
     // Must be 0.
     uint64_t reserved[4];
 } blitz_process_settings;
 
 // Settings of a segment of shared memory. Initialise them with `BLITZ_IPC_SETTINGS_INIT`, or with zeros
-// and `size`, and change what shall not be the default. The participant that makes the segment decides;
-// others ask for the same, or leave a setting 0 to take what there is.
+// and `size`, and change the fields that need another value. The participant that makes the segment
+// decides; others pass the same settings, or 0 to take the existing one.
 typedef struct blitz_ipc_settings {
     // The size of this structure, `sizeof(blitz_ipc_settings)`.
     size_t size;
@@ -458,7 +458,7 @@ typedef struct blitz_ipc_settings {
     uint32_t kind;
     // `BLITZ_IPC_BLOCK`, `BLITZ_IPC_DROP_OLDEST` or `BLITZ_IPC_FAIL`.
     uint32_t when_full;
-    // How many messages the ring holds, rounded up to a power of two. 0: 1,024.
+    // The number of messages that the ring holds, rounded up to a power of two. 0: 1,024.
     size_t capacity;
     // The most bytes of a message. 0: 1,008.
     size_t max_len;
@@ -468,9 +468,9 @@ typedef struct blitz_ipc_settings {
     size_t max_receivers;
     // The permissions of the segment's file. 0: 0600, the user alone.
     uint32_t mode;
-    // Whether a new receiver also gets the messages that are in the ring already.
+    // If true, a new receiver also gets the messages that are in the ring already.
     bool with_history;
-    // Whether joining fails if there is no segment.
+    // If true, joining fails if there is no segment.
     bool must_exist;
     // The directory of the segment's file. NULL: one of the user. It is copied.
     const char *directory;
@@ -483,8 +483,8 @@ typedef struct blitz_ipc_settings {
 // latch. It needs no destruction. Do not copy or move it after its first use.
 //
 // A thread or fiber that has seen that the count is 0, in `blitz_latch_wait`, `blitz_latch_try_wait` or
-// `blitz_latch_count`, may free the latch if no other waits for it: the `blitz_latch_count_down` that has
-// let it go does not use the latch any more, even if it has not returned.
+// `blitz_latch_count`, may free the latch if no other waits for it. The `blitz_latch_count_down` that has
+// lowered the count to 0 does not use the latch any more, even if this call has not returned.
 typedef struct blitz_latch {
     uint32_t state;
     uint32_t config;
@@ -494,8 +494,8 @@ typedef struct blitz_latch {
 // Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 // no destruction. Do not copy or move it after its first use. Threads and fibers may use one
 // together. A thread or fiber whose call has returned, or that has seen that the function has run, may
-// free it if no other waits for it: the call that has run the function does not use it any more, even
-// if it has not returned.
+// free it if no other waits for it. The call that has run the function does not use it any more, even
+// if that call has not returned.
 //
 // A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
 // `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with
@@ -515,12 +515,12 @@ typedef void (*blitz_job)(void *argument);
 // A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 // one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
 // or with zeros. It needs no destruction. Do not copy or move it after its first use. Free it when all
-// calls with it have returned: not as soon as the token has come, while the `blitz_parker_unpark` that
-// handed it over runs. (A latch or an event may be freed then.)
+// calls with it have returned. The token can arrive while the `blitz_parker_unpark` that handed it over
+// still runs. (A latch or an event may be freed then.)
 //
-// A program may hand over and take the token without a call, in inline functions. If `state`, read with
-// acquire ordering, is `BLITZ_STATE_READY`, the lowest two bits of the first word of `space` (a `size_t`)
-// are `BLITZ_PARKER_TOKEN` if there is a token, and 0 if there is none and nothing waits. A
+// A program may hand over and take the token without a call, in inline functions, if `state`, read with
+// acquire ordering, is `BLITZ_STATE_READY`. The lowest two bits of the first word of `space` (a `size_t`)
+// are then `BLITZ_PARKER_TOKEN` if there is a token, and 0 if there is none and nothing waits. A
 // compare-exchange of acquire and release ordering that changes only these bits, from 0 to the token,
 // hands it over; one the other way round takes it. If `state` or the bits are another, call the
 // functions.
@@ -554,7 +554,7 @@ typedef int (*blitz_sink)(void *argument, void *item);
 typedef struct blitz_pipeline {
     // The size of this structure, `sizeof(blitz_pipeline)`.
     size_t size;
-    // Makes the items. One call at a time.
+    // Makes the items. Its calls do not overlap.
     blitz_source source;
     // The argument of the source.
     void *source_argument;
@@ -562,17 +562,17 @@ typedef struct blitz_pipeline {
     const struct blitz_stage *stages;
     // The number of stages.
     size_t stage_count;
-    // Takes the items, in the order in which the source made them. One call at a time.
+    // Takes the items, in the order in which the source made them. Its calls do not overlap.
     blitz_sink sink;
     // The argument of the sink.
     void *sink_argument;
-    // Frees an item that does not come to the sink after a failure. May be NULL.
+    // Frees an item that does not reach the sink after a failure. May be NULL.
     void (*free_item)(void *item);
-    // How many threads work in all. 0: one for each processor.
+    // The number of threads that work in all. 0: one for each processor.
     size_t workers;
-    // How many items are in memory at most. 0: 4 for each worker.
+    // The most items in memory. 0: 4 for each worker.
     size_t capacity;
-    // Whether the sink gets items in any order.
+    // If true, the sink gets the items in any order.
     bool unordered;
     // Cancels the run from another thread or fiber. May be NULL. It is for one run.
     struct blitz_pipeline_control *control;
@@ -580,9 +580,9 @@ typedef struct blitz_pipeline {
     uint64_t reserved[4];
 } blitz_pipeline;
 
-// What a pipeline has done.
+// The result of a run of a pipeline.
 typedef struct blitz_pipeline_result {
-    // How many items the sink has taken, without a gap.
+    // The number of items that the sink has taken, without a gap.
     uint64_t written;
     // The item that failed, counted from 0, if the result is `BLITZ_ECALLBACK`.
     uint64_t failed_item;
@@ -597,7 +597,7 @@ typedef struct blitz_pipeline_result {
 typedef void (*blitz_loop_body)(void *argument, size_t begin, size_t end);
 
 // Settings of a runtime. Initialise them with `BLITZ_RUNTIME_SETTINGS_INIT`, or with zeros and `size`,
-// and change what shall not be the default.
+// and change the fields that need another value.
 typedef struct blitz_runtime_settings {
     // The size of this structure, `sizeof(blitz_runtime_settings)`.
     size_t size;
@@ -624,8 +624,8 @@ typedef struct blitz_runtime_settings {
 // `BLITZ_RWLOCK_READER` for each reader, and 0 while a writer has the lock. Its lowest two bits are 0
 // if nothing waits. Then a reader may subtract its part from a word that is not 0, with a
 // compare-exchange of acquire ordering. To unlock it adds this part to a word that is neither 0 nor
-// `BLITZ_RWLOCK_FREE`, with one of release ordering. A writer changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
-// is another, call the functions.
+// `BLITZ_RWLOCK_FREE`, with one of release ordering. A writer changes the word from `BLITZ_RWLOCK_FREE`
+// to 0 and back in the same manner. If `state` or the word is another, call the functions.
 typedef struct blitz_rwlock {
     uint32_t state;
     uint32_t config;
@@ -636,8 +636,8 @@ typedef struct blitz_rwlock {
 // `permits` is 0 to `BLITZ_SEMAPHORE_MAX` (a larger number counts as the maximum); zeros are 0
 // permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 // fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
-// by smaller ones. Free it when all calls with it have returned: not as soon as a permit has come,
-// while the `blitz_semaphore_release` that added it runs. (A latch or an event may be freed then.)
+// by smaller ones. Free it when all calls with it have returned. A permit can arrive while the
+// `blitz_semaphore_release` that added it still runs. (A latch or an event may be freed then.)
 //
 // A program may take and add permits without a call, in inline functions. If `state`, read with acquire
 // ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
@@ -652,7 +652,7 @@ typedef struct blitz_semaphore {
 } blitz_semaphore;
 
 // Settings of a fiber. Initialise them with `BLITZ_FIBER_SETTINGS_INIT`, or with zeros and `size`, and
-// change what shall not be the default.
+// change the fields that need another value.
 typedef struct blitz_fiber_settings {
     // The size of this structure, `sizeof(blitz_fiber_settings)`.
     size_t size;
@@ -703,16 +703,16 @@ int blitz_os_error(int error);
 // Successful calls leave it as it is. Any thread or fiber may call this; it does not wait.
 const char *blitz_last_error(void);
 
-// Waits until as many threads and fibers have come as the barrier counts. Suspends the calling
+// Waits until as many threads and fibers have arrived as the barrier counts. Suspends the calling
 // fiber, or blocks the calling thread.
 //
 // `is_leader` becomes true for one of them, and false for the others; it may be NULL. Returns
 // `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if `barrier` is
-// NULL. A fiber that is cancelled while it waits has come: it counts for the round.
+// NULL. A fiber that is cancelled while it waits still counts for the round.
 int blitz_barrier_wait(struct blitz_barrier *barrier, bool *is_leader);
 
 // Waits as `blitz_barrier_wait` does, but until `deadline_ns` at most (nanoseconds of
-// `blitz_now_ns`). After the deadline the caller no longer waits, but has come: it counts for the
+// `blitz_now_ns`). After the deadline the caller no longer waits, but still counts for the
 // round.
 //
 // Returns what `blitz_barrier_wait` returns, or `BLITZ_ETIMEDOUT`.
@@ -784,8 +784,8 @@ int blitz_watch_new(size_t size,
 // thread, while the channel is full.
 //
 // Returns `BLITZ_OK`; `BLITZ_ECLOSED` if nothing can receive it any more; `BLITZ_ECANCELED` in a
-// fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: it
-// is the caller's still.
+// fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: the
+// caller still owns it.
 BLITZ_MUST_USE int blitz_send(struct blitz_sender *sender, const void *value);
 
 // Sends as `blitz_send` does, but waits until `deadline_ns` at most (nanoseconds of
@@ -805,9 +805,9 @@ BLITZ_MUST_USE int blitz_try_send(struct blitz_sender *sender, const void *value
 // Receives an element, and copies it to `value`, which has room for the channel's `size`. Suspends
 // the calling fiber, or blocks the calling thread, while the channel is empty.
 //
-// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the channel is empty and closed; `BLITZ_ELAGGED` if a
-// receiver of `blitz_broadcast_new` missed elements; `BLITZ_ECANCELED` in a fiber that is
-// cancelled; `BLITZ_EBUSY` if another call uses this receiver; or `BLITZ_EINVAL` for NULL. After
+// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the channel is empty and closed; or `BLITZ_ELAGGED` if a
+// receiver of `blitz_broadcast_new` missed elements. Returns `BLITZ_ECANCELED` in a fiber that is
+// cancelled, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for NULL. After
 // an error nothing was received, and `value` is as before.
 BLITZ_MUST_USE int blitz_recv(struct blitz_receiver *receiver, void *value);
 
@@ -839,14 +839,14 @@ int blitz_receiver_latest(struct blitz_receiver *receiver, void *value);
 int blitz_sender_clone(struct blitz_sender *sender, struct blitz_sender **clone);
 
 // Makes another receiver: of `blitz_mpmc_new`, where both take elements from the same channel; or
-// of `blitz_broadcast_new`, which gets what is sent from now on; or of `blitz_watch_new`. The
+// of `blitz_broadcast_new`, which gets the elements sent from now on; or of `blitz_watch_new`. The
 // caller frees it with `blitz_receiver_free`.
 //
 // Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses the receiver, or `BLITZ_EINVAL` for NULL,
 // or a receiver of another kind. Does not wait.
 int blitz_receiver_clone(struct blitz_receiver *receiver, struct blitz_receiver **clone);
 
-// Makes a receiver of a channel of `blitz_broadcast_new` or `blitz_watch_new`, which gets what is
+// Makes a receiver of a channel of `blitz_broadcast_new` or `blitz_watch_new`, which gets the elements
 // sent from now on. The caller frees it with `blitz_receiver_free`.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind. Does not wait.
@@ -859,24 +859,24 @@ int blitz_sender_subscribe(struct blitz_sender *sender, struct blitz_receiver **
 // sender of `blitz_oneshot_new`, or `BLITZ_EINVAL` for NULL.
 int blitz_sender_wait_closed(struct blitz_sender *sender, uint64_t deadline_ns);
 
-// Returns whether sending would return `BLITZ_ECLOSED`. True for NULL. Does not wait.
+// Returns true if sending would return `BLITZ_ECLOSED`, and for NULL. Does not wait.
 bool blitz_sender_is_closed(const struct blitz_sender *sender);
 
-// Closes a channel of `blitz_mpmc_new` for all its ends. What is in it can be received still. Does
+// Closes a channel of `blitz_mpmc_new` for all its ends. Elements in it can still be received. Does
 // not wait.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind: free its handles.
 int blitz_sender_close(struct blitz_sender *sender);
 
-// Closes a channel for its senders; what is in it can be received still. Not for those of
+// Closes a channel for its senders; elements in it can still be received. Not for channels of
 // `blitz_broadcast_new` and `blitz_watch_new`: free the receivers. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for
 // NULL, or a receiver of these kinds.
 int blitz_receiver_close(struct blitz_receiver *receiver);
 
-// Returns how many elements wait for this receiver, which may be another number by now; 0 for
-// NULL, or if another call uses the receiver. Does not wait.
+// Returns the number of elements that wait for this receiver, which other calls may change at once; 0
+// for NULL, or if another call uses the receiver. Does not wait.
 size_t blitz_receiver_len(const struct blitz_receiver *receiver);
 
 // Frees a sender. NULL is fine. No other call may use it, now or later. Does not wait.
@@ -886,11 +886,11 @@ void blitz_sender_free(struct blitz_sender *sender);
 // that were not received are dropped with the last receiver.
 void blitz_receiver_free(struct blitz_receiver *receiver);
 
-// Performs one of `count` operations: one that is possible, chosen in turns; or else the first
-// that becomes possible. Suspends the calling fiber, or blocks the calling thread, until
+// Performs one of `count` operations: a possible one, chosen in turns; or else the first that becomes
+// possible. Suspends the calling fiber, or blocks the calling thread, until
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). Channels of all kinds
-// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`. So is
-// a second one with an end that allows one call at a time: its result is `BLITZ_EBUSY`.
+// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`. So is a
+// second operation with an end that allows only one call: its result is `BLITZ_EBUSY`.
 //
 // `index` gets the position of the operation, and `cases[index].result` its result. Returns
 // `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or
@@ -966,10 +966,10 @@ BLITZ_MUST_USE int blitz_event_try_wait(struct blitz_event *event);
 // with acquire ordering afterwards. `scope` is `BLITZ_FUTEX_PRIVATE` or `BLITZ_FUTEX_SHARED`, the
 // same for all waits and wakes of a word.
 //
-// Returns `BLITZ_OK` after a wake; `BLITZ_ECHANGED` if the word holds another value;
-// `BLITZ_ECANCELED` in a fiber that is cancelled; `BLITZ_EINVAL` if `word` is NULL or not aligned
-// to 4 bytes, or the scope is unknown; `BLITZ_EUNSUPPORTED` if the system lacks shared words. In
-// a fiber a shared wait occupies a thread of the runtime's blocking pool.
+// Returns `BLITZ_OK` after a wake; `BLITZ_ECHANGED` if the word holds another value; or
+// `BLITZ_ECANCELED` in a fiber that is cancelled. Returns `BLITZ_EINVAL` if `word` is NULL or not
+// aligned to 4 bytes, or the scope is unknown, and `BLITZ_EUNSUPPORTED` if the system lacks shared
+// words. In a fiber a shared wait occupies a thread of the runtime's blocking pool.
 int blitz_futex_wait(const uint32_t *word, uint32_t expected, uint32_t scope);
 
 // Sleeps as `blitz_futex_wait` does, but until `deadline_ns` at most (nanoseconds of
@@ -984,7 +984,7 @@ int blitz_futex_wait_until(const uint32_t *word,
 // Wakes up to `n` threads and fibers that sleep on the word. Change the word before. The word is
 // not read: it may have been freed. Does not wait.
 //
-// `woken` gets how many were woken, where the system tells; it may be NULL. Returns `BLITZ_OK`,
+// `woken` gets the number of woken ones, if the system reports it; it may be NULL. Returns `BLITZ_OK`,
 // `BLITZ_EINVAL` or `BLITZ_EUNSUPPORTED` as `blitz_futex_wait` does. A thread is woken before a
 // fiber.
 int blitz_futex_wake(const uint32_t *word, size_t n, uint32_t scope, size_t *woken);
@@ -1011,7 +1011,7 @@ int blitz_futex_wait_any(const struct blitz_futex_waiter *waiters,
 
 // Waits until the word no longer holds `previous`, or until `deadline_ns` (nanoseconds of
 // `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
-// What was done before the change, with release ordering, is visible afterwards.
+// Memory operations before the change, with release ordering, are visible afterwards.
 //
 // `value` gets the new value; it may be NULL. Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`,
 // `BLITZ_ECANCELED`, `BLITZ_EINVAL` or `BLITZ_EUNSUPPORTED`.
@@ -1021,14 +1021,14 @@ int blitz_futex_block_until_different(const uint32_t *word,
                                       uint64_t deadline_ns,
                                       uint32_t *value);
 
-// Looks at the word again and again, and returns as soon as it no longer holds `previous`. For a
-// wait that is mostly short: call it before the program announces that it sleeps, and then sleeps in
-// `blitz_futex_wait`. A thread looks for about as long as it costs to sleep and be woken, and lets
-// other threads run meanwhile. `threads` is how many threads it takes to change the word, the calling
-// one included: with fewer processors the others run at once. A fiber looks once. What was done
-// before the change, with release ordering, is visible afterwards.
+// Reads the word repeatedly, and returns as soon as it no longer holds `previous`. For a wait that is
+// mostly short: call it before the program announces that it sleeps, and then sleeps in
+// `blitz_futex_wait`. A thread spins for about as long as it costs to sleep and be woken, and lets
+// other threads run in between. `threads` is the number of threads that take part in the change, with
+// the calling one: with fewer processors the others run at once. A fiber reads the word once. Memory
+// operations before the change, with release ordering, are visible afterwards.
 //
-// Returns `BLITZ_OK`; `BLITZ_EAGAIN` if the word holds `previous` still; or `BLITZ_EINVAL` if `word`
+// Returns `BLITZ_OK`; `BLITZ_EAGAIN` if the word still holds `previous`; or `BLITZ_EINVAL` if `word`
 // is NULL or not aligned.
 int blitz_futex_spin_until_different(const uint32_t *word,
                                      uint32_t previous,
@@ -1050,7 +1050,7 @@ int blitz_address_format(const struct blitz_address *address, char *buffer, size
 // `blitz_now_ns`, or `BLITZ_NEVER`).
 //
 // `addresses` has room for `capacity` addresses; the first ones are written, in the order of the
-// system's resolver. `count` gets how many there are in all. Returns `BLITZ_OK`,
+// system's resolver. `count` gets the number of all addresses. Returns `BLITZ_OK`,
 // `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port,
 // `BLITZ_EHOST` if the resolver has no address of the host, or an error of the system.
 BLITZ_MUST_USE
@@ -1084,8 +1084,8 @@ int blitz_udp_send(struct blitz_udp *udp,
                    uint64_t deadline_ns);
 
 // Receives a datagram, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
-// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. What does not fit in
-// `len` bytes is lost.
+// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. Bytes beyond
+// `len` are lost.
 //
 // `count` gets the number of bytes, and `address` the sender's address; it may be NULL. Returns
 // `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or
@@ -1098,7 +1098,7 @@ int blitz_udp_recv(struct blitz_udp *udp,
                    size_t *count,
                    struct blitz_address *address);
 
-// Receives a datagram that is there, without waiting.
+// Receives a datagram that has arrived, without waiting.
 //
 // Returns what `blitz_udp_recv` returns, or `BLITZ_EAGAIN`.
 BLITZ_MUST_USE
@@ -1125,7 +1125,7 @@ void blitz_udp_free(struct blitz_udp *udp);
 // both), or has an error, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. So a library that has
 // non-blocking functions, such as those of libpq, libcurl and hiredis, can wait in a fiber. The
-// caller keeps the descriptor and must not close it meanwhile. Regular files are always ready.
+// caller keeps the descriptor and must not close it during the call. Regular files are always ready.
 //
 // `ready` gets the events, also `BLITZ_FD_ERROR` and `BLITZ_FD_HANGUP`; it may be NULL. Returns
 // `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled; `BLITZ_EINVAL`
@@ -1146,7 +1146,7 @@ int blitz_file_open(const char *path,
 
 // Reads up to `len` bytes at the file's position, which moves on.
 //
-// `count` gets how many; 0 is the end of the file (if `len` is not 0). Returns `BLITZ_OK`,
+// `count` gets the number of bytes; 0 is the end of the file (if `len` is not 0). Returns `BLITZ_OK`,
 // `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
 // system.
 BLITZ_MUST_USE
@@ -1168,7 +1168,7 @@ BLITZ_MUST_USE int blitz_file_write(struct blitz_file *file, const void *buffer,
 // `whence` or a negative position, `BLITZ_EFORKED`, or an error of the system.
 int blitz_file_seek(struct blitz_file *file, int64_t offset, uint32_t whence, uint64_t *position);
 
-// Waits until what was written is on the disk, with the file's metadata if `metadata` is true.
+// Waits until the written bytes are on the disk, with the file's metadata if `metadata` is true.
 //
 // Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 // or an error of the system.
@@ -1222,7 +1222,7 @@ int blitz_listener_accept_until(struct blitz_listener *listener,
                                 uint64_t deadline_ns,
                                 struct blitz_stream **stream);
 
-// Accepts a connection that is there, without waiting.
+// Accepts a connection that has arrived, without waiting.
 //
 // Returns what `blitz_listener_accept` returns, or `BLITZ_EAGAIN`.
 BLITZ_MUST_USE
@@ -1254,7 +1254,7 @@ int blitz_process_spawn(const struct blitz_process_settings *settings,
 // `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 // Closes the pipe to its standard input before, if it was not taken.
 //
-// `status` gets what `waitpid` writes: use `WIFEXITED` and the like; it may be NULL. Returns
+// `status` gets the status that `waitpid` writes: use `WIFEXITED` and the like; it may be NULL. Returns
 // `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL,
 // `BLITZ_EFORKED`, or an error of the system.
 int blitz_process_wait(struct blitz_process *process, uint64_t deadline_ns, int *status);
@@ -1279,8 +1279,8 @@ int blitz_process_take_stream(struct blitz_process *process,
                               uint32_t number,
                               struct blitz_stream **stream);
 
-// Frees a child process. NULL is fine. If it has not ended it goes on, or is killed with
-// `kill_on_free`; its end is awaited in the background. Does not wait.
+// Frees a child process. NULL is fine. A child that has not ended keeps running, or is killed with
+// `kill_on_free`; the library awaits its end in the background. Does not wait.
 void blitz_process_free(struct blitz_process *process);
 
 // Begins to receive a signal, such as `SIGTERM`. From now on it no longer has its default effect
@@ -1334,7 +1334,7 @@ BLITZ_MUST_USE int blitz_unix_pair(struct blitz_stream **one, struct blitz_strea
 // Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 // thread, until there are some.
 //
-// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
+// `count` gets the number of bytes; 0 is the end of the stream. With a `len` of 0 it does nothing.
 // Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
 // the system.
 BLITZ_MUST_USE
@@ -1354,7 +1354,7 @@ int blitz_stream_read_until(struct blitz_stream *stream,
                             uint64_t deadline_ns,
                             size_t *count);
 
-// Receives what is there, without waiting.
+// Receives bytes that have arrived, without waiting.
 //
 // Returns what `blitz_stream_read` returns, or `BLITZ_EAGAIN` if there is nothing.
 BLITZ_MUST_USE
@@ -1366,7 +1366,7 @@ int blitz_stream_try_read(struct blitz_stream *stream,
 // Receives exactly `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 //
-// `count` gets how many came, also after an error; it may be NULL. Returns what
+// `count` gets the number of bytes, also after an error; it may be NULL. Returns what
 // `blitz_stream_read_until` returns, or `BLITZ_EEOF` if the stream ends before.
 BLITZ_MUST_USE
 int blitz_stream_read_exact(struct blitz_stream *stream,
@@ -1378,7 +1378,7 @@ int blitz_stream_read_exact(struct blitz_stream *stream,
 // Sends up to `len` bytes. Suspends the calling fiber, or blocks the calling thread, until there
 // is room for some.
 //
-// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
+// `count` gets the number of sent bytes. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
 // `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
 // `-EPIPE` (no signal is raised).
 BLITZ_MUST_USE
@@ -1401,7 +1401,7 @@ int blitz_stream_write_until(struct blitz_stream *stream,
 // Sends all of `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 // `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 //
-// `count` gets how many were sent, also after an error; it may be NULL. Returns what
+// `count` gets the number of sent bytes, also after an error; it may be NULL. Returns what
 // `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
 BLITZ_MUST_USE
 int blitz_stream_write_all(struct blitz_stream *stream,
@@ -1410,7 +1410,7 @@ int blitz_stream_write_all(struct blitz_stream *stream,
                            uint64_t deadline_ns,
                            size_t *count);
 
-// Sends as much as there is room for, without waiting.
+// Sends as many bytes as there is room for, without waiting.
 //
 // Returns what `blitz_stream_write` returns, or `BLITZ_EAGAIN` if there is no room.
 BLITZ_MUST_USE
@@ -1420,7 +1420,7 @@ int blitz_stream_try_write(struct blitz_stream *stream,
                            size_t *count);
 
 // Ends one or both directions of a socket: `BLITZ_SHUTDOWN_READ`, `BLITZ_SHUTDOWN_WRITE`, or
-// both. Those that wait for the stream return. Does not wait.
+// both. Calls that wait for the stream return. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, another number or a pipe (free it instead), or an
 // error of the system.
@@ -1475,9 +1475,9 @@ void blitz_fd_watch_free(struct blitz_fd_watch *watch);
 // name of the same user share a segment.
 //
 // The caller frees it with `blitz_ipc_sender_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` for NULL, or
-// a name or setting that is not allowed; `BLITZ_EMISMATCH` if the segment has other settings;
-// `BLITZ_EFULL` if it has as many senders as it allows; `BLITZ_EBUSY` if another process has not
-// finished joining; `BLITZ_EUNSUPPORTED`; or an error of the system. Does not wait.
+// a name or setting that is not allowed; or an error of the system. Returns `BLITZ_EMISMATCH` if the
+// segment has other settings, `BLITZ_EFULL` if it has as many senders as it allows, `BLITZ_EBUSY` if
+// another process has not finished joining, or `BLITZ_EUNSUPPORTED`. Does not wait.
 BLITZ_MUST_USE
 int blitz_ipc_sender_open(const char *name,
                           const struct blitz_ipc_settings *settings,
@@ -1542,7 +1542,7 @@ int blitz_ipc_loan(struct blitz_ipc_sender *sender,
 // Sends the first `len` bytes of a loan, and ends the loan. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a loan, `BLITZ_ESIZE` if the loan is
-// shorter (then it goes on), `BLITZ_EBUSY`, `BLITZ_EFORKED` or `BLITZ_ECORRUPT`.
+// shorter (then it stays valid), `BLITZ_EBUSY`, `BLITZ_EFORKED` or `BLITZ_ECORRUPT`.
 int blitz_ipc_loan_send(struct blitz_ipc_sender *sender, size_t len);
 
 // Ends a loan without sending. Does not wait.
@@ -1553,11 +1553,11 @@ int blitz_ipc_loan_drop(struct blitz_ipc_sender *sender);
 // Receives a message and copies it to `buffer`, which has room for `len` bytes. Suspends the calling
 // fiber, or blocks the calling thread, until there is one.
 //
-// `count` gets its number of bytes. Returns `BLITZ_OK`; `BLITZ_ECLOSED` if there is no message and
-// no sender, which is no end: a sender may join later, and then the same receiver gets its messages;
-// `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error`
-// tells its length); `BLITZ_ELAGGED` if messages were dropped before; `BLITZ_ECANCELED`;
-// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
+// `count` gets its number of bytes. Returns `BLITZ_OK`, or `BLITZ_ECLOSED` if there is no message and
+// no sender. That is not the end: a sender may join later, and this receiver then gets its messages.
+// Returns `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error` has its
+// length), `BLITZ_ELAGGED` if messages were dropped before, `BLITZ_ECANCELED`, `BLITZ_EBUSY`,
+// `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, `BLITZ_ECORRUPT`, or an error of the
 // system.
 BLITZ_MUST_USE
 int blitz_ipc_recv(struct blitz_ipc_receiver *receiver,
@@ -1612,7 +1612,7 @@ int blitz_ipc_release(struct blitz_ipc_receiver *receiver);
 int blitz_ipc_receiver_doorbell(struct blitz_ipc_receiver *receiver, int *fd);
 
 // Receives a message if there is one, as `blitz_ipc_try_recv` does. If there is none, the doorbell
-// becomes readable when this should be called again. It may become readable for no reason.
+// becomes readable when the caller should try again. It may become readable for no reason.
 //
 // Returns what `blitz_ipc_try_recv` returns. Does not wait.
 BLITZ_MUST_USE
@@ -1630,7 +1630,7 @@ int blitz_ipc_try_recv_or_arm(struct blitz_ipc_receiver *receiver,
 int blitz_ipc_sender_doorbell(struct blitz_ipc_sender *sender, int *fd);
 
 // Sends a message if there is room, as `blitz_ipc_try_send` does. If there is none, the doorbell
-// becomes readable when this should be called again. It may become readable for no reason.
+// becomes readable when the caller should try again. It may become readable for no reason.
 //
 // Returns what `blitz_ipc_try_send` returns. Does not wait.
 BLITZ_MUST_USE
@@ -1650,8 +1650,8 @@ void blitz_ipc_sender_free(struct blitz_ipc_sender *sender);
 void blitz_ipc_receiver_free(struct blitz_ipc_receiver *receiver);
 
 // Counts the senders and the receivers of the segment `name` that are alive, those of this process
-// too. `settings` has the kind and the directory. Each count may be NULL, and may be another one by
-// now. Reads the whole directory. Does not wait.
+// too. `settings` has the kind and the directory. Each count may be NULL, and may be out of date when
+// this returns. Reads the whole directory. Does not wait.
 //
 // Returns `BLITZ_OK`, also with two zeros if there is no such segment; `BLITZ_EINVAL` for a NULL
 // name or settings, or an unknown kind; `BLITZ_EUNSUPPORTED`; or an error of the system.
@@ -1660,14 +1660,14 @@ int blitz_ipc_participants(const char *name,
                            size_t *senders,
                            size_t *receivers);
 
-// Removes the segments of this user in whose processes none is alive, and writes how many to
-// `count`; it may be NULL. Does not wait.
+// Removes the segments of this user that no living process uses. `count` gets the number of removed
+// segments; it may be NULL. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EUNSUPPORTED`, or an error of the system.
 int blitz_ipc_clean(size_t *count);
 
-// Lowers the count by `n`. At 0, all that wait go on. Does not wait. Everything that was done
-// before is visible to them. At 0, this may still run when they have freed the latch.
+// Lowers the count by `n`. At 0, wakes all threads and fibers that wait. Memory operations before this
+// call are visible to them. Does not wait. At 0, this may still run when they have freed the latch.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 // stays as it is.
@@ -1693,8 +1693,8 @@ uint32_t blitz_latch_count(const struct blitz_latch *latch);
 
 // Locks a mutex. Suspends the calling fiber, or blocks the calling thread, until it is free.
 //
-// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL. A thread or fiber that locks what it
-// has locked waits for ever.
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL. A thread or fiber that locks a mutex
+// which it has locked waits for ever.
 int blitz_mutex_lock(struct blitz_mutex *mutex);
 
 // Locks a mutex as `blitz_mutex_lock` does, but waits until `deadline_ns` at most (nanoseconds of
@@ -1715,7 +1715,7 @@ int blitz_mutex_unlock(struct blitz_mutex *mutex);
 
 // Calls `function(argument)` in the calling thread or fiber, if no call has done so yet. If
 // another call is doing it, suspends the calling fiber, or blocks the calling thread, until that
-// has ended. What the function did is visible after this call. The function may wait. A function
+// has ended. The effects of the function are visible after this call. The function may wait. A function
 // that calls this with the same `once` waits for ever.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `once` or `function` is NULL.
@@ -1736,12 +1736,12 @@ int blitz_once_call_until(struct blitz_once *once,
 // Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
 BLITZ_MUST_USE int blitz_once_try_call(struct blitz_once *once, blitz_job function, void *argument);
 
-// Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
+// Returns true if the function has run. Its effects are then visible. False if `once` is NULL.
 // Does not wait.
 bool blitz_once_is_done(const struct blitz_once *once);
 
 // Waits for the token and takes it. Suspends the calling fiber, or blocks the calling thread.
-// What was done before the `blitz_parker_unpark` is visible afterwards.
+// Memory operations before the `blitz_parker_unpark` are visible afterwards.
 //
 // Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 // `parker` is NULL.
@@ -1867,10 +1867,10 @@ int blitz_runtime_new(const struct blitz_runtime_settings *settings,
 // Shuts a runtime down: no more fibers begin, and the waits of its fibers return
 // `BLITZ_ECANCELED`. Waits until all have ended, until `deadline_ns` at most (nanoseconds of
 // `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, which must be one of another
-// runtime, or blocks the calling thread. A second call waits again for what is left.
+// runtime, or blocks the calling thread. A second call waits for the remaining fibers.
 //
-// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if fibers are left, which then go on; `BLITZ_EINVAL` if
-// `runtime` is NULL or runs the calling fiber; or `BLITZ_EFORKED`.
+// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if fibers are left, which then keep running; `BLITZ_EINVAL`
+// if `runtime` is NULL or runs the calling fiber; or `BLITZ_EFORKED`.
 int blitz_runtime_shutdown(struct blitz_runtime *runtime, uint64_t deadline_ns);
 
 // Shuts a runtime down without a deadline, and frees it. NULL is fine. Functions that it runs and
@@ -1878,7 +1878,7 @@ int blitz_runtime_shutdown(struct blitz_runtime *runtime, uint64_t deadline_ns);
 // and in a child process after fork, it frees nothing and returns at once.
 void blitz_runtime_free(struct blitz_runtime *runtime);
 
-// Returns how many fibers and other tasks a runtime has that have not ended; 0 for NULL. Does not
+// Returns the number of fibers and other tasks of a runtime that have not ended; 0 for NULL. Does not
 // wait.
 size_t blitz_runtime_tasks(struct blitz_runtime *runtime);
 
@@ -1943,24 +1943,24 @@ int blitz_semaphore_acquire_until(struct blitz_semaphore *semaphore,
                                   uint32_t permits,
                                   uint64_t deadline_ns);
 
-// Takes permits if there are as many, and no other waits for some. Does not wait.
+// Takes permits if there are as many, and no other call waits for permits. Does not wait.
 //
 // Returns `BLITZ_OK`, `BLITZ_EAGAIN`, `BLITZ_ECLOSED`, or `BLITZ_EINVAL` if `semaphore` is NULL
 // or `permits` exceeds `BLITZ_SEMAPHORE_MAX`.
 BLITZ_MUST_USE int blitz_semaphore_try_acquire(struct blitz_semaphore *semaphore, uint32_t permits);
 
-// Adds permits and wakes those that can go on with them. Does not wait.
+// Adds permits and wakes the threads and fibers that get them. Does not wait.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL or there would be more than
 // `BLITZ_SEMAPHORE_MAX` permits; then none have been added.
 int blitz_semaphore_release(struct blitz_semaphore *semaphore, uint32_t permits);
 
-// Closes a semaphore: all that wait, and all that come, get `BLITZ_ECLOSED`. Does not wait.
+// Closes a semaphore: all current and later waits get `BLITZ_ECLOSED`. Does not wait.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL.
 int blitz_semaphore_close(struct blitz_semaphore *semaphore);
 
-// Returns the number of free permits, which may be another one by now; 0 if `semaphore` is NULL.
+// Returns the number of free permits, which other calls may change at once; 0 if `semaphore` is NULL.
 // Does not wait.
 uint32_t blitz_semaphore_available(const struct blitz_semaphore *semaphore);
 
@@ -2033,17 +2033,17 @@ int blitz_spawn_blocking_owned(struct blitz_runtime *runtime,
                                struct blitz_task **task);
 
 // Waits until a task has ended, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
-// `BLITZ_NEVER`), and frees it. Suspends the calling fiber, or blocks the calling thread. What the
-// task did is visible afterwards.
+// `BLITZ_NEVER`), and frees it. Suspends the calling fiber, or blocks the calling thread. The effects
+// of the task are visible afterwards.
 //
-// `result` gets what the function returned; it may be NULL. Returns `BLITZ_OK`. After every other
-// result but `BLITZ_EPANIC` the task is the caller's still: `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` if
+// `result` gets the function's result; it may be NULL. Returns `BLITZ_OK`. After every other result
+// except `BLITZ_EPANIC` the caller still owns the task: `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` if
 // the calling fiber is cancelled, or the task did not run because its runtime has ended;
 // `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`. `BLITZ_EPANIC` means that the task ended
 // by a panic of the library.
 int blitz_task_join(struct blitz_task *task, uint64_t deadline_ns, void **result);
 
-// Lets a task go on without a handle, and frees the handle. NULL is fine. Does not wait.
+// Frees the handle of a task, which keeps running without it. NULL is fine. Does not wait.
 void blitz_task_detach(struct blitz_task *task);
 
 // Cancels a fiber: its waits, the current one and those that come, return `BLITZ_ECANCELED`, except
@@ -2053,10 +2053,10 @@ void blitz_task_detach(struct blitz_task *task);
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a function of `blitz_spawn_blocking`.
 int blitz_task_cancel(struct blitz_task *task);
 
-// Returns whether a task has ended; true for NULL. Does not wait.
+// Returns true if a task has ended, and for NULL. Does not wait.
 bool blitz_task_is_done(const struct blitz_task *task);
 
-// Returns whether the caller runs in a fiber. Does not wait.
+// Returns true if the caller runs in a fiber. Does not wait.
 bool blitz_is_fiber(void);
 
 // Returns the number of the calling fiber, which no other fiber of this process has; 0 in a thread.
@@ -2068,19 +2068,19 @@ uint64_t blitz_fiber_id(void);
 void *blitz_fiber_local(void);
 
 // Keeps a pointer for the calling fiber, which `blitz_fiber_local` returns. The library does not
-// use what it points to. Does not wait.
+// dereference it. Does not wait.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread.
 int blitz_fiber_set_local(void *pointer);
 
-// Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread. Does
+// Returns true if the waits of the calling fiber return `BLITZ_ECANCELED`; false in a thread. Does
 // not wait.
 bool blitz_fiber_is_cancelled(void);
 
 // Begins (true) or ends (false) a part of the calling fiber in which its waits are not cancelled,
 // for example to clean up. Parts may be nested. Does not wait.
 //
-// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread, or to end what has not begun.
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread, or if there is no part to end.
 int blitz_fiber_mask_cancel(bool begins);
 
 // Lets other fibers of this thread run, or other threads if the caller is not a fiber.
@@ -2101,7 +2101,7 @@ uint64_t blitz_now_ns(void);
 uint32_t blitz_abi_version(void);
 
 // Compares the ABI version of the library with that of the header. Call it once at the start as
-// `blitz_check_abi(BLITZ_ABI_VERSION)`, if the program loads the library by itself (`dlopen`) or
+// `blitz_check_abi(BLITZ_ABI_VERSION)`, if the program loads the library with `dlopen` or
 // links it statically. The dynamic linker compares the version in the library's name.
 //
 // Returns `BLITZ_OK` or `BLITZ_EABI`. With another version, call no function but

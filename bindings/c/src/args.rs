@@ -1,6 +1,6 @@
 //! The arguments of C as references of Rust.
 //!
-//! # What callers promise
+//! # Requirements on callers
 //!
 //! The header states these rules, and the `SAFETY` comments of this crate name them:
 //!
@@ -24,7 +24,7 @@ use std::slice;
 use crate::element::BLITZ_ELEMENT_MAX;
 use crate::error::{BLITZ_EINVAL, Outcome};
 
-/// The object behind a pointer.
+/// Returns the object behind a pointer.
 #[inline]
 pub(crate) fn arg<'a, T>(pointer: *const T) -> Outcome<&'a T> {
     // SAFETY: rule 1.
@@ -51,7 +51,7 @@ pub(crate) fn put_if_wanted<T>(pointer: *mut T, value: T) {
     }
 }
 
-/// Checks that there is a place for a result, before there is one.
+/// Checks the pointer to a result, before there is a result.
 #[inline]
 pub(crate) fn check<T>(pointer: *const T) -> Outcome {
     if pointer.is_null() {
@@ -61,13 +61,13 @@ pub(crate) fn check<T>(pointer: *const T) -> Outcome {
     }
 }
 
-/// Bytes to read. NULL is fine without bytes.
+/// Returns bytes to read. NULL is fine without bytes.
 #[inline]
 pub(crate) fn bytes<'a>(pointer: *const u8, len: usize) -> Outcome<&'a [u8]> {
     list(pointer, len)
 }
 
-/// A list of values to read. NULL is fine without values.
+/// Returns a list of values to read. NULL is fine without values.
 #[inline]
 pub(crate) fn list<'a, T>(pointer: *const T, len: usize) -> Outcome<&'a [T]> {
     if len == 0 {
@@ -80,13 +80,13 @@ pub(crate) fn list<'a, T>(pointer: *const T, len: usize) -> Outcome<&'a [T]> {
     Ok(unsafe { slice::from_raw_parts(pointer, len) })
 }
 
-/// Bytes to write. NULL is fine without bytes.
+/// Returns bytes to write. NULL is fine without bytes.
 #[inline]
 pub(crate) fn bytes_mut<'a>(pointer: *mut u8, len: usize) -> Outcome<&'a mut [u8]> {
     list_mut(pointer, len)
 }
 
-/// A list of values to write. NULL is fine without values.
+/// Returns a list of values to write. NULL is fine without values.
 #[inline]
 pub(crate) fn list_mut<'a, T>(pointer: *mut T, len: usize) -> Outcome<&'a mut [T]> {
     if len == 0 {
@@ -99,7 +99,7 @@ pub(crate) fn list_mut<'a, T>(pointer: *mut T, len: usize) -> Outcome<&'a mut [T
     Ok(unsafe { slice::from_raw_parts_mut(pointer, len) })
 }
 
-/// An element to read. Its channel has a size of `BLITZ_ELEMENT_MAX` at most. NULL is fine without bytes.
+/// Returns an element to read, of at most `BLITZ_ELEMENT_MAX` bytes. NULL is fine without bytes.
 #[inline(always)]
 pub(crate) fn element<'a>(pointer: *const u8, size: usize) -> Outcome<&'a [u8]> {
     debug_assert!(size <= BLITZ_ELEMENT_MAX);
@@ -111,7 +111,7 @@ pub(crate) fn element<'a>(pointer: *const u8, size: usize) -> Outcome<&'a [u8]> 
     Ok(unsafe { slice::from_raw_parts(pointer, size) })
 }
 
-/// An element to write, as `element`.
+/// Returns an element to write, as `element` does to read.
 #[inline(always)]
 pub(crate) fn element_mut<'a>(pointer: *mut u8, size: usize) -> Outcome<&'a mut [u8]> {
     debug_assert!(size <= BLITZ_ELEMENT_MAX);
@@ -123,12 +123,12 @@ pub(crate) fn element_mut<'a>(pointer: *mut u8, size: usize) -> Outcome<&'a mut 
     Ok(unsafe { slice::from_raw_parts_mut(pointer, size) })
 }
 
-/// A text that ends with a zero.
+/// Returns a text that ends with a zero.
 pub(crate) fn text<'a>(pointer: *const c_char) -> Outcome<&'a str> {
     c_str(pointer)?.to_str().map_err(|_| BLITZ_EINVAL)
 }
 
-/// A path, or another text of the system in any encoding.
+/// Returns a path, or another text of the system in any encoding.
 pub(crate) fn os_text<'a>(pointer: *const c_char) -> Outcome<&'a OsStr> {
     Ok(OsStr::from_bytes(c_str(pointer)?.to_bytes()))
 }
@@ -139,12 +139,12 @@ fn c_str<'a>(pointer: *const c_char) -> Outcome<&'a CStr> {
     Ok(unsafe { CStr::from_ptr(pointer) })
 }
 
-/// A new handle.
+/// Returns a new handle.
 pub(crate) fn handle<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
 }
 
-/// Takes a handle back; `None` for NULL.
+/// Takes a handle back. Returns `None` for NULL.
 pub(crate) fn take<T>(pointer: *mut T) -> Option<Box<T>> {
     // SAFETY: rules 1 and 4: it comes from `handle`, and is not used again.
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
@@ -166,7 +166,7 @@ impl<T> Foreign<T> {
         Self(pointer)
     }
 
-    /// A method, so that a closure captures the whole and not the pointer alone.
+    /// Returns the pointer. A method, so that a closure captures the whole value and not the pointer alone.
     pub(crate) fn get(self) -> *mut T {
         self.0
     }
@@ -174,5 +174,5 @@ impl<T> Foreign<T> {
 
 // SAFETY: rule 5: the caller is responsible for every use of the pointer.
 unsafe impl<T> Send for Foreign<T> {}
-// SAFETY: likewise.
+// SAFETY: rule 5: the caller is responsible for every use of the pointer, in each thread.
 unsafe impl<T> Sync for Foreign<T> {}

@@ -29,12 +29,12 @@ unsafe impl Storage for blitz_barrier {
     }
 }
 
-/// Waits until as many threads and fibers have come as the barrier counts. Suspends the calling
+/// Waits until as many threads and fibers have arrived as the barrier counts. Suspends the calling
 /// fiber, or blocks the calling thread.
 ///
 /// `is_leader` becomes true for one of them, and false for the others; it may be NULL. Returns
 /// `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if `barrier` is
-/// NULL. A fiber that is cancelled while it waits has come: it counts for the round.
+/// NULL. A fiber that is cancelled while it waits still counts for the round.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_barrier_wait(barrier: *mut blitz_barrier, is_leader: *mut bool) -> c_int {
     entry(|| {
@@ -48,7 +48,7 @@ pub extern "C" fn blitz_barrier_wait(barrier: *mut blitz_barrier, is_leader: *mu
 }
 
 /// Waits as `blitz_barrier_wait` does, but until `deadline_ns` at most (nanoseconds of
-/// `blitz_now_ns`). After the deadline the caller no longer waits, but has come: it counts for the
+/// `blitz_now_ns`). After the deadline the caller no longer waits, but still counts for the
 /// round.
 ///
 /// Returns what `blitz_barrier_wait` returns, or `BLITZ_ETIMEDOUT`.

@@ -1,8 +1,8 @@
-//! A condition variable: a `Notify` without a memory.
+//! A condition variable, built on a `Notify`.
 //!
-//! No notification is lost: a waiter is in the queue of the `Notify` before it unlocks the mutex,
-//! so a thread that changes the condition under the mutex, and notifies afterwards, finds it
-//! there. `notify_one` without a waiter would be stored; a waiter takes a stored notification
+//! No notification is lost. A waiter is in the queue of the `Notify` before it unlocks the mutex. So
+//! a thread that changes the condition under the mutex, and notifies afterwards, finds the waiter
+//! there. `notify_one` without a waiter stores a notification. A waiter takes a stored notification
 //! out before it joins the queue, or it returns early, which the contract allows.
 
 use std::ffi::c_int;
@@ -39,7 +39,7 @@ fn wait_until(condvar: *mut blitz_condvar, mutex: *mut blitz_mutex, deadline_ns:
     let condvar = blitz_condvar::of(condvar)?;
     let mutex = blitz_mutex::of(mutex)?;
     let mut notified = pin!(condvar.notified());
-    // An old notification, which no waiter took, is not for this one.
+    // A stored notification, which no waiter took, is not for this waiter.
     if notified.as_mut().enable() {
         notified.set(condvar.notified());
         let _early = notified.as_mut().enable();

@@ -18,7 +18,7 @@ pub const BLITZ_OK: c_int = 0;
 pub const BLITZ_EINVAL: c_int = -1001;
 /// The deadline passed.
 pub const BLITZ_ETIMEDOUT: c_int = -1002;
-/// The other side is gone, or the object was closed.
+/// The other side was freed or has ended, or the object was closed.
 pub const BLITZ_ECLOSED: c_int = -1003;
 /// The channel is full.
 pub const BLITZ_EFULL: c_int = -1004;
@@ -34,11 +34,11 @@ pub const BLITZ_ECANCELED: c_int = -1008;
 pub const BLITZ_ELAGGED: c_int = -1009;
 /// The word does not hold the expected value.
 pub const BLITZ_ECHANGED: c_int = -1010;
-/// Another thread or fiber uses the object, which allows one at a time.
+/// Another thread or fiber uses the object, which allows only one.
 pub const BLITZ_EBUSY: c_int = -1011;
 /// The value or the buffer is larger, or smaller, than the object allows.
 pub const BLITZ_ESIZE: c_int = -1012;
-/// The operating system lacks what this needs.
+/// The operating system lacks a feature that this needs.
 pub const BLITZ_EUNSUPPORTED: c_int = -1013;
 /// The object was made before a `fork`, and this is the child process.
 pub const BLITZ_EFORKED: c_int = -1014;
@@ -54,9 +54,9 @@ pub const BLITZ_EMISMATCH: c_int = -1018;
 pub const BLITZ_ECALLBACK: c_int = -1019;
 /// The end of the file or stream came before the buffer was full.
 pub const BLITZ_EEOF: c_int = -1020;
-/// The system's resolver has no address of the host, or cannot be asked. `blitz_last_error` has its answer.
+/// The system's resolver has no address of the host, or does not work. `blitz_last_error` has its answer.
 pub const BLITZ_EHOST: c_int = -1021;
-/// The result of an entry before it is a number.
+/// The result of an entry, before its conversion to a number.
 pub(crate) type Outcome<T = ()> = Result<T, c_int>;
 
 /// The names and texts of the errors.
@@ -242,7 +242,7 @@ fn forget_older() {
     drop(old);
 }
 
-/// The answer of a resolver that has no address of a host, in an `io::Error`.
+/// The error of a resolver that has no address of a host, inside an `io::Error`.
 #[derive(Debug)]
 pub(crate) struct UnknownHost(pub(crate) io::Error);
 
@@ -254,8 +254,8 @@ impl Display for UnknownHost {
 
 impl std::error::Error for UnknownHost {}
 
-/// The number of an error of the system. Kinds that only Rust's library reports have names of
-/// this library.
+/// Returns the number of an error of the system. Kinds that only Rust's library reports have numbers
+/// of this library.
 #[cold]
 pub(crate) fn of_io(error: &io::Error) -> c_int {
     let is_lookup = |inner: &(dyn std::error::Error + 'static)| inner.is::<UnknownHost>();
@@ -274,7 +274,7 @@ pub(crate) fn of_io(error: &io::Error) -> c_int {
     record(number, error)
 }
 
-/// The number of an error with which a task ended: its panic, or the end of its runtime.
+/// Returns the number of the error with which a task ended: its panic, or the end of its runtime.
 #[cold]
 pub(crate) fn of_join(error: JoinError) -> c_int {
     if error.is_panic() {
@@ -284,7 +284,7 @@ pub(crate) fn of_join(error: JoinError) -> c_int {
     record(BLITZ_ECANCELED, error)
 }
 
-/// An error in a child of the process in which an object was made.
+/// Returns the error of a child of the process in which an object was made.
 #[inline]
 pub(crate) fn in_process(process: Process) -> Outcome {
     if process.is_current() {
@@ -311,7 +311,7 @@ pub(crate) fn entry(body: impl FnOnce() -> Outcome) -> c_int {
     })
 }
 
-/// The same for an entry that returns something else, which is `failed` after a panic.
+/// Runs the body of an entry that returns another type. After a panic the result is `failed`.
 #[inline]
 pub(crate) fn entry_or<R>(failed: R, body: impl FnOnce() -> R) -> R {
     // The state of a primitive is consistent after a panic, as it is after Rust's own locks.

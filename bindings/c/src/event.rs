@@ -1,5 +1,5 @@
-//! An event: a flag that threads and fibers wait for, on a futex word. The protocol is
-//! `blitz_io_sync::event_word`'s.
+//! An event: a flag that threads and fibers wait for, on a futex word. It has the protocol of
+//! `blitz_io_sync::event_word`.
 
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
@@ -25,8 +25,8 @@ pub const BLITZ_EVENT_AUTO: u32 = 1;
 /// use. Threads and fibers may use one event together.
 ///
 /// A thread or fiber that has seen that the event is set, in `blitz_event_wait` or
-/// `blitz_event_try_wait`, may free the event if no other waits for it: the `blitz_event_set` that has
-/// set it does not use the event any more, even if it has not returned.
+/// `blitz_event_try_wait`, may free the event if no other waits for it. The `blitz_event_set` that has
+/// set the event does not use it any more, even if this call has not returned.
 #[repr(C)]
 pub struct blitz_event {
     state: u32,
@@ -34,7 +34,7 @@ pub struct blitz_event {
     space: [u64; 9],
 }
 
-/// The word, and whether the reset is automatic.
+/// Returns the word, and `true` if the reset is automatic.
 #[inline]
 fn parts<'a>(event: *const blitz_event) -> Outcome<(&'a AtomicU32, bool)> {
     match words(event.cast())? {

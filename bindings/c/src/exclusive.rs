@@ -1,4 +1,4 @@
-//! A value that one call at a time may use.
+//! A value that only one call may use at the same time.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -8,9 +8,9 @@ use blitz_io_core::{BiasedFlag, Inside};
 
 use crate::error::{BLITZ_EBUSY, Outcome};
 
-/// A flag that says whether a call uses a value.
+/// A flag that is set while a call uses a value.
 pub(crate) trait Busy {
-    /// What the call that has entered keeps until it leaves.
+    /// The token that a call gets from `enter` and gives to `leave`.
     type Inside: Copy;
 
     fn new() -> Self;
@@ -55,17 +55,17 @@ impl Busy for BiasedFlag {
     }
 }
 
-/// A value that one call at a time may use. A second call at the same time is a mistake of the
-/// caller, and gets an error instead of undefined behaviour.
+/// A value that only one call may use. A second call at the same time is a mistake of the caller, and
+/// gets an error instead of undefined behaviour.
 pub(crate) struct Exclusive<T, B = AtomicBool> {
     busy: B,
     value: UnsafeCell<T>,
 }
 
-/// The same for a value that one thread uses most of the time.
+/// An [`Exclusive`] value that one thread uses most of the time.
 pub(crate) type Biased<T> = Exclusive<T, BiasedFlag>;
 
-// SAFETY: `busy` gives the value to one user at a time.
+// SAFETY: `busy` gives the value to only one user at the same time.
 unsafe impl<T: Send, B: Busy + Sync> Sync for Exclusive<T, B> {}
 
 impl<T, B: Busy> Exclusive<T, B> {
@@ -76,7 +76,7 @@ impl<T, B: Busy> Exclusive<T, B> {
         }
     }
 
-    /// The value, until the result is dropped.
+    /// Returns a guard of the value, or `BLITZ_EBUSY` while another call has one.
     #[inline]
     pub(crate) fn enter(&self) -> Outcome<Entered<'_, T, B>> {
         let inside = self.busy.enter().ok_or(BLITZ_EBUSY)?;

@@ -1,4 +1,4 @@
-//! The fibers that this crate has started, and how they are cancelled.
+//! The fibers that this crate has started, and their cancellation.
 //!
 //! # Cancellation of a fiber
 //!
@@ -7,7 +7,7 @@
 //!
 //! 1. `cancel` stores the flag, then wakes the fiber's task.
 //! 2. A wait reads the flag at each poll, before it polls its future.
-//! 3. A wake-up during a poll makes the executor poll once more. So either a poll sees the flag,
+//! 3. A wake-up during a poll makes the executor poll again. So either a poll sees the flag,
 //!    or the wake-up comes after that poll has begun, and the next poll sees it.
 //! 4. The task has one waker for its life, which the first poll of a wait stores. That poll fences
 //!    before it reads the flag, and `cancel` fences after it has stored the flag. So either `cancel`
@@ -29,21 +29,21 @@ use blitz_io::thread::Mutex;
 
 use crate::fork::{self, Process};
 
-/// What this crate knows of a fiber that it started.
+/// The state of a fiber that this crate has started.
 pub(crate) struct Fiber {
-    /// 0 until the fiber asks for it. Only the fiber itself uses it.
+    /// The number of the fiber; 0 before its first use. Only the fiber itself uses it.
     number: AtomicU64,
     /// The fibers of the runtime that runs it.
     pub(crate) group: Arc<Group>,
-    /// Its place in the list of the group, under whose lock this is used.
+    /// The fiber's index in the list of the group, which protects it by its lock.
     index: AtomicUsize,
     cancelled: AtomicBool,
-    /// How many times the fiber has asked not to be cancelled.
+    /// The number of nested parts in which the fiber is not cancelled.
     masked: AtomicU32,
     waker: OnceLock<Waker>,
     /// A pointer of the caller's. Only the fiber itself uses it.
     pub(crate) local: AtomicPtr<c_void>,
-    /// For `blitz_last_error`. Only the fiber itself uses it.
+    /// The details for `blitz_last_error`. Only the fiber itself uses them.
     pub(crate) last_error: Mutex<Details>,
 }
 
@@ -69,7 +69,7 @@ impl Fiber {
         }
     }
 
-    /// A number that no other fiber has.
+    /// Returns the number of the fiber, which no other fiber has.
     fn number(&self) -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         match self.number.load(Ordering::Relaxed) {
@@ -82,7 +82,7 @@ impl Fiber {
         }
     }
 
-    /// Whether a wait, which is polled in this fiber, ends because the fiber is cancelled.
+    /// Returns `true` if a wait, which is polled in this fiber, ends because the fiber is cancelled.
     pub(crate) fn ends_wait(&self, cx: &Context<'_>) -> bool {
         if self.waker.get().is_none() {
             self.waker.get_or_init(|| cx.waker().clone());
@@ -91,7 +91,7 @@ impl Fiber {
         self.is_cancelled()
     }
 
-    /// Lets all waits of the fiber, from now on, return `BLITZ_ECANCELED`.
+    /// Cancels the fiber: from now on all its waits return `BLITZ_ECANCELED`.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
@@ -100,12 +100,12 @@ impl Fiber {
         }
     }
 
-    /// Whether the fiber is cancelled, and has not asked to be left alone.
+    /// Returns `true` if the fiber is cancelled, and not in a part that is not cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::SeqCst) && self.masked.load(Ordering::Relaxed) == 0
     }
 
-    /// Begins or ends a part of the fiber in which its waits are not cancelled. `false` if there
+    /// Begins or ends a part of the fiber in which its waits are not cancelled. Returns `false` if there
     /// is none to end.
     pub(crate) fn mask(&self, begins: bool) -> bool {
         // Only the fiber itself writes here.
@@ -163,7 +163,7 @@ impl Drop for Current<'_> {
     }
 }
 
-/// Gives the fiber of this crate that calls to `with`, if there is one.
+/// Calls `with` with the calling fiber, if this crate has started it.
 #[inline]
 pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Fiber>) -> R) -> R {
     let fiber: *const Fiber = fiber::local().cast();
@@ -172,12 +172,12 @@ pub(crate) fn with_current<R>(with: impl FnOnce(Option<&Fiber>) -> R) -> R {
     with(unsafe { fiber.as_ref() })
 }
 
-/// Whether the fiber of this crate that calls is cancelled.
+/// Returns `true` if this crate has started the calling fiber, and the fiber is cancelled.
 pub(crate) fn is_cancelled() -> bool {
     with_current(|fiber| fiber.is_some_and(Fiber::is_cancelled))
 }
 
-/// The number of the fiber of this crate that calls.
+/// Returns the number of the calling fiber, if this crate has started it.
 pub(crate) fn number() -> Option<u64> {
     with_current(|fiber| fiber.map(Fiber::number))
 }
@@ -195,7 +195,7 @@ pub(crate) struct Group {
 
 #[derive(Default)]
 struct Fibers {
-    /// Each fiber knows its place.
+    /// The fibers; each has its index in [`Fiber::index`].
     list: Vec<Arc<Fiber>>,
     is_closed: bool,
 }
@@ -216,7 +216,7 @@ impl Group {
         })
     }
 
-    /// Adds a fiber that is going to run; `None` after `close`.
+    /// Adds a fiber that is going to run. Returns `None` after `close`.
     pub(crate) fn add(self: Arc<Self>) -> Option<Listed> {
         let fiber = Arc::new(Fiber::new(self));
         let mut fibers = fiber.group.fibers.lock();

@@ -1,8 +1,8 @@
-//! Fibers that sleep on a futex word of this process. They wait in a table, whose protocol is
-//! `blitz_io_sync::words`'s.
+//! Fibers that sleep on a futex word of this process. They wait in a table with the protocol of
+//! `blitz_io_sync::words`.
 //!
-//! Each process has its own table: in a child after `fork`, the fibers of the parent do not exist, so they
-//! must not take a wake; and a bucket that another thread had locked would stay locked.
+//! Each process has its own table. In a child after `fork`, the fibers of the parent do not exist, so they
+//! must not take a wake. Also, a bucket that another thread had locked would stay locked.
 
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
@@ -24,7 +24,7 @@ pub(crate) fn sleep(words: &[(&AtomicU32, u32)], limit: Limit) -> Slept<c_int> {
     })
 }
 
-/// Wakes up to `n` fibers that sleep on a word, which may be gone. Returns how many.
+/// Wakes up to `n` fibers that sleep on a word, which may be freed. Returns the number of woken fibers.
 #[inline]
 pub(crate) fn wake(word: *const u32, n: usize) -> usize {
     TABLE.wake(word.cast(), n)

@@ -1,13 +1,13 @@
-//! Whether this process is a child that was made by `fork` after the library had started threads.
+//! Detects a child process, which `fork` made after the library had started threads.
 //!
 //! Only the thread that calls `fork` exists in the child. Runtimes, fibers, sockets in a runtime
-//! and the pool need threads that are not there. Each of those objects remembers the generation
+//! and the pool need threads that the child lacks. Each of those objects remembers the generation
 //! of its process, and its functions return `BLITZ_EFORKED` in another one.
 //!
 //! A fiber, or a function that blocks, may call `fork`. In the child its thread still seems to be one
 //! of the parent's runtime, whose other threads are missing. To suspend the fiber there would run
 //! the other fibers of the thread a second time. So such a thread is a plain thread in the child: its
-//! waits block it, and what needs a runtime uses that of the child ([`has_lost_runtime`]).
+//! waits block it, and calls that need a runtime use that of the child ([`has_lost_runtime`]).
 
 use std::cell::Cell;
 use std::mem;
@@ -20,13 +20,13 @@ use crate::args::take;
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// The process that runs now.
+    /// Returns the current process.
     pub(crate) fn current() -> Self {
         blitz_io_core::watch_forks();
         Self(blitz_io_core::generation())
     }
 
-    /// Whether the object was made in this process.
+    /// Returns `true` if the object was made in this process.
     #[inline]
     pub(crate) fn is_current(self) -> bool {
         self.0 == blitz_io_core::generation()
@@ -44,7 +44,7 @@ pub(crate) fn serve(process: Process) {
     SERVED.set(Some(process));
 }
 
-/// Whether this thread belonged to a runtime of the parent process, and called `fork` there.
+/// Returns `true` if this thread belonged to a runtime of the parent process, and called `fork` there.
 #[inline]
 pub(crate) fn has_lost_runtime() -> bool {
     blitz_io_core::generation() != 0 && SERVED.get().is_some_and(|process| !process.is_current())
@@ -52,10 +52,10 @@ pub(crate) fn has_lost_runtime() -> bool {
 
 /// A handle whose destructor needs the process in which it was made.
 pub(crate) trait OfProcess {
-    /// That process.
+    /// Returns that process.
     fn process(&self) -> Process;
 
-    /// The descriptor that the handle owns.
+    /// Returns the descriptor that the handle owns.
     fn fd(&self) -> Option<RawFd> {
         None
     }
@@ -75,6 +75,6 @@ pub(crate) fn free<T: OfProcess>(pointer: *mut T) {
     }
     let fd = handle.fd();
     mem::forget(handle);
-    // SAFETY: the handle owned the descriptor, and is gone without its destructor.
+    // SAFETY: the handle owned the descriptor, and was forgotten without its destructor.
     drop(fd.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }));
 }

@@ -28,8 +28,8 @@ pub const BLITZ_FUTEX_ANY_MAX: usize = 128;
 
 const _: () = assert!(BLITZ_FUTEX_ANY_MAX == WAIT_ANY_MAX);
 
-/// How long a thread of the runtime waits for a shared word on behalf of a fiber before it looks
-/// whether the fiber was cancelled.
+/// The time for which a thread of the runtime waits for a shared word on behalf of a fiber, before it
+/// checks whether the fiber was cancelled.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// A word to wait for, with the value that it is expected to hold.
@@ -53,8 +53,8 @@ fn word<'a>(pointer: *const u32) -> Outcome<&'a AtomicU32> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(BLITZ_EINVAL);
     }
-    // SAFETY: rule 1 of `args`. The caller reads and writes the word atomically: the header asks
-    // for that.
+    // SAFETY: rule 1 of `args`. The header requires that the caller reads and writes the word
+    // atomically.
     Ok(unsafe { AtomicU32::from_ptr(pointer.cast_mut()) })
 }
 
@@ -100,8 +100,8 @@ pub(crate) fn sleep_on(word: &AtomicU32, state: u32, limit: Limit) -> Outcome {
     }
 }
 
-/// A thread of the runtime sleeps in the place of the fiber, for no longer than a slice at once:
-/// the wake-up of another process cannot reach a fiber. The fiber outlives each slice, so the
+/// Sleeps on a shared word in a fiber. A thread of the runtime sleeps for the fiber, in slices: the
+/// wake-up of another process cannot reach a fiber. The fiber outlives each slice, so the
 /// word does too.
 fn fiber_waits_shared(word: &AtomicU32, expected: u32, limit: Limit) -> Outcome {
     let pointer = Foreign::new(word.as_ptr());
@@ -114,7 +114,7 @@ fn fiber_waits_shared(word: &AtomicU32, expected: u32, limit: Limit) -> Outcome 
             .deadline()
             .map_or(slice, |deadline| deadline.min(slice));
         let sleep = move || {
-            // SAFETY: the fiber waits until this has returned, and keeps the word until then.
+            // SAFETY: the fiber waits until this closure has returned, and keeps the word until then.
             let word = unsafe { AtomicU32::from_ptr(pointer.get()) };
             Scope::Shared.wait_until(word, expected, end)
         };
@@ -136,10 +136,10 @@ fn fiber_waits_shared(word: &AtomicU32, expected: u32, limit: Limit) -> Outcome 
 /// with acquire ordering afterwards. `scope` is `BLITZ_FUTEX_PRIVATE` or `BLITZ_FUTEX_SHARED`, the
 /// same for all waits and wakes of a word.
 ///
-/// Returns `BLITZ_OK` after a wake; `BLITZ_ECHANGED` if the word holds another value;
-/// `BLITZ_ECANCELED` in a fiber that is cancelled; `BLITZ_EINVAL` if `word` is NULL or not aligned
-/// to 4 bytes, or the scope is unknown; `BLITZ_EUNSUPPORTED` if the system lacks shared words. In
-/// a fiber a shared wait occupies a thread of the runtime's blocking pool.
+/// Returns `BLITZ_OK` after a wake; `BLITZ_ECHANGED` if the word holds another value; or
+/// `BLITZ_ECANCELED` in a fiber that is cancelled. Returns `BLITZ_EINVAL` if `word` is NULL or not
+/// aligned to 4 bytes, or the scope is unknown, and `BLITZ_EUNSUPPORTED` if the system lacks shared
+/// words. In a fiber a shared wait occupies a thread of the runtime's blocking pool.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_futex_wait(word: *const u32, expected: u32, scope: u32) -> c_int {
     blitz_futex_wait_until(word, expected, scope, BLITZ_NEVER)
@@ -169,7 +169,7 @@ pub extern "C" fn blitz_futex_wait_until(
 /// Wakes up to `n` threads and fibers that sleep on the word. Change the word before. The word is
 /// not read: it may have been freed. Does not wait.
 ///
-/// `woken` gets how many were woken, where the system tells; it may be NULL. Returns `BLITZ_OK`,
+/// `woken` gets the number of woken ones, if the system reports it; it may be NULL. Returns `BLITZ_OK`,
 /// `BLITZ_EINVAL` or `BLITZ_EUNSUPPORTED` as `blitz_futex_wait` does. A thread is woken before a
 /// fiber.
 #[unsafe(no_mangle)]
@@ -188,7 +188,7 @@ pub extern "C" fn blitz_futex_wake(
     })
 }
 
-/// Wakes up to `n` threads and fibers that sleep on a word, which may be gone. Returns how many.
+/// Wakes up to `n` threads and fibers that sleep on a word, which may be freed. Returns their number.
 #[inline]
 pub(crate) fn wake(word: *const u32, n: usize, scope: Scope) -> Outcome<usize> {
     let threads = scope
@@ -269,7 +269,7 @@ pub extern "C" fn blitz_futex_wait_any(
 
 /// Waits until the word no longer holds `previous`, or until `deadline_ns` (nanoseconds of
 /// `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
-/// What was done before the change, with release ordering, is visible afterwards.
+/// Memory operations before the change, with release ordering, are visible afterwards.
 ///
 /// `value` gets the new value; it may be NULL. Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` or `BLITZ_EUNSUPPORTED`.
@@ -300,14 +300,14 @@ pub extern "C" fn blitz_futex_block_until_different(
     })
 }
 
-/// Looks at the word again and again, and returns as soon as it no longer holds `previous`. For a
-/// wait that is mostly short: call it before the program announces that it sleeps, and then sleeps in
-/// `blitz_futex_wait`. A thread looks for about as long as it costs to sleep and be woken, and lets
-/// other threads run meanwhile. `threads` is how many threads it takes to change the word, the calling
-/// one included: with fewer processors the others run at once. A fiber looks once. What was done
-/// before the change, with release ordering, is visible afterwards.
+/// Reads the word repeatedly, and returns as soon as it no longer holds `previous`. For a wait that is
+/// mostly short: call it before the program announces that it sleeps, and then sleeps in
+/// `blitz_futex_wait`. A thread spins for about as long as it costs to sleep and be woken, and lets
+/// other threads run in between. `threads` is the number of threads that take part in the change, with
+/// the calling one: with fewer processors the others run at once. A fiber reads the word once. Memory
+/// operations before the change, with release ordering, are visible afterwards.
 ///
-/// Returns `BLITZ_OK`; `BLITZ_EAGAIN` if the word holds `previous` still; or `BLITZ_EINVAL` if `word`
+/// Returns `BLITZ_OK`; `BLITZ_EAGAIN` if the word still holds `previous`; or `BLITZ_EINVAL` if `word`
 /// is NULL or not aligned.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_futex_spin_until_different(

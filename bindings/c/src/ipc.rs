@@ -40,8 +40,8 @@ pub const BLITZ_IPC_DROP_OLDEST: u32 = 1;
 pub const BLITZ_IPC_FAIL: u32 = 2;
 
 /// Settings of a segment of shared memory. Initialise them with `BLITZ_IPC_SETTINGS_INIT`, or with zeros
-/// and `size`, and change what shall not be the default. The participant that makes the segment decides;
-/// others ask for the same, or leave a setting 0 to take what there is.
+/// and `size`, and change the fields that need another value. The participant that makes the segment
+/// decides; others pass the same settings, or 0 to take the existing one.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_ipc_settings {
@@ -51,7 +51,7 @@ pub struct blitz_ipc_settings {
     pub kind: u32,
     /// `BLITZ_IPC_BLOCK`, `BLITZ_IPC_DROP_OLDEST` or `BLITZ_IPC_FAIL`.
     pub when_full: u32,
-    /// How many messages the ring holds, rounded up to a power of two. 0: 1,024.
+    /// The number of messages that the ring holds, rounded up to a power of two. 0: 1,024.
     pub capacity: usize,
     /// The most bytes of a message. 0: 1,008.
     pub max_len: usize,
@@ -61,9 +61,9 @@ pub struct blitz_ipc_settings {
     pub max_receivers: usize,
     /// The permissions of the segment's file. 0: 0600, the user alone.
     pub mode: u32,
-    /// Whether a new receiver also gets the messages that are in the ring already.
+    /// If true, a new receiver also gets the messages that are in the ring already.
     pub with_history: bool,
-    /// Whether joining fails if there is no segment.
+    /// If true, joining fails if there is no segment.
     pub must_exist: bool,
     /// The directory of the segment's file. NULL: one of the user. It is copied.
     pub directory: *const c_char,
@@ -73,14 +73,14 @@ pub struct blitz_ipc_settings {
 
 settings!(blitz_ipc_settings);
 
-/// A borrower of an end, and the end.
+/// An end on the heap, and its borrower.
 struct Held<E: 'static, B: 'static> {
     /// Dropped before the end.
     borrower: Option<B>,
     end: NonNull<E>,
 }
 
-// SAFETY: it owns both, as a pair of values would.
+// SAFETY: `Held` owns both, as a pair of values would.
 unsafe impl<E: Send, B> Send for Held<E, B> {}
 
 impl<E, B> Held<E, B> {
@@ -91,20 +91,20 @@ impl<E, B> Held<E, B> {
         }
     }
 
-    /// The end, while nothing borrows it.
+    /// Returns the end, or `BLITZ_EBUSY` while it is borrowed.
     fn end(&mut self) -> Outcome<&mut E> {
         if self.borrower.is_some() {
             return Err(BLITZ_EBUSY);
         }
-        // SAFETY: it is on the heap as long as this lives, and nothing else borrows it.
+        // SAFETY: the end is on the heap as long as `self` lives, and has no other borrower.
         Ok(unsafe { self.end.as_mut() })
     }
 
-    /// Lets a borrower keep the end.
+    /// Creates a borrower that keeps the end.
     fn lend(&mut self, borrow: impl FnOnce(&'static mut E) -> Outcome<B>) -> Outcome<&mut B> {
         self.end()?;
-        // SAFETY: nothing else borrows it. The borrower is dropped before the end is, and no call
-        // gets the end while it is there.
+        // SAFETY: the end has no other borrower. `drop` drops the borrower before the end, and
+        // `end` returns no reference while there is a borrower.
         let end = unsafe { self.end.as_mut() };
         let borrower = borrow(end)?;
         Ok(self.borrower.insert(borrower))
@@ -114,7 +114,7 @@ impl<E, B> Held<E, B> {
 impl<E, B> Drop for Held<E, B> {
     fn drop(&mut self) {
         self.borrower = None;
-        // SAFETY: it comes from a box, and nothing borrows it any more.
+        // SAFETY: the end comes from a box, and its borrower was dropped.
         drop(unsafe { Box::from_raw(self.end.as_ptr()) });
     }
 }
@@ -156,7 +156,7 @@ fn builder(settings: *const blitz_ipc_settings) -> Outcome<Builder> {
         _ => return Err(BLITZ_EINVAL),
     };
     match settings.when_full {
-        // Not asked for, so any policy of an existing segment is fine.
+        // 0 is no request, so any policy of an existing segment is fine.
         BLITZ_IPC_BLOCK => {}
         BLITZ_IPC_DROP_OLDEST => builder = builder.when_full(WhenFull::DropOldest),
         BLITZ_IPC_FAIL => builder = builder.when_full(WhenFull::Fail),
@@ -237,9 +237,9 @@ fn of_recv(error: RecvError) -> c_int {
 /// name of the same user share a segment.
 ///
 /// The caller frees it with `blitz_ipc_sender_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` for NULL, or
-/// a name or setting that is not allowed; `BLITZ_EMISMATCH` if the segment has other settings;
-/// `BLITZ_EFULL` if it has as many senders as it allows; `BLITZ_EBUSY` if another process has not
-/// finished joining; `BLITZ_EUNSUPPORTED`; or an error of the system. Does not wait.
+/// a name or setting that is not allowed; or an error of the system. Returns `BLITZ_EMISMATCH` if the
+/// segment has other settings, `BLITZ_EFULL` if it has as many senders as it allows, `BLITZ_EBUSY` if
+/// another process has not finished joining, or `BLITZ_EUNSUPPORTED`. Does not wait.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_sender_open(
@@ -414,7 +414,7 @@ pub extern "C" fn blitz_ipc_loan(
 /// Sends the first `len` bytes of a loan, and ends the loan. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a loan, `BLITZ_ESIZE` if the loan is
-/// shorter (then it goes on), `BLITZ_EBUSY`, `BLITZ_EFORKED` or `BLITZ_ECORRUPT`.
+/// shorter (then it stays valid), `BLITZ_EBUSY`, `BLITZ_EFORKED` or `BLITZ_ECORRUPT`.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_ipc_loan_send(sender: *mut blitz_ipc_sender, len: usize) -> c_int {
     entry(|| {
@@ -444,11 +444,11 @@ pub extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c_int {
 /// Receives a message and copies it to `buffer`, which has room for `len` bytes. Suspends the calling
 /// fiber, or blocks the calling thread, until there is one.
 ///
-/// `count` gets its number of bytes. Returns `BLITZ_OK`; `BLITZ_ECLOSED` if there is no message and
-/// no sender, which is no end: a sender may join later, and then the same receiver gets its messages;
-/// `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error`
-/// tells its length); `BLITZ_ELAGGED` if messages were dropped before; `BLITZ_ECANCELED`;
-/// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
+/// `count` gets its number of bytes. Returns `BLITZ_OK`, or `BLITZ_ECLOSED` if there is no message and
+/// no sender. That is not the end: a sender may join later, and this receiver then gets its messages.
+/// Returns `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error` has its
+/// length), `BLITZ_ELAGGED` if messages were dropped before, `BLITZ_ECANCELED`, `BLITZ_EBUSY`,
+/// `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, `BLITZ_ECORRUPT`, or an error of the
 /// system.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -577,7 +577,7 @@ pub extern "C" fn blitz_ipc_receiver_doorbell(
 }
 
 /// Receives a message if there is one, as `blitz_ipc_try_recv` does. If there is none, the doorbell
-/// becomes readable when this should be called again. It may become readable for no reason.
+/// becomes readable when the caller should try again. It may become readable for no reason.
 ///
 /// Returns what `blitz_ipc_try_recv` returns. Does not wait.
 #[must_use]
@@ -618,7 +618,7 @@ pub extern "C" fn blitz_ipc_sender_doorbell(
 }
 
 /// Sends a message if there is room, as `blitz_ipc_try_send` does. If there is none, the doorbell
-/// becomes readable when this should be called again. It may become readable for no reason.
+/// becomes readable when the caller should try again. It may become readable for no reason.
 ///
 /// Returns what `blitz_ipc_try_send` returns. Does not wait.
 #[must_use]
@@ -662,8 +662,8 @@ pub extern "C" fn blitz_ipc_receiver_free(receiver: *mut blitz_ipc_receiver) {
 }
 
 /// Counts the senders and the receivers of the segment `name` that are alive, those of this process
-/// too. `settings` has the kind and the directory. Each count may be NULL, and may be another one by
-/// now. Reads the whole directory. Does not wait.
+/// too. `settings` has the kind and the directory. Each count may be NULL, and may be out of date when
+/// this returns. Reads the whole directory. Does not wait.
 ///
 /// Returns `BLITZ_OK`, also with two zeros if there is no such segment; `BLITZ_EINVAL` for a NULL
 /// name or settings, or an unknown kind; `BLITZ_EUNSUPPORTED`; or an error of the system.
@@ -704,8 +704,8 @@ pub extern "C" fn blitz_ipc_participants(
     })
 }
 
-/// Removes the segments of this user in whose processes none is alive, and writes how many to
-/// `count`; it may be NULL. Does not wait.
+/// Removes the segments of this user that no living process uses. `count` gets the number of removed
+/// segments; it may be NULL. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EUNSUPPORTED`, or an error of the system.
 #[unsafe(no_mangle)]

@@ -1,5 +1,5 @@
-//! A latch: a count that only goes down, on a futex word. The protocol is
-//! `blitz_io_sync::latch_word`'s.
+//! A latch: a count that only goes down, on a futex word. It has the protocol of
+//! `blitz_io_sync::latch_word`.
 
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
@@ -24,8 +24,8 @@ const _: () = assert!(BLITZ_LATCH_MAX == latch_word::MAX);
 /// latch. It needs no destruction. Do not copy or move it after its first use.
 ///
 /// A thread or fiber that has seen that the count is 0, in `blitz_latch_wait`, `blitz_latch_try_wait` or
-/// `blitz_latch_count`, may free the latch if no other waits for it: the `blitz_latch_count_down` that has
-/// let it go does not use the latch any more, even if it has not returned.
+/// `blitz_latch_count`, may free the latch if no other waits for it. The `blitz_latch_count_down` that has
+/// lowered the count to 0 does not use the latch any more, even if this call has not returned.
 #[repr(C)]
 pub struct blitz_latch {
     state: u32,
@@ -33,7 +33,7 @@ pub struct blitz_latch {
     space: [u64; 9],
 }
 
-/// The word and the initial count.
+/// Returns the word and the initial count.
 #[inline]
 fn parts<'a>(latch: *const blitz_latch) -> Outcome<(&'a AtomicU32, u32)> {
     let (word, initial) = words(latch.cast())?;
@@ -61,8 +61,8 @@ fn wait(word: &AtomicU32, initial: u32, limit: Limit) -> Outcome {
     latch_word::wait(word, initial, |word, state| sleep_on(word, state, limit))
 }
 
-/// Lowers the count by `n`. At 0, all that wait go on. Does not wait. Everything that was done
-/// before is visible to them. At 0, this may still run when they have freed the latch.
+/// Lowers the count by `n`. At 0, wakes all threads and fibers that wait. Memory operations before this
+/// call are visible to them. Does not wait. At 0, this may still run when they have freed the latch.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 /// stays as it is.

@@ -59,7 +59,7 @@ fn the_word_of_a_mutex_is_as_documented() {
     assert_eq!(word(&mutex), BLITZ_MUTEX_FREE);
 }
 
-/// Takes permits if they can be had at once.
+/// Takes permits if they are free.
 pub(crate) fn try_take(semaphore: &Semaphore, permits: u32) -> Outcome {
     match semaphore.try_acquire_many(permits) {
         Ok(permit) => {
@@ -81,8 +81,8 @@ pub(crate) fn take_masked(semaphore: &Semaphore, permits: u32, limit: Limit) -> 
 }
 
 /// Waits for the permits of a lock. While threads are queued, the lock stays idle until the next
-/// owner is scheduled. So a thread first spins as long as for a lock, outside of the queue, which
-/// becomes empty meanwhile.
+/// owner is scheduled. So a thread first spins as long as for a lock, outside of the queue, so
+/// that the queue can become empty.
 #[cold]
 fn wait_for_lock(semaphore: &Semaphore, permits: u32, limit: Limit) -> Outcome {
     if matches!(limit, Limit::Never) && !is_fiber() && spin_for_lock(semaphore, permits) {
@@ -91,11 +91,11 @@ fn wait_for_lock(semaphore: &Semaphore, permits: u32, limit: Limit) -> Outcome {
     wait_for(semaphore, permits, limit, false)
 }
 
-/// Whether spinning has got the permits.
+/// Spins for the permits of a lock. Returns `true` if it has got them.
 fn spin_for_lock(semaphore: &Semaphore, permits: u32) -> bool {
     let mut spin = Spin::LOCK;
     while spin.turn() {
-        // There are none while threads are queued.
+        // No permit is free while threads are queued.
         if semaphore.available_permits() >= permits as usize && try_take(semaphore, permits).is_ok()
         {
             return true;
@@ -125,8 +125,8 @@ pub(crate) fn wait_for(
 
 /// Locks a mutex. Suspends the calling fiber, or blocks the calling thread, until it is free.
 ///
-/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL. A thread or fiber that locks what it
-/// has locked waits for ever.
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL. A thread or fiber that locks a mutex
+/// which it has locked waits for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
     entry(|| take_masked(blitz_mutex::of(mutex)?, 1, Limit::Never))

@@ -1,4 +1,4 @@
-//! One-time initialisation, on a futex word. The protocol is `blitz_io_sync::once_word`'s.
+//! One-time initialisation, on a futex word. It has the protocol of `blitz_io_sync::once_word`.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU32;
@@ -22,8 +22,8 @@ pub const BLITZ_ONCE_DONE: u32 = 3;
 /// Runs a function once, by value. Initialise it with `BLITZ_ONCE_INIT`, or with zeros. It needs
 /// no destruction. Do not copy or move it after its first use. Threads and fibers may use one
 /// together. A thread or fiber whose call has returned, or that has seen that the function has run, may
-/// free it if no other waits for it: the call that has run the function does not use it any more, even
-/// if it has not returned.
+/// free it if no other waits for it. The call that has run the function does not use it any more, even
+/// if that call has not returned.
 ///
 /// A program may do without a call, in inline functions. If `state`, read with acquire ordering, is
 /// `BLITZ_ONCE_DONE`, the function has run. A compare-exchange from 0 to `BLITZ_ONCE_RUNNING`, with
@@ -59,7 +59,7 @@ fn the_word_of_a_once_is_as_documented() {
 
 /// Calls `function(argument)` in the calling thread or fiber, if no call has done so yet. If
 /// another call is doing it, suspends the calling fiber, or blocks the calling thread, until that
-/// has ended. What the function did is visible after this call. The function may wait. A function
+/// has ended. The effects of the function are visible after this call. The function may wait. A function
 /// that calls this with the same `once` waits for ever.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `once` or `function` is NULL.
@@ -144,7 +144,7 @@ fn word<'a>(once: *const blitz_once) -> Outcome<&'a AtomicU32> {
 
 /// Waits for the end of another call, also in a fiber that is cancelled. Returns false at the limit.
 fn wait_for_end(word: &AtomicU32, running: u32, limit: Limit) -> bool {
-    // Whether it was woken or the word changed, the caller looks again.
+    // After a wake-up or a change of the word, the caller reads the word again.
     let wait = || wait_on(word, running, Scope::Private, limit) != Err(BLITZ_ETIMEDOUT);
     fiber::with_current(|fiber| match fiber {
         Some(fiber) => {
@@ -157,7 +157,7 @@ fn wait_for_end(word: &AtomicU32, running: u32, limit: Limit) -> bool {
     })
 }
 
-/// Returns whether the function has run. Its effects are visible if so. False if `once` is NULL.
+/// Returns true if the function has run. Its effects are then visible. False if `once` is NULL.
 /// Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_once_is_done(once: *const blitz_once) -> bool {

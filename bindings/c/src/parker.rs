@@ -16,12 +16,12 @@ pub const BLITZ_PARKER_TOKEN: usize = 2;
 /// A parker, by value: a thread or fiber sleeps until another hands it a token. There is at most
 /// one token: unparking twice before a park counts once. Initialise it with `BLITZ_PARKER_INIT`,
 /// or with zeros. It needs no destruction. Do not copy or move it after its first use. Free it when all
-/// calls with it have returned: not as soon as the token has come, while the `blitz_parker_unpark` that
-/// handed it over runs. (A latch or an event may be freed then.)
+/// calls with it have returned. The token can arrive while the `blitz_parker_unpark` that handed it over
+/// still runs. (A latch or an event may be freed then.)
 ///
-/// A program may hand over and take the token without a call, in inline functions. If `state`, read with
-/// acquire ordering, is `BLITZ_STATE_READY`, the lowest two bits of the first word of `space` (a `size_t`)
-/// are `BLITZ_PARKER_TOKEN` if there is a token, and 0 if there is none and nothing waits. A
+/// A program may hand over and take the token without a call, in inline functions, if `state`, read with
+/// acquire ordering, is `BLITZ_STATE_READY`. The lowest two bits of the first word of `space` (a `size_t`)
+/// are then `BLITZ_PARKER_TOKEN` if there is a token, and 0 if there is none and nothing waits. A
 /// compare-exchange of acquire and release ordering that changes only these bits, from 0 to the token,
 /// hands it over; one the other way round takes it. If `state` or the bits are another, call the
 /// functions.
@@ -60,7 +60,7 @@ fn the_word_of_a_parker_is_as_documented() {
     assert_eq!(blitz_parker_unpark_all(&mut parker), 0);
     let count = word(&parker);
     assert_eq!(count % 4, 0);
-    // As a program hands over a token.
+    // The exchange with which a program hands over a token.
     parker.space[0] |= BLITZ_PARKER_TOKEN as u64;
     assert_eq!(blitz_parker_try_park(&mut parker), 0);
     assert_eq!(word(&parker), count);
@@ -77,7 +77,7 @@ fn park_until(parker: *mut blitz_parker, deadline_ns: u64) -> Outcome {
 }
 
 /// Waits for the token and takes it. Suspends the calling fiber, or blocks the calling thread.
-/// What was done before the `blitz_parker_unpark` is visible afterwards.
+/// Memory operations before the `blitz_parker_unpark` are visible afterwards.
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 /// `parker` is NULL.

@@ -41,7 +41,7 @@ pub struct blitz_stage {
 pub struct blitz_pipeline {
     /// The size of this structure, `sizeof(blitz_pipeline)`.
     pub size: usize,
-    /// Makes the items. One call at a time.
+    /// Makes the items. Its calls do not overlap.
     pub source: blitz_source,
     /// The argument of the source.
     pub source_argument: *mut c_void,
@@ -49,17 +49,17 @@ pub struct blitz_pipeline {
     pub stages: *const blitz_stage,
     /// The number of stages.
     pub stage_count: usize,
-    /// Takes the items, in the order in which the source made them. One call at a time.
+    /// Takes the items, in the order in which the source made them. Its calls do not overlap.
     pub sink: blitz_sink,
     /// The argument of the sink.
     pub sink_argument: *mut c_void,
-    /// Frees an item that does not come to the sink after a failure. May be NULL.
+    /// Frees an item that does not reach the sink after a failure. May be NULL.
     pub free_item: Option<extern "C" fn(item: *mut c_void)>,
-    /// How many threads work in all. 0: one for each processor.
+    /// The number of threads that work in all. 0: one for each processor.
     pub workers: usize,
-    /// How many items are in memory at most. 0: 4 for each worker.
+    /// The most items in memory. 0: 4 for each worker.
     pub capacity: usize,
-    /// Whether the sink gets items in any order.
+    /// If true, the sink gets the items in any order.
     pub unordered: bool,
     /// Cancels the run from another thread or fiber. May be NULL. It is for one run.
     pub control: *mut blitz_pipeline_control,
@@ -69,10 +69,10 @@ pub struct blitz_pipeline {
 
 settings!(blitz_pipeline);
 
-/// What a pipeline has done.
+/// The result of a run of a pipeline.
 #[repr(C)]
 pub struct blitz_pipeline_result {
-    /// How many items the sink has taken, without a gap.
+    /// The number of items that the sink has taken, without a gap.
     pub written: u64,
     /// The item that failed, counted from 0, if the result is `BLITZ_ECALLBACK`.
     pub failed_item: u64,
@@ -160,7 +160,7 @@ impl Callbacks {
         }
     }
 
-    /// Runs the stages; `None` if one left the item out.
+    /// Runs the stages. Returns `None` if one left the item out.
     fn work(&self, mut item: Item) -> Result<Option<Item>, c_int> {
         for (function, argument) in &self.stages {
             let mut pointer = item.pointer.get();
@@ -168,7 +168,7 @@ impl Callbacks {
             if result < 0 {
                 return Err(result);
             }
-            // It has taken the item over, and made another.
+            // The stage has taken the item over, and made another.
             let _taken = item.take();
             if pointer.is_null() {
                 return Ok(None);

@@ -69,13 +69,13 @@ pub extern "C" fn blitz_pool_free(pool: *mut blitz_pool) {
     entry_or((), || fork::free(pool));
 }
 
-/// Where a fork-join operation runs.
+/// The pool in which a fork-join operation runs.
 enum Place<'a> {
     Global,
     Pool(&'a ThreadPool),
 }
 
-/// The process that has used the pool of the process first. Its children have no such pool.
+/// The process that first used the pool of the process. Its children have no such pool.
 static GLOBAL: std::sync::OnceLock<Process> = std::sync::OnceLock::new();
 
 fn place<'a>(pool: *mut blitz_pool) -> Outcome<Place<'a>> {
@@ -88,8 +88,8 @@ fn place<'a>(pool: *mut blitz_pool) -> Outcome<Place<'a>> {
     Ok(Place::Pool(&pool.pool))
 }
 
-/// Runs `work` in the pool. A fiber is suspended until it has ended: `work` uses what belongs to
-/// the caller, so a cancelled fiber waits too.
+/// Runs `work` in the pool. Suspends a fiber until `work` has ended: `work` uses data of the caller, so
+/// a cancelled fiber waits too.
 fn run(place: Place<'_>, work: impl FnOnce() + Send + 'static) -> Outcome {
     if is_fiber() {
         let run = match place {
@@ -99,7 +99,7 @@ fn run(place: Place<'_>, work: impl FnOnce() + Send + 'static) -> Outcome {
         return wait::on_masked(run, Limit::Never);
     }
     match place {
-        // In a thread of a pool, that pool does it.
+        // In a thread of a pool, that pool runs the work.
         Place::Global => work(),
         Place::Pool(pool) => pool.install(work),
     }
@@ -155,7 +155,7 @@ pub extern "C" fn blitz_parallel_for(
     })
 }
 
-/// How many parts a loop has for each thread, if the caller does not choose.
+/// The number of parts of a loop for each thread, if the caller does not choose.
 const PARTS: usize = 8;
 
 /// Calls `one(one_argument)` and `other(other_argument)`, in parallel if a thread is free, and
@@ -215,7 +215,7 @@ pub extern "C" fn blitz_scope_spawn(
     argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        // It comes from `blitz_scope_run`, whose scope is there: rule 1 of `args`.
+        // The pointer comes from `blitz_scope_run`, whose scope lives: rule 1 of `args`.
         let scope: &Scope<'static> = arg(scope.cast_const().cast())?;
         let job = job.ok_or(BLITZ_EINVAL)?;
         let argument = Foreign::new(argument);

@@ -50,7 +50,7 @@ impl Shared {
 }
 
 /// Settings of a runtime. Initialise them with `BLITZ_RUNTIME_SETTINGS_INIT`, or with zeros and `size`,
-/// and change what shall not be the default.
+/// and change the fields that need another value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_runtime_settings {
@@ -86,7 +86,7 @@ pub extern "C" fn blitz_runtime_new(
         if let Some(settings) = read_if_given(settings)? {
             configure(&mut builder, &settings)?;
         }
-        // The handler must be there before the threads.
+        // The handler must be installed before the threads start.
         Process::current();
         let built = builder.build().map_err(|error| of_io(&error))?;
         put(
@@ -117,10 +117,10 @@ fn configure(builder: &mut Builder, settings: &blitz_runtime_settings) -> Outcom
 /// Shuts a runtime down: no more fibers begin, and the waits of its fibers return
 /// `BLITZ_ECANCELED`. Waits until all have ended, until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, which must be one of another
-/// runtime, or blocks the calling thread. A second call waits again for what is left.
+/// runtime, or blocks the calling thread. A second call waits for the remaining fibers.
 ///
-/// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if fibers are left, which then go on; `BLITZ_EINVAL` if
-/// `runtime` is NULL or runs the calling fiber; or `BLITZ_EFORKED`.
+/// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if fibers are left, which then keep running; `BLITZ_EINVAL`
+/// if `runtime` is NULL or runs the calling fiber; or `BLITZ_EFORKED`.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_runtime_shutdown(runtime: *mut blitz_runtime, deadline_ns: u64) -> c_int {
     entry(|| shutdown(&arg(runtime)?.shared, deadline_ns))
@@ -174,7 +174,7 @@ pub extern "C" fn blitz_runtime_free(runtime: *mut blitz_runtime) {
     });
 }
 
-/// Returns how many fibers and other tasks a runtime has that have not ended; 0 for NULL. Does not
+/// Returns the number of fibers and other tasks of a runtime that have not ended; 0 for NULL. Does not
 /// wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_runtime_tasks(runtime: *mut blitz_runtime) -> usize {
@@ -200,8 +200,8 @@ fn default_runtime() -> Outcome<Arc<Shared>> {
     Ok(shared)
 }
 
-/// The fibers of the runtime behind a pointer of C; for NULL those of the caller's runtime, or of
-/// the default one.
+/// Returns the fibers of the runtime behind a pointer of C; for NULL those of the caller's runtime, or
+/// of the default runtime.
 pub(crate) fn group_of(runtime: *mut blitz_runtime) -> Outcome<Arc<Group>> {
     if !runtime.is_null() {
         return Ok(arg(runtime)?.shared.group.clone());
@@ -212,7 +212,7 @@ pub(crate) fn group_of(runtime: *mut blitz_runtime) -> Outcome<Arc<Group>> {
     }
 }
 
-/// Runs `f` with a runtime: the one that runs the caller, or the default one.
+/// Runs `f` with the runtime that runs the caller, or with the default runtime.
 pub(crate) fn inside<R>(f: impl FnOnce() -> Outcome<R>) -> Outcome<R> {
     if Handle::try_current().is_ok() && !has_lost_runtime() {
         return f();

@@ -1,4 +1,4 @@
-//! A read-write lock: a reader takes one permit, a writer all of them.
+//! A read-write lock: a reader takes one permit, and a writer takes all of them.
 
 use std::ffi::c_int;
 
@@ -32,8 +32,8 @@ const _: () = assert!(BLITZ_RWLOCK_FREE == ALL as usize * BLITZ_RWLOCK_READER);
 /// `BLITZ_RWLOCK_READER` for each reader, and 0 while a writer has the lock. Its lowest two bits are 0
 /// if nothing waits. Then a reader may subtract its part from a word that is not 0, with a
 /// compare-exchange of acquire ordering. To unlock it adds this part to a word that is neither 0 nor
-/// `BLITZ_RWLOCK_FREE`, with one of release ordering. A writer changes the word from `BLITZ_RWLOCK_FREE` to 0 and back in the same manner. If `state` or the word
-/// is another, call the functions.
+/// `BLITZ_RWLOCK_FREE`, with one of release ordering. A writer changes the word from `BLITZ_RWLOCK_FREE`
+/// to 0 and back in the same manner. If `state` or the word is another, call the functions.
 #[repr(C)]
 pub struct blitz_rwlock {
     state: u32,

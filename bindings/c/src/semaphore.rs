@@ -19,8 +19,8 @@ pub const BLITZ_SEMAPHORE_PERMIT: usize = 4;
 /// `permits` is 0 to `BLITZ_SEMAPHORE_MAX` (a larger number counts as the maximum); zeros are 0
 /// permits. It needs no destruction. Do not copy or move it after its first use. Threads and
 /// fibers may use one semaphore together. It is fair: a request for many permits is not overtaken
-/// by smaller ones. Free it when all calls with it have returned: not as soon as a permit has come,
-/// while the `blitz_semaphore_release` that added it runs. (A latch or an event may be freed then.)
+/// by smaller ones. Free it when all calls with it have returned. A permit can arrive while the
+/// `blitz_semaphore_release` that added it still runs. (A latch or an event may be freed then.)
 ///
 /// A program may take and add permits without a call, in inline functions. If `state`, read with acquire
 /// ordering, is `BLITZ_STATE_READY`, the first word of `space` (a `size_t`) is `BLITZ_SEMAPHORE_PERMIT`
@@ -59,7 +59,7 @@ fn the_word_of_a_semaphore_is_as_documented() {
     );
     assert_eq!(blitz_semaphore_release(&mut semaphore, 2), 0);
     assert_eq!(word(&semaphore), 3 * BLITZ_SEMAPHORE_PERMIT);
-    // As a program adds one.
+    // The exchange with which a program adds a permit.
     semaphore.space[0] += BLITZ_SEMAPHORE_PERMIT as u64;
     assert_eq!(blitz_semaphore_available(&semaphore), 4);
     assert_eq!(blitz_semaphore_close(&mut semaphore), 0);
@@ -105,7 +105,7 @@ pub extern "C" fn blitz_semaphore_acquire_until(
     acquire(semaphore, permits, deadline_ns)
 }
 
-/// Takes permits if there are as many, and no other waits for some. Does not wait.
+/// Takes permits if there are as many, and no other call waits for permits. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, `BLITZ_ECLOSED`, or `BLITZ_EINVAL` if `semaphore` is NULL
 /// or `permits` exceeds `BLITZ_SEMAPHORE_MAX`.
@@ -124,7 +124,7 @@ pub extern "C" fn blitz_semaphore_try_acquire(
     })
 }
 
-/// Adds permits and wakes those that can go on with them. Does not wait.
+/// Adds permits and wakes the threads and fibers that get them. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL or there would be more than
 /// `BLITZ_SEMAPHORE_MAX` permits; then none have been added.
@@ -142,7 +142,7 @@ pub extern "C" fn blitz_semaphore_release(semaphore: *mut blitz_semaphore, permi
     })
 }
 
-/// Closes a semaphore: all that wait, and all that come, get `BLITZ_ECLOSED`. Does not wait.
+/// Closes a semaphore: all current and later waits get `BLITZ_ECLOSED`. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL.
 #[unsafe(no_mangle)]
@@ -153,7 +153,7 @@ pub extern "C" fn blitz_semaphore_close(semaphore: *mut blitz_semaphore) -> c_in
     })
 }
 
-/// Returns the number of free permits, which may be another one by now; 0 if `semaphore` is NULL.
+/// Returns the number of free permits, which other calls may change at once; 0 if `semaphore` is NULL.
 /// Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_semaphore_available(semaphore: *const blitz_semaphore) -> u32 {

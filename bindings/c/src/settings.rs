@@ -1,11 +1,11 @@
 //! Structures of settings, whose callers may have been compiled with another version of the header.
 //!
 //! 1. The first field is the size that the structure had then. Later versions add fields at the end, or
-//!    give words of `reserved` a meaning; 0 stands for what was done before.
+//!    give words of `reserved` a meaning; 0 stands for the earlier behaviour.
 //! 2. A smaller structure than the first published one is an error: the caller has not set `size`.
-//! 3. What a structure of an older header lacks is 0.
-//! 4. What a structure of a newer header has more must be 0, and so must reserved words: else the caller
-//!    wants something that this library does not know.
+//! 3. Fields that a structure of an older header lacks count as 0.
+//! 4. Further fields of a newer header must be 0, and so must reserved words: else the caller wants a
+//!    feature that this library does not have.
 
 use std::mem::{MaybeUninit, size_of};
 use std::ptr;
@@ -13,7 +13,7 @@ use std::ptr;
 use crate::args::{bytes, check};
 use crate::error::{BLITZ_EINVAL, Outcome, record};
 
-/// No structure of settings becomes larger.
+/// The upper limit of the size of a structure of settings.
 const LARGEST: usize = 4096;
 
 /// A structure of settings.
@@ -47,7 +47,7 @@ pub(crate) use settings;
 /// Reads settings. NULL is an error.
 pub(crate) fn read<S: Settings>(settings: *const S) -> Outcome<S> {
     check(settings)?;
-    // SAFETY: rule 1, and the trait's contract: the first field is there in each version.
+    // SAFETY: rule 1, and the trait's contract: each version has the first field.
     let size = unsafe { settings.cast::<usize>().read() };
     if size < S::FIRST_SIZE || size > LARGEST {
         let wanted = size_of::<S>();
@@ -72,7 +72,7 @@ pub(crate) fn read<S: Settings>(settings: *const S) -> Outcome<S> {
     Ok(copy)
 }
 
-/// Reads settings, of which the caller may have none.
+/// Reads settings. Returns `None` for NULL.
 pub(crate) fn read_if_given<S: Settings>(settings: *const S) -> Outcome<Option<S>> {
     if settings.is_null() {
         Ok(None)

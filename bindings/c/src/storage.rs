@@ -1,7 +1,7 @@
 //! Primitives by value: memory of the caller in which a primitive of Rust lives.
 //!
 //! The layout of a primitive of Rust is not part of the interface, and may change with each
-//! version of the compiler. So the initialisers of C say only how the primitive shall begin
+//! version of the compiler. So the initialisers of C have only a number that configures the primitive
 //! ([`Storage::config`]), and the first use makes the primitive in the storage behind it. Nothing
 //! is allocated, and nothing has to be released: none of the primitives owns memory.
 //!
@@ -9,8 +9,8 @@
 //!
 //! 1. `state` is [`RAW`] at first. The thread whose compare-exchange makes it [`IN_PROGRESS`]
 //!    writes the primitive and then stores [`READY`] with release ordering.
-//! 2. Other threads spin meanwhile: the writer only copies a constant.
-//! 3. A thread that reads another number has memory that is no such object: `BLITZ_EINVAL`.
+//! 2. Other threads spin until then: the writer only copies a constant.
+//! 3. If a thread reads another number, the memory is no such object: `BLITZ_EINVAL`.
 //! 4. A thread that reads `READY` with acquire ordering sees the primitive.
 
 use std::mem::{align_of, size_of};
@@ -33,13 +33,13 @@ const READY: u32 = BLITZ_STATE_READY;
 /// The type is `repr(C)` and has the fields `state: u32`, `config: u32` and `space`, in this
 /// order, with `space` aligned to 8 bytes and large enough for the primitive.
 pub(crate) unsafe trait Storage: Sized {
-    /// What lives in the storage. It needs no destructor.
+    /// The primitive in the storage. It needs no destructor.
     type Primitive: Sync;
 
-    /// A primitive as the initialiser's number wants it.
+    /// Creates the primitive that the initialiser's number configures.
     fn new(config: u32) -> Self::Primitive;
 
-    /// The primitive in the storage behind a pointer.
+    /// Returns the primitive in the storage behind a pointer, and makes it at the first use.
     #[inline]
     fn of<'a>(pointer: *const Self) -> Outcome<&'a Self::Primitive>
     where
@@ -55,19 +55,19 @@ pub(crate) unsafe trait Storage: Sized {
         if state.load(Ordering::Acquire) != READY {
             first_use(storage, state)?;
         }
-        // SAFETY: it has been written there, by step 4 of the protocol, and stays: rule 1.
+        // SAFETY: by step 4 of the protocol, the primitive has been written. By rule 1, it does not move.
         Ok(unsafe { &*place(storage) })
     }
 
-    /// The initialiser's number.
+    /// Returns the initialiser's number.
     fn config(pointer: *const Self) -> u32 {
         // SAFETY: callers have a reference from `of`; the number does not change.
         unsafe { pointer.cast::<u32>().add(1).read() }
     }
 }
 
-/// The first two numbers of an object by value that lives on its first word alone: the word, and the
-/// initialiser's number, which does not change.
+/// Returns the first two numbers of an object by value that uses no other word for its state: the state,
+/// and the initialiser's number, which does not change.
 #[inline]
 pub(crate) fn words<'a>(object: *const [u32; 2]) -> Outcome<(&'a AtomicU32, u32)> {
     check(object)?;
@@ -78,7 +78,7 @@ pub(crate) fn words<'a>(object: *const [u32; 2]) -> Outcome<(&'a AtomicU32, u32)
     Ok((word, unsafe { first.add(1).read() }))
 }
 
-/// Where the primitive is.
+/// Returns the address of the primitive.
 fn place<S: Storage>(storage: *const S) -> *mut S::Primitive {
     // SAFETY: the two numbers in front of it take eight bytes, by the trait's contract.
     unsafe { storage.cast_mut().cast::<u64>().add(1).cast() }

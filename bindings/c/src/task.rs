@@ -67,7 +67,7 @@ pub struct blitz_task {
 }
 
 /// Settings of a fiber. Initialise them with `BLITZ_FIBER_SETTINGS_INIT`, or with zeros and `size`, and
-/// change what shall not be the default.
+/// change the fields that need another value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_fiber_settings {
@@ -260,11 +260,11 @@ fn finish(
 }
 
 /// Waits until a task has ended, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
-/// `BLITZ_NEVER`), and frees it. Suspends the calling fiber, or blocks the calling thread. What the
-/// task did is visible afterwards.
+/// `BLITZ_NEVER`), and frees it. Suspends the calling fiber, or blocks the calling thread. The effects
+/// of the task are visible afterwards.
 ///
-/// `result` gets what the function returned; it may be NULL. Returns `BLITZ_OK`. After every other
-/// result but `BLITZ_EPANIC` the task is the caller's still: `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` if
+/// `result` gets the function's result; it may be NULL. Returns `BLITZ_OK`. After every other result
+/// except `BLITZ_EPANIC` the caller still owns the task: `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` if
 /// the calling fiber is cancelled, or the task did not run because its runtime has ended;
 /// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`. `BLITZ_EPANIC` means that the task ended
 /// by a panic of the library.
@@ -292,7 +292,7 @@ pub extern "C" fn blitz_task_join(
     joined
 }
 
-/// Lets a task go on without a handle, and frees the handle. NULL is fine. Does not wait.
+/// Frees the handle of a task, which keeps running without it. NULL is fine. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_task_detach(task: *mut blitz_task) {
     entry_or((), || drop(take(task)));
@@ -313,7 +313,7 @@ pub extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
     })
 }
 
-/// Returns whether a task has ended; true for NULL. Does not wait.
+/// Returns true if a task has ended, and for NULL. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_task_is_done(task: *const blitz_task) -> bool {
     entry_or(true, || match arg(task) {
@@ -322,7 +322,7 @@ pub extern "C" fn blitz_task_is_done(task: *const blitz_task) -> bool {
     })
 }
 
-/// Returns whether the caller runs in a fiber. Does not wait.
+/// Returns true if the caller runs in a fiber. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_is_fiber() -> bool {
     wait::is_fiber()
@@ -347,7 +347,7 @@ pub extern "C" fn blitz_fiber_local() -> *mut c_void {
 }
 
 /// Keeps a pointer for the calling fiber, which `blitz_fiber_local` returns. The library does not
-/// use what it points to. Does not wait.
+/// dereference it. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread.
 #[unsafe(no_mangle)]
@@ -361,7 +361,7 @@ pub extern "C" fn blitz_fiber_set_local(pointer: *mut c_void) -> c_int {
     })
 }
 
-/// Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread. Does
+/// Returns true if the waits of the calling fiber return `BLITZ_ECANCELED`; false in a thread. Does
 /// not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
@@ -371,7 +371,7 @@ pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
 /// Begins (true) or ends (false) a part of the calling fiber in which its waits are not cancelled,
 /// for example to clean up. Parts may be nested. Does not wait.
 ///
-/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread, or to end what has not begun.
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread, or if there is no part to end.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_fiber_mask_cancel(begins: bool) -> c_int {
     entry(|| {

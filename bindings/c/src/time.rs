@@ -24,7 +24,7 @@ pub extern "C" fn blitz_now_ns() -> u64 {
         .saturating_add(time.tv_nsec as u64)
 }
 
-/// The instant of a deadline; `None` if it is so far away that it never comes.
+/// Returns the instant of a deadline, or `None` if it is so far away that it never comes.
 pub(crate) fn instant(deadline_ns: u64) -> Option<Instant> {
     if deadline_ns == BLITZ_NEVER {
         return None;

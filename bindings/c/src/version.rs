@@ -17,7 +17,7 @@ pub extern "C" fn blitz_abi_version() -> u32 {
 }
 
 /// Compares the ABI version of the library with that of the header. Call it once at the start as
-/// `blitz_check_abi(BLITZ_ABI_VERSION)`, if the program loads the library by itself (`dlopen`) or
+/// `blitz_check_abi(BLITZ_ABI_VERSION)`, if the program loads the library with `dlopen` or
 /// links it statically. The dynamic linker compares the version in the library's name.
 ///
 /// Returns `BLITZ_OK` or `BLITZ_EABI`. With another version, call no function but

@@ -1,9 +1,9 @@
-//! The one function that waits. In a fiber it suspends the fiber, in a thread it blocks the
+//! The only function that waits. In a fiber it suspends the fiber, in a thread it blocks the
 //! thread.
 //!
-//! Every wait of this crate is a future of `blitz-io`; which waker it gets makes the difference.
-//! The functions try first, and come here only if they have to wait, so the question whether the
-//! caller is a fiber is part of the slow path.
+//! Every wait of this crate is a future of `blitz-io`. A fiber and a thread differ in the waker that
+//! they give the future. The functions of this crate first try without waiting, so only the slow path
+//! checks whether the caller is a fiber.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -19,22 +19,22 @@ use crate::fiber::{self, Fiber};
 use crate::fork::has_lost_runtime;
 use crate::time;
 
-/// How long an operation may wait.
+/// The limit of a wait.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
-    /// Without a limit.
+    /// No limit.
     Never,
-    /// Until then.
+    /// The deadline.
     At(Instant),
 }
 
 impl Limit {
-    /// The limit that a deadline of C sets.
+    /// Returns the limit that a deadline of C sets.
     pub(crate) fn at(deadline_ns: u64) -> Self {
         time::instant(deadline_ns).map_or(Self::Never, Self::At)
     }
 
-    /// The deadline, if there is one.
+    /// Returns the deadline, if there is one.
     pub(crate) fn deadline(self) -> Option<Instant> {
         match self {
             Self::Never => None,
@@ -43,8 +43,8 @@ impl Limit {
     }
 }
 
-/// Whether the caller runs in a fiber, of this crate or of another user of the library, that can be
-/// suspended.
+/// Returns `true` if the caller runs in a fiber that can be suspended, of this crate or of another user
+/// of the library.
 pub(crate) fn is_fiber() -> bool {
     blitz_io::fiber::is_fiber() && !has_lost_runtime()
 }
@@ -69,8 +69,8 @@ pub(crate) fn on_masked<F: Future>(future: F, limit: Limit) -> Outcome<F::Output
     }
 }
 
-// Inlined, with its callers, into the function that C calls. A fiber that goes on returns through frames
-// that the processor's stack of return addresses does not know, and each such return is mispredicted.
+// Inlined, with its callers, into the function that C calls. A resumed fiber returns through frames
+// that the processor's stack of return addresses does not have, and each such return is mispredicted.
 #[inline(always)]
 fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<&Fiber>) -> Outcome<F::Output> {
     let mut future = pin!(future);
@@ -92,8 +92,8 @@ fn in_fiber<F: Future>(future: F, limit: Limit, fiber: Option<&Fiber>) -> Outcom
 /// Blocks the thread until the future is ready.
 #[inline(never)]
 fn in_thread<F: Future>(future: F, limit: Limit) -> Outcome<F::Output> {
-    // A wait inside a wait, in a callback, finds none and makes its own.
-    // So does a wait of a thread that ends, such as the destructor of a static object.
+    // A wait inside a wait, in a callback, finds no blocker and makes its own.
+    // So does a wait in a thread that ends, for example in the destructor of a static object.
     let blocker = BLOCKER.try_with(Cell::take).ok().flatten();
     let blocker = blocker.unwrap_or_default();
     let result = blocker.wait(future, limit);
@@ -143,7 +143,7 @@ impl Blocker {
                 Limit::Never => self.parker.park(),
                 Limit::At(deadline) if self.parker.park_deadline(deadline) => {}
                 Limit::At(_) => {
-                    // What happened at the last moment counts.
+                    // A result that came just before the deadline counts.
                     return match future.as_mut().poll(&mut cx) {
                         Poll::Ready(output) => Ok(output),
                         Poll::Pending => Err(BLITZ_ETIMEDOUT),

@@ -145,7 +145,7 @@ static void oneshot(void) {
     blitz_receiver_free(ends.receiver);
 }
 
-// Two calls at once for an end that is for one: each of them gets an element, or is told to come again.
+// Two calls at once for an end that is for one: each of them gets an element, or `BLITZ_EBUSY`.
 static void *share_receiver(void *argument) {
     uint64_t sum = 0, value;
     int result;
@@ -274,7 +274,7 @@ static void *select_until_stop(void *argument) {
         if (index == 1) {
             OK(cases[1].result);
             CHECK(stop == 's');
-            // What was sent before the stop is there.
+            // Elements sent before the stop can be received.
             while (blitz_try_recv(choice->numbers, &number) == BLITZ_OK) sum += number;
             return (void *)(uintptr_t)sum;
         }
@@ -335,7 +335,7 @@ static void bad_arguments(void) {
     EXPECT(BLITZ_EINVAL, blitz_send(ends.sender, NULL));
     EXPECT(BLITZ_EINVAL, blitz_recv(ends.receiver, NULL));
     EXPECT(BLITZ_EINVAL, blitz_receiver_latest(ends.receiver, &value));
-    // The same end twice, of which one call at a time may use it.
+    // The same end twice, which only one call may use.
     blitz_case twice[] = {{.receiver = ends.receiver, .value = &value},
                           {.receiver = ends.receiver, .value = &value}};
     size_t index;
@@ -348,7 +348,7 @@ static void bad_arguments(void) {
     CHECK(blitz_sender_is_closed(NULL) && blitz_receiver_len(NULL) == 0);
 }
 
-// The last element is there for a receiver that has not seen it, also when no sender is left.
+// A receiver that has not seen the last element gets it, also when no sender is left.
 static void a_watch_gives_its_last_element_after_the_senders(void) {
     blitz_sender *sender;
     blitz_receiver *receiver;

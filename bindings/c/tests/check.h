@@ -1,4 +1,4 @@
-// What the tests share: a check that ends the program, and workers that are threads or fibers.
+// The common parts of the tests: a check that ends the program, and workers that are threads or fibers.
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -35,7 +35,7 @@ static inline uint64_t after_ms(uint64_t milliseconds) {
     return blitz_now_ns() + milliseconds * 1000000;
 }
 
-// Which workers the current test has: threads, fibers, or one after the other.
+// The workers of the current test: threads, fibers, or one after the other.
 enum flavour { THREADS, FIBERS, MIXED };
 static enum flavour flavour;
 static atomic_uint started;

@@ -6,7 +6,7 @@
 
 enum { ROUNDS = 100 };
 
-// What the two sides do with one object by value. If `returns` is set, the object may be freed only when
+// The actions of the two sides on one object by value. If `returns` is set, the object may be freed only when
 // the releasing call has returned; else as soon as the wait has ended.
 struct kind {
     size_t size;
@@ -177,7 +177,7 @@ static void parker(void) {
     free_each(&(struct kind){sizeof(blitz_parker), begin_zero, release_parker, wait_for_parker, true});
 }
 
-// The two ends of a channel are handles of their own: each side frees its end when it has what it wants.
+// The two ends of a channel are handles of their own: each side frees its end when it is done.
 struct ends {
     blitz_sender *sender;
     blitz_receiver *receiver;

@@ -1,4 +1,4 @@
-// A child process after fork: objects that need the parent's threads say so, the others work.
+// A child process after fork: objects that need the parent's threads return an error, the others work.
 #include "check.h"
 
 #include <pthread.h>
@@ -102,7 +102,7 @@ static void handles_of_the_parent(struct parent *parent) {
     CHECK(strstr(blitz_last_error(), "fork") != NULL);
 }
 
-// Frees what the parent goes on using.
+// Frees objects that the parent still uses.
 static void free_handles_of_the_parent(struct parent *parent) {
     blitz_runtime_free(parent->runtime);
     blitz_pool_free(parent->pool);
@@ -118,7 +118,7 @@ static void free_handles_of_the_parent(struct parent *parent) {
     blitz_ipc_receiver_free(parent->receiver);
 }
 
-// What a child can use, in the state in which `fork` leaves it.
+// The objects that a child can use, in the state in which `fork` leaves them.
 static void everything_of_its_own(void) {
     blitz_runtime *runtime;
     blitz_pool *pool;
@@ -186,7 +186,7 @@ static void *accept_one(void *listener) {
     return NULL;
 }
 
-// The parent goes on with what its child has freed. Its fibers wait for descriptors.
+// The parent still uses the objects that its child has freed. Its fibers wait for descriptors.
 static void *the_parent_goes_on(void *argument) {
     struct parent *parent = argument;
     blitz_address address;

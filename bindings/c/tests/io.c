@@ -426,7 +426,7 @@ struct room {
     size_t to_read;
 };
 
-// Reads `to_read` bytes and no more: the writer may have written others meanwhile.
+// Reads `to_read` bytes and no more: the writer may have written others by then.
 static void *read_some(void *argument) {
     struct room *room = argument;
     static char bytes[65536];

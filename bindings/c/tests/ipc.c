@@ -86,7 +86,7 @@ static void a_queue_hands_each_to_one(void) {
 static void *watch_slowly(void *argument) {
     int value;
     size_t count;
-    // The oldest of the hundred messages are gone.
+    // The oldest of the hundred messages are overwritten.
     EXPECT(BLITZ_ELAGGED, blitz_ipc_recv(argument, &value, sizeof value, &count));
     OK(blitz_ipc_recv(argument, &value, sizeof value, &count));
     CHECK(value > 0);

@@ -7,7 +7,7 @@
 static void *array_of_320_kib(void *argument) {
     (void)argument;
     volatile char local = 0;
-    // What a function without probes does first with such an array.
+    // The first access of a function without probes to such an array.
     volatile char *end = (volatile char *)((uintptr_t)&local - 320 * 1024);
     *end = 1;
     return NULL;

@@ -84,7 +84,7 @@ static void a_cancelled_fiber_stops_waiting(void) {
 static void *keep_a_pointer(void *argument) {
     CHECK(blitz_fiber_local() == NULL);
     OK(blitz_fiber_set_local(argument));
-    // Other fibers of this thread run meanwhile, and have pointers of their own.
+    // Other fibers of this thread run in that time, and have pointers of their own.
     for (int i = 0; i < 10; i++) OK(blitz_yield());
     return blitz_fiber_local();
 }

@@ -1,4 +1,4 @@
-// What the book says of signal handlers, and of threads that end in the middle of their function.
+// The rules of the book for signal handlers, and for threads that end inside their function.
 #include "check.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-// What the waits use. Nothing happens to any of it, so each wait would last for ever.
+// The objects of the waits. Nothing happens to any of it, so each wait would last for ever.
 static struct {
     blitz_runtime *runtime;
     blitz_mutex mutex, own;
@@ -169,7 +169,7 @@ WAIT(rwlock_write_until, blitz_rwlock_write_until(&of.read, FAR))
 WAIT(once, blitz_once_call(&of.once, do_nothing, NULL))
 WAIT(once_until, blitz_once_call_until(&of.once, do_nothing, NULL, FAR))
 
-// Ends the wait, and what it has got.
+// Ends the wait, and releases its result.
 static void end_mutex(void) { OK(blitz_mutex_unlock(&of.mutex)); }
 static void end_written(void) { OK(blitz_rwlock_unlock_write(&of.written)); }
 static void end_read(void) { OK(blitz_rwlock_unlock_read(&of.read)); }

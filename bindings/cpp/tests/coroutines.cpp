@@ -1,4 +1,4 @@
-// Coroutines: tasks, what they await, and cancellation.
+// Coroutines: tasks, the objects that they await, and cancellation.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -195,7 +195,7 @@ TEST(Awaitable, WorksInCoroutinesOfOthers) {
         ended.set();
     };
     waits();
-    // It is suspended, and this thread goes on.
+    // It is suspended, and this thread continues.
     EXPECT_FALSE(ended.try_wait());
     go.set();
     ended.wait();
@@ -257,7 +257,7 @@ struct other_thread {
 TEST(Task, AwaitsObjectsOfOthers) {
     const auto inner = [&]() -> blitz::task<int> {
         co_await other_thread{};
-        // No fiber runs this now, and it waits all the same.
+        // No fiber runs this now, and it still waits.
         co_await blitz::this_fiber::async_sleep_for(1ms);
         co_return 5;
     };

@@ -31,7 +31,7 @@ TEST(HwyFutex, WakesAllThreadsAndFibers) {
     for (int i = 0; i < 4; i++) {
         threads.emplace_back([&] { EXPECT_EQ(hwy::BlockUntilDifferent(5, current), 6U); });
         fibers.push_back(blitz::spawn([&] { return hwy::BlockUntilDifferent(5, current); }));
-        // It cannot fail, so it goes on waiting.
+        // It cannot fail, so it keeps waiting.
         fibers.back().cancel();
     }
     current.store(6, std::memory_order_release);

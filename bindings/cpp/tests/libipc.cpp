@@ -553,7 +553,7 @@ TEST(LibipcMutex, ExcludesThreadsFibersAndProcesses) {
         for (int i = 0; i < 1000; i++) {
             EXPECT_TRUE(mutex.lock());
             ++*count;
-            // Other fibers of this thread want it meanwhile.
+            // Other fibers of this thread want it in that time.
             if (i % 100 == 0) blitz::this_fiber::yield();
             EXPECT_TRUE(mutex.unlock());
         }

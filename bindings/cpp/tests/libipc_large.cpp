@@ -52,7 +52,7 @@ TEST(LibipcLarge, AMessageOfManyPartsIsCopiedOnceByItsReceiver) {
     }
 }
 
-// As another process writes them that is no sender of this library.
+// Written by another process that is no sender of this library.
 ipc::buff_t add(ipc::detail::assembly& assembly, std::uint64_t size, std::uint64_t before, std::size_t len) {
     std::vector<unsigned char> part(sizeof(ipc::detail::fragment_header) + len, 'x');
     const ipc::detail::fragment_header header{1, size, before};

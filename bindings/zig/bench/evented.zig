@@ -7,12 +7,12 @@ const std = @import("std");
 const builtin = @import("builtin");
 const scenario = @import("scenario.zig");
 
-/// Whether it exists for this target. That of other systems than Linux is not measured.
+/// `std.Io.Evented` exists for this target. It is measured on Linux only.
 pub const is_supported = builtin.os.tag == .linux and std.Io.fiber.supported;
 
 const Evented = @import("evented");
 
-/// Runs a body in the main fiber of an implementation with so many threads.
+/// Runs a body in the main fiber of an implementation with this many threads.
 ///
 /// The implementation can resume its main fiber in another thread, until it ends. So it begins in a
 /// thread of its own.

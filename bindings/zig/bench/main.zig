@@ -123,7 +123,7 @@ fn writeTable(writer: *Writer, rows: []const document.Row, with_rust: bool) !voi
     if (!memory.is_supported) try writer.writeAll("Allocations are counted with glibc only.\n");
 }
 
-/// How many rows were won, tied and lost, and how many have no peer.
+/// The numbers of rows that were won, tied and lost, and of those without a peer.
 const Score = struct {
     won: usize = 0,
     tied: usize = 0,

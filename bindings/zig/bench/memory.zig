@@ -4,7 +4,7 @@
 const std = @import("std");
 const builtin = @import("builtin");
 
-/// Whether allocations can be counted.
+/// Allocations can be counted on this target.
 pub const is_supported = builtin.target.isGnuLibC();
 
 /// Requests for memory.
@@ -24,7 +24,7 @@ pub fn begin() void {
     is_counting.store(true, .seq_cst);
 }
 
-/// Ends counting, and returns what was counted.
+/// Ends counting, and returns the counts.
 pub fn end() Counts {
     is_counting.store(false, .seq_cst);
     return .{ .bytes = bytes.load(.monotonic), .allocations = allocations.load(.monotonic) };

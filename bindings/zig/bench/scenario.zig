@@ -1,11 +1,11 @@
-//! What a scenario is, and how its contenders are run.
+//! Scenarios, and the measurement of their contenders.
 
 const std = @import("std");
 const blitz = @import("blitz_io");
 const evented = @import("evented.zig");
 const memory = @import("memory.zig");
 
-/// How much is measured.
+/// The extent of a measurement.
 pub const Settings = struct {
     /// Iterations that are discarded. The last of them counts allocations.
     warmup: usize = 5,
@@ -18,7 +18,7 @@ pub const Settings = struct {
     pub const workers = 4;
 };
 
-/// What a contender gets.
+/// The parameters of a contender.
 pub const Context = struct {
     ops: u64,
     gpa: std.mem.Allocator,
@@ -52,18 +52,18 @@ pub const Scenario = struct {
     title: []const u8,
     ops: u64,
     ours: Body,
-    /// The same operation with `std.Io`, if it has one.
+    /// The operation with `std.Io`, if it has one.
     io: ?Body = null,
-    /// The same operation with `std.Thread`, if it has one.
+    /// The operation with `std.Thread`, if it has one.
     thread: ?Body = null,
     /// Worker threads, those of `std.Io.Evented` too. 0: one for each processor.
     workers: usize = Settings.workers,
-    /// Whether `std.Io.Evented` implements what `io` calls.
+    /// `std.Io.Evented` implements the functions that `io` calls.
     on_evented: bool = true,
     /// The row of the Rust benchmark with which `compare` compares; null is `id`.
     rust: ?[]const u8 = null,
 
-    /// Returns how many threads work at the same time.
+    /// Returns the number of threads that work at the same time.
     pub fn threads(scenario: Scenario) usize {
         if (scenario.tier < 3) return 1;
         return if (scenario.workers == 0) std.Thread.getCpuCount() catch 1 else scenario.workers;
@@ -144,7 +144,7 @@ pub fn measure(gpa: std.mem.Allocator, scenario: Scenario, base: Context, settin
     return measured;
 }
 
-/// The result of one iteration, and what it allocated, if that was counted.
+/// The result of one iteration, and its allocations, if they were counted.
 pub const Counted = struct {
     sample: Sample,
     memory: ?memory.Counts,

@@ -4,7 +4,7 @@
 const std = @import("std");
 const Allocator = std.mem.Allocator;
 
-/// How many times the bootstrap draws.
+/// Number of draws of the bootstrap.
 const draws = 10_000;
 
 /// A 95 % interval of a ratio.
@@ -12,7 +12,7 @@ pub const Interval = struct {
     low: f64,
     high: f64,
 
-    /// Returns where the interval lies relative to 1.
+    /// Returns the position of the interval relative to 1.
     pub fn verdict(interval: Interval) Verdict {
         if (interval.low > 1) return .above;
         return if (interval.high < 1) .below else .tie;
@@ -24,7 +24,7 @@ pub const Verdict = enum { above, below, tie };
 
 /// How the samples of two contenders belong together.
 pub const Samples = enum {
-    /// Sample `i` of one and sample `i` of the other were measured in turn.
+    /// Sample `i` of one and sample `i` of the other were measured one after the other.
     paired,
     /// They come from two runs.
     unpaired,

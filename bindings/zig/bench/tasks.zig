@@ -18,8 +18,8 @@ pub const scenarios = [_]scenario.Scenario{
     .{ .tier = 3, .id = "semaphore_tasks", .title = "Semaphore, 8 tasks, 2 permits", .ops = ops, .ours = semaphore, .io = ioSemaphore, .on_evented = false, .rust = "semaphore_tasks_own" },
 };
 
-/// Runs `work(shared, member, share)` in a number of fibers, from when all are there until all have
-/// ended.
+/// Runs `work(shared, member, share)` in a number of fibers, from the time when all have started until
+/// all have ended.
 fn inFibers(
     cx: *const Context,
     comptime members: usize,

@@ -90,14 +90,14 @@ pub fn main(init: std.process.Init) !void {
     try server.join();
 }
 
-/// Three clients that each say a line when all are there, and read what all said.
+/// Three clients that each send a line when all have joined, and read the lines of all.
 fn talk(address: blitz.net.Address) !void {
     const names = [_][]const u8{ "ada", "grace", "edsger" };
     var streams: [names.len]Stream = undefined;
     for (&streams, names, 0..) |*stream, name, i| {
         stream.* = try Stream.connectAddress(address, .never);
         try say(stream.*, name, "joins");
-        // The line comes back to those that are there, so this client is there too.
+        // The server sends the line to all that have joined, so this client has joined too.
         for (streams[0 .. i + 1]) |there| try expectLine(there, name, "joins");
     }
     defer for (&streams) |*stream| stream.deinit();

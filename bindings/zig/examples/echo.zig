@@ -1,7 +1,7 @@
 //! An echo server with a fiber for each connection.
 //!
 //! `echo 127.0.0.1:7000` serves until it is interrupted. Without an address it serves its own clients,
-//! checks what comes back, and ends.
+//! checks the reply, and ends.
 
 const std = @import("std");
 const blitz = @import("blitz_io");

@@ -55,7 +55,7 @@ fn requests(io: Io, gpa: std.mem.Allocator, port: u16, number: usize) !void {
     }
 }
 
-/// Runs a server and so many clients at once. Returns how many were served.
+/// Runs a server and this many clients at once. Returns the number of served clients.
 pub fn run(io: Io, gpa: std.mem.Allocator, clients: usize) !usize {
     const address: Io.net.IpAddress = .{ .ip4 = .loopback(0) };
     var server = try address.listen(io, .{ .kernel_backlog = 4096 });
@@ -83,7 +83,7 @@ pub fn main() !void {
 }
 
 test "a thousand connections are served, and the server ends" {
-    // The testing allocator finds what a task does not free.
+    // The testing allocator finds memory that a task does not free.
     var instance: blitz.Io = .init(std.testing.allocator, .{});
     defer instance.deinit();
     const served = try run(instance.io(), std.heap.smp_allocator, 1000);

@@ -156,7 +156,7 @@ fn child(gpa: std.mem.Allocator) !void {
 fn messages() !void {
     var name: [64]u8 = undefined;
     const segment = try std.fmt.bufPrintSentinel(&name, "tour-{d}", .{std.c.getpid()}, 0);
-    // Another process opens the same name. A receiver gets what is sent after it came.
+    // Another process opens the same name. A receiver gets the messages sent after it joined.
     var receiver = try blitz.ipc.Receiver.open(segment, .{ .kind = .queue });
     defer receiver.deinit();
     var sender = try blitz.ipc.Sender.open(segment, .{ .kind = .queue });

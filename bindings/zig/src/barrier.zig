@@ -18,8 +18,8 @@ pub const Barrier = struct {
         return .{ .raw = .{ .config = count } };
     }
 
-    /// Waits until as many have come as the barrier counts. Returns true to one of them, the leader.
-    /// A fiber that is cancelled gets `error.Canceled`; if it was while it waited, it has come and
+    /// Waits until as many have arrived as the barrier counts. Returns `true` to one of them, the leader.
+    /// A fiber that is cancelled gets `error.Canceled`. If it was cancelled while it waited, it still
     /// counts for the round.
     pub fn wait(barrier: *Barrier) error{Canceled}!bool {
         var is_leader = false;
@@ -28,7 +28,7 @@ pub const Barrier = struct {
     }
 
     /// Waits as `wait` does, until the deadline at most. After the deadline the caller no longer
-    /// waits, but has come and counts for the round.
+    /// waits, but still counts for the round.
     pub fn waitUntil(barrier: *Barrier, deadline: Deadline) error{ Canceled, TimedOut }!bool {
         var is_leader = false;
         const result = c.blitz_barrier_wait_until(&barrier.raw, deadline.ns(), &is_leader);

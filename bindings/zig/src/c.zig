@@ -2,7 +2,7 @@
 //!
 //! The comments of `blitz.h` hold for each function: its units, its errors and who owns what. A
 //! pointer is optional here if the function allows NULL. The rest of the package is typed over these
-//! declarations; a program needs them only for what the package does not cover.
+//! declarations; a program needs them only for functions that the package does not cover.
 
 /// The ABI version of the library that these declarations are for.
 pub const BLITZ_ABI_VERSION: u32 = 0;
@@ -47,7 +47,7 @@ pub const BLITZ_OK: c_int = 0;
 pub const BLITZ_EINVAL: c_int = -1001;
 /// The deadline passed.
 pub const BLITZ_ETIMEDOUT: c_int = -1002;
-/// The other side is gone, or the object was closed.
+/// The other side was freed or has ended, or the object was closed.
 pub const BLITZ_ECLOSED: c_int = -1003;
 /// The channel is full.
 pub const BLITZ_EFULL: c_int = -1004;
@@ -63,11 +63,11 @@ pub const BLITZ_ECANCELED: c_int = -1008;
 pub const BLITZ_ELAGGED: c_int = -1009;
 /// The word does not hold the expected value.
 pub const BLITZ_ECHANGED: c_int = -1010;
-/// Another thread or fiber uses the object, which allows one at a time.
+/// Another thread or fiber uses the object, which allows only one.
 pub const BLITZ_EBUSY: c_int = -1011;
 /// The value or the buffer is larger, or smaller, than the object allows.
 pub const BLITZ_ESIZE: c_int = -1012;
-/// The operating system lacks what this needs.
+/// The operating system lacks a feature that this needs.
 pub const BLITZ_EUNSUPPORTED: c_int = -1013;
 /// The object was made before a `fork`, and this is the child process.
 pub const BLITZ_EFORKED: c_int = -1014;
@@ -83,7 +83,7 @@ pub const BLITZ_EMISMATCH: c_int = -1018;
 pub const BLITZ_ECALLBACK: c_int = -1019;
 /// The end of the file or stream came before the buffer was full.
 pub const BLITZ_EEOF: c_int = -1020;
-/// The system's resolver has no address of the host, or cannot be asked.
+/// The system's resolver has no address of the host, or does not work.
 pub const BLITZ_EHOST: c_int = -1021;
 
 /// An event stays set until it is reset, and lets all waiters go.
@@ -130,7 +130,7 @@ pub const BLITZ_SEEK_END: u32 = 2;
 
 /// The child has the stream of its parent.
 pub const BLITZ_STDIO_INHERIT: u32 = 0;
-/// The child reads nothing from the stream, or what it writes is dropped.
+/// The child reads nothing from the stream, or the system drops its output.
 pub const BLITZ_STDIO_NULL: u32 = 1;
 /// The parent gets the other end.
 pub const BLITZ_STDIO_PIPE: u32 = 2;
@@ -229,7 +229,7 @@ pub const blitz_address = extern struct {
     ip: [16]u8,
 };
 
-/// What a child process is started with.
+/// Settings of a child process.
 pub const blitz_process_settings = extern struct {
     size: usize = @sizeOf(@This()),
     program: ?[*:0]const u8 = null,
@@ -289,7 +289,7 @@ pub const blitz_pipeline = extern struct {
     reserved: [4]u64 = @splat(0),
 };
 
-/// What a pipeline has done.
+/// The result of a run of a pipeline.
 pub const blitz_pipeline_result = extern struct {
     written: u64 = 0,
     failed_item: u64 = 0,

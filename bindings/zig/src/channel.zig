@@ -200,7 +200,7 @@ pub fn Sender(comptime T: type, comptime kind: Kind) type {
             return copy;
         }
 
-        /// Returns another receiver, which gets what is sent from now on.
+        /// Returns another receiver, which gets the values sent from now on.
         pub fn subscribe(sender: Self) Receiver(T, kind) {
             if (kind != .broadcast and kind != .watch) @compileError("only Broadcast and Watch have subscribers");
             var receiver: Receiver(T, kind) = undefined;
@@ -220,7 +220,7 @@ pub fn Sender(comptime T: type, comptime kind: Kind) type {
             return errors.check(error{ TimedOut, Canceled, Busy }, result);
         }
 
-        /// Returns whether sending would return `error.Closed`. Does not wait.
+        /// Returns `true` if sending would return `error.Closed`. Does not wait.
         pub fn isClosed(sender: Self) bool {
             return c.blitz_sender_is_closed(sender.raw);
         }
@@ -295,7 +295,7 @@ pub fn Receiver(comptime T: type, comptime kind: Kind) type {
             return errors.check(error{Busy}, c.blitz_receiver_close(receiver.raw));
         }
 
-        /// Returns how many elements wait for this receiver, which may be another number by now.
+        /// Returns the number of elements that wait for this receiver, which other calls may change at once.
         pub fn len(receiver: Self) usize {
             return c.blitz_receiver_len(receiver.raw);
         }

@@ -5,7 +5,7 @@ const c = @import("c.zig");
 const errors = @import("errors.zig");
 const Deadline = @import("deadline.zig").Deadline;
 
-/// What a descriptor is ready for.
+/// The events for which a descriptor is ready.
 pub const Ready = packed struct(u32) {
     /// Reading does not wait: there are bytes, a connection, or the end of the stream.
     read: bool = false,
@@ -20,7 +20,7 @@ pub const Ready = packed struct(u32) {
 
 /// Waits until a descriptor is ready for reading, writing or one of both, or has an error, until the
 /// deadline at most. So a library with non-blocking functions can wait in a fiber. The caller keeps
-/// the descriptor, and must not close it meanwhile. Regular files are always ready.
+/// the descriptor, and must not close it during the call. Regular files are always ready.
 pub fn waitForDescriptor(fd: std.posix.fd_t, events: Ready, deadline: Deadline) errors.Error!Ready {
     var ready: u32 = undefined;
     try errors.check(errors.Error, c.blitz_fd_wait(fd, @bitCast(events), deadline.ns(), &ready));

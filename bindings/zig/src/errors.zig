@@ -16,7 +16,7 @@ pub const LibraryError = error{
     InvalidArgument,
     /// The deadline passed.
     TimedOut,
-    /// The other side is gone, or the object was closed.
+    /// The other side was freed or has ended, or the object was closed.
     Closed,
     /// The channel is full.
     Full,
@@ -32,11 +32,11 @@ pub const LibraryError = error{
     Lagged,
     /// The word does not hold the expected value.
     Changed,
-    /// Another thread or fiber uses the object, which allows one at a time.
+    /// Another thread or fiber uses the object, which allows only one.
     Busy,
     /// The value or the buffer is larger, or smaller, than the object allows.
     WrongSize,
-    /// The operating system lacks what this needs.
+    /// The operating system lacks a feature that this needs.
     Unsupported,
     /// The object was made before a `fork`, and this is the child process.
     Forked,
@@ -52,7 +52,7 @@ pub const LibraryError = error{
     CallbackFailed,
     /// The end of the file or stream came before the buffer was full.
     EndOfStream,
-    /// The system's resolver has no address of the host, or cannot be asked.
+    /// The system's resolver has no address of the host, or does not work.
     UnknownHost,
 };
 

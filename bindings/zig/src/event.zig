@@ -45,7 +45,7 @@ pub const Event = struct {
         return errors.check(error{ Canceled, TimedOut }, result);
     }
 
-    /// Returns whether the event is set, and resets it if its reset is automatic. Does not wait.
+    /// Returns `true` if the event is set, and resets it if its reset is automatic. Does not wait.
     pub fn tryWait(event: *Event) bool {
         return c.blitz_event_try_wait(&event.raw) == c.BLITZ_OK;
     }

@@ -42,7 +42,7 @@ pub const File = struct {
         return file;
     }
 
-    /// Makes an empty file for writing, or makes the file that is there empty.
+    /// Makes an empty file for writing, or empties an existing file.
     pub fn create(path: [:0]const u8) Error!File {
         return open(path, .{ .read = false, .write = true, .create = true, .truncate = true });
     }
@@ -53,7 +53,7 @@ pub const File = struct {
         file.* = undefined;
     }
 
-    /// Reads some bytes at the position of the file, which moves on, and returns how many; 0 is the
+    /// Reads some bytes at the position of the file, which moves on, and returns their number; 0 is the
     /// end of the file (if `buffer` is not empty).
     pub fn read(file: File, buffer: []u8) Error!usize {
         var count: usize = undefined;
@@ -99,10 +99,10 @@ pub const File = struct {
         return position;
     }
 
-    /// What `sync` waits for.
+    /// The parts of a file that `sync` waits for.
     pub const Sync = enum { data, data_and_metadata };
 
-    /// Waits until what was written is on the disk.
+    /// Waits until the written bytes are on the disk.
     pub fn sync(file: File, what: Sync) Error!void {
         return errors.check(Error, c.blitz_file_sync(file.raw, what == .data_and_metadata));
     }

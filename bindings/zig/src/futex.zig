@@ -47,8 +47,8 @@ pub fn waitUntil(
     return errors.check(WaitError || error{TimedOut}, result);
 }
 
-/// Wakes up to `n` threads and fibers that sleep on the word, and returns how many were woken, where
-/// the system tells. The word is not read: it may have been freed. Does not wait.
+/// Wakes up to `n` threads and fibers that sleep on the word, and returns the number of woken ones, if
+/// the system reports it. The word is not read: it may have been freed. Does not wait.
 pub fn wake(word: *const Word, n: usize, scope: Scope) error{Unsupported}!usize {
     var woken: usize = 0;
     const result = c.blitz_futex_wake(&word.raw, n, @backingInt(scope), &woken);
@@ -79,7 +79,7 @@ pub const max_waiters = c.BLITZ_FUTEX_ANY_MAX;
 pub const Woken = struct {
     /// The position of the word.
     index: usize,
-    /// Whether the word held another value, so that the caller did not sleep.
+    /// The word held another value, so that the caller did not sleep.
     changed: bool,
 };
 

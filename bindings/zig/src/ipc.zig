@@ -19,7 +19,7 @@ pub const Kind = enum(u32) {
     queue = c.BLITZ_IPC_QUEUE,
 };
 
-/// What a sender does while the ring is full.
+/// The behaviour of a sender while the ring is full.
 pub const WhenFull = enum(u32) {
     /// It waits for the slowest receiver that is alive.
     block = c.BLITZ_IPC_BLOCK,
@@ -30,11 +30,11 @@ pub const WhenFull = enum(u32) {
 };
 
 /// Settings of a segment. The participant that makes the segment decides; others ask for the same, or
-/// leave a number 0 to take what there is.
+/// leave a number 0 to take the existing one.
 pub const Options = struct {
     kind: Kind = .route,
     when_full: WhenFull = .block,
-    /// How many messages the ring holds, rounded up to a power of two. 0: 1,024.
+    /// The number of messages that the ring holds, rounded up to a power of two. 0: 1,024.
     capacity: usize = 0,
     /// The most bytes of a message. 0: 1,008.
     max_len: usize = 0,
@@ -44,9 +44,9 @@ pub const Options = struct {
     max_receivers: usize = 0,
     /// The permissions of the segment's file. 0: 0o600, the user alone.
     mode: u32 = 0,
-    /// Whether a new receiver also gets the messages that are in the ring already.
+    /// If true, a new receiver also gets the messages that are in the ring already.
     with_history: bool = false,
-    /// Whether opening fails if there is no segment.
+    /// If true, opening fails if there is no segment.
     must_exist: bool = false,
     /// The folder of the segment's file. Null: one of the user. It is copied.
     directory: ?[:0]const u8 = null,
@@ -167,7 +167,7 @@ pub const Receiver = struct {
         return receiver;
     }
 
-    /// Leaves the segment. A message that is held is given back.
+    /// Leaves the segment. Gives back a message that it holds.
     pub fn deinit(receiver: *Receiver) void {
         c.blitz_ipc_receiver_free(receiver.raw);
         receiver.* = undefined;
@@ -230,7 +230,7 @@ pub const Receiver = struct {
     }
 };
 
-/// How many senders and receivers of a segment are alive.
+/// The numbers of living senders and receivers of a segment.
 pub const Participants = struct { senders: usize, receivers: usize };
 
 /// Counts the participants of the segment `name` that are alive, those of this process too. Of the
@@ -243,7 +243,7 @@ pub fn participants(name: [:0]const u8, options: Options) Error!Participants {
     return counts;
 }
 
-/// Removes the segments of this user none of whose processes is alive, and returns how many.
+/// Removes the segments of this user that no living process uses, and returns their number.
 pub fn clean() Error!usize {
     var count: usize = undefined;
     try errors.check(Error, c.blitz_ipc_clean(&count));

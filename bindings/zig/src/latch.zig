@@ -33,7 +33,7 @@ pub const Latch = struct {
         return errors.check(error{ Canceled, TimedOut }, result);
     }
 
-    /// Returns whether the count is 0. Does not wait.
+    /// Returns `true` if the count is 0. Does not wait.
     pub fn isOpen(latch: *Latch) bool {
         return c.blitz_latch_try_wait(&latch.raw) == c.BLITZ_OK;
     }

@@ -23,7 +23,7 @@ pub const Mutex = struct {
     /// An unlocked mutex.
     pub const init: Mutex = .{};
 
-    /// Locks the mutex if it is free, and returns whether it did. Does not wait.
+    /// Locks the mutex if it is free, and returns `true` if it did. Does not wait.
     pub inline fn tryLock(mutex: *Mutex) bool {
         return word.exchange(&mutex.raw, c.BLITZ_MUTEX_FREE, 0, .acquire) or
             c.blitz_mutex_try_lock(&mutex.raw) == c.BLITZ_OK;

@@ -39,7 +39,7 @@ pub const Notify = struct {
         return errors.check(error{ Canceled, TimedOut }, result);
     }
 
-    /// Takes the notification that was kept, and returns whether there was one. Does not wait.
+    /// Takes the notification that was kept, and returns `true` if there was one. Does not wait.
     pub inline fn tryWait(notify: *Notify) bool {
         return token.take(&notify.raw) or c.blitz_parker_try_park(&notify.raw) == c.BLITZ_OK;
     }

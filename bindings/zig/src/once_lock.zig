@@ -29,7 +29,7 @@ pub fn OnceLock(comptime T: type) type {
         }
 
         /// Sets the value. If another caller is setting it, waits for that, and returns
-        /// `error.AlreadySet` as for a value that is there.
+        /// `error.AlreadySet` as for a value that was set before.
         pub fn set(once: *Self, value: T) error{AlreadySet}!void {
             if (!once.begin()) return error.AlreadySet;
             once.value = value;
@@ -37,7 +37,7 @@ pub fn OnceLock(comptime T: type) type {
         }
 
         /// Returns the value, after it has been set to what `make` returns if there was none. Other
-        /// callers wait meanwhile. `make` may wait, but must not use this lock.
+        /// callers wait until then. `make` may wait, but must not use this lock.
         pub fn getOrInit(once: *Self, comptime make: anytype, args: std.meta.ArgsTuple(@TypeOf(make))) *T {
             if (once.get()) |value| return value;
             if (once.begin()) {
@@ -47,8 +47,8 @@ pub fn OnceLock(comptime T: type) type {
             return &once.value;
         }
 
-        /// Returns whether the caller sets the value, and calls `end` then. Otherwise the value is there:
-        /// waits while another caller sets it.
+        /// Returns `true` if the caller must set the value and then call `end`. Otherwise the value is set:
+        /// this waits while another caller sets it.
         inline fn begin(once: *Self) bool {
             const before = @cmpxchgStrong(u32, &once.raw.state, 0, c.BLITZ_ONCE_RUNNING, .acquire, .acquire);
             if (before == null) return true;

@@ -28,7 +28,7 @@ pub const Parker = struct {
         return errors.check(error{ Canceled, TimedOut }, result);
     }
 
-    /// Takes the token if there is one, and returns whether it did. Does not wait.
+    /// Takes the token if there is one, and returns `true` if it did. Does not wait.
     pub inline fn tryPark(parker: *Parker) bool {
         return token.take(&parker.raw) or c.blitz_parker_try_park(&parker.raw) == c.BLITZ_OK;
     }

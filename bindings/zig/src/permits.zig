@@ -1,6 +1,6 @@
-//! The permits of a lock or semaphore by value: its word, less the bits that say what waits.
+//! The permits of a lock or semaphore by value: its word, less the bits that show waiters.
 //!
-//! Each function returns whether it did its work. If not, the function of the C interface decides.
+//! Each function returns `true` if it did its work. If not, the function of the C interface decides.
 
 const c = @import("c.zig");
 const word = @import("word.zig");

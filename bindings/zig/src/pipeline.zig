@@ -6,21 +6,21 @@ const errors = @import("errors.zig");
 
 /// Settings of a pipeline.
 pub const Options = struct {
-    /// How many threads work in all, up to 1,024. 0: one for each processor.
+    /// The number of threads that work in all, up to 1,024. 0: one for each processor.
     workers: usize = 0,
-    /// How many items are in memory at most. 0: 4 for each worker.
+    /// The most items in memory. 0: 4 for each worker.
     capacity: usize = 0,
-    /// Whether the sink gets items in any order.
+    /// If true, the sink gets the items in any order.
     unordered: bool = false,
     /// Cancels the run from another thread or fiber.
     control: ?Control = null,
-    /// Gets how far a run came that failed.
+    /// Gets the progress of a run that failed.
     diagnostics: ?*Diagnostics = null,
 };
 
-/// How far a run came.
+/// The progress of a run.
 pub const Diagnostics = struct {
-    /// How many items the sink has taken, without a gap.
+    /// The number of items that the sink has taken, without a gap.
     written: u64 = 0,
     /// The item that failed, counted from 0, if a callback failed.
     failed_item: u64 = 0,
@@ -49,16 +49,16 @@ pub const Control = struct {
     }
 };
 
-/// Runs a pipeline to its end, and returns how many items the sink took. Suspends the calling fiber
+/// Runs a pipeline to its end, and returns the number of taken items. Suspends the calling fiber
 /// while other threads run it, or works in the calling thread.
 ///
 /// An item is a pointer. The parts are pointers to structs of the caller with these functions, which
 /// must not wait for each other:
 ///
-/// * `source.next() !?*Item` makes the next item, or null at the end. One call at a time.
+/// * `source.next() !?*Item` makes the next item, or null at the end. Its calls do not overlap.
 /// * `stage.run(*Item) !?*Next` for each element of the tuple `stages`: works on an item, which may
 ///   become another one, or null to leave it out. Several threads call it at once.
-/// * `sink.take(*Item) !void` takes an item over, in the order of the source. One call at a time.
+/// * `sink.take(*Item) !void` takes an item over, in the order of the source. Its calls do not overlap.
 /// * `Sink.free(*Item) void`, if the type of the sink has such a public function, frees an item that does not
 ///   come to the sink after a failure. All stages must then leave the type of the items as it is.
 ///

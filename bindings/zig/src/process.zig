@@ -7,17 +7,17 @@ const Deadline = @import("deadline.zig").Deadline;
 const Stream = @import("net/stream.zig").Stream;
 const Error = errors.Error;
 
-/// What a child has for one of its standard streams.
+/// The kind of one of the standard streams of a child.
 pub const Stdio = enum(u32) {
     /// The stream of its parent.
     inherit = c.BLITZ_STDIO_INHERIT,
-    /// It reads nothing, or what it writes is dropped.
+    /// It reads nothing, or the system drops its output.
     ignore = c.BLITZ_STDIO_NULL,
     /// The parent gets the other end: `Child.takeStream`.
     pipe = c.BLITZ_STDIO_PIPE,
 };
 
-/// What a child process is started with. All texts are copied.
+/// Settings of a child process. All texts are copied.
 pub const Options = struct {
     /// The program: a path, or a name that is looked up in `PATH`.
     program: [:0]const u8,
@@ -30,7 +30,7 @@ pub const Options = struct {
     stdin: Stdio = .inherit,
     stdout: Stdio = .inherit,
     stderr: Stdio = .inherit,
-    /// Whether `Child.deinit` kills a child that has not ended.
+    /// If true, `Child.deinit` kills a child that has not ended.
     kill_on_deinit: bool = false,
 };
 
@@ -56,8 +56,8 @@ pub const Child = struct {
         return child;
     }
 
-    /// Frees the child. If it has not ended it goes on, or is killed with `kill_on_deinit`; its end is
-    /// awaited in the background.
+    /// Frees the child. If it has not ended it keeps running, or is killed with `kill_on_deinit`; the
+    /// library awaits its end in the background.
     pub fn deinit(child: *Child) void {
         c.blitz_process_free(child.raw);
         child.* = undefined;

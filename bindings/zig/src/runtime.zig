@@ -19,7 +19,7 @@ const OnceLock = @import("once_lock.zig").OnceLock;
 pub const Runtime = struct {
     raw: *c.blitz_runtime,
     gpa: std.mem.Allocator,
-    /// What `io` has made.
+    /// The instance that `io` has made.
     instance: OnceLock(Io) = .init,
 
     /// Settings of a runtime.
@@ -64,13 +64,13 @@ pub const Runtime = struct {
 
     /// Shuts the runtime down: no more fibers begin, and the waits of its fibers return
     /// `error.Canceled`. Waits until all have ended, until the deadline at most; fibers that are left
-    /// then go on. A second call waits again for what is left.
+    /// then keep running. A second call waits for the remaining fibers.
     pub fn shutdown(runtime: *Runtime, deadline: Deadline) error{ TimedOut, InvalidArgument, Forked }!void {
         const result = c.blitz_runtime_shutdown(runtime.raw, deadline.ns());
         return errors.check(error{ TimedOut, InvalidArgument, Forked }, result);
     }
 
-    /// Returns how many fibers and other tasks have not ended.
+    /// Returns the number of fibers and other tasks that have not ended.
     pub fn tasks(runtime: *Runtime) usize {
         return c.blitz_runtime_tasks(runtime.raw);
     }

@@ -18,7 +18,7 @@ pub const RwLock = struct {
     /// An unlocked lock.
     pub const init: RwLock = .{};
 
-    /// Locks for writing if the lock is free, and returns whether it did. Does not wait.
+    /// Locks for writing if the lock is free, and returns `true` if it did. Does not wait.
     pub inline fn tryLock(rwlock: *RwLock) bool {
         return word.exchange(&rwlock.raw, c.BLITZ_RWLOCK_FREE, 0, .acquire) or
             c.blitz_rwlock_try_write(&rwlock.raw) == c.BLITZ_OK;
@@ -41,7 +41,7 @@ pub const RwLock = struct {
         errors.expectOk(c.blitz_rwlock_unlock_write(&rwlock.raw));
     }
 
-    /// Locks for reading if no writer has the lock or waits for it, and returns whether it did. Does
+    /// Locks for reading if no writer has the lock or waits for it, and returns `true` if it did. Does
     /// not wait.
     pub inline fn tryLockShared(rwlock: *RwLock) bool {
         return permits.take(&rwlock.raw, 1) or c.blitz_rwlock_try_read(&rwlock.raw) == c.BLITZ_OK;

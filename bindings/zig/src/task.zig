@@ -61,11 +61,11 @@ pub fn JoinHandle(comptime T: type) type {
 
         const Self = @This();
 
-        /// What `join` returns: the result of the function, whose errors are those of the join too.
+        /// The result of `join`: that of the function, with the errors of the join too.
         pub const Joined = Merged(JoinError, T);
 
-        /// Waits until the task has ended, and returns what its function returned. Everything that
-        /// the task did is visible afterwards.
+        /// Waits until the task has ended, and returns the result of its function. All effects of
+        /// the task are visible afterwards.
         ///
         /// It frees the task, unless an error of `JoinError` comes from this call: `hasEnded` is then
         /// false, or the task did not run at all.
@@ -101,7 +101,7 @@ pub fn JoinHandle(comptime T: type) type {
             errors.expectOk(c.blitz_task_cancel(handle.raw));
         }
 
-        /// Returns whether the task has ended. Does not wait.
+        /// Returns `true` if the task has ended. Does not wait.
         pub fn hasEnded(handle: *Self) bool {
             return c.blitz_task_is_done(handle.raw);
         }
@@ -204,7 +204,7 @@ pub fn startBlocking(
 
 /// Calls `function` with `args` in a fiber, and cancels the fiber at the deadline.
 ///
-/// Returns what the function returned, or `error.TimedOut` if it gave up with `error.Canceled` after
+/// Returns the result of the function, or `error.TimedOut` if it gave up with `error.Canceled` after
 /// the deadline. A function that does not wait is not interrupted. If the calling fiber is cancelled,
 /// so is the function.
 pub fn timeout(
@@ -244,7 +244,7 @@ pub fn yield() error{Canceled}!void {
     return errors.check(error{Canceled}, c.blitz_yield());
 }
 
-/// Returns whether the caller runs in a fiber.
+/// Returns `true` if the caller runs in a fiber.
 pub fn isFiber() bool {
     return c.blitz_is_fiber();
 }
@@ -256,7 +256,7 @@ pub fn fiberId() ?u64 {
     return if (id == 0) null else id;
 }
 
-/// Returns whether the calling fiber is cancelled, as its waits would tell; false in a thread.
+/// Returns `true` if the waits of the calling fiber return `error.Canceled`; false in a thread.
 pub fn isCanceled() bool {
     return c.blitz_fiber_is_cancelled();
 }

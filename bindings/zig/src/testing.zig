@@ -1,10 +1,10 @@
-//! What the tests of this package share.
+//! Common parts of the tests of this package.
 
 const std = @import("std");
 const task = @import("task.zig");
 const Runtime = @import("runtime.zig").Runtime;
 
-/// What runs the work of a test.
+/// The workers of a test.
 pub const Flavour = enum { threads, fibers, mixed };
 
 /// All flavours.

@@ -1,6 +1,6 @@
 //! The token of a `blitz_parker`: two bits of its word.
 //!
-//! Each function returns whether it did its work. If not, the function of the C interface decides.
+//! Each function returns `true` if it did its work. If not, the function of the C interface decides.
 
 const c = @import("c.zig");
 const word = @import("word.zig");

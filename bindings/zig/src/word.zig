@@ -9,7 +9,7 @@ pub inline fn of(raw: anytype) ?*usize {
     return if (is_ready) @ptrCast(&raw.space[0]) else null;
 }
 
-/// Changes the word from `from` to `to`. Returns whether it did; if not, the function of the C interface
+/// Changes the word from `from` to `to`. Returns `true` if it did; if not, the function of the C interface
 /// decides.
 pub inline fn exchange(raw: anytype, from: usize, to: usize, comptime order: AtomicOrder) bool {
     const word = of(raw) orelse return false;

@@ -1,4 +1,4 @@
-//! Our runtime as an implementation of `std.Io`: what its contract says, in fibers and in threads.
+//! Our runtime as an implementation of `std.Io`: tests of its contract, in fibers and in threads.
 
 const std = @import("std");
 const Io = std.Io;

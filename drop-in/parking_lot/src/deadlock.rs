@@ -39,7 +39,7 @@ impl DeadlockedThread {
     }
 }
 
-/// The numbers of the waits that have been reported. Calls take turns.
+/// The numbers of the reported waits. Its lock serialises calls.
 static REPORTED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 /// Returns all deadlocks that no earlier call has returned, each as the threads of a cycle.
@@ -62,7 +62,7 @@ pub fn check_deadlock() -> Vec<Vec<DeadlockedThread>> {
     deadlocks
 }
 
-/// The waits of a cycle in which threads sleep. None if the finding is no cycle.
+/// Returns the waits of a cycle in which threads sleep, or none if the finding is no cycle.
 fn waits_of(finding: &Finding) -> Vec<&Wait> {
     let is_cycle = matches!(finding.kind.as_str(), "deadlock" | "self-wait");
     let waits = finding.waits.iter().filter(|wait| wait.blocks_thread);

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "deadlock_detection")]
 pub mod deadlock;
-// As in parking_lot: a guard that has moved says nothing about its thread.
+// As in parking_lot: a guard that has moved does not identify its thread.
 #[cfg(all(feature = "send_guard", feature = "deadlock_detection"))]
 compile_error!(
     "the features `send_guard` and `deadlock_detection` of `parking_lot` exclude each other"

@@ -1,4 +1,4 @@
-//! What a reported deadlock contains. parking_lot's own tests are run by `.ci/dropin`.
+//! Checks the content of a reported deadlock. `.ci/dropin` runs parking_lot's own tests.
 
 #![cfg(feature = "deadlock_detection")]
 
@@ -27,7 +27,7 @@ fn waits_for_ever(lock: &Lock) {
     unreachable!("the lock is never released");
 }
 
-/// Waits for as many deadlocks as are to come. One at a time may be found.
+/// Waits for as many deadlocks as are to come. Each call may find only one.
 fn deadlocks(count: usize) -> Vec<Vec<DeadlockedThread>> {
     let mut all = Vec::new();
     while all.len() < count {

@@ -1,4 +1,4 @@
-//! Errors of a program on the drop-in package say nothing of other packages.
+//! Errors of a program on the drop-in package name no other package.
 
 #![cfg(feature = "rt")]
 

@@ -1,5 +1,5 @@
-//! A library that waits with a timeout of zero, again and again, must not spin: with a clock that
-//! runs, timers for this moment wait for a tick. It must be so with and without `test-util`.
+//! A library that repeatedly waits with a timeout of zero must not spin: with a running clock, timers
+//! for this moment wait for a tick. This must hold with and without `test-util`.
 
 #![cfg(all(feature = "rt", feature = "time"))]
 
@@ -15,7 +15,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// Returns how many of 200 new futures are ready at their first poll.
+/// Returns the number of 200 new futures that are ready at their first poll.
 async fn ready_at_once<F: Future>(mut new: impl FnMut() -> F) -> usize {
     poll_fn(|context| {
         let ready = (0..200).filter(|_| pin!(new()).poll(context).is_ready());
@@ -24,7 +24,7 @@ async fn ready_at_once<F: Future>(mut new: impl FnMut() -> F) -> usize {
     .await
 }
 
-/// Counts for each way to wait until now.
+/// Counts the ready futures of each way to wait until now.
 async fn counts() -> [usize; 5] {
     [
         ready_at_once(|| sleep(Duration::ZERO)).await,

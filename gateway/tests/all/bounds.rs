@@ -64,7 +64,7 @@ fn fill(window: &mut Window<u64>) {
 #[test]
 fn a_window_waits_for_the_slowest_that_is_alive() {
     let mut window = Window::new(9, 50, true, 1000, 2);
-    // It needs to hear where the sender is.
+    // It needs the state of the sender.
     assert!(window.acknowledged("slow", &ack(0, 0)));
     assert!(!window.acknowledged("slow", &ack(9, 0)));
     assert!(!window.acknowledged("fast", &ack(9, 0)));
@@ -80,7 +80,7 @@ fn a_window_waits_for_the_slowest_that_is_alive() {
     assert!(!window.has_room());
     window.acknowledged("slow", &ack(9, 4));
     assert_eq!((window.bytes(), window.base()), (600, (4, 54)));
-    // An acknowledgement does not go back, and not beyond what was sent.
+    // An acknowledgement does not go back, and not beyond the sent messages.
     window.acknowledged("slow", &ack(9, 1));
     window.acknowledged("fast", &ack(9, 1 << 59));
     assert_eq!(

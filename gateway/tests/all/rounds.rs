@@ -148,7 +148,7 @@ fn a_slow_network_gets_each_frame_once() {
     let mut hosts = Hosts::new();
     for _ in 0..100 {
         hosts.send();
-        // The exporter says how far it is, again and again, while nothing arrives.
+        // The exporter repeatedly announces its next ordinal, while nothing arrives.
         hosts.beat();
     }
     hosts.settle();

@@ -150,7 +150,7 @@ proptest! {
     fn sent_is_received_and_gaps(steps in steps()) {
         let mut model = Model { run: 1, ordinal: 0, position: 0, sent: Vec::new() };
         let (mut tracker, mut seen) = (Tracker::default(), Vec::new());
-        // The receiver is there before the first message.
+        // The receiver starts before the first message.
         receive(&mut tracker, &model.head(0, 0), &[], &mut seen);
         for step in steps {
             match step {
@@ -165,7 +165,7 @@ proptest! {
                 }
             }
         }
-        // In the end the sender has nothing any more and says so.
+        // In the end the sender has no message any more, and announces that.
         let end = model.sent.len();
         receive(&mut tracker, &model.head(end, end), &[], &mut seen);
         let mut next = 0;
@@ -275,7 +275,7 @@ fn a_new_segment_begins_with_its_first_message() {
     assert_eq!(tracker.counts().segments, 1);
 }
 
-/// A later message of a run has a later position. A run that reads again what is known is no contradiction.
+/// A later message of a run has a later position. A run that repeats known messages is no contradiction.
 #[test]
 fn a_position_that_goes_back_within_a_run_is_a_contradiction() {
     let mut tracker = Tracker::new(Some(Known {

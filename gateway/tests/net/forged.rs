@@ -56,8 +56,8 @@ fn forged_runs_do_not_silence_an_exporter() {
     evil.close().wait().unwrap();
 }
 
-/// Without certificates, a program that reads a run's number can forge a frame of that run. What it
-/// does ends by itself.
+/// Without certificates, a program that reads a run's number can forge a frame of that run. The
+/// effect of the forged frame ends without help.
 #[test]
 fn an_importer_recovers_from_a_forged_frame_of_a_run() {
     let (port, of_two) = (free_port(), free_port());
@@ -151,7 +151,7 @@ fn a_certificate_is_for_one_name() {
     (0..10).for_each(|_| sends());
     assert!(!shows_import(&two, "one"), "{}", two.status());
     evil.close().wait().unwrap();
-    // The host itself is heard.
+    // The gateway accepts the frames of the host itself.
     let rules = format!("{}{EXPORT}", authority.host("one", &hosts));
     let one = Host::start("one", &[], &address, &rules);
     let _sender = one.route_sender("r");
@@ -186,7 +186,7 @@ fn an_export_leaves_only_to_its_hosts() {
     let (mut secret, _open) = (one.route_sender("r"), one.route_sender("open"));
     one.until_status(&["export", "r", "two"]);
     one.until_status(&["export", "open"]);
-    // Both have been sent again and again since it has seen the first of one of them.
+    // Both have been sent repeatedly since it has seen the first frame of one of them.
     let mut keys: Vec<String> = Vec::new();
     for number in 0..50 {
         secret.send(&message(number)).unwrap();
@@ -199,7 +199,7 @@ fn an_export_leaves_only_to_its_hosts() {
     evil.close().wait().unwrap();
 }
 
-/// A router is believed what it passes on, and lets each of its neighbours speak for itself only.
+/// Hosts accept all frames that a router passes on. A router accepts only a neighbour's own frames.
 #[test]
 fn a_router_with_certificates_passes_on_what_its_neighbours_may_send() {
     let authority = Authority::new();

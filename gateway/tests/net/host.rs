@@ -16,21 +16,21 @@ use crate::namespace::Namespace;
 const GATEWAY: &str = env!("CARGO_BIN_EXE_blitz-gateway");
 pub const MAX_LEN: usize = 1008;
 
-/// How a gateway ends its work.
+/// A way to stop a gateway.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Stop {
-    /// As if by `kill -9`.
+    /// Sends `SIGKILL`.
     Kill,
-    /// `SIGTERM`.
+    /// Sends `SIGTERM`.
     Terminate,
-    /// It goes on without its exports and imports.
+    /// The gateway keeps running without its exports and imports.
     Withdraw,
 }
 
 impl Stop {
     pub const ALL: [Self; 3] = [Self::Kill, Self::Terminate, Self::Withdraw];
 
-    /// Returns each way in turn.
+    /// Returns the way for a round: each way comes every third round.
     pub fn in_round(round: u64) -> Self {
         Self::ALL[(round % 3) as usize]
     }
@@ -132,7 +132,7 @@ impl Host {
         }
         .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        // It says this when it runs.
+        // The gateway prints this line when it runs.
         let first = lines.next().unwrap().unwrap();
         assert!(first.contains("running"), "{first}");
         thread::spawn(move || {
@@ -143,7 +143,7 @@ impl Host {
         self.gateway = Some(child);
     }
 
-    /// As if by `kill -9`.
+    /// Kills the gateway with `SIGKILL`.
     pub fn kill_gateway(&mut self) {
         self.stop(Stop::Kill);
     }
@@ -179,7 +179,7 @@ impl Host {
         }
     }
 
-    /// Whether the gateway exports or imports, or gives no status.
+    /// Returns `true` if the gateway exports or imports, or gives no status.
     fn has_rows(&self) -> bool {
         let status = self.status();
         let is_row = |line: &str| line.starts_with("export") || line.starts_with("import");
@@ -213,7 +213,7 @@ impl Host {
         kibibytes.unwrap().parse::<u64>().unwrap() << 10
     }
 
-    /// Returns what `check` says of the configuration besides its summary.
+    /// Returns the output of `check` for the configuration, without its summary.
     pub fn check(&self) -> String {
         let output = Command::new(GATEWAY)
             .arg("check")
@@ -233,7 +233,7 @@ impl Host {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Returns how many frames the export `r` has sent again.
+    /// Returns the number of frames that the export `r` has sent again.
     pub fn repeats(&self) -> u64 {
         let status = self.status();
         let words = status.lines().map(|line| line.split_whitespace());
@@ -328,7 +328,7 @@ pub fn carry(from: &Host, to: &Host, lens: &[usize]) {
     });
 }
 
-/// Receives until every message up to `sent` has come or is in a gap: each in its place.
+/// Receives until every message up to `sent` has arrived or is in a gap: each in its place.
 pub fn count(
     mut receiver: Receiver,
     sent: u64,
@@ -346,7 +346,7 @@ pub fn count(
                     receipt.received += 1;
                 }
                 Err(RecvError::Gap(count)) => receipt.missing += count,
-                // The gateway is dead, and comes back.
+                // The gateway is dead, and will start again.
                 Err(RecvError::Disconnected) => thread::sleep(Duration::from_millis(1)),
                 Err(error) => panic!("{error}"),
             }

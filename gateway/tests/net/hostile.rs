@@ -1,4 +1,4 @@
-//! Peers that should not be heard.
+//! Peers whose frames a gateway must ignore.
 
 use std::fs;
 use std::path::PathBuf;

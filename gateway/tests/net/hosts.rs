@@ -53,7 +53,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// Starts it when all receivers are known. The sender pauses after so many messages.
+    /// Starts it when all receivers are known. The sender pauses after this many messages.
     fn start(from: &Host, to: &[&Host], sent: u64, pause_every: u64) -> Self {
         let receivers: Vec<_> = to.iter().map(|host| host.route_receiver("r")).collect();
         let mut sender = from.route_sender("r");
@@ -84,7 +84,7 @@ impl Flow {
         }
     }
 
-    /// Waits until a receiver has come to this message.
+    /// Waits until a receiver has reached this message.
     fn until(&self, receiver: usize, number: u64) {
         while self.progress[receiver].load(Ordering::Relaxed) < number {
             thread::sleep(Duration::from_millis(1));
@@ -120,7 +120,7 @@ fn each_host_receives_every_message() {
     all_received(&flow.end(), 30_000);
 }
 
-/// The three gateways are stopped in turn while messages flow, in each way.
+/// The three gateways are stopped one after the other while messages flow, in each way.
 fn stops(rounds: u64) {
     let Some(network) = Network::new(3) else {
         return;
@@ -197,8 +197,8 @@ fn a_partition_of_5_seconds_loses_nothing_with_block() {
     all_received(&flow.end(), sent);
 }
 
-/// Longer than `lost-after-ms`: the other host receives everything, and the one that was away hears
-/// how much it has missed.
+/// Longer than `lost-after-ms`: the other host receives everything, and the host that was away gets a
+/// report of the messages that it has missed.
 #[test]
 #[ignore = "takes minutes"]
 fn a_partition_of_60_seconds_is_a_gap_for_one_host() {
@@ -244,7 +244,7 @@ fn a_shaped_link_carries_large_and_small_messages_once() {
         eprintln!("skipped: a link cannot be shaped here: {error}");
         return;
     }
-    // What waits for the importer has room, however late it runs.
+    // Frames that wait for the importer have room, however late it runs.
     let limits = "[limits]\ninbox-bytes = 268435456\n";
     let one = host(&network, 0, EXPORT);
     let two = host(&network, 1, &format!("{limits}{IMPORT}"));
@@ -359,7 +359,7 @@ fn of_two_hosts_that_export_a_route_one_is_refused() {
     );
     let mut other = two.route_sender("r");
     two.until_status(&["export", "r"]);
-    // The row of the second exporter tells why.
+    // The row of the second exporter shows the reason.
     while !three
         .status()
         .lines()
@@ -371,8 +371,8 @@ fn of_two_hosts_that_export_a_route_one_is_refused() {
     all_received(&flow.end(), sent);
 }
 
-/// A receiver that does not read holds the sender up; until then only the rings and what the
-/// limits allow are filled, and the gateways' memory stays within them.
+/// A receiver that does not read holds the sender up. Until then the messages fill only the rings and
+/// the memory that the limits allow.
 #[test]
 fn memory_is_bounded_while_a_receiver_does_not_read() {
     let Some(network) = Network::new(2) else {
@@ -400,8 +400,8 @@ fn memory_is_bounded_while_a_receiver_does_not_read() {
             Err(error) => panic!("{error}"),
         }
     }
-    // Both rings, and the window of messages of 158 bytes on average; a batch and what the engine
-    // holds count as a half of it.
+    // Both rings, and the window of messages of 158 bytes on average. A batch and the frames in the
+    // engine count as a half of the window.
     let (ring, in_window) = (1024, (1 << 20) / 150);
     assert!(
         sent < 2 * ring + in_window * 3 / 2,

@@ -64,7 +64,7 @@ fn stops(stop: Stop, import: &str, is_other_dead: bool) {
     }
     one.stop(stop);
     let mut local = consumer(&one);
-    // Now the end of the queue tells that no item is left.
+    // Now the end of the queue shows that no item is left.
     drop(sender);
     let mut found = BTreeSet::new();
     let end = loop {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::namespace::Namespace;
 
-/// How long a datagram takes.
+/// The delay of a datagram.
 const DELAY: Duration = Duration::from_millis(50);
-/// One of so many datagrams is lost.
+/// One of this many datagrams is lost.
 const LOST: u64 = 100;
 
 /// Counts what happened to datagrams, in both directions.
@@ -44,7 +44,7 @@ impl Lossy {
                 let (counts, front, incoming) = (self.clone(), front.clone(), back.clone());
                 thread::spawn(move || {
                     let here = delayed(move |datagram| {
-                        // As the network: what cannot be sent is lost.
+                        // As in a network: a datagram that cannot be sent is lost.
                         _ = front.send_to(datagram, client);
                     });
                     let mut buffer = vec![0; 64 << 10];

@@ -67,7 +67,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Creates a network. Returns `None`, and says why, where it cannot be made.
+    /// Creates a network. Prints the reason and returns `None` if it cannot be made.
     pub fn new(hosts: usize) -> Option<Self> {
         match Self::make(hosts) {
             Ok(network) => Some(network),
@@ -108,7 +108,7 @@ impl Network {
         Ok(network)
     }
 
-    /// The address of the switch.
+    /// Returns the address of the switch.
     pub const SWITCH: &str = "10.77.0.1";
 
     /// Returns the address of a host.
@@ -116,12 +116,12 @@ impl Network {
         format!("10.77.0.{}", 11 + host)
     }
 
-    /// Returns where the gateway of a host listens.
+    /// Returns the address at which the gateway of a host listens.
     pub fn tcp(host: usize) -> Vec<String> {
         vec![format!("tcp/{}:7447", Self::address(host))]
     }
 
-    /// Lets the cable of a host carry only so much in each direction. Fails where the system or its
+    /// Limits the rate of the cable of a host in each direction. Fails if the system or its
     /// `tc` has no token bucket filter.
     pub fn shape(&self, host: usize, rate: &str) -> io::Result<()> {
         let filter = format!("root tbf rate {rate} burst 64kb latency 400ms");

@@ -38,7 +38,7 @@ fn a_peer_does_not_choose_the_memory_of_an_importer() {
     assert_eq!(number_of(&receiver.recv().unwrap()), 1);
 }
 
-/// With a length of its own, the importer makes the segment, and hears no other length.
+/// The importer's own `max-len` makes the segment, and is the only length that the importer accepts.
 #[test]
 fn an_importer_makes_a_segment_of_its_own_length() {
     let port = free_port();
@@ -55,7 +55,7 @@ fn an_importer_makes_a_segment_of_its_own_length() {
     assert_eq!((segments[0].max_len, segments[0].capacity), (MAX_LEN, 16));
 }
 
-/// Sends frames again and again until it is dropped.
+/// Sends frames repeatedly until it is dropped.
 struct Repeats(Arc<AtomicBool>, Option<thread::JoinHandle<()>>);
 
 impl Repeats {
@@ -133,7 +133,7 @@ fn a_stranger_does_not_hold_a_sender_up() {
     );
     one.until_status(&["export", "r", "two"]);
     drop(as_two);
-    // More than the ring and the window hold; the stranger goes on.
+    // More than the ring and the window hold, while the stranger keeps sending.
     for number in 0..50_000 {
         sender.send(&message(number)).unwrap();
     }
@@ -168,7 +168,7 @@ fn by_default_only_the_user_reaches_a_gateway() {
     assert_eq!(number_of(&receiver.recv().unwrap()), 1);
 }
 
-/// It accepted this in silence.
+/// The gateway accepted this without a warning.
 #[test]
 fn check_warns_of_everything_to_everybody() {
     let host = Host::new("one");

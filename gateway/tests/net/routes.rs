@@ -72,7 +72,7 @@ fn gaps_are_counted_with_the_policy_drop() {
     two.until_status(&["import", "one", &received, &missing]);
 }
 
-/// Either gateway is stopped again and again while messages flow, in each way.
+/// Either gateway is stopped repeatedly while messages flow, in each way.
 fn stops(policy: &str, rounds: u64) {
     let (mut one, mut two, _proxy) = two_hosts(&export("route", policy), &import("route"));
     let receiver = two.route_receiver("r");
@@ -288,7 +288,7 @@ fn a_reload_that_fails_changes_nothing() {
     });
 }
 
-/// As if the importer's disk was full, or it had no file of records for another reason.
+/// The importer cannot write its record, for example because its disk is full.
 fn holds_without_records(policy: &str, is_full: bool) -> Receipt {
     let port = free_port();
     let limits = "[limits]\nwindow-bytes = 131072\ninbox-bytes = 262144\n";
@@ -369,8 +369,8 @@ fn a_host_that_starts_again_is_a_gap_of_unknown_length() {
 }
 
 /// The import must not take the time in which its own process was stopped for silence of the
-/// exporter, and its receivers not for the end of the route. Observes the clock: what the exporter has
-/// sent in that time is read within `lost-after-ms`.
+/// exporter, and its receivers not for the end of the route. Observes the clock: the frames that the exporter
+/// has sent in that time are read within `lost-after-ms`.
 #[test]
 #[ignore = "observes the clock"]
 fn a_stopped_gateway_goes_on_with_its_import() {

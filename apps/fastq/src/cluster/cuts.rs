@@ -1,4 +1,4 @@
-//! Where an input file can be cut: the positions of some of its records.
+//! The places at which an input file can be cut: the positions of some of its records.
 
 use crate::failure::Failure;
 use crate::inflate::{After, Inflater, Point};
@@ -51,12 +51,12 @@ struct MemberPoint {
     point: Point,
 }
 
-/// How many records there are between two positions that are kept.
+/// The number of records between two positions that are kept.
 #[derive(Clone, Copy)]
 pub enum Step {
-    /// As few as memory allows, in multiples of this number.
+    /// A multiple of this number, as small as memory allows.
     Fine(u64),
-    /// This number.
+    /// Exactly this number.
     Fixed(u64),
 }
 
@@ -96,15 +96,15 @@ struct Finder {
     most: u64,
     records: u64,
     lines: u64,
-    /// Which of the record's lines comes next or is being read.
+    /// The line of the record that comes next or is being read.
     part: u8,
     /// The bytes of the current line so far, and the last of them.
     length: u64,
     last: u8,
-    /// Where the current line starts, if it is the first of a record.
+    /// The position of the current line, if it is the first of a record.
     start: (u64, u64),
     points: Vec<MemberPoint>,
-    /// How much content lies between two points.
+    /// The length of the content between two points, in bytes.
     distance: u64,
 }
 
@@ -185,7 +185,7 @@ impl Finder {
             let offset = bytes.consumed;
             let mut header = GzDecoder::new(&mut *bytes);
             if header.header().is_none() {
-                // It names the fault.
+                // This decoder reports the fault.
                 header.read_exact(&mut [0])?;
                 return Err(ErrorKind::InvalidData.into());
             }
@@ -194,7 +194,7 @@ impl Finder {
         Ok(())
     }
 
-    /// Reads the data of a member, and what follows it.
+    /// Reads the data of a member, and its trailer.
     fn member(&mut self, bytes: &mut Counted, offset: u64) -> io::Result<()> {
         let mut inflater = Inflater::new();
         let mut last_point = 0;

@@ -1,9 +1,9 @@
 //! A run that is spread over many machines, in three steps.
 //!
-//! 1. `plan` examines the input once: it detects what a run detects at its beginning, and finds
+//! 1. `plan` examines the input once: it detects properties as a run does at its beginning, and finds
 //!    where the input can be cut into shards.
 //! 2. `run` processes one shard. It writes the reads of that shard, and its *state*: every count
-//!    of the reports, and a log of what depends on the reads before the shard.
+//!    of the reports, and a log of results that depend on the reads before the shard.
 //! 3. `merge` concatenates the reads, replays the states in order, and writes the reports. All of
 //!    it is what one run would have written.
 //!

@@ -1,4 +1,4 @@
-//! The first step: what is detected in the input, and where it is cut.
+//! The first step: detects properties of the input, and cuts it into shards.
 
 use super::cuts::{Cut, Cuts, Step};
 use super::index::Index;
@@ -34,7 +34,7 @@ pub struct Plan {
     sizes: Vec<u64>,
     /// The number of reads or pairs.
     pub reads: u64,
-    /// With `--dedup`: how many reads or pairs occurred before.
+    /// The number of reads or pairs that occurred before, with `--dedup`.
     pub duplicates: Option<u64>,
     pub shards: Vec<Shard>,
 }
@@ -44,11 +44,11 @@ pub struct Plan {
 pub struct Shard {
     /// The number of reads or pairs.
     pub reads: u64,
-    /// Where it begins in each input file.
+    /// The position of its beginning in each input file.
     pub begin: Vec<Cut>,
 }
 
-/// For read 1 and 2: the sequences that may be overrepresented.
+/// The sequences that may be overrepresented, for read 1 and 2.
 type Sequences = [Vec<Vec<u8>>; 2];
 
 /// Properties of the input that a run detects before it processes it.
@@ -144,14 +144,14 @@ fn refuse(options: &Options) -> Result<(), Failure> {
     Err(Failure::options(format!("a plan cannot be made: {why}")))
 }
 
-/// How large the shards are.
+/// The size of the shards.
 #[derive(Clone, Copy)]
 enum Cutting {
     Shards(u64),
     Size(u64),
 }
 
-/// Cuts the files. Returns how many reads or pairs there are, the shards, and the points at which
+/// Cuts the files. Returns the number of reads or pairs, the shards, and the points at which
 /// inflating begins.
 fn cut(
     options: &Options,
@@ -232,7 +232,7 @@ fn cut(
     Ok((reads, shards, index))
 }
 
-/// Returns which of the known positions is the begin of a shard. Large shards begin where a run
+/// Returns the known position at which a shard begins. Large shards begin where a run
 /// begins a batch, so that compressed output has the same members.
 fn begin(known: &[Cut], records: u64, reads: u64, shard: u64, shards: u64) -> usize {
     let mut ideal = (u128::from(reads) * u128::from(shard) / u128::from(shards)) as u64;
@@ -305,7 +305,7 @@ impl Plan {
     }
 }
 
-/// With `--dedup`: a bit for each read or pair of the input, set if it occurred before.
+/// One bit for each read or pair of the input, set if it occurred before. Exists with `--dedup`.
 pub struct Bitmap {
     bytes: Vec<u8>,
     next: u64,
@@ -371,7 +371,7 @@ impl Bitmap {
         })
     }
 
-    /// Returns whether the next read or pair occurred before.
+    /// Returns `true` if the next read or pair occurred before.
     pub fn next(&mut self) -> bool {
         let byte = self.bytes.get((self.next / 8) as usize);
         let known = byte.is_some_and(|byte| byte >> (self.next % 8) & 1 != 0);

@@ -1,4 +1,4 @@
-//! The state of a shard: its counts, and a log of what depends on the reads of earlier shards.
+//! The state of a shard: its counts, and a log of results that depend on the reads of earlier shards.
 //!
 //! Four figures of the reports depend on the order of all reads. Their logs are exact because each
 //! of them only ever grows:
@@ -8,10 +8,10 @@
 //!    other reads, in order; the merge sets them in a table that has those of earlier shards.
 //! 2. *Adapters.* An adapter that is new is counted unless there are too many already. From then
 //!    on it is counted, or dropped, for ever. So its first occurrence decides, and the log has the
-//!    distinct occurrences in the order of their first ones, and how often each came.
-//! 3. *Sequences before the filters* are counted in one of so many reads. A shard knows the
+//!    distinct occurrences in the order of their first ones, with their counts.
+//! 3. *Sequences before the filters* are counted in one of `n` reads. A shard knows the
 //!    number of reads before it.
-//! 4. *Sequences after the filters* are counted in one of so many reads that passed. How many
+//! 4. *Sequences after the filters* are counted in one of `n` reads that passed. The number that
 //!    passed before the shard is not known. So the log counts all reads, by the remainder of their
 //!    number, and the merge takes the counts of one remainder.
 

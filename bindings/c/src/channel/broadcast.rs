@@ -71,7 +71,7 @@ fn lagged(missed: u64) -> i32 {
     )
 }
 
-/// Why there is no element.
+/// The reason why there is no element.
 #[cold]
 fn nothing(error: TryRecvError) -> i32 {
     match error {

@@ -29,11 +29,11 @@ pub(crate) trait Sends: Send + Sync {
     ) -> c_int {
         BLITZ_EFULL
     }
-    /// The same for a selection; `None` for kinds that are never full.
+    /// Returns the future of sending in a selection; `None` for kinds that are never full.
     fn sending<'a>(&'a self, _value: &'a [u8]) -> Option<Case<'a>> {
         None
     }
-    /// Another handle of the same end, for elements of `size` bytes.
+    /// Returns another handle of the same end, for elements of `size` bytes.
     fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>>;
     fn subscribe(&self, _size: usize) -> Outcome<NonNull<blitz_receiver>> {
         Err(BLITZ_EINVAL)
@@ -54,7 +54,7 @@ pub(crate) trait Receives: Send + Sync {
     /// `blitz_recv_until` for this type of end, after `try_recv` has returned `BLITZ_EEMPTY`. A fiber
     /// waits in this function itself: see `wait.rs`.
     extern "C" fn recv_until(&self, to: *mut c_void, size: usize, deadline_ns: u64) -> c_int;
-    /// The same for a selection.
+    /// Returns the future of receiving in a selection.
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a>;
     fn clone(&self, _size: usize) -> Outcome<NonNull<blitz_receiver>> {
         Err(BLITZ_EINVAL)
@@ -122,7 +122,7 @@ pub struct blitz_receiver {
 /// A handle with the end to which it points.
 #[repr(C)]
 struct Held<H, E> {
-    /// The first field: a pointer to it is one to the whole.
+    /// The handle. It is the first field, so a pointer to it also points to the whole structure.
     handle: H,
     end: E,
 }
@@ -140,11 +140,11 @@ unsafe fn free_held<H, E>(handle: NonNull<H>) {
 macro_rules! handle {
     ($handle:ident, $end:ident, $attempt:ident, $value:ty, $bytes:ident) => {
         impl $handle {
-            /// A new handle of an end.
+            /// Returns a new handle of an end.
             pub(super) fn hold<E: $end + 'static>(size: usize, end: E) -> NonNull<Self> {
                 let held = Box::<Held<Self, E>>::new_uninit();
                 let held = NonNull::from(Box::leak(held)).cast::<Held<Self, E>>();
-                // SAFETY: the memory is ours, and large enough. `free_held` frees the end with it.
+                // SAFETY: this call owns the memory, which has room. `free_held` frees it with the end.
                 unsafe {
                     let to = &raw mut (*held.as_ptr()).end;
                     to.write(end);
@@ -205,11 +205,11 @@ macro_rules! handle {
 
             #[inline]
             pub(super) fn end(&self) -> &dyn $end {
-                // SAFETY: the end lives as long as the handle.
+                // SAFETY: the end lives as long as the handle, by the contract of `begin`.
                 unsafe { self.end.as_ref() }
             }
 
-            /// Ends an end, and frees its handle. Does nothing for NULL.
+            /// Drops an end, and frees its handle. Does nothing for NULL.
             pub(super) fn free(handle: *mut Self) {
                 if let Some(handle) = NonNull::new(handle) {
                     // SAFETY: rules 1 and 4, and the contract of `begin`.

@@ -154,8 +154,8 @@ pub extern "C" fn blitz_watch_new(
 /// thread, while the channel is full.
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if nothing can receive it any more; `BLITZ_ECANCELED` in a
-/// fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: it
-/// is the caller's still.
+/// fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: the
+/// caller still owns it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
@@ -199,9 +199,9 @@ pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void
 /// Receives an element, and copies it to `value`, which has room for the channel's `size`. Suspends
 /// the calling fiber, or blocks the calling thread, while the channel is empty.
 ///
-/// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the channel is empty and closed; `BLITZ_ELAGGED` if a
-/// receiver of `blitz_broadcast_new` missed elements; `BLITZ_ECANCELED` in a fiber that is
-/// cancelled; `BLITZ_EBUSY` if another call uses this receiver; or `BLITZ_EINVAL` for NULL. After
+/// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the channel is empty and closed; or `BLITZ_ELAGGED` if a
+/// receiver of `blitz_broadcast_new` missed elements. Returns `BLITZ_ECANCELED` in a fiber that is
+/// cancelled, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for NULL. After
 /// an error nothing was received, and `value` is as before.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -278,7 +278,7 @@ pub extern "C" fn blitz_sender_clone(
 }
 
 /// Makes another receiver: of `blitz_mpmc_new`, where both take elements from the same channel; or
-/// of `blitz_broadcast_new`, which gets what is sent from now on; or of `blitz_watch_new`. The
+/// of `blitz_broadcast_new`, which gets the elements sent from now on; or of `blitz_watch_new`. The
 /// caller frees it with `blitz_receiver_free`.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses the receiver, or `BLITZ_EINVAL` for NULL,
@@ -295,7 +295,7 @@ pub extern "C" fn blitz_receiver_clone(
     })
 }
 
-/// Makes a receiver of a channel of `blitz_broadcast_new` or `blitz_watch_new`, which gets what is
+/// Makes a receiver of a channel of `blitz_broadcast_new` or `blitz_watch_new`, which gets the elements
 /// sent from now on. The caller frees it with `blitz_receiver_free`.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind. Does not wait.
@@ -321,7 +321,7 @@ pub extern "C" fn blitz_sender_wait_closed(sender: *mut blitz_sender, deadline_n
     entry(|| arg(sender)?.end().wait_closed(Limit::at(deadline_ns)))
 }
 
-/// Returns whether sending would return `BLITZ_ECLOSED`. True for NULL. Does not wait.
+/// Returns true if sending would return `BLITZ_ECLOSED`, and for NULL. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_sender_is_closed(sender: *const blitz_sender) -> bool {
     entry_or(true, || {
@@ -329,7 +329,7 @@ pub extern "C" fn blitz_sender_is_closed(sender: *const blitz_sender) -> bool {
     })
 }
 
-/// Closes a channel of `blitz_mpmc_new` for all its ends. What is in it can be received still. Does
+/// Closes a channel of `blitz_mpmc_new` for all its ends. Elements in it can still be received. Does
 /// not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind: free its handles.
@@ -338,7 +338,7 @@ pub extern "C" fn blitz_sender_close(sender: *mut blitz_sender) -> c_int {
     entry(|| arg(sender)?.end().close())
 }
 
-/// Closes a channel for its senders; what is in it can be received still. Not for those of
+/// Closes a channel for its senders; elements in it can still be received. Not for channels of
 /// `blitz_broadcast_new` and `blitz_watch_new`: free the receivers. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for
@@ -348,8 +348,8 @@ pub extern "C" fn blitz_receiver_close(receiver: *mut blitz_receiver) -> c_int {
     entry(|| arg(receiver)?.end().close())
 }
 
-/// Returns how many elements wait for this receiver, which may be another number by now; 0 for
-/// NULL, or if another call uses the receiver. Does not wait.
+/// Returns the number of elements that wait for this receiver, which other calls may change at once; 0
+/// for NULL, or if another call uses the receiver. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_receiver_len(receiver: *const blitz_receiver) -> usize {
     entry_or(0, || {

@@ -29,16 +29,16 @@ struct Pair<T: Element> {
 
 pub(super) fn channel<T: Element>(size: usize) -> Ends {
     let pair = recycle::allocate::<Pair<T>>().as_ptr();
-    // SAFETY: the memory is ours, and nothing reads a field before it is written.
+    // SAFETY: this call owns the memory, and nothing reads a field before it is written.
     unsafe {
         (&raw mut (*pair).is_one_freed).write(AtomicBool::new(false));
         (&raw mut (*pair).slot).write(Slot::new());
     }
-    // SAFETY: the slot was written, and nothing else uses it. It stays in its place until
+    // SAFETY: the slot was written, and nothing else uses it. It does not move until
     // `free_half` has been called for both handles, and the ends, which borrow it, are dropped before.
     let slot: &'static mut Slot<T> = unsafe { &mut (*pair).slot };
     let (sender, receiver) = slot.channel();
-    // SAFETY: the fields are in the memory, which is ours. A `ManuallyDrop` has the layout of its value.
+    // SAFETY: this call owns the memory of the fields. A `ManuallyDrop` has the layout of its value.
     let (sends, receives) = unsafe {
         let sends = (&raw mut (*pair).sends).cast::<Sender<T>>();
         let receives = (&raw mut (*pair).receives).cast::<Receiver<T>>();

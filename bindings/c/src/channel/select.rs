@@ -18,8 +18,8 @@ pub struct blitz_case {
     pub receiver: *mut blitz_receiver,
     /// The sender, or NULL.
     pub sender: *mut blitz_sender,
-    /// Where the received element is copied to, or the element to send is copied from. It has the
-    /// size of the channel's elements.
+    /// The memory for the received element, or the element to send. It has the size of the channel's
+    /// elements.
     pub value: *mut c_void,
     /// The result of the operation, if it was performed: `BLITZ_OK`, or an error of `blitz_recv`
     /// or `blitz_send`, such as `BLITZ_ECLOSED`.
@@ -50,11 +50,11 @@ fn case<'a>(case: &blitz_case) -> Outcome<Case<'a>> {
     }
 }
 
-/// Performs one of `count` operations: one that is possible, chosen in turns; or else the first
-/// that becomes possible. Suspends the calling fiber, or blocks the calling thread, until
+/// Performs one of `count` operations: a possible one, chosen in turns; or else the first that becomes
+/// possible. Suspends the calling fiber, or blocks the calling thread, until
 /// `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). Channels of all kinds
-/// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`. So is
-/// a second one with an end that allows one call at a time: its result is `BLITZ_EBUSY`.
+/// may be mixed. An operation on a closed channel is possible: its result is `BLITZ_ECLOSED`. So is a
+/// second operation with an end that allows only one call: its result is `BLITZ_EBUSY`.
 ///
 /// `index` gets the position of the operation, and `cases[index].result` its result. Returns
 /// `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or
@@ -116,7 +116,7 @@ fn select(
     put(index, position)
 }
 
-/// Waits for the first case. Each call begins at another one, so none starves.
+/// Waits for the first case. Each call begins at another case, so none starves.
 async fn first(mut cases: Vec<Case<'_>>) -> (usize, Outcome) {
     static START: AtomicUsize = AtomicUsize::new(0);
     let start = START.fetch_add(1, Ordering::Relaxed) % cases.len();

@@ -95,7 +95,7 @@ pub extern "C" fn blitz_address_format(
     })
 }
 
-/// The addresses of a host with a port.
+/// Looks up the addresses of a host with a port.
 pub(crate) async fn lookup(host: &str) -> io::Result<Vec<SocketAddr>> {
     match blitz_io::net::lookup_host(host).await {
         Ok(found) => Ok(found.collect()),
@@ -111,7 +111,7 @@ pub(crate) async fn lookup(host: &str) -> io::Result<Vec<SocketAddr>> {
 /// `blitz_now_ns`, or `BLITZ_NEVER`).
 ///
 /// `addresses` has room for `capacity` addresses; the first ones are written, in the order of the
-/// system's resolver. `count` gets how many there are in all. Returns `BLITZ_OK`,
+/// system's resolver. `count` gets the number of all addresses. Returns `BLITZ_OK`,
 /// `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port,
 /// `BLITZ_EHOST` if the resolver has no address of the host, or an error of the system.
 #[must_use]

@@ -88,8 +88,8 @@ pub extern "C" fn blitz_udp_send(
 }
 
 /// Receives a datagram, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
-/// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. What does not fit in
-/// `len` bytes is lost.
+/// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. Bytes beyond
+/// `len` are lost.
 ///
 /// `count` gets the number of bytes, and `address` the sender's address; it may be NULL. Returns
 /// `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or
@@ -118,7 +118,7 @@ pub extern "C" fn blitz_udp_recv(
     })
 }
 
-/// Receives a datagram that is there, without waiting.
+/// Receives a datagram that has arrived, without waiting.
 ///
 /// Returns what `blitz_udp_recv` returns, or `BLITZ_EAGAIN`.
 #[must_use]

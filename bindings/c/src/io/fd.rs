@@ -25,7 +25,7 @@ pub const BLITZ_FD_HANGUP: u32 = 8;
 /// both), or has an error, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 /// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. So a library that has
 /// non-blocking functions, such as those of libpq, libcurl and hiredis, can wait in a fiber. The
-/// caller keeps the descriptor and must not close it meanwhile. Regular files are always ready.
+/// caller keeps the descriptor and must not close it during the call. Regular files are always ready.
 ///
 /// `ready` gets the events, also `BLITZ_FD_ERROR` and `BLITZ_FD_HANGUP`; it may be NULL. Returns
 /// `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled; `BLITZ_EINVAL`
@@ -39,7 +39,7 @@ pub extern "C" fn blitz_fd_wait(
 ) -> c_int {
     entry(|| {
         interest(events)?;
-        // poll(2) ignores it, and would wait for ever.
+        // poll(2) ignores a negative descriptor, and would wait for ever.
         if fd < 0 {
             return Err(of_io(&io::Error::from_raw_os_error(libc::EBADF)));
         }
@@ -66,7 +66,7 @@ pub(super) fn interest(events: u32) -> Outcome<Interest> {
     }
 }
 
-/// Asks the system, and blocks the thread for so many milliseconds.
+/// Calls poll(2), which blocks the thread for at most this many milliseconds.
 pub(super) fn poll(fd: RawFd, events: u32, milliseconds: c_int) -> Outcome<u32> {
     let mut entry = libc::pollfd {
         fd,
@@ -161,8 +161,8 @@ fn wait_in_fiber(fd: RawFd, events: u32, limit: Limit) -> Outcome<u32> {
     let interest = interest(events)?;
     let watched = watch(fd, interest).map_err(|error| of_io(&error))?;
     loop {
-        // The readiness is edge-triggered: it is cleared before the system is asked, so a change
-        // after the question makes it ready again.
+        // The readiness is edge-triggered. This loop clears it before it polls again, so a change
+        // after the poll makes the descriptor ready again.
         let found = poll(fd, events, 0)?;
         if found != 0 {
             return Ok(found);

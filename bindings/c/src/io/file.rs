@@ -89,7 +89,7 @@ pub extern "C" fn blitz_file_open(
 
 /// Reads up to `len` bytes at the file's position, which moves on.
 ///
-/// `count` gets how many; 0 is the end of the file (if `len` is not 0). Returns `BLITZ_OK`,
+/// `count` gets the number of bytes; 0 is the end of the file (if `len` is not 0). Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
 /// system.
 #[must_use]
@@ -159,7 +159,7 @@ pub extern "C" fn blitz_file_seek(
     })
 }
 
-/// Waits until what was written is on the disk, with the file's metadata if `metadata` is true.
+/// Waits until the written bytes are on the disk, with the file's metadata if `metadata` is true.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 /// or an error of the system.

@@ -147,7 +147,7 @@ pub extern "C" fn blitz_listener_accept_until(
     })
 }
 
-/// Accepts a connection that is there, without waiting.
+/// Accepts a connection that has arrived, without waiting.
 ///
 /// Returns what `blitz_listener_accept` returns, or `BLITZ_EAGAIN`.
 #[must_use]

@@ -18,13 +18,13 @@ use crate::wait::Limit;
 
 /// The child has the stream of its parent.
 pub const BLITZ_STDIO_INHERIT: u32 = 0;
-/// The child reads nothing from the stream, or what it writes is dropped.
+/// The child reads nothing from the stream, or the system drops its output.
 pub const BLITZ_STDIO_NULL: u32 = 1;
 /// The parent gets the other end: `blitz_process_take_stream`.
 pub const BLITZ_STDIO_PIPE: u32 = 2;
 
-/// What a child process is started with. Initialise it with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
-/// and `size`, and change what shall not be the default. All texts are copied.
+/// Settings of a child process. Initialise them with `BLITZ_PROCESS_SETTINGS_INIT`, or with zeros
+/// and `size`, and change the fields that need another value. All texts are copied.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct blitz_process_settings {
@@ -44,7 +44,7 @@ pub struct blitz_process_settings {
     pub output: u32,
     /// The standard error.
     pub error: u32,
-    /// Whether `blitz_process_free` kills a child that has not ended.
+    /// If true, `blitz_process_free` kills a child that has not ended.
     pub kill_on_free: bool,
     /// Must be 0.
     pub reserved: [u64; 4],
@@ -65,7 +65,7 @@ impl OfProcess for blitz_process {
     }
 }
 
-/// The texts of a list that ends with NULL.
+/// Returns the texts of a list that ends with NULL.
 fn texts<'a>(mut list: *const *const c_char) -> Outcome<Vec<&'a std::ffi::OsStr>> {
     let mut texts = Vec::new();
     while !list.is_null() {
@@ -75,7 +75,7 @@ fn texts<'a>(mut list: *const *const c_char) -> Outcome<Vec<&'a std::ffi::OsStr>
             break;
         }
         texts.push(os_text(text)?);
-        // SAFETY: that was not the end.
+        // SAFETY: the entry was not the final NULL, so the list has a next one.
         list = unsafe { list.add(1) };
     }
     Ok(texts)
@@ -147,7 +147,7 @@ pub extern "C" fn blitz_process_spawn(
 /// `blitz_now_ns`, or `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 /// Closes the pipe to its standard input before, if it was not taken.
 ///
-/// `status` gets what `waitpid` writes: use `WIFEXITED` and the like; it may be NULL. Returns
+/// `status` gets the status that `waitpid` writes: use `WIFEXITED` and the like; it may be NULL. Returns
 /// `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL,
 /// `BLITZ_EFORKED`, or an error of the system.
 #[unsafe(no_mangle)]
@@ -232,8 +232,8 @@ pub extern "C" fn blitz_process_take_stream(
     })
 }
 
-/// Frees a child process. NULL is fine. If it has not ended it goes on, or is killed with
-/// `kill_on_free`; its end is awaited in the background. Does not wait.
+/// Frees a child process. NULL is fine. A child that has not ended keeps running, or is killed with
+/// `kill_on_free`; the library awaits its end in the background. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_process_free(process: *mut blitz_process) {
     entry_or((), || fork::free(process));

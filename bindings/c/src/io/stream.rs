@@ -25,7 +25,7 @@ pub const BLITZ_SHUTDOWN_WRITE: u32 = 2;
 
 /// A stream of bytes: a connection of TCP or of a Unix socket, or a pipe to a child process. Any
 /// thread or fiber may use it. One may read while another writes; two readers at the same time
-/// get what comes in turns.
+/// share the bytes.
 pub struct blitz_stream {
     kind: Kind,
     process: Process,
@@ -89,7 +89,7 @@ impl blitz_stream {
     }
 
     fn try_read(&self, to: &mut [u8]) -> io::Result<usize> {
-        // The system would wait for bytes even then.
+        // The system would wait for bytes even with an empty buffer.
         if to.is_empty() {
             return Ok(0);
         }
@@ -237,7 +237,7 @@ pub extern "C" fn blitz_unix_pair(
 /// Receives up to `len` bytes to `buffer`. Suspends the calling fiber, or blocks the calling
 /// thread, until there are some.
 ///
-/// `count` gets how many came; 0 is the end of the stream. With a `len` of 0 it does nothing.
+/// `count` gets the number of bytes; 0 is the end of the stream. With a `len` of 0 it does nothing.
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
 /// the system.
 #[must_use]
@@ -271,7 +271,7 @@ pub extern "C" fn blitz_stream_read_until(
     })
 }
 
-/// Receives what is there, without waiting.
+/// Receives bytes that have arrived, without waiting.
 ///
 /// Returns what `blitz_stream_read` returns, or `BLITZ_EAGAIN` if there is nothing.
 #[must_use]
@@ -293,7 +293,7 @@ pub extern "C" fn blitz_stream_try_read(
     })
 }
 
-/// The result of an attempt, with this library's number for "would have to wait".
+/// Returns the result of an attempt, with this library's number for "would have to wait".
 pub(super) fn tried<R>(attempt: io::Result<R>) -> Outcome<R> {
     attempt.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => crate::error::BLITZ_EAGAIN,
@@ -304,7 +304,7 @@ pub(super) fn tried<R>(attempt: io::Result<R>) -> Outcome<R> {
 /// Receives exactly `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 /// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 ///
-/// `count` gets how many came, also after an error; it may be NULL. Returns what
+/// `count` gets the number of bytes, also after an error; it may be NULL. Returns what
 /// `blitz_stream_read_until` returns, or `BLITZ_EEOF` if the stream ends before.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -337,7 +337,7 @@ pub extern "C" fn blitz_stream_read_exact(
 /// Sends up to `len` bytes. Suspends the calling fiber, or blocks the calling thread, until there
 /// is room for some.
 ///
-/// `count` gets how many were sent. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
+/// `count` gets the number of sent bytes. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
 /// `-EPIPE` (no signal is raised).
 #[must_use]
@@ -374,7 +374,7 @@ pub extern "C" fn blitz_stream_write_until(
 /// Sends all of `len` bytes, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or
 /// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread.
 ///
-/// `count` gets how many were sent, also after an error; it may be NULL. Returns what
+/// `count` gets the number of sent bytes, also after an error; it may be NULL. Returns what
 /// `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -404,7 +404,7 @@ pub extern "C" fn blitz_stream_write_all(
     })
 }
 
-/// Sends as much as there is room for, without waiting.
+/// Sends as many bytes as there is room for, without waiting.
 ///
 /// Returns what `blitz_stream_write` returns, or `BLITZ_EAGAIN` if there is no room.
 #[must_use]
@@ -424,7 +424,7 @@ pub extern "C" fn blitz_stream_try_write(
 }
 
 /// Ends one or both directions of a socket: `BLITZ_SHUTDOWN_READ`, `BLITZ_SHUTDOWN_WRITE`, or
-/// both. Those that wait for the stream return. Does not wait.
+/// both. Calls that wait for the stream return. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, another number or a pipe (free it instead), or an
 /// error of the system.

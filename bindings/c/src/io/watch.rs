@@ -36,7 +36,7 @@ impl blitz_fd_watch {
         }
         let both = Interest::READABLE | Interest::WRITABLE;
         let new = fd::watch(self.fd, both).map_err(|error| of_io(&error))?;
-        // Another fiber may have registered meanwhile. Then the second registration ends here.
+        // If another fiber has registered the descriptor first, the second registration ends here.
         Ok(self.watched.get_or_init(|| new))
     }
 }

@@ -5,9 +5,9 @@
 //
 // 1. A participant reads the phase before it lowers `pending_`. The phase lacks its arrival, so the
 //    number cannot change in between: it is that of the phase in which it arrives.
-// 2. The participant that lowers `pending_` to 0 sees what the others did before they arrived. It
+// 2. The participant that lowers `pending_` to 0 sees the effects of the others before they arrived. It
 //    alone runs the completion function and sets `pending_` for the next phase.
-// 3. It then advances `phase_`, which wakes those that sleep.
+// 3. It then advances `phase_`, which wakes the sleeping participants.
 // 4. An arrival in the next phase comes after step 3, because its participant has waited, or was
 //    told by one that has. So it sees the new `pending_`.
 // 5. `phase_` is not used after it has advanced, except by waits. So a participant may destroy the

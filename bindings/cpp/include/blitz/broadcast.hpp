@@ -10,13 +10,13 @@
 
 namespace blitz {
 
-// The receiving end of a broadcast channel, for one thread or fiber at a time. A copy gets what is
-// sent from then on. `status::lagged` means that values were missed; the next call goes on with the
-// oldest that is left. A wait throws `canceled` in a fiber that is cancelled.
+// The receiving end of a broadcast channel, for one thread or fiber at a time. A copy gets the
+// values sent from then on. `status::lagged` means that values were missed; the next call returns the
+// oldest value that is left. A wait throws `canceled` in a fiber that is cancelled.
 template <class T>
 class broadcast_receiver : public detail::copying_receiver<broadcast_receiver<T>, T> {
 public:
-    // Returns how many values wait for this receiver, which may be another number by now.
+    // Returns the number of values that wait for this receiver, which other calls may change at once.
     [[nodiscard]] std::size_t size() const noexcept {
         return blitz_receiver_len(this->native_handle());
     }
@@ -31,7 +31,7 @@ public:
 template <class T>
 class broadcast_sender : public detail::copying_sender<T> {
 public:
-    // Makes a receiver that gets what is sent from now on.
+    // Makes a receiver that gets the values sent from now on.
     [[nodiscard]] broadcast_receiver<T> subscribe() const {
         return broadcast_receiver<T>(this->subscribed());
     }

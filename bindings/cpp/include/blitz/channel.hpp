@@ -66,7 +66,7 @@ private:
 // The sending end of a channel. Copies are more senders; several threads and fibers may use one at
 // once. A sender that was moved from can only be destroyed and assigned to.
 //
-// A value is moved into the channel if the result is `status::ok`, and otherwise stays where it is.
+// A value is moved into the channel if the result is `status::ok`, and otherwise remains unchanged.
 // A wait throws `canceled` in a fiber that is cancelled.
 template <class T>
 class sender {
@@ -126,7 +126,7 @@ public:
     // Sends a copy if there is room.
     [[nodiscard]] status try_send(const T& value) { return try_send(T(value)); }
 
-    // Returns whether nothing can receive any more.
+    // Returns `true` if no receiver is left.
     [[nodiscard]] bool is_closed() const noexcept { return blitz_sender_is_closed(core_->sender()); }
 
     // Closes the channel for all its ends. What is in it can be received still.
@@ -219,7 +219,7 @@ public:
     // Closes the channel for all its ends. What is in it can be received still.
     void close() noexcept { core_->close(); }
 
-    // Returns how many values are in the channel, which may be another number by now.
+    // Returns the number of values in the channel, which other calls may change at once.
     [[nodiscard]] std::size_t size() const noexcept { return blitz_receiver_len(core_->receiver()); }
 
 #if BLITZ_COROUTINES

@@ -2,7 +2,7 @@
 //
 // The word counts notifications.
 //
-// 1. A waiter holds the lock, reads the word, unlocks, and sleeps while the word is what it read.
+// 1. A waiter holds the lock, reads the word, unlocks, and sleeps while the word still has that value.
 // 2. A notifier has changed the condition under the lock before it increments the word and wakes.
 // 3. A waiter that has not seen the condition read the word before the change, so before the
 //    increment. Either it sleeps when the wake comes, or it finds another number and does not sleep.
@@ -113,7 +113,7 @@ public:
 #endif
 
 private:
-    // Unlocks, and locks again at the end. If that throws in the middle of an exception, the
+    // Unlocks, and locks again at the end. If that throws while an exception is handled, the
     // process ends, as with the condition variable of the standard library.
     template <class Lock>
     class unlocked {

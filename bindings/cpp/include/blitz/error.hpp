@@ -61,7 +61,7 @@ inline std::error_code code_of(int result) noexcept {
     return {result, error_category()};
 }
 
-// A function of the library has failed. `code()` tells how, and compares with `blitz::errc` and
+// A function of the library has failed. `code()` is the error, and compares with `blitz::errc` and
 // `std::errc`.
 class error : public std::system_error {
 public:

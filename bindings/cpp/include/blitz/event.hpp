@@ -40,10 +40,10 @@ public:
         detail::check(detail::waiting([this] { return blitz_event_wait(&event_); }));
     }
 
-    // Returns whether the event is set, and resets it if its reset is automatic.
+    // Returns `true` if the event is set, and resets it if its reset is automatic.
     [[nodiscard]] bool try_wait() noexcept { return blitz_event_try_wait(&event_) == BLITZ_OK; }
 
-    // Waits until the event is set, for `duration` at most. Returns whether it was set.
+    // Waits until the event is set, for `duration` at most. Returns `true` if it was set.
     template <class Rep, class Period>
     [[nodiscard]] bool wait_for(const std::chrono::duration<Rep, Period>& duration) {
         return detail::check_unless(
@@ -52,7 +52,7 @@ public:
             }));
     }
 
-    // Waits until the event is set, until `time` at most. Returns whether it was set.
+    // Waits until the event is set, until `time` at most. Returns `true` if it was set.
     template <class Clock, class Duration>
     [[nodiscard]] bool wait_until(const std::chrono::time_point<Clock, Duration>& time) {
         return detail::check_unless(

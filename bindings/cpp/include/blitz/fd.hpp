@@ -14,7 +14,7 @@
 
 namespace blitz {
 
-// What a descriptor can be ready for: a set, of which `read` and `write` can be waited for. The two
+// The events of a descriptor: a set, of which `read` and `write` can be waited for. The two
 // others are only reported.
 enum class fd_events : std::uint32_t {
     none = 0,
@@ -49,9 +49,9 @@ inline int fd_wait(int fd, fd_events events, std::uint64_t deadline, fd_events& 
 
 }  // namespace detail
 
-// Waits until a descriptor is ready for one of `events`, or has an error, and returns what it is ready
-// for. Suspends the calling fiber, or blocks the calling thread. The caller keeps the descriptor, and
-// must not close it meanwhile.
+// Waits until a descriptor is ready for one of `events`, or has an error, and returns its
+// events. Suspends the calling fiber, or blocks the calling thread. The caller keeps the descriptor, and
+// must not close it during the call.
 //
 // Throws `canceled` in a fiber that is cancelled, and `error` for no or unknown events and for an error
 // of the system, such as std::errc::bad_file_descriptor.
@@ -109,7 +109,7 @@ public:
         detail::check(detail::waiting([&] { return wait_native(events, BLITZ_NEVER); }));
     }
 
-    // Waits as `wait` does, for `duration` at most. Returns whether it can be ready.
+    // Waits as `wait` does, for `duration` at most. Returns `true` if it can be ready.
     template <class Rep, class Period>
     [[nodiscard]] bool wait_for(fd_events events,
                                 const std::chrono::duration<Rep, Period>& duration) {
@@ -119,7 +119,7 @@ public:
             }));
     }
 
-    // Waits as `wait` does, until `time` at most. Returns whether it can be ready.
+    // Waits as `wait` does, until `time` at most. Returns `true` if it can be ready.
     template <class Clock, class Duration>
     [[nodiscard]] bool wait_until(fd_events events,
                                   const std::chrono::time_point<Clock, Duration>& time) {

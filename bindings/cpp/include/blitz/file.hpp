@@ -50,7 +50,7 @@ public:
         file_.reset(made);
     }
 
-    // Reads up to `len` bytes at the position, and returns how many; 0 is the end of the file.
+    // Reads up to `len` bytes at the position, and returns their number; 0 is the end of the file.
     std::size_t read(void* buffer, std::size_t len) {
         std::size_t count = 0;
         detail::check(detail::waiting(
@@ -77,7 +77,7 @@ public:
         return position;
     }
 
-    // Waits until what was written is on the disk, with or without the metadata.
+    // Waits until the written bytes are on the disk, with or without the metadata.
     void sync(bool metadata = true) {
         detail::check(detail::waiting([&] { return blitz_file_sync(native_handle(), metadata); }));
     }

@@ -17,7 +17,7 @@
 
 namespace blitz::ipc {
 
-// What a sender does when the ring is full.
+// The behaviour of a sender when the ring is full.
 enum class when_full : std::uint32_t {
     // Waits for the slowest receiver that is alive.
     block = BLITZ_IPC_BLOCK,
@@ -30,7 +30,7 @@ enum class when_full : std::uint32_t {
 // Settings of a segment of shared memory. The participant that makes the segment decides.
 struct options {
     ipc::when_full when_full = ipc::when_full::block;
-    // How many messages the ring holds, rounded up to a power of two. 0: 1,024.
+    // The number of messages that the ring holds, rounded up to a power of two. 0: 1,024.
     std::size_t capacity = 0;
     // The most senders at once. 0: 64 (a route has one).
     std::size_t max_senders = 0;
@@ -38,9 +38,9 @@ struct options {
     std::size_t max_receivers = 0;
     // The permissions of the segment's file. 0: 0600.
     std::uint32_t mode = 0;
-    // Whether a new receiver also gets the messages that are in the ring already.
+    // If true, a new receiver also gets the messages that are in the ring already.
     bool with_history = false;
-    // Whether joining fails if there is no segment.
+    // If true, joining fails if there is no segment.
     bool must_exist = false;
     // The directory of the segment's file. Empty: one of the user.
     std::string directory;
@@ -141,8 +141,8 @@ public:
         T* message_;
     };
 
-    // Borrows room for a message, which begins as `T()`. The sender must stay where it is, and send
-    // nothing else, until the loan ends. Suspends the calling fiber, or blocks the calling thread,
+    // Borrows room for a message, which begins as `T()`. The sender must not be moved, nor send
+    // anything else, until the loan ends. Suspends the calling fiber, or blocks the calling thread,
     // while the ring is full.
     [[nodiscard]] loan borrow() {
         static_assert(std::is_default_constructible_v<T>);
@@ -268,7 +268,7 @@ struct queue {
     using receiver = basic_receiver<T, BLITZ_IPC_QUEUE>;
 };
 
-// Removes the segments of this user in whose processes none is alive, and returns how many.
+// Removes the segments of this user that no living process uses, and returns their number.
 inline std::size_t clean() {
     std::size_t count = 0;
     detail::check(blitz_ipc_clean(&count));

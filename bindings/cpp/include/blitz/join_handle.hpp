@@ -19,7 +19,7 @@
 namespace blitz {
 
 // A fiber or a blocking function that returns an `R`. Destroying the handle detaches the task: it
-// goes on, and its result or exception is dropped.
+// keeps running, and its result or exception is dropped.
 template <class R>
 class [[nodiscard]] join_handle {
 public:
@@ -41,7 +41,7 @@ public:
 #endif
     }
 
-    // Returns whether there is a task, which was not joined.
+    // Returns `true` if there is a task that was not joined.
     [[nodiscard]] bool joinable() const noexcept { return state_ != nullptr; }
 
     // Waits until the task has ended. Returns its result, or throws its exception. Suspends the
@@ -56,13 +56,13 @@ public:
         return state->result.take();
     }
 
-    // Waits until the task has ended, for `duration` at most. Returns whether it has.
+    // Waits until the task has ended, for `duration` at most. Returns `true` if it has.
     template <class Rep, class Period>
     [[nodiscard]] bool wait_for(const std::chrono::duration<Rep, Period>& duration) {
         return finish(detail::deadline_after(duration));
     }
 
-    // Waits until the task has ended, until `time` at most. Returns whether it has.
+    // Waits until the task has ended, until `time` at most. Returns `true` if it has.
     template <class Clock, class Duration>
     [[nodiscard]] bool wait_until(const std::chrono::time_point<Clock, Duration>& time) {
         while (!finish(detail::deadline_at(time)))
@@ -79,7 +79,7 @@ public:
         if (task_) detail::check(blitz_task_cancel(task_.get()));
     }
 
-    // Returns whether the task has ended.
+    // Returns `true` if the task has ended.
     [[nodiscard]] bool is_done() const noexcept { return blitz_task_is_done(task_.get()); }
 
     // Lets the task go on without a handle.

@@ -33,7 +33,7 @@ public:
         detail::check(blitz_latch_count_down(&latch_, checked(n)));
     }
 
-    // Returns whether the count is 0.
+    // Returns `true` if the count is 0.
     [[nodiscard]] bool try_wait() const noexcept {
         return blitz_latch_try_wait(&latch_) == BLITZ_OK;
     }
@@ -43,7 +43,7 @@ public:
         detail::check(detail::waiting([this] { return blitz_latch_wait(&latch_); }));
     }
 
-    // Waits until the count is 0, for `duration` at most. Returns whether it is.
+    // Waits until the count is 0, for `duration` at most. Returns `true` if it is.
     template <class Rep, class Period>
     [[nodiscard]] bool wait_for(const std::chrono::duration<Rep, Period>& duration) const {
         return detail::check_unless(

@@ -34,7 +34,7 @@ public:
         return stream(made);
     }
 
-    // Accepts a connection that is there.
+    // Accepts a connection that has arrived.
     std::optional<stream> try_accept() {
         blitz_stream* made = nullptr;
         const int result = blitz_listener_try_accept(native_handle(), &made);

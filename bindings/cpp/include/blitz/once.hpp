@@ -13,7 +13,7 @@
 
 namespace blitz {
 
-// Whether a function was called, for `call_once`.
+// A flag for `call_once`, set when its function has been called.
 class once_flag {
 public:
     constexpr once_flag() noexcept = default;
@@ -21,7 +21,7 @@ public:
     once_flag& operator=(const once_flag&) = delete;
     ~once_flag() = default;
 
-    // Returns whether a call has ended without an exception. What it did is visible then.
+    // Returns `true` if a call has ended without an exception. Its effects are then visible.
     [[nodiscard]] bool is_done() const noexcept { return done_.load(std::memory_order_acquire); }
 
 private:

@@ -15,8 +15,8 @@ namespace blitz {
 
 namespace detail {
 
-// The two ends share it. The channel of the library knows no destructors, so what is left is
-// destroyed here: by the receiver when it goes, and when both have gone, in case the sender had
+// The two ends share it. The channel of the library calls no destructors, so a value that is
+// left is destroyed here: when the receiver is destroyed, and when both are, in case the sender had
 // begun to send before.
 template <class T>
 class oneshot_core {
@@ -72,7 +72,7 @@ public:
     }
 
     // Sends the value, without waiting. It is moved into the channel if the result is `status::ok`.
-    // Otherwise it stays where it is: the receiver is gone, or a value was sent before.
+    // Otherwise it remains unchanged: the receiver was destroyed, or a value was sent before.
     [[nodiscard]] status send(T&& value) {
         detail::element<T> element(std::move(value));
         const int result = blitz_try_send(native_handle(), element.bytes());
@@ -83,16 +83,16 @@ public:
     // Sends a copy.
     [[nodiscard]] status send(const T& value) { return send(T(value)); }
 
-    // Returns whether the receiver is gone.
+    // Returns `true` if the receiver is destroyed.
     [[nodiscard]] bool is_closed() const noexcept { return blitz_sender_is_closed(native_handle()); }
 
-    // Waits until the receiver is gone, for example to stop working for it.
+    // Waits until the receiver is destroyed, for example to stop working for it.
     void wait_closed() {
         detail::check(detail::waiting(
             [this] { return blitz_sender_wait_closed(native_handle(), BLITZ_NEVER); }));
     }
 
-    // Waits until the receiver is gone, for `duration` at most. Returns whether it is.
+    // Waits until the receiver is destroyed, for `duration` at most. Returns `true` if it is.
     template <class Rep, class Period>
     [[nodiscard]] bool wait_closed_for(const std::chrono::duration<Rep, Period>& duration) {
         return detail::check_unless(
@@ -102,7 +102,7 @@ public:
     }
 
 #if BLITZ_COROUTINES
-    // `co_await` this to wait in a coroutine until the receiver is gone.
+    // `co_await` this to wait in a coroutine until the receiver is destroyed.
     [[nodiscard]] auto async_wait_closed() {
         return detail::operation([this] { wait_closed(); });
     }

@@ -28,11 +28,11 @@ namespace blitz {
 
 // Settings of a run of a pipeline.
 struct pipeline_options {
-    // How many threads work in all, up to 1,024. 0: one for each processor.
+    // The number of threads that work in all, up to 1,024. 0: one for each processor.
     std::size_t workers = 0;
-    // How many items are in memory at most. 0: 4 for each worker.
+    // The most items in memory. 0: 4 for each worker.
     std::size_t capacity = 0;
-    // Whether the sink gets items in any order.
+    // If true, the sink gets the items in any order.
     bool unordered = false;
 };
 
@@ -164,11 +164,11 @@ public:
             stages_);
     }
 
-    // Runs the pipeline to its end: `sink(item)` takes the items, in the order of the source, one
-    // call at a time. Returns how many it has taken. Suspends the calling fiber while other threads
+    // Runs the pipeline to its end: `sink(item)` takes the items, in the order of the source. Its
+    // calls do not overlap. Returns the number of taken items. Suspends the calling fiber while other threads
     // run it, or works in the calling thread. Its functions must not wait for each other.
     //
-    // Rethrows an exception of a function. Then the sink has taken what came before the item that
+    // Rethrows an exception of a function. Then the sink has taken the items before the one that
     // failed, and nothing after it (if the pipeline is ordered). Throws `canceled` after
     // `control->cancel()`, and `error` with `errc::invalid` for more than 1,024 workers.
     template <class Sink>
@@ -253,7 +253,7 @@ private:
 };
 
 // Begins a pipeline: `source()` returns a std::optional with the next item, or without a value at
-// the end. It is called once at a time.
+// the end. Its calls do not overlap.
 //
 //     blitz::make_pipeline(read_line).then(parse).then(compute).run(write);
 template <class Source>

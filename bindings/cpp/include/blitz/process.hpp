@@ -41,7 +41,7 @@ struct process_options {
     stdio input = stdio::inherit;
     stdio output = stdio::inherit;
     stdio error = stdio::inherit;
-    // Whether the destructor kills a child that has not ended.
+    // If true, the destructor kills a child that has not ended.
     bool kill_at_exit = false;
 };
 
@@ -50,9 +50,9 @@ class exit_status {
 public:
     explicit exit_status(int native) noexcept : native_(native) {}
 
-    // Whether it returned 0.
+    // Returns `true` if the process returned 0.
     [[nodiscard]] bool success() const noexcept { return code() == 0; }
-    // The number that it returned, if no signal ended it.
+    // Returns the number that the process returned, if no signal ended it.
     [[nodiscard]] std::optional<int> code() const noexcept {
         if (!WIFEXITED(native_)) return std::nullopt;
         return WEXITSTATUS(native_);
@@ -62,7 +62,7 @@ public:
         if (!WIFSIGNALED(native_)) return std::nullopt;
         return WTERMSIG(native_);
     }
-    // What `waitpid` writes.
+    // Returns the status that `waitpid` writes.
     [[nodiscard]] int native() const noexcept { return native_; }
 
 private:

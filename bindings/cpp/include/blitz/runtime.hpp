@@ -79,13 +79,13 @@ public:
     // Waits until all have ended.
     void shutdown() { (void)shut_down(BLITZ_NEVER); }
 
-    // Shuts the runtime down, and waits for `duration` at most. Returns whether all have ended.
+    // Shuts the runtime down, and waits for `duration` at most. Returns `true` if all have ended.
     template <class Rep, class Period>
     [[nodiscard]] bool shutdown_for(const std::chrono::duration<Rep, Period>& duration) {
         return shut_down(detail::deadline_after(duration));
     }
 
-    // Returns how many fibers and other tasks have not ended.
+    // Returns the number of fibers and other tasks that have not ended.
     [[nodiscard]] std::size_t tasks() const noexcept { return blitz_runtime_tasks(runtime_.get()); }
 
     [[nodiscard]] blitz_runtime* native_handle() const noexcept { return runtime_.get(); }

@@ -108,7 +108,7 @@ public:
 #endif
 
 private:
-    // Whether the permits are those of a lock for which nothing waits.
+    // Returns `true` if the permits are those of a lock for which nothing waits.
     static bool none_waits(std::size_t permits) noexcept {
         return permits % BLITZ_RWLOCK_READER == 0;
     }

@@ -30,7 +30,7 @@ public:
             [this] { return blitz_signal_wait(native_handle(), BLITZ_NEVER); }));
     }
 
-    // Waits for the signal, for `duration` at most. Returns whether it came.
+    // Waits for the signal, for `duration` at most. Returns `true` if it came.
     template <class Rep, class Period>
     [[nodiscard]] bool wait_for(const std::chrono::duration<Rep, Period>& duration) {
         return detail::check_unless(
@@ -39,7 +39,7 @@ public:
             }));
     }
 
-    // Waits for the signal, until `time` at most. Returns whether it came.
+    // Waits for the signal, until `time` at most. Returns `true` if it came.
     template <class Clock, class Duration>
     [[nodiscard]] bool wait_until(const std::chrono::time_point<Clock, Duration>& time) {
         return detail::check_unless(

@@ -31,7 +31,7 @@ class stream {
 public:
     explicit stream(blitz_stream* native) noexcept : stream_(native) {}
 
-    // Receives up to `len` bytes, and returns how many; 0 is the end of the stream.
+    // Receives up to `len` bytes, and returns their number; 0 is the end of the stream.
     std::size_t read(void* buffer, std::size_t len) {
         std::size_t count = 0;
         detail::check(detail::waiting(
@@ -51,7 +51,7 @@ public:
         return count;
     }
 
-    // Receives what is there. Returns no number if there is nothing.
+    // Receives bytes that have arrived. Returns no number if there is nothing.
     std::optional<std::size_t> try_read(void* buffer, std::size_t len) {
         std::size_t count = 0;
         const int result = blitz_stream_try_read(native_handle(), buffer, len, &count);
@@ -66,7 +66,7 @@ public:
         }));
     }
 
-    // Sends up to `len` bytes, and returns how many.
+    // Sends up to `len` bytes, and returns their number.
     std::size_t write(const void* buffer, std::size_t len) {
         std::size_t count = 0;
         detail::check(detail::waiting(
@@ -84,7 +84,7 @@ public:
     // Sends a text.
     void write_all(std::string_view text) { write_all(text.data(), text.size()); }
 
-    // Sends all of `len` bytes unless `duration` passes before. Returns how many it has sent.
+    // Sends all of `len` bytes unless `duration` passes before. Returns the number of sent bytes.
     template <class Rep, class Period>
     std::size_t write_all_for(const void* buffer, std::size_t len,
                               const std::chrono::duration<Rep, Period>& duration) {

@@ -1,6 +1,6 @@
 // Coroutines.
 //
-// A `task` runs in a fiber, and what it awaits of this library suspends the fiber. So there is one
+// A `task` runs in a fiber, and awaiting an object of this library suspends the fiber. So there is one
 // way to wait, and a coroutine allocates its frame only. Awaitable objects of other libraries suspend
 // the coroutine itself.
 //
@@ -48,7 +48,7 @@ namespace detail {
 // The tasks of a chain, from the first one to that which runs.
 class task_chain {
 public:
-    // Resumes the first task, and those that follow. Returns whether the chain has ended.
+    // Resumes the first task, and those that follow. Returns `true` if the chain has ended.
     bool drive(std::coroutine_handle<> task) {
         for (;;) {
             task.resume();
@@ -133,7 +133,7 @@ public:
         if (!chain.drive(task)) chain.wait();
     }
 
-    // Runs the task as the first of a chain. Returns whether it has ended already; otherwise `awaiting`
+    // Runs the task as the first of a chain. Returns `true` if it has ended; otherwise `awaiting`
     // is resumed at its end.
     bool start(task_chain& chain, std::coroutine_handle<> task, std::coroutine_handle<> awaiting) {
         chain.resumes_at_end(awaiting);
@@ -141,7 +141,7 @@ public:
         return chain.drive(task);
     }
 
-    // Runs the task in the chain of the one that awaits it.
+    // Runs the task in the chain of the awaiting task.
     void join_chain(std::coroutine_handle<> task, task_promise_base& of, std::coroutine_handle<> awaiting) {
         awaiting_ = awaiting;
         chain_ = of.chain_;

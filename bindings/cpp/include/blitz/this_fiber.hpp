@@ -1,4 +1,4 @@
-// What the calling fiber or thread can do with itself.
+// Functions for the calling fiber or thread.
 #ifndef BLITZ_THIS_FIBER_HPP
 #define BLITZ_THIS_FIBER_HPP
 
@@ -11,13 +11,13 @@
 
 namespace blitz::this_fiber {
 
-// Returns whether the caller runs in a fiber.
+// Returns `true` if the caller runs in a fiber.
 [[nodiscard]] inline bool is_fiber() noexcept { return blitz_is_fiber(); }
 
 // Returns the number of the calling fiber, which no other fiber of this process has; 0 in a thread.
 [[nodiscard]] inline std::uint64_t get_id() noexcept { return blitz_fiber_id(); }
 
-// Returns whether the calling fiber is cancelled; false in a thread.
+// Returns `true` if the calling fiber is cancelled; false in a thread.
 [[nodiscard]] inline bool is_canceled() noexcept { return blitz_fiber_is_cancelled(); }
 
 // Lets other fibers of this thread run, or other threads if the caller is not a fiber.

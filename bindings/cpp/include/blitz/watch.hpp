@@ -31,7 +31,7 @@ public:
 template <class T>
 class watch_sender : public detail::copying_sender<T> {
 public:
-    // Makes a receiver that waits for what is sent from now on.
+    // Makes a receiver that waits for the values sent from now on.
     [[nodiscard]] watch_receiver<T> subscribe() const {
         return watch_receiver<T>(this->subscribed());
     }

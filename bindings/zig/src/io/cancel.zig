@@ -5,7 +5,7 @@
 //! left alone from then on, and `recancel` ends that.
 //!
 //! The two facts that are needed for this are bits in the pointer that the C interface keeps for
-//! each fiber. So they are there in every fiber, whatever has started it, and need no memory.
+//! each fiber. So every fiber has them, whatever has started it, and they need no memory.
 
 const std = @import("std");
 const c = @import("../c.zig");
@@ -48,7 +48,7 @@ pub fn note() void {
     begin();
 }
 
-/// Whether the calling fiber has reported its request.
+/// Returns `true` if the calling fiber has reported its request.
 pub fn isAcknowledged() bool {
     return State.load().acknowledged;
 }
@@ -62,7 +62,7 @@ pub fn recancel() void {
     end();
 }
 
-/// Changes whether the calling fiber is protected, and returns what it was. A thread cannot be
+/// Changes the protection of the calling fiber, and returns the former one. A thread cannot be
 /// cancelled, so it is never protected.
 pub fn swapProtection(new: std.Io.CancelProtection) std.Io.CancelProtection {
     if (!c.blitz_is_fiber()) return .unblocked;

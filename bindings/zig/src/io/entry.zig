@@ -10,7 +10,7 @@ fn Signature(comptime name: []const u8) type {
     return @typeInfo(@FieldType(Io.VTable, name)).pointer.child;
 }
 
-/// What an entry returns.
+/// The result type of an entry.
 pub fn Result(comptime name: []const u8) type {
     return @typeInfo(Signature(name)).@"fn".return_type.?;
 }

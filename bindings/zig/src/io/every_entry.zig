@@ -43,7 +43,7 @@ fn count(comptime name: []const u8, userdata: ?*anyopaque, arguments: anytype) e
     return @call(.auto, @field(vtable, name), .{userdata} ++ arguments);
 }
 
-/// What calls the entries, by area.
+/// The functions that call the entries, by area.
 const calls = [_]*const fn (Io) anyerror!void{
     futures,       groups,     cancelation, futexes,         batches,       directories, paths,
     links,         attributes, files,       filesByPosition, copies,        fileLocks,   memoryMaps,

@@ -1,7 +1,7 @@
 //! Entries that are plain system calls: the standard implementation does them.
 //!
 //! In a fiber they run in a thread of the blocking pool, so that no worker is blocked, and the fiber
-//! is suspended meanwhile. A thread that is no worker calls them itself.
+//! is suspended until they return. A thread that is no worker calls them itself.
 
 const std = @import("std");
 const Io = std.Io;
@@ -11,7 +11,7 @@ const entries = @import("entry.zig");
 const Instance = @import("instance.zig").Instance;
 const Result = entries.Result;
 
-/// Whether an entry is a cancelation point.
+/// Returns `true` if an entry is a cancelation point.
 fn isCancelable(comptime name: []const u8) bool {
     const set = switch (@typeInfo(Result(name))) {
         .error_union => |info| info.error_set,

@@ -5,8 +5,8 @@
 //!
 //! 1. Under the lock, it takes itself out of the list and frees itself.
 //! 2. It lowers `running`, and does not use the state afterwards.
-//! 3. If `running` is 0 then, it wakes the waiter, which sleeps on `running`. The wake names an
-//!    address only, so the state may be gone.
+//! 3. If `running` is 0 then, it wakes the waiter, which sleeps on `running`. The wake uses the
+//!    address only, so the state may be freed.
 //!
 //! The waiter reads 0 only after step 2 of all tasks. It sleeps while `running` holds the value that
 //! it has read, so no wake is lost.
@@ -26,7 +26,7 @@ const State = struct {
     lock: c.blitz_mutex = .{},
     tasks: std.DoublyLinkedList = .{},
     canceled: bool = false,
-    /// How many tasks have not ended.
+    /// The number of tasks that have not ended.
     running: std.atomic.Value(u32) = .init(0),
 
     /// The state of a group, which is made if there is none.

@@ -34,7 +34,7 @@ pub const Instance = struct {
     pub const Options = struct {
         /// The runtime that runs the tasks, for example `Runtime.raw`. `null`: the one of the process.
         runtime: ?*c.blitz_runtime = null,
-        /// The size of a task's stack in bytes. Memory is used for what a task touches only.
+        /// The size of a task's stack in bytes. A task uses memory only for the pages that it touches.
         stack_size: usize = 8 * 1024 * 1024,
         /// The environment, for child processes and for terminals.
         environ: std.process.Environ = .empty,
@@ -94,8 +94,8 @@ pub const Instance = struct {
         if (result != c.BLITZ_OK) return error.ConcurrencyUnavailable;
     }
 
-    /// Runs a function in a thread of the blocking pool, and suspends the calling fiber meanwhile.
-    /// `false` if there is no such thread; the function did not run then.
+    /// Runs a function in a thread of the blocking pool, and suspends the calling fiber until it ends.
+    /// Returns `false` if there is no such thread: the function did not run then.
     pub fn runBlocking(instance: *Instance, function: c.blitz_task_function, argument: *anyopaque) bool {
         var task: *c.blitz_task = undefined;
         if (c.blitz_spawn_blocking(instance.runtime, function, argument, &task) != c.BLITZ_OK) return false;

@@ -1,4 +1,4 @@
-//! Reads and writes of files that do not wait: of pipes, and of what the page cache holds.
+//! Reads and writes of files that do not wait: of pipes, and of pages in the page cache.
 //!
 //! Only Linux has them, and not for all files: not for terminals, for instance.
 

@@ -7,7 +7,7 @@ const c = @import("../c.zig");
 const cancel = @import("cancel.zig");
 const Instance = @import("instance.zig").Instance;
 
-/// For what a descriptor is to be ready.
+/// The operation for which a descriptor is to be ready.
 pub const Direction = enum(u32) { read = c.BLITZ_FD_READ, write = c.BLITZ_FD_WRITE };
 
 /// A wait was cancelled, or its deadline passed.
@@ -42,7 +42,7 @@ fn outcome(result: c_int) (Error || WatchError)!void {
         c.BLITZ_ECANCELED => if (c.blitz_fiber_is_cancelled()) cancel.acknowledge() else {},
         c.BLITZ_ETIMEDOUT => error.Timeout,
         else => switch (@as(posix.E, @fromBackingInt(@intCast(c.blitz_os_error(result))))) {
-            // The operation itself reports what is wrong with the descriptor. A regular file is always ready.
+            // The operation itself reports an error of the descriptor. A regular file is always ready.
             .BADF, .PERM => {},
             // To repeat the operation would come here again, for ever.
             .MFILE, .NFILE, .NOMEM, .NOSPC => error.SystemResources,

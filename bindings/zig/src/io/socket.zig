@@ -94,7 +94,7 @@ fn open(family: posix.sa_family_t, options: net.IpAddress.ConnectOptions) net.Ip
     };
 }
 
-/// Waits until a connection is made, and returns how it ended.
+/// Waits until a connection is made, or returns the error of the attempt.
 fn check(begun: posix.E, fd: posix.fd_t, deadline: u64) net.IpAddress.ConnectError!void {
     switch (begun) {
         .SUCCESS => return,
@@ -169,7 +169,7 @@ test "a socket with the number of another one does not use the watch of that" {
         instance: *Instance,
         const numbers = 256;
 
-        // As if sockets of all small numbers were closed without this library.
+        // Simulates that a program has closed sockets of all small numbers without this library.
         fn fill(stale: @This()) !void {
             for (0..numbers) |number| {
                 const watch = stale.instance.watches.get(std.testing.allocator, @intCast(number));

@@ -12,7 +12,7 @@ const Instance = @import("instance.zig").Instance;
 pub const StderrLock = struct {
     mutex: c.blitz_mutex = .{},
     owner: std.atomic.Value(u64) = .init(0),
-    /// How often the owner has taken the lock.
+    /// The number of times that the owner has taken the lock.
     depth: usize = 0,
 
     fn caller() u64 {
@@ -56,7 +56,7 @@ fn locked(instance: *Instance, mode: ?Io.Terminal.Mode) Io.Cancelable!Io.LockedS
     instance.stderr.depth += 1;
     errdefer instance.stderr.release();
     const result = try forward.direct("lockStderr", instance, .{mode});
-    // What is written then suspends the fiber, and does not block its thread.
+    // A write under the lock then suspends the fiber, and does not block its thread.
     instance.standard.stderr_writer.io = instance.io();
     return result;
 }

@@ -3,7 +3,7 @@
 const std = @import("std");
 const posix = std.posix;
 
-/// The buffers of a read, as far as the list has room. Returns how many it has then.
+/// Puts the buffers of a read into the list, as far as it has room. Returns the length of the list.
 pub fn ofBuffers(list: *[Vectors.max]posix.iovec, data: []const []u8) usize {
     var len: usize = 0;
     for (data) |buffer| {

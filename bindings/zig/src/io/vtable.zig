@@ -1,4 +1,4 @@
-//! The entries of `std.Io`, and what does each of them.
+//! The entries of `std.Io`, and their implementations.
 
 const std = @import("std");
 const Io = std.Io;
@@ -116,7 +116,7 @@ fn isIn(names: []const []const u8, name: []const u8) bool {
 
 fn crashHandler(userdata: ?*anyopaque) void {
     _ = userdata;
-    // What the process prints in its last moments is not cancelled.
+    // Output of a process that is about to end is not cancelled.
     cancel.begin();
 }
 

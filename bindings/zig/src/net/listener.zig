@@ -48,7 +48,7 @@ pub const Listener = struct {
         return stream;
     }
 
-    /// Accepts a connection that is there, or returns `error.WouldBlock`.
+    /// Accepts a connection that has arrived, or returns `error.WouldBlock`.
     pub fn tryAccept(listener: Listener) Error!Stream {
         var stream: Stream = undefined;
         try errors.check(Error, c.blitz_listener_try_accept(listener.raw, &stream.raw));

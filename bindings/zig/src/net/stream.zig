@@ -8,7 +8,7 @@ const Deadline = @import("../deadline.zig").Deadline;
 const Error = errors.Error;
 
 /// A stream of bytes. Any thread or fiber may use it: one may read while another writes; two readers
-/// at the same time get what comes in turns.
+/// at the same time share the bytes.
 pub const Stream = struct {
     raw: *c.blitz_stream,
 
@@ -47,7 +47,7 @@ pub const Stream = struct {
         stream.* = undefined;
     }
 
-    /// Receives some bytes, waiting until there are some, and returns how many; 0 is the end of the
+    /// Receives some bytes, waiting until there are some, and returns their number; 0 is the end of the
     /// stream (if `buffer` is not empty).
     pub fn read(stream: Stream, buffer: []u8) Error!usize {
         var count: usize = undefined;
@@ -63,7 +63,7 @@ pub const Stream = struct {
         return count;
     }
 
-    /// Receives the bytes that are there, or returns `error.WouldBlock`.
+    /// Receives the bytes that have arrived, or returns `error.WouldBlock`.
     pub fn tryRead(stream: Stream, buffer: []u8) Error!usize {
         var count: usize = undefined;
         try errors.check(Error, c.blitz_stream_try_read(stream.raw, buffer.ptr, buffer.len, &count));
@@ -77,14 +77,14 @@ pub const Stream = struct {
         return errors.check(Error, result);
     }
 
-    /// Sends some bytes, waiting until there is room for some, and returns how many.
+    /// Sends some bytes, waiting until there is room for some, and returns their number.
     pub fn write(stream: Stream, bytes: []const u8) Error!usize {
         var count: usize = undefined;
         try errors.check(Error, c.blitz_stream_write(stream.raw, bytes.ptr, bytes.len, &count));
         return count;
     }
 
-    /// Sends some bytes, waiting until the deadline at most, and returns how many.
+    /// Sends some bytes, waiting until the deadline at most, and returns their number.
     pub fn writeUntil(stream: Stream, bytes: []const u8, deadline: Deadline) Error!usize {
         var count: usize = undefined;
         const result = c.blitz_stream_write_until(stream.raw, bytes.ptr, bytes.len, deadline.ns(), &count);

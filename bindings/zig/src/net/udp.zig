@@ -50,7 +50,7 @@ pub const UdpSocket = struct {
         return .{ .bytes = buffer[0..count], .from = from };
     }
 
-    /// Receives a datagram that is there, or returns `error.WouldBlock`.
+    /// Receives a datagram that has arrived, or returns `error.WouldBlock`.
     pub fn tryRecv(socket: UdpSocket, buffer: []u8) Error!Datagram {
         var count: usize = undefined;
         var from: Address = undefined;

@@ -1,6 +1,6 @@
 //! Workloads for rayon's iterators. Without arguments, prints a line for each workload,
 //! with its nanoseconds and a checksum. `compare ROUNDS OURS THEIRS` runs two such programs
-//! in turn and prints the medians.
+//! alternately and prints the medians.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -2,7 +2,7 @@
 //
 // The channel of the library knows no destructors, so values that are left in it are destroyed here:
 //
-// 1. The last receiver closes the channel and then takes out what is in it. A sender that has begun
+// 1. The last receiver closes the channel and then takes out its elements. A sender that has begun
 //    before may still add its value.
 // 2. When no sender and no receiver is left, nothing is added any more, and the core takes the rest
 //    out.

@@ -30,7 +30,7 @@ public:
     // Sends a copy to all receivers, without waiting. `status::closed` means that there are none.
     status send(const T& value) { return status_of(blitz_try_send(native_handle(), &value)); }
 
-    // Returns whether there are no receivers.
+    // Returns `true` if there are no receivers.
     [[nodiscard]] bool is_closed() const noexcept { return blitz_sender_is_closed(native_handle()); }
 
     // Waits until there are no receivers.

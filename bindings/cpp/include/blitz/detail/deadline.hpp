@@ -44,7 +44,7 @@ auto waiting_for(const std::chrono::duration<Rep, Period>& duration, Call&& call
     return waiting([&] { return call(deadline); });
 }
 
-// Calls `call(deadline)`, which may wait; again if the clock was set back meanwhile.
+// Calls `call(deadline)`, which may wait. Repeats the call if the clock was set back in that time.
 template <class Clock, class Duration, class Call>
 int waiting_until(const std::chrono::time_point<Clock, Duration>& time, Call&& call) {
     for (;;) {

@@ -10,8 +10,8 @@
 
 namespace blitz {
 
-// Whether the bytes of a `T` can be moved to another place, where they are the value. Trivially
-// copyable types are; a program may add its own, if their objects hold no pointers into themselves.
+// True if copying the bytes of a `T` to another place moves the value there. This holds for trivially
+// copyable types. A program may add its own types, if their objects hold no pointers into themselves.
 // All others go through a channel in a box on the heap.
 template <class T>
 inline constexpr bool is_relocatable = std::is_trivially_copyable_v<T>;

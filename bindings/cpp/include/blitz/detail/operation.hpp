@@ -2,7 +2,7 @@
 #ifndef BLITZ_DETAIL_OPERATION_HPP
 #define BLITZ_DETAIL_OPERATION_HPP
 
-// Whether the compiler has coroutines.
+// Defined if the compiler has coroutines.
 #if defined(__cpp_impl_coroutine) && __has_include(<coroutine>)
 #define BLITZ_COROUTINES 1
 
@@ -16,8 +16,8 @@
 
 namespace blitz::detail {
 
-// Whether the coroutines with this promise, when they run in a fiber, have the fiber for themselves.
-// Those of `blitz::task` have.
+// Satisfied if coroutines with this promise, when they run in a fiber, have the fiber for themselves.
+// Those of `blitz::task` do.
 template <class Promise>
 concept owns_fiber = requires { requires Promise::owns_fiber; };
 

@@ -1,7 +1,7 @@
 // A number that advances, and the waits for it. To advance makes no call of the system unless a
 // thread or fiber sleeps.
 //
-// Bit 0 of the word says that a waiter sleeps or is about to. The number is in the other bits.
+// Bit 0 of the word is set if a waiter sleeps or is about to. The number is in the other bits.
 //
 // 1. A waiter that finds the old number sets bit 0 by a compare-exchange, unless it is set. Then it
 //    sleeps while the word is the old number with bit 0.
@@ -35,7 +35,7 @@ public:
         return word_.load(order) & ~awaited;
     }
 
-    // Goes on to the next number, and wakes all that wait. One thread at a time may call this.
+    // Advances to the next number, and wakes all waiters. Calls must not overlap.
     void advance(std::uint32_t number) noexcept {
         if ((word_.exchange(number + 2, std::memory_order_release) & awaited) != 0) wake_all(word_);
     }

@@ -1,4 +1,4 @@
-// What a task and its handle share.
+// The state shared by a task and its handle.
 #ifndef BLITZ_DETAIL_TASK_STATE_HPP
 #define BLITZ_DETAIL_TASK_STATE_HPP
 

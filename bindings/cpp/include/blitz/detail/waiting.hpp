@@ -1,4 +1,4 @@
-// Waits of fibers in the middle of exception handling.
+// Waits of fibers that handle exceptions.
 //
 // The C++ runtime keeps the exceptions that are being handled in a list for each thread, and the
 // fibers of a thread share it. So a fiber that waits in a catch block, or in a destructor during
@@ -7,7 +7,7 @@
 // 1. Each wait that may suspend a fiber goes through `waiting`. It takes the list of the thread
 //    away if there is one, and puts it back afterwards.
 // 2. Therefore the list is empty whenever a fiber of this thread is suspended, and whenever a fiber
-//    begins or goes on.
+//    begins or resumes.
 // 3. A fiber stays in its thread, so it puts its list back where it was.
 //
 // This header is one of C++11, for blitz/compat/hwy_futex.hpp.

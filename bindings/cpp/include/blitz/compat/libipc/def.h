@@ -32,7 +32,7 @@ template <std::size_t N>
 using uint_t = typename uint<N>::type;
 
 enum : std::uint32_t {
-    // As a time: wait without a limit. As a count of receivers: there is no connection.
+    // A time without a limit, or a count of receivers without a connection.
     invalid_value = std::numeric_limits<std::uint32_t>::max(),
     // The time for sending, in milliseconds.
     default_timeout = 100,
@@ -50,7 +50,7 @@ enum : std::size_t {
 enum class relat { single, multi };
 enum class trans { unicast, broadcast };
 
-// How many senders and receivers there are, and whether each receiver gets each message.
+// The numbers of senders and receivers, and the way in which receivers get messages.
 template <relat Rp, relat Rc, trans Ts>
 struct wr {};
 

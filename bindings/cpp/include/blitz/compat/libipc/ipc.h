@@ -127,7 +127,7 @@ public:
     // The name without the prefix, or NULL.
     [[nodiscard]] const char* name() const noexcept { return impl::name(handle_); }
     [[nodiscard]] handle_t handle() const noexcept { return handle_; }
-    // Whether it has a name; it may not be connected.
+    // Returns `true` if this has a name, even if it is not connected.
     [[nodiscard]] bool valid() const noexcept { return handle_ != nullptr; }
     [[nodiscard]] unsigned mode() const noexcept { return mode_; }
 
@@ -137,7 +137,7 @@ public:
         return chan_wrapper(prefix{impl::of(handle_)->of().prefix_text()}, name(), mode_);
     }
 
-    // Connects to a name, instead of that before. Returns whether that was possible: a route has
+    // Connects to a name, instead of that before. Returns `true` if that was possible: a route has
     // one sender at a time, and 64 receivers.
     bool connect(const char* name, unsigned mode = ipc::sender | ipc::receiver) {
         return connect(prefix{nullptr}, name, mode);
@@ -178,10 +178,10 @@ public:
         (void)blitz_ipc_clean(nullptr);
     }
 
-    // Returns how many receivers there are, those of other processes too.
+    // Returns the number of receivers, those of other processes included.
     [[nodiscard]] std::size_t recv_count() const { return impl::recv_count(handle_); }
 
-    // Waits for receivers, `timeout` milliseconds at most. Returns whether there are as many.
+    // Waits for receivers, `timeout` milliseconds at most. Returns `true` if there are as many.
     bool wait_for_recv(std::size_t count, std::uint64_t timeout = invalid_value) const {
         return impl::wait_for_recv(handle_, count, timeout);
     }

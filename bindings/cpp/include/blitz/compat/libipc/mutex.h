@@ -88,7 +88,7 @@ public:
 
     [[nodiscard]] bool valid() const noexcept { return mutex_ != nullptr; }
 
-    // Opens the mutex `name`, and makes it if there is none. Returns whether that was possible.
+    // Opens the mutex `name`, and makes it if there is none. Returns `true` if that was possible.
     bool open(const char* name) noexcept {
         mutex_ = detail::shared_object<detail::robust_mutex>::open(name, detail::robust_mutex::begin);
         return valid();
@@ -104,7 +104,7 @@ public:
         detail::shared_object<detail::robust_mutex>::remove(name);
     }
 
-    // Locks the mutex, within `timeout` milliseconds. Returns whether it is locked.
+    // Locks the mutex, within `timeout` milliseconds. Returns `true` if it is locked.
     bool lock(std::uint64_t timeout = invalid_value) noexcept {
         return valid() && (*mutex_)->lock_until(detail::deadline_of(timeout)) == 0;
     }

@@ -19,7 +19,7 @@ public:
     static void free(void* memory, std::size_t /*size*/) noexcept { ::operator delete(memory); }
 };
 
-// Makes an object, or each element of an array, in memory that is there.
+// Makes an object, or each element of an array, in existing memory.
 template <typename T, typename... Args>
 T* construct(T* memory, Args&&... arguments) {
     if constexpr (std::is_array_v<T>) {

@@ -59,7 +59,7 @@ public:
     }
     static void clear_storage(const char* name) noexcept { object::remove(name); }
 
-    // Takes a permit, within `timeout` milliseconds. Returns whether it has one.
+    // Takes a permit, within `timeout` milliseconds. Returns `true` if it has one.
     bool wait(std::uint64_t timeout = invalid_value) noexcept {
         if (!valid()) return false;
         const auto shared = semaphore_;

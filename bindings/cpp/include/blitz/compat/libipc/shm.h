@@ -26,7 +26,7 @@ using count = std::atomic<std::int32_t>;
 
 struct object {
     std::unique_ptr<shared_file> file;
-    // Whether this user is in the count.
+    // This user is in the count.
     bool counted = false;
 };
 
@@ -46,7 +46,7 @@ inline bool is_name(const char* name) noexcept { return name != nullptr && name[
 }  // namespace detail
 
 // Opens the memory `name` of `size` bytes, and makes it, as `mode` tells. With `open` alone `size`
-// is not used. Returns NULL if there is none, or it is there already (`create` alone), or it is
+// is not used. Returns NULL if there is none, or it exists already (`create` alone), or it is
 // smaller, or the system has no room. The caller ends it with `release` or `remove`.
 inline id_t acquire(const char* name, std::size_t size, unsigned mode = create | open) {
     using detail::shared_file;
@@ -78,7 +78,7 @@ inline void* get_mem(id_t id, std::size_t* size) {
     return object.file->memory();
 }
 
-// Ends the use of the memory, which is removed after its last user. Returns how many users it had,
+// Ends the use of the memory, which is removed after its last user. Returns the number of its users,
 // with this one; or -1 without `get_mem` before, or for NULL.
 inline std::int32_t release(id_t id) noexcept {
     const std::unique_ptr<detail::object> object(detail::of(id));
@@ -98,7 +98,7 @@ inline void remove(id_t id) noexcept {
     (void)release(id);
 }
 
-// Returns how many users have called `get_mem`. Processes that were killed are in it as long as
+// Returns the number of users that have called `get_mem`. It includes killed processes as long as
 // others use the memory.
 inline std::int32_t get_ref(id_t id) {
     if (id == nullptr || !detail::of(id)->counted) return 0;
@@ -139,7 +139,7 @@ public:
     void sub_ref() noexcept { shm::sub_ref(id_); }
     [[nodiscard]] void* get() const { return memory_; }
 
-    // Opens other memory instead. Returns whether that was possible; without a name nothing changes.
+    // Opens other memory instead. Returns `true` if that was possible; without a name nothing changes.
     bool acquire(const char* name, std::size_t size, unsigned mode = create | open) {
         if (!detail::is_name(name)) return false;
         (void)release();

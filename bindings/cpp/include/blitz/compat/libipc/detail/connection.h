@@ -13,7 +13,7 @@
 
 namespace ipc::detail {
 
-// A lock for the calls of one end, which allows one at a time.
+// A lock for the calls of one end, which allows only one call.
 class turn {
 public:
     turn(blitz_mutex& mutex, std::uint64_t deadline) noexcept
@@ -54,7 +54,7 @@ public:
 
     [[nodiscard]] const segment& of() const noexcept { return segment_; }
 
-    // Becomes a receiver, and returns whether that was possible.
+    // Becomes a receiver, and returns `true` if that was possible.
     bool connect_receiver() {
         const std::lock_guard lock(ends_);
         sender_.reset();
@@ -127,7 +127,7 @@ public:
             if (result == BLITZ_ELAGGED) continue;
             const bool none = result == BLITZ_EEMPTY || result == BLITZ_ETIMEDOUT;
             if ((!none && result != BLITZ_ECLOSED) || has_passed(deadline)) return {};
-            // All senders have gone, and others may come.
+            // All senders have left, and others may join.
             if (result == BLITZ_ECLOSED && !pause.until(deadline)) return {};
         }
     }
@@ -143,7 +143,7 @@ public:
     }
 
 private:
-    // How often receivers of this process have come and gone.
+    // Counts the arrivals and departures of receivers in this process.
     static std::atomic<std::uint64_t>& changes() noexcept {
         static std::atomic<std::uint64_t> of_process{1};
         return of_process;
@@ -166,7 +166,7 @@ private:
         changes().fetch_add(1, std::memory_order_release);
     }
 
-    // A receiver may send too, and a route's second sender when the first has gone.
+    // A receiver may send too, and a route's second sender when the first has left.
     std::shared_ptr<sending_end> sending() {
         const std::lock_guard lock(ends_);
         if (!disconnected_) (void)open_sender();
@@ -184,7 +184,7 @@ private:
     }
 
     // To count receivers takes longer than to send. So the answer "there is one" holds for a
-    // millisecond, unless a receiver of this process has come or gone.
+    // millisecond, unless a receiver of this process has joined or left.
     bool has_receiver() {
         const std::uint64_t change = changes().load(std::memory_order_acquire);
         const std::uint64_t now = blitz_now_ns();

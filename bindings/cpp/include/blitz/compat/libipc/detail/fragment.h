@@ -31,7 +31,7 @@ inline std::uint64_t new_origin() {
     return (static_cast<std::uint64_t>(random()) << 32) | random();
 }
 
-// The messages of which parts have come. The parts of one sender come in their order.
+// The messages of which parts have arrived. The parts of one sender arrive in their order.
 class assembly {
 public:
     // Adds a part, and returns the message if it is whole now. A part that does not fit to those
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    // Senders that died in the middle of a message do not add up.
+    // Bounds the unfinished messages of senders that died.
     static constexpr std::size_t most_unfinished = 256;
 
     // Each part is copied to its place, and the receiver gets this memory.

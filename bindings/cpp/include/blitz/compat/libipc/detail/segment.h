@@ -14,7 +14,7 @@ namespace ipc::detail {
 
 class segment {
 public:
-    // The most bytes of a fragment, and how many the ring holds: 1 MiB of shared memory.
+    // The most bytes of a fragment, and the number of fragments in the ring: 1 MiB of shared memory.
     static constexpr std::size_t fragment_size = 4096;
     static constexpr std::size_t capacity = 256;
 

@@ -10,7 +10,7 @@
 //    there, and it removes the name. Of several that go at once the last can.
 // 5. A user that comes may have opened the file before its name was removed. When it has its lock
 //    it sees that no name is left, and begins again.
-// 6. A mark at the end of the file says that it was initialised. A user that was killed before has
+// 6. A mark at the end of the file shows that it was initialised. A user that was killed before has
 //    left none, and one that comes and sees none begins again too.
 #ifndef BLITZ_COMPAT_LIBIPC_DETAIL_SHARED_FILE_H
 #define BLITZ_COMPAT_LIBIPC_DETAIL_SHARED_FILE_H
@@ -110,7 +110,7 @@ private:
         return result == 0;
     }
 
-    // Whether the name still is that of this file.
+    // Returns `true` if the file still has its name.
     [[nodiscard]] bool has_name() const noexcept {
         struct stat state{};
         return ::fstat(fd_, &state) == 0 && state.st_nlink > 0;
