@@ -850,7 +850,8 @@ int blitz_receiver_clone(struct blitz_receiver *receiver, struct blitz_receiver 
 // sent from now on. The caller frees it with `blitz_receiver_free`.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind. Does not wait.
-int blitz_sender_subscribe(struct blitz_sender *sender, struct blitz_receiver **receiver);
+int blitz_sender_subscribe(struct blitz_sender *sender,
+                           struct blitz_receiver **receiver);
 
 // Waits until nothing can receive any more. Suspends the calling fiber, or blocks the calling
 // thread, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`).
@@ -987,7 +988,10 @@ int blitz_futex_wait_until(const uint32_t *word,
 // `woken` gets the number of woken ones, if the system reports it; it may be NULL. Returns `BLITZ_OK`,
 // `BLITZ_EINVAL` or `BLITZ_EUNSUPPORTED` as `blitz_futex_wait` does. A thread is woken before a
 // fiber.
-int blitz_futex_wake(const uint32_t *word, size_t n, uint32_t scope, size_t *woken);
+int blitz_futex_wake(const uint32_t *word,
+                     size_t n,
+                     uint32_t scope,
+                     size_t *woken);
 
 // Wakes one thread or fiber that sleeps on the word: `blitz_futex_wake` with 1.
 int blitz_futex_wake_one(const uint32_t *word, uint32_t scope);
@@ -1130,7 +1134,10 @@ void blitz_udp_free(struct blitz_udp *udp);
 // `ready` gets the events, also `BLITZ_FD_ERROR` and `BLITZ_FD_HANGUP`; it may be NULL. Returns
 // `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled; `BLITZ_EINVAL`
 // for no or unknown events; or an error of the system, as `-EBADF`.
-int blitz_fd_wait(int fd, uint32_t events, uint64_t deadline_ns, uint32_t *ready);
+int blitz_fd_wait(int fd,
+                  uint32_t events,
+                  uint64_t deadline_ns,
+                  uint32_t *ready);
 
 // Opens a file. `flags` are `BLITZ_OPEN_…`, added. A new file gets the permissions `mode`, as far
 // as the process's umask allows.
@@ -1257,7 +1264,9 @@ int blitz_process_spawn(const struct blitz_process_settings *settings,
 // `status` gets the status that `waitpid` writes: use `WIFEXITED` and the like; it may be NULL. Returns
 // `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL,
 // `BLITZ_EFORKED`, or an error of the system.
-int blitz_process_wait(struct blitz_process *process, uint64_t deadline_ns, int *status);
+int blitz_process_wait(struct blitz_process *process,
+                       uint64_t deadline_ns,
+                       int *status);
 
 // Returns the number of a child process; 0 for NULL, if it has ended and was waited for, or if
 // another call uses it. Does not wait.
@@ -1671,7 +1680,8 @@ int blitz_ipc_clean(size_t *count);
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 // stays as it is.
-int blitz_latch_count_down(struct blitz_latch *latch, uint32_t n);
+int blitz_latch_count_down(struct blitz_latch *latch,
+                           uint32_t n);
 
 // Waits until the count is 0. Suspends the calling fiber, or blocks the calling thread.
 //
@@ -1719,7 +1729,9 @@ int blitz_mutex_unlock(struct blitz_mutex *mutex);
 // that calls this with the same `once` waits for ever.
 //
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `once` or `function` is NULL.
-int blitz_once_call(struct blitz_once *once, blitz_job function, void *argument);
+int blitz_once_call(struct blitz_once *once,
+                    blitz_job function,
+                    void *argument);
 
 // Calls `function(argument)` as `blitz_once_call` does. If another call is doing it, waits until
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
@@ -2041,7 +2053,9 @@ int blitz_spawn_blocking_owned(struct blitz_runtime *runtime,
 // the calling fiber is cancelled, or the task did not run because its runtime has ended;
 // `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`. `BLITZ_EPANIC` means that the task ended
 // by a panic of the library.
-int blitz_task_join(struct blitz_task *task, uint64_t deadline_ns, void **result);
+int blitz_task_join(struct blitz_task *task,
+                    uint64_t deadline_ns,
+                    void **result);
 
 // Frees the handle of a task, which keeps running without it. NULL is fine. Does not wait.
 void blitz_task_detach(struct blitz_task *task);
