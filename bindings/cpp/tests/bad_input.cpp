@@ -152,13 +152,13 @@ void body_throws(void* /*argument*/, std::size_t /*begin*/, std::size_t /*end*/)
 
 void fiber_throws() {
     blitz_task* task = nullptr;
-    (void)blitz_spawn(nullptr, nullptr, throws, nullptr, &task);
+    [[maybe_unused]] const int error = blitz_spawn(nullptr, nullptr, throws, nullptr, &task);
     (void)blitz_task_join(task, BLITZ_NEVER, nullptr);
 }
 
 void blocking_function_throws() {
     blitz_task* task = nullptr;
-    (void)blitz_spawn_blocking(nullptr, throws, nullptr, &task);
+    [[maybe_unused]] const int error = blitz_spawn_blocking(nullptr, throws, nullptr, &task);
     (void)blitz_task_join(task, BLITZ_NEVER, nullptr);
 }
 
