@@ -13,6 +13,8 @@ use crate::host::{Host, MAX_LEN, Stop, free_port, message, number_of, tcp};
 const LIMITS: &str = "[limits]\nlost-after-ms = 2000\n";
 const EXPORT: &str = "[[export]]\nkind = 'queue'\nname = 'jobs'\n";
 const IMPORT: &str = "[[import]]\nkind = 'queue'\nname = 'jobs'\n";
+/// An import that makes a segment with one place, of [`MAX_LEN`] bytes.
+const ONE_PLACE: &str = "max-len = 1008\ncapacity = 1\n";
 
 fn consumer(host: &Host) -> Receiver {
     host.builder(Queue::builder()).receiver("jobs").unwrap()
@@ -45,7 +47,7 @@ fn forty(import: &str) -> (Host, Host, Sender, Receiver) {
 /// A host with room for one item gets one, and not the workers of the gateway one each besides.
 #[test]
 fn items_without_a_place_elsewhere_stay_for_local_consumers() {
-    let (one, _two, _sender, mut remote) = forty("capacity = 1\n");
+    let (one, _two, _sender, mut remote) = forty(ONE_PLACE);
     // It is never done with it.
     let busy = remote.recv().unwrap();
     let mut local = consumer(&one);
@@ -80,7 +82,7 @@ fn stops(stop: Stop, import: &str, is_other_dead: bool) {
 #[test]
 fn a_gateway_that_stops_consumes_no_item() {
     for stop in Stop::ALL {
-        for import in ["", "capacity = 1\n"] {
+        for import in ["", ONE_PLACE] {
             stops(stop, import, false);
         }
     }
@@ -96,7 +98,7 @@ fn a_gateway_that_stops_consumes_no_item_of_a_dead_host() {
 /// The sender leaves, so that only the gateway keeps the segment, and the consumer takes its time.
 #[test]
 fn a_gateway_alone_keeps_items_that_are_not_confirmed() {
-    let (_one, _two, sender, mut remote) = forty("capacity = 1\n");
+    let (_one, _two, sender, mut remote) = forty(ONE_PLACE);
     let first = remote.recv().unwrap();
     let mut found = BTreeSet::from([number_of(&first)]);
     drop(sender);
