@@ -38,7 +38,7 @@ TEST(LibipcLarge, AMessageOfManyPartsIsCopiedOnceByItsReceiver) {
     const std::string name = "libipc-large-test." + std::to_string(getpid());
     ipc::route receiver(name.c_str(), ipc::receiver);
     ipc::route sender(name.c_str(), ipc::sender);
-    std::vector<unsigned char> bytes(64 * 1024);
+    std::vector<unsigned char> bytes(std::size_t{64} * 1024);
     for (std::size_t i = 0; i < bytes.size(); i++) bytes[i] = static_cast<unsigned char>(i * 7 / 5);
     for (int round = 0; round < 3; round++) {
         ASSERT_TRUE(sender.send(bytes.data(), bytes.size()));
