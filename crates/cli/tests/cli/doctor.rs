@@ -43,7 +43,7 @@ fn doctor_speaks_json() {
     if let Some(head) = head.ok().filter(|head| head.status.success()) {
         let head = String::from_utf8(head.stdout).unwrap();
         assert_eq!(found["revision"], head.trim());
-        assert!(shown.contains(head.trim()), "{shown}");
+        assert!(shown.contains(&head.trim()[..12]), "{shown}");
     }
     assert!(found["processors"]["allowed"].as_u64().unwrap() >= 1);
     assert!(!found["futex"]["backend"].as_str().unwrap().is_empty());

@@ -213,6 +213,7 @@ fn reasons_why_a_process_does_not_answer_are_told_apart() {
         // It reads its input, so it lives until that is closed.
         let mut command = std::process::Command::new("cat");
         command.stdin(Stdio::piped()).env_remove("BLITZ_INSPECT");
+        command.env("XDG_RUNTIME_DIR", home.path());
         command.envs(variable.map(|value| ("BLITZ_INSPECT", value)));
         let mut child = command.spawn().unwrap();
         let ran = run(1, home.path(), &["why", &child.id().to_string()]);
