@@ -430,8 +430,9 @@ impl<J> JobQueue<J> {
     }
 
     /// Counts out a thread that has not started, or ends before it has called
-    /// [`next`](Self::next). `busy` threads run jobs that do not end.
-    pub fn lost(&self, busy: usize) -> Remains<J> {
+    /// [`next`](Self::next). If fewer than `needed` threads are left, none will take the jobs that
+    /// wait, and they are returned.
+    pub fn lost(&self, needed: usize) -> Remains<J> {
         let (chosen, last, remains) = self.locked(|inside| {
             inside.arriving -= 1;
             inside.starting -= 1;
@@ -441,7 +442,7 @@ impl<J> JobQueue<J> {
             } else {
                 None
             };
-            let none_comes = !inside.closed && inside.starting == 0 && inside.threads <= busy;
+            let none_comes = !inside.closed && inside.starting == 0 && inside.threads < needed;
             let jobs = inside.remaining_jobs(last || none_comes);
             if none_comes {
                 self.pending.store(0, Ordering::Relaxed);

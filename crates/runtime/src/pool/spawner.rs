@@ -239,7 +239,7 @@ impl Spawner {
         let Err(error) = started else {
             return Ok(());
         };
-        let remains = self.queue.lost(self.workers);
+        let remains = self.queue.lost(self.workers + 1);
         end_all(remains.jobs, runtime);
         // The system may have more threads later; until then the other threads run the job.
         if error.kind() == io::ErrorKind::WouldBlock && remains.threads > self.workers {
@@ -330,8 +330,8 @@ fn work(runtime: &impl PoolRef, number: u64) {
     let _tokio = tokio_handle::enter(common);
     let pool = runtime.pool();
 
-    // If the hook panics, the thread does not serve the queue.
-    let missing = OnDrop(|| end_all(pool.queue.lost(pool.workers).jobs, runtime));
+    // If the hook panics, the thread does not serve the queue. Its job stays for the next thread.
+    let missing = OnDrop(|| end_all(pool.queue.lost(0).jobs, runtime));
     hooks::call(common.hooks.on_thread_start.as_ref());
     std::mem::forget(missing);
 

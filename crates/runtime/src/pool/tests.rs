@@ -82,11 +82,11 @@ fn a_job_does_not_wait_for_a_thread_that_did_not_start() {
     let queue = JobQueue::new(3);
     assert_eq!(queue.submit(1, true).unwrap(), Submitted::StartThread);
     assert_eq!(queue.submit(2, true).unwrap(), Submitted::Served);
-    assert_eq!(queue.lost(0).jobs, [1, 2]);
+    assert_eq!(queue.lost(1).jobs, [1, 2]);
     assert_eq!(queue.numbers().queued, 0);
 
-    // One thread never ends its job, and one does.
-    for busy in [1, 0] {
+    // The other thread never ends its job, or does.
+    for needed in [2, 1] {
         let queue = JobQueue::new(3);
         let mut thread = ThreadState::new();
         assert_eq!(queue.submit(1, false).unwrap(), Submitted::StartThread);
@@ -94,6 +94,9 @@ fn a_job_does_not_wait_for_a_thread_that_did_not_start() {
         assert!(matches!(queue.next(&mut thread, keep_alive), Next::Run(1)));
         assert_eq!(queue.submit(2, true).unwrap(), Submitted::StartThread);
         assert_eq!(queue.submit(3, true).unwrap(), Submitted::Served);
-        assert_eq!(queue.lost(busy).jobs.len(), if busy == 1 { 2 } else { 0 });
+        assert_eq!(
+            queue.lost(needed).jobs.len(),
+            if needed == 2 { 2 } else { 0 }
+        );
     }
 }
