@@ -1,26 +1,13 @@
 //! Converts between moments and ticks.
 //!
-//! Ticks count from the moment at which the runtime began. Moments are first expressed in
+//! A tick is a millisecond since the runtime began. Moments are first expressed in
 //! nanoseconds since the anchor, a moment of the process, so that a wheel's origin is one
 //! number, which a timer can read without a lock.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Number of ticks in a millisecond.
-///
-/// A longer tick fires more timers at once, and a shorter one comes closer to the deadline. The
-/// system adds about as much as a tick: Linux lets a thread sleep up to 50 microseconds too long. A
-/// tick divides a millisecond, so that the clock of a test shows the moments that the test expects.
-///
-/// With Tokio's names, timers have Tokio's resolution: libraries wait with timeouts of zero in loops.
-pub(crate) const PER_MILLI: u64 = if cfg!(feature = "_tokio_names") {
-    1
-} else {
-    32
-};
-
-const NANOS_PER_TICK: u64 = 1_000_000 / PER_MILLI;
+const NANOS_PER_TICK: u64 = 1_000_000;
 
 static ANCHOR: OnceLock<Instant> = OnceLock::new();
 

@@ -24,7 +24,7 @@ use blitz_io_core::{PerProcess, ThreadId};
 use blitz_io_sync::thread::Mutex;
 
 use super::Clock;
-use super::ticks::{self, PER_MILLI};
+use super::ticks;
 use super::wheel::{CLOSED, Unpark, Wheel};
 use crate::context::{self, Context};
 
@@ -104,11 +104,6 @@ impl Wheels {
 
     /// Returns the moment of the system's clock at which a tick comes; `None` if it is too far away.
     fn moment(&self, tick: u64) -> Option<Instant> {
-        let tick = if self.clock.is_real() {
-            tick
-        } else {
-            tick.checked_next_multiple_of(PER_MILLI)?
-        };
         Some(self.clock.real(ticks::begin(tick, self.origin)?))
     }
 
@@ -156,15 +151,10 @@ impl Wheels {
         wheel.turn(now);
     }
 
-    /// Returns the tick that has come. A clock that tests move shows whole milliseconds, as Tokio's does.
+    /// Returns the tick that has come.
     #[inline]
     fn tick(&self) -> u64 {
-        let tick = ticks::at(self.clock.now(), self.origin);
-        if self.clock.is_real() {
-            tick
-        } else {
-            tick / PER_MILLI * PER_MILLI
-        }
+        ticks::at(self.clock.now(), self.origin)
     }
 
     /// Advances a paused clock to the next timer of a worker. `false` if there is none.
@@ -176,8 +166,7 @@ impl Wheels {
         if tick > now {
             // If this fails, the clock is not paused any more, and the timer comes by
             // itself.
-            let millis = (tick - now).div_ceil(PER_MILLI);
-            _ = self.clock.advance(Duration::from_millis(millis));
+            _ = self.clock.advance(Duration::from_millis(tick - now));
         }
         true
     }
