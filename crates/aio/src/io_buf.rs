@@ -114,7 +114,7 @@ macro_rules! growing {
 
 growing!(Vec<u8>, BytesMut);
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -40,9 +40,6 @@
 //! nor the type would be local.)
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 mod async_buf_read;
 mod async_read;
 mod async_seek;

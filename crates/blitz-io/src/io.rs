@@ -20,7 +20,7 @@ pub use blitz_io_aio::*;
 pub use blitz_io_os::io::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 
 /// Items that only Unix has.
-#[cfg(all(unix, feature = "net", not(loom)))]
+#[cfg(all(unix, feature = "net"))]
 #[cfg_attr(docsrs, doc(cfg(feature = "net")))]
 pub mod unix {
     pub use blitz_io_driver::{

@@ -326,9 +326,9 @@ pub mod futex;
 pub mod io;
 #[doc(hidden)]
 pub mod macros;
-#[cfg(all(feature = "metrics", not(loom)))]
+#[cfg(feature = "metrics")]
 pub mod metrics;
-#[cfg(all(feature = "net", not(loom)))]
+#[cfg(feature = "net")]
 pub mod net;
 #[cfg(feature = "rt")]
 pub mod runtime;
@@ -340,7 +340,7 @@ pub mod task;
 #[cfg(feature = "rt")]
 pub mod time;
 
-#[cfg(all(feature = "fiber", not(loom)))]
+#[cfg(feature = "fiber")]
 pub use blitz_io_fiber as fiber;
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use blitz_io_futex as futex;

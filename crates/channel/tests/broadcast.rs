@@ -1,5 +1,4 @@
 //! The parts of our broadcast channel that Tokio's lacks, and its behaviour under load.
-#![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,6 @@
 //! A channel allocates when it is made and while it grows, and waiting allocates
 //! nothing. The allocations of the whole process are counted, so this file has one
 //! test.
-#![cfg(not(loom))]
 
 use std::pin::pin;
 use std::task::Waker;
@@ -14,11 +13,6 @@ use blitz_io_testing::{Counting, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// The fewest allocations of some runs: the test harness may allocate beside us.
-fn allocations(run: impl FnMut()) -> usize {
-    ALLOCATOR.fewest(10, run)
-}
 
 fn waiting_tasks(sender: &Sender<u64>, receiver: &Receiver<u64>) {
     let mut receive = pin!(receiver.recv());
@@ -36,7 +30,7 @@ fn waiting_tasks(sender: &Sender<u64>, receiver: &Receiver<u64>) {
 #[test]
 fn waiting_allocates_nothing() {
     for (sender, receiver) in [bounded(0), bounded(1), bounded(1000), unbounded()] {
-        let count = allocations(|| {
+        let count = ALLOCATOR.fewest(|| {
             waiting_tasks(&sender, &receiver);
             let _ = receiver.recv_timeout(Duration::from_micros(300));
             if sender.capacity() == Some(0) {
@@ -55,7 +49,7 @@ fn waiting_allocates_nothing() {
     let mut select = Select::new();
     select.recv(&first);
     select.recv(&second);
-    let count = allocations(|| {
+    let count = ALLOCATOR.fewest(|| {
         assert!(select.select_timeout(Duration::from_micros(300)).is_err());
         one.try_send(1).unwrap();
         assert_eq!(select.select().recv(&first), Ok(1));
@@ -65,7 +59,7 @@ fn waiting_allocates_nothing() {
 
     let (sender, receiver) = bounded(0);
     let echo = thread::spawn(move || receiver.iter().sum::<u64>());
-    let count = allocations(|| (0..50).for_each(|n| sender.send_blocking(n).unwrap()));
+    let count = ALLOCATOR.fewest(|| (0..50).for_each(|n| sender.send_blocking(n).unwrap()));
     assert_eq!(count, 0, "rendezvous of threads");
     drop(sender);
     assert!(echo.join().unwrap() > 0);

@@ -1,6 +1,5 @@
 //! How soon a receiver of a bounded `mpsc` channel continues beside threads that occupy the
 //! processors: that depends on the scheduler. `.ci/observe` runs these tests.
-#![cfg(not(loom))]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,5 @@
 //! How often the channels for one value, and for one that changes, ask the
 //! allocator for memory: once, and then not again.
-#![cfg(not(loom))]
-#![cfg(not(loom))]
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,11 +11,6 @@ use blitz_io_testing::{Counting, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// Returns the number of allocations of this thread while the action runs.
-fn allocations(action: impl FnOnce()) -> usize {
-    ALLOCATOR.in_this_thread(action)
-}
 
 /// Makes the first wait of this thread, and lets only one test count. With the feature `inspect`, this
 /// wait allocates, and all threads share the memory of records.
@@ -39,12 +32,12 @@ fn send_and_receive<const SIZE: usize>() {
 #[test]
 fn one_channel_after_the_other_uses_the_same_memory() {
     let _turn = first_wait();
-    assert_eq!(allocations(send_and_receive::<1>), 1);
+    assert_eq!(ALLOCATOR.in_this_thread(send_and_receive::<1>), 1);
     // A value of another size, but the block is large enough.
-    assert_eq!(allocations(send_and_receive::<16>), 0);
-    assert_eq!(allocations(send_and_receive::<900>), 1);
+    assert_eq!(ALLOCATOR.in_this_thread(send_and_receive::<16>), 0);
+    assert_eq!(ALLOCATOR.in_this_thread(send_and_receive::<900>), 1);
     assert_eq!(
-        allocations(|| {
+        ALLOCATOR.in_this_thread(|| {
             for _ in 0..1000 {
                 send_and_receive::<1>();
                 send_and_receive::<900>();
@@ -64,15 +57,15 @@ fn as_many_channels_as_there_is_room_for_use_the_same_memory() {
                 .collect::<Vec<_>>(),
         )
     };
-    assert!(allocations(many) >= 64);
-    assert!(allocations(many) < 10, "the vector alone");
+    assert!(ALLOCATOR.in_this_thread(many) >= 64);
+    assert!(ALLOCATOR.in_this_thread(many) < 10, "the vector alone");
 }
 
 #[test]
 fn a_slot_uses_no_memory_but_its_own() {
     let _turn = first_wait();
     let mut slot = oneshot::Slot::new();
-    let used = allocations(|| {
+    let used = ALLOCATOR.in_this_thread(|| {
         for i in 0..100 {
             let (tx, mut rx) = slot.channel();
             assert!(poll_once(pin!(&mut rx), Waker::noop()).is_pending());
@@ -87,7 +80,10 @@ fn a_slot_uses_no_memory_but_its_own() {
 fn watching_takes_no_memory() {
     let _turn = first_wait();
     let mut channel = None;
-    assert_eq!(allocations(|| channel = Some(watch::channel(0))), 1);
+    assert_eq!(
+        ALLOCATOR.in_this_thread(|| channel = Some(watch::channel(0))),
+        1
+    );
     let (tx, mut rx) = channel.unwrap();
     let mut watch = |i| {
         let mut changed = pin!(rx.changed());
@@ -100,5 +96,5 @@ fn watching_takes_no_memory() {
         // The first wait for an object may allocate, too.
         watch(1);
     }
-    assert_eq!(allocations(|| (2..100).for_each(watch)), 0);
+    assert_eq!(ALLOCATOR.in_this_thread(|| (2..100).for_each(watch)), 0);
 }

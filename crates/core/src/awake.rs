@@ -63,7 +63,7 @@ pub fn awake() -> usize {
     runtimes().iter().map(|workers| workers.awake()).sum()
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

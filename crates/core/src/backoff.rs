@@ -48,7 +48,7 @@ impl Backoff {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::{Backoff, STEPS};
 

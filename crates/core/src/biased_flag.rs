@@ -139,7 +139,7 @@ impl BiasedFlag {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

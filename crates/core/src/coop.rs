@@ -418,7 +418,7 @@ pub fn assert_may_block() {
     assert!(kind(LEFT.get()) != POLL, "{MAY_NOT_BLOCK}");
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -6,9 +6,6 @@
 // Its pages are for readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
 mod affinity;
 mod attempts;

@@ -118,7 +118,7 @@ impl Parker {
 
 default_is_new!(Parker);
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::deadline;

@@ -407,7 +407,7 @@ impl FiberScopes {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

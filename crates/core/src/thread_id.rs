@@ -68,7 +68,7 @@ mod number {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::ThreadId;
 

@@ -173,7 +173,7 @@ fn token(entry: &Entry) -> usize {
     entry.index | entry.generation.load(Ordering::Relaxed) << INDEX_BITS
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::bits;

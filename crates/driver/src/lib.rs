@@ -40,9 +40,6 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 #[cfg(all(unix, not(loom)))]
 mod async_fd;
 pub mod bits;

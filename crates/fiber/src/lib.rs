@@ -69,7 +69,6 @@
 //! first poll only.
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
-#![cfg(not(loom))]
 
 mod builder;
 mod fiber;

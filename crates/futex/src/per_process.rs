@@ -170,7 +170,7 @@ mod forks {
 
 pub use forks::{generation, watch_forks};
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Mutex;

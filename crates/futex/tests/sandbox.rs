@@ -1,11 +1,6 @@
 //! A sandbox that forbids `futex_waitv` after its first use. The library caches its knowledge of
 //! the call for the whole process, so this is a separate program.
-#![cfg(all(
-    not(loom),
-    not(feature = "portable"),
-    target_os = "linux",
-    target_arch = "x86_64"
-))]
+#![cfg(all(not(feature = "portable"), target_os = "linux", target_arch = "x86_64"))]
 
 use std::io;
 use std::thread;

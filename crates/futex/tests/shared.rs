@@ -3,7 +3,7 @@
 //!
 //! The tests with two processes start their own program again, with the name of the test
 //! and the file to map, and so play both roles.
-#![cfg(all(unix, not(loom)))]
+#![cfg(unix)]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Signals that arrive during a wait.
-#![cfg(all(unix, not(loom)))]
+#![cfg(unix)]
 
 mod common;
 

@@ -98,9 +98,6 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod anonymous;
 #[cfg(not(loom))]
@@ -210,6 +207,6 @@ pub use semaphore::{Permit, Semaphore};
 pub use sender::Sender;
 
 /// Runs the examples of the README as tests.
-#[cfg(all(doctest, not(loom)))]
+#[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

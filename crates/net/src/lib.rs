@@ -29,7 +29,6 @@
 //! # }
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
-#![cfg(not(loom))]
 
 mod addr;
 mod buf;

@@ -2,7 +2,7 @@
 //! code has closed, and that dropped futures had. In a separate process, because the limit,
 //! the fork and the descriptors apply to all of it.
 
-#![cfg(all(unix, not(loom)))]
+#![cfg(unix)]
 
 use std::fs::File;
 use std::future::poll_fn;

@@ -1,6 +1,6 @@
 //! Named pipes of Windows.
 
-#![cfg(all(windows, not(loom)))]
+#![cfg(windows)]
 
 use std::io::ErrorKind;
 use std::pin::pin;

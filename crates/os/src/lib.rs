@@ -21,7 +21,6 @@
 
 // Nothing here is model-checked.
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
-#![cfg(not(loom))]
 
 mod blocking;
 mod buffer;

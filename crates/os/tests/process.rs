@@ -1,6 +1,6 @@
 //! Child processes. In a separate process, because its zombies are counted.
 
-#![cfg(all(target_os = "linux", not(loom)))]
+#![cfg(target_os = "linux")]
 
 use std::pin::pin;
 use std::process::Stdio;

@@ -1,6 +1,6 @@
 //! Signals. In a separate process, as signals go to all of it.
 
-#![cfg(all(unix, not(loom)))]
+#![cfg(unix)]
 
 use std::pin::pin;
 use std::sync::Mutex;

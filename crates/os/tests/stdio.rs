@@ -2,14 +2,12 @@
 //! the child reads and writes.
 
 fn main() {
-    #[cfg(not(loom))]
     match std::env::var("BLITZ_STDIO") {
         Ok(what) => streams::child(&what),
         Err(_) => streams::parent(),
     }
 }
 
-#[cfg(not(loom))]
 mod streams {
     use std::io::{Read, Write};
     use std::process::{Child, Command, Stdio};

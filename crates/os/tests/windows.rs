@@ -1,6 +1,6 @@
 //! Child processes on Windows. The tests of console events are beside the handler.
 
-#![cfg(all(windows, not(loom)))]
+#![cfg(windows)]
 
 use std::io::Write;
 use std::os::windows::io::{AsRawHandle, RawHandle};

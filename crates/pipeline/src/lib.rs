@@ -51,9 +51,6 @@
     )
 )]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 mod async_ends;
 #[cfg(feature = "atomic-output")]
 pub mod atomic_output;

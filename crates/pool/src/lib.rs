@@ -31,9 +31,6 @@
     )
 )]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 mod broadcast;
 mod builder;
 mod configuration;

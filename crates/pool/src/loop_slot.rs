@@ -226,7 +226,7 @@ impl Drop for Reserved<'_> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,6 +1,5 @@
 //! A pool in a process whose runtime is busy uses the processors that are left: how soon, depends
 //! on the scheduler. `.ci/observe` runs this test.
-#![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};

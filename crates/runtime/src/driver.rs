@@ -7,11 +7,11 @@
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-#[cfg(all(feature = "io", not(loom)))]
+#[cfg(feature = "io")]
 use std::{cell::Cell, sync::Arc};
 
 use blitz_io_core::{Parker, default_is_new};
-#[cfg(all(feature = "io", not(loom)))]
+#[cfg(feature = "io")]
 use blitz_io_driver::Wakers;
 
 /// A driver in which at most one thread parks; any thread may unpark it.
@@ -20,7 +20,7 @@ pub enum Driver {
     /// Without I/O.
     Parker(Parker),
     /// A driver with I/O.
-    #[cfg(all(feature = "io", not(loom)))]
+    #[cfg(feature = "io")]
     Io(Arc<blitz_io_driver::Driver>),
 }
 
@@ -48,7 +48,7 @@ impl Driver {
     pub fn park(&self, deadline: Option<Instant>) -> bool {
         match self {
             Self::Parker(parker) => parker.park(deadline),
-            #[cfg(all(feature = "io", not(loom)))]
+            #[cfg(feature = "io")]
             Self::Io(driver) => waking(|wakers| driver.park(deadline, wakers)),
         }
     }
@@ -58,7 +58,7 @@ impl Driver {
     pub fn poll(&self) {
         match self {
             Self::Parker(_) => {}
-            #[cfg(all(feature = "io", not(loom)))]
+            #[cfg(feature = "io")]
             Self::Io(driver) => {
                 if driver.has_sources() {
                     waking(|wakers| driver.poll(wakers));
@@ -72,7 +72,7 @@ impl Driver {
     pub fn has_sources(&self) -> bool {
         match self {
             Self::Parker(_) => false,
-            #[cfg(all(feature = "io", not(loom)))]
+            #[cfg(feature = "io")]
             Self::Io(driver) => driver.has_sources(),
         }
     }
@@ -81,7 +81,7 @@ impl Driver {
     pub fn unpark(&self) {
         match self {
             Self::Parker(parker) => parker.unpark(),
-            #[cfg(all(feature = "io", not(loom)))]
+            #[cfg(feature = "io")]
             Self::Io(driver) => driver.unpark(),
         }
     }
@@ -89,7 +89,7 @@ impl Driver {
 
 /// Wakes the wakers that `poll` has gathered. The memory for them stays with the thread, so that a
 /// poll allocates nothing.
-#[cfg(all(feature = "io", not(loom)))]
+#[cfg(feature = "io")]
 fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
     thread_local! {
         static WAKERS: Cell<Wakers> = const { Cell::new(Wakers::new()) };
@@ -102,7 +102,7 @@ fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
     result
 }
 
-#[cfg(all(feature = "io", not(loom)))]
+#[cfg(feature = "io")]
 pub(crate) use blitz_io_driver::Reports;
 
 /// The reports of a wait or a poll, besides the events that have woken tasks.
@@ -168,7 +168,7 @@ impl Drivers {
     }
 }
 
-#[cfg(all(feature = "io", not(loom)))]
+#[cfg(feature = "io")]
 impl Drivers {
     /// Returns the driver, if events may happen.
     #[inline]

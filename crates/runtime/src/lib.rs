@@ -26,9 +26,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 #[cfg(not(loom))]
 mod blocking;
 #[cfg(not(loom))]
@@ -43,9 +40,9 @@ mod enter;
 mod errors;
 #[cfg(not(loom))]
 mod hooks;
-#[cfg(all(feature = "hyper", not(loom)))]
+#[cfg(feature = "hyper")]
 pub mod hyper;
-#[cfg(all(feature = "io", not(loom)))]
+#[cfg(feature = "io")]
 mod io;
 #[cfg(not(loom))]
 mod metrics;

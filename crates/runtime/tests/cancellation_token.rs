@@ -1,5 +1,4 @@
 //! Tokens: deep trees, wide trees, many threads, and wakers that misbehave.
-#![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

@@ -1,5 +1,4 @@
 //! Task dumps.
-#![cfg(not(loom))]
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};

@@ -1,5 +1,4 @@
 //! Sets of tasks, on several threads, and their allocations.
-#![cfg(not(loom))]
 
 use std::future::pending;
 use std::mem::ManuallyDrop;

@@ -1,5 +1,4 @@
 //! The multi-thread scheduler: running, starving and sleeping.
-#![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;

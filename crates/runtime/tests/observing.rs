@@ -1,6 +1,5 @@
 //! How often workers and the monitor run, and how late: that depends on the scheduler.
 //! `.ci/observe` runs these tests.
-#![cfg(not(loom))]
 
 use std::sync::mpsc;
 use std::thread;

@@ -1,5 +1,5 @@
 //! A span for every task.
-#![cfg(all(feature = "tracing", not(loom)))]
+#![cfg(feature = "tracing")]
 
 use std::collections::BTreeMap;
 use std::fmt;

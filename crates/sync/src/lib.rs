@@ -27,9 +27,6 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
-
 mod cell_traits;
 // Not part of the public interface.
 #[doc(hidden)]

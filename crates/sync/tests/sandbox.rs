@@ -4,9 +4,7 @@
 //!
 //! No process can leave a sandbox, so each test starts this program a second time and enters the
 //! sandbox there.
-#![cfg(all(not(loom), target_os = "linux", target_arch = "x86_64"))]
-
-mod lock_help;
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::io;
 use std::process::{Command, Output};
@@ -17,7 +15,7 @@ use std::time::Duration;
 use blitz_io_core::nanos_of;
 use blitz_io_sync::release_fence;
 use blitz_io_sync::thread::{Event, Mutex, RwLock};
-use lock_help::{Random, Watchdog, work};
+use blitz_io_testing::threads::{Random, Watchdog, work};
 
 const ROLE: &str = "BLITZ_TEST_SANDBOX";
 const LIGHT: &str = "membarrier";

@@ -7,9 +7,11 @@ mod observe;
 mod parity;
 mod processors;
 mod runtimes;
+pub mod threads;
 mod wakers;
+pub mod watch_dog;
 
-pub use allocations::Counting;
+pub use allocations::{Counting, fewest};
 pub use drops::{Counted, Drops};
 pub use moving::{MovingTask, move_at_every_await};
 pub use observe::observe;

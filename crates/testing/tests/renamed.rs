@@ -1,5 +1,4 @@
 //! The macros in a package that has renamed `blitz-io`.
-#![cfg(not(loom))]
 
 use renamed::time::{Duration, sleep};
 

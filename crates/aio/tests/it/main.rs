@@ -1,7 +1,5 @@
 //! The tests of this crate, in one program.
 
-#![cfg(not(loom))]
-
 mod foreign;
 mod memory;
 mod parity;

@@ -399,7 +399,7 @@ impl<T> fmt::Debug for Rx<T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::super::error::TrySendError;
     use super::super::tx::Tx;

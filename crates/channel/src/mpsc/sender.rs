@@ -345,7 +345,7 @@ impl<T> UnboundedSender<T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use crate::mpsc::unbounded_channel;
 

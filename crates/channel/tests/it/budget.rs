@@ -1,5 +1,4 @@
 //! Operations of tasks on channels take from their budget, as in Tokio.
-#![cfg(not(loom))]
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,4 @@
 //! Values whose `Drop` panics: the others are still dropped, once, and the first panic is propagated.
-#![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -2,11 +2,6 @@
 //! a file, for every system and sanitizer. A test that needs a process of its own has a line in
 //! Cargo.toml instead.
 
-#![cfg(not(loom))]
-
-#[path = "../watch_dog/mod.rs"]
-mod watch_dog;
-
 mod broadcast_parity;
 mod budget;
 mod drop_panics;

@@ -1,5 +1,4 @@
 //! Channels of many senders and many receivers, between tasks and threads.
-#![cfg(not(loom))]
 
 use std::future::Future;
 use std::pin::pin;

@@ -1,5 +1,4 @@
 //! The same scenarios with async-channel and with ours.
-#![cfg(not(loom))]
 
 mod theirs {
     use async_channel as channel;

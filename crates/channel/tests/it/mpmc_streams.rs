@@ -1,5 +1,5 @@
 //! Receivers as streams and senders as sinks.
-#![cfg(all(not(loom), feature = "stream", feature = "sink"))]
+#![cfg(all(feature = "stream", feature = "sink"))]
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};

@@ -1,5 +1,4 @@
 //! `mpsc`: under every runtime, between threads, and when things go wrong.
-#![cfg(not(loom))]
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,6 +1,5 @@
 //! `mpsc`: the values of a thread arrive in the order in which it sent them, also where another
 //! thread sends one for it.
-#![cfg(not(loom))]
 
 use std::sync::Barrier;
 use std::thread;

@@ -1,5 +1,4 @@
 //! `mpsc`: a waker that panics keeps no other waiter from its value, permit or wake.
-#![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

@@ -1,5 +1,4 @@
 //! The same scenarios with Tokio's channel and with ours.
-#![cfg(not(loom))]
 
 #[cfg(not(ours_alone))]
 mod tokio_has_it {

@@ -1,5 +1,5 @@
 //! `mpsc::PollSender`.
-#![cfg(all(not(loom), feature = "sink"))]
+#![cfg(feature = "sink")]
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};

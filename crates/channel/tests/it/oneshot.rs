@@ -1,6 +1,6 @@
 //! One value, under several runtimes and from threads.
 
-use crate::watch_dog;
+use blitz_io_testing::watch_dog;
 
 use std::pin::pin;
 use std::sync::mpsc;

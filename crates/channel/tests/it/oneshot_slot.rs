@@ -1,6 +1,6 @@
 //! A channel in memory of the caller.
 
-use crate::watch_dog;
+use blitz_io_testing::watch_dog;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

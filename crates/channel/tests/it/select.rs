@@ -1,5 +1,4 @@
 //! `Select`: a thread that waits in several channels.
-#![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;

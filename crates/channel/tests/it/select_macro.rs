@@ -1,5 +1,4 @@
 //! `select!`, `select_biased!`, and the receivers of moments.
-#![cfg(not(loom))]
 
 use std::thread;
 use std::time::{Duration, Instant};

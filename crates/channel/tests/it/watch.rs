@@ -1,6 +1,6 @@
 //! One value that changes, under several runtimes and from threads.
 
-use crate::watch_dog;
+use blitz_io_testing::watch_dog;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

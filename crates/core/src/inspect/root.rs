@@ -149,7 +149,7 @@ impl<F: Future> Future for Root<F> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::task::{RawWaker, RawWakerVTable};
 

@@ -12,14 +12,14 @@
 //! A resource without a span emits nothing. So the primitives that a subscriber uses itself, which
 //! are made before it is installed, do not call it.
 
-#[cfg(not(all(feature = "tracing", not(loom))))]
+#[cfg(not(feature = "tracing"))]
 mod disabled;
-#[cfg(all(feature = "tracing", not(loom)))]
+#[cfg(feature = "tracing")]
 mod enabled;
 
-#[cfg(not(all(feature = "tracing", not(loom))))]
+#[cfg(not(feature = "tracing"))]
 pub use disabled::{Late, Operation, Resource};
-#[cfg(all(feature = "tracing", not(loom)))]
+#[cfg(feature = "tracing")]
 pub use enabled::{Late, Operation, Resource};
 
 /// The kind of a resource, with the state that it shows.

@@ -274,7 +274,7 @@ fn nanos(moment: Instant) -> u64 {
 
 /// Pauses for this many `spin_loop` hints.
 fn pause(hints: u32) {
-    #[cfg(all(test, not(loom)))]
+    #[cfg(test)]
     tests::PAUSES.set(tests::PAUSES.get() + 1);
     for _ in 0..hints {
         hint::spin_loop();
@@ -291,5 +291,5 @@ pub fn relax(threads: usize) {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;

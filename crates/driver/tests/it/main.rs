@@ -1,6 +1,6 @@
 //! The tests of this crate, in one program.
 
-#![cfg(all(not(loom), unix))]
+#![cfg(unix)]
 
 mod bad_days;
 #[path = "../help/mod.rs"]

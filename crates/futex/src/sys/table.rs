@@ -237,7 +237,7 @@ impl Queue {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 impl Table {
     /// Locks all buckets, until the result is dropped.
     pub(super) fn lock_all(&self) -> Vec<prim::MutexGuard<'_, Queue>> {

@@ -2,8 +2,6 @@
 //! once and not once per file, for every system and sanitizer. A test that needs a process
 //! of its own has a line in Cargo.toml instead.
 
-#![cfg(not(loom))]
-
 #[path = "../common/mod.rs"]
 mod common;
 

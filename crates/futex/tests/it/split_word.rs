@@ -1,5 +1,4 @@
 //! Words whose bytes are separate atomics.
-#![cfg(not(loom))]
 
 use crate::common;
 

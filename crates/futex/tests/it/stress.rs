@@ -1,5 +1,4 @@
 //! Many threads that hand over values. A lost wake-up shows as a timeout.
-#![cfg(not(loom))]
 
 use crate::common;
 

@@ -1,5 +1,4 @@
 //! Waits on many words.
-#![cfg(not(loom))]
 
 use crate::common;
 

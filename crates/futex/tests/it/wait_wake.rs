@@ -1,5 +1,4 @@
 //! Waits and wakes on one word.
-#![cfg(not(loom))]
 
 use crate::common;
 

@@ -1,7 +1,5 @@
 //! The tests of this crate, in one program. Tokio's own tests run in `.ci/dropin`.
 
-#![cfg(not(loom))]
-
 mod bad_days;
 mod budget;
 #[path = "../help/mod.rs"]

@@ -1,7 +1,5 @@
 //! The tests of this crate that can share a process.
 
-#![cfg(not(loom))]
-
 mod bad_days;
 mod files;
 mod moving;

@@ -1,5 +1,4 @@
 //! The tests of this crate, in one program.
-#![cfg(not(loom))]
 
 mod failures;
 mod gzip;

@@ -3,7 +3,7 @@
 pub mod queue;
 #[cfg(not(loom))]
 mod spawner;
-#[cfg(all(test, not(loom), target_os = "linux"))]
+#[cfg(all(test, target_os = "linux"))]
 mod tests;
 #[cfg(not(loom))]
 mod threads;

@@ -501,7 +501,7 @@ impl<J> JobQueue<J> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::{JobQueue, Last, Look, Next, Submitted, ThreadState};
     use blitz_io_core::Parker;

@@ -9,7 +9,7 @@
 
 mod builder;
 mod current;
-#[cfg(all(feature = "taskdump", not(loom)))]
+#[cfg(feature = "taskdump")]
 pub mod dump;
 #[cfg(feature = "tokio")]
 mod enter_tokio;
@@ -23,7 +23,7 @@ mod owner;
 
 pub use builder::Builder;
 pub use current::{is_rt_shutdown_err, worker_index};
-#[cfg(all(feature = "taskdump", not(loom)))]
+#[cfg(feature = "taskdump")]
 pub use dump::Dump;
 pub use handle::{EnterGuard, Handle, RuntimeFlavor};
 pub use local_runtime::{LocalOptions, LocalRuntime};

@@ -1,5 +1,4 @@
 //! Blocking work and local tasks with many threads, and their costs.
-#![cfg(not(loom))]
 
 use std::cell::Cell;
 use std::future::pending;

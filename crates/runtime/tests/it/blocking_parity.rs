@@ -1,6 +1,5 @@
 //! Blocking work, local tasks and task-local values behave as Tokio's do: the same
 //! scenarios are compiled with both, and their logs are compared.
-#![cfg(not(loom))]
 
 mod of_tokio {
     use tokio::{runtime, task, task_local};

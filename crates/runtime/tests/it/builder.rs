@@ -1,7 +1,5 @@
 //! The runtime follows the settings of its builder.
 
-#![cfg(not(loom))]
-
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
 //! Tasks that always have something to do let others run.
-#![cfg(not(loom))]
 
 use std::future::{Future, pending, poll_fn};
 use std::sync::Arc;

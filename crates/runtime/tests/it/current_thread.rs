@@ -1,7 +1,5 @@
 //! The scheduler that runs all tasks on the thread in `block_on`.
 
-#![cfg(not(loom))]
-
 use std::cell::Cell;
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};

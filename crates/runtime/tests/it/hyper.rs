@@ -1,5 +1,5 @@
 //! hyper's traits on this runtime, and hyper itself.
-#![cfg(all(feature = "hyper", not(loom)))]
+#![cfg(feature = "hyper")]
 
 use std::cell::Cell;
 use std::future::{Future, pending};

@@ -2,8 +2,6 @@
 //! not once a file, for every system and sanitizer. Tests that need a process of their
 //! own have a line in Cargo.toml instead.
 
-#![cfg(not(loom))]
-
 mod blocking;
 mod blocking_parity;
 mod builder;

@@ -1,5 +1,4 @@
 //! The effects of the builder's options on the workers of a multi-thread runtime.
-#![cfg(not(loom))]
 
 use std::collections::HashSet;
 use std::sync::Arc;

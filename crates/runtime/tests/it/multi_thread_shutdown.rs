@@ -1,5 +1,4 @@
 //! The end of a multi-thread runtime, with tasks in every state.
-#![cfg(not(loom))]
 
 use std::future::{Future, pending};
 use std::pin::Pin;

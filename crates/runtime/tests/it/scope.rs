@@ -1,5 +1,4 @@
 //! Scopes: children that borrow.
-#![cfg(not(loom))]
 
 use std::future::{Future, pending, poll_fn};
 use std::mem;

@@ -1,8 +1,6 @@
 //! The end of a runtime: in every state of a task, its future and its output are dropped
 //! exactly once, and all its waiters are woken.
 
-#![cfg(not(loom))]
-
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;

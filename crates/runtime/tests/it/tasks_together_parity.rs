@@ -1,6 +1,5 @@
 //! `JoinSet`, `TaskTracker`, `CancellationToken` and budgets behave as those of Tokio and
 //! tokio-util do: the same scenarios are compiled with both.
-#![cfg(not(loom))]
 
 mod of_tokio {
     use tokio::{runtime, task};

@@ -1,7 +1,4 @@
 //! `Barrier` and `SpinBarrier`: rounds, turns, laps, and threads that give up.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_sync::thread::{Barrier, BarrierTimedOut, BarrierWaitResult, SpinBarrier};
-use lock_help::{A_WHILE, Random, Watchdog, is_stuck, sleeping, work};
+use blitz_io_testing::threads::{A_WHILE, Random, Watchdog, is_stuck, sleeping, work};
 
 /// The common interface of both kinds. `meet` returns whether the thread leads.
 trait Meet: Sync {

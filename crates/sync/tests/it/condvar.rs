@@ -1,11 +1,10 @@
 //! `Condvar`: the behaviour that users of `parking_lot`'s expect; waits end neither without a
 //! reason nor out of turn.
-#![cfg(not(loom))]
 
-use crate::lock_help;
+use blitz_io_testing::threads;
 
 use blitz_io_sync::thread::{Condvar, FairMutex, Mutex, MutexGuard};
-use lock_help::{PATIENCE, Watchdog, elsewhere, eventually};
+use blitz_io_testing::threads::{PATIENCE, Watchdog, elsewhere, eventually};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -312,7 +311,7 @@ fn a_waiter_whose_time_is_up_takes_no_notification() {
                 0 => condvar.notify_all(),
                 _ => usize::from(condvar.notify_one()),
             };
-            lock_help::work(Duration::from_micros(u64::from(turn % 40)));
+            threads::work(Duration::from_micros(u64::from(turn % 40)));
         }
     });
     assert_eq!(ended.load(Ordering::Relaxed), sent);

@@ -1,8 +1,7 @@
 //! `Event`: the semantics that users of Windows, .NET and `rsevents` expect of the two kinds.
-#![cfg(not(loom))]
 
 #[cfg(target_os = "linux")]
-use crate::lock_help::sleeping;
+use blitz_io_testing::threads::sleeping;
 
 use blitz_io_sync::thread::Event;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,12 +1,9 @@
 //! `FairMutex`: all that a `Mutex` does. How fair it is, is in `fairness.rs`.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use blitz_io_sync::thread::{
     ArcFairMutexGuard, FairMutex, FairMutexGuard, MappedFairMutexGuard, const_fair_mutex,
 };
-use lock_help::{PATIENCE, Watchdog, elsewhere, is_stuck};
+use blitz_io_testing::threads::{PATIENCE, Watchdog, elsewhere, is_stuck};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};

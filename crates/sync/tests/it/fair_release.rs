@@ -1,11 +1,9 @@
 //! Fair releases hand the lock over, also to a thread that sleeps only since a moment ago. Only
 //! Linux tells whether a thread sleeps yet.
-#![cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
-
-use crate::lock_help;
+#![cfg(all(any(target_os = "linux", target_os = "android")))]
 
 use blitz_io_sync::thread::{FairMutex, Mutex, MutexGuard};
-use lock_help::{ThreadName, Watchdog};
+use blitz_io_testing::threads::{ThreadName, Watchdog};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;

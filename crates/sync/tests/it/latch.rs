@@ -1,5 +1,4 @@
 //! `Latch`: the behaviour that users of C++'s `std::latch` expect, and the refused calls.
-#![cfg(not(loom))]
 
 use blitz_io_sync::thread::Latch;
 use std::mem::ManuallyDrop;

@@ -1,5 +1,4 @@
 //! `LazyLock`: the promises of the standard library's.
-#![cfg(not(loom))]
 
 use blitz_io_sync::thread::LazyLock;
 use std::cell::Cell;

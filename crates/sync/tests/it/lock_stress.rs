@@ -1,14 +1,11 @@
 //! Eight threads do everything that a lock can do, at random and with time
 //! limits, and the value must add up. A lost wake-up ends in the watchdog.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use blitz_io_sync::thread::{
     Condvar, FairMutex, Mutex, MutexGuard, ReentrantMutex, ReentrantMutexGuard, RwLock,
     RwLockReadGuard, RwLockUpgradableReadGuard as Upgradable, RwLockWriteGuard,
 };
-use lock_help::{Random, Watchdog};
+use blitz_io_testing::threads::{Random, Watchdog};
 use std::cell::Cell;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -2,11 +2,6 @@
 //! a file, for every system and sanitizer. A test that needs a process of its own has a line in
 //! Cargo.toml instead.
 
-#![cfg(not(loom))]
-
-#[path = "../lock_help/mod.rs"]
-mod lock_help;
-
 mod barrier;
 mod condvar;
 mod event;

@@ -1,12 +1,9 @@
 //! `Mutex`: the behaviour that users of `parking_lot`'s expect.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use blitz_io_sync::thread::{
     ArcMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex,
 };
-use lock_help::{A_WHILE, PATIENCE, Watchdog, elsewhere, eventually, is_stuck};
+use blitz_io_testing::threads::{A_WHILE, PATIENCE, Watchdog, elsewhere, eventually, is_stuck};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,4 @@
 //! `Notify`.
-#![cfg(not(loom))]
 
 use std::collections::VecDeque;
 use std::future::Future;

@@ -1,6 +1,5 @@
 //! `Once`: the promises of the standard library and `parking_lot` for theirs, and the particular
 //! features of this one.
-#![cfg(not(loom))]
 
 use blitz_io_sync::thread::{Once, OnceState};
 use std::cell::UnsafeCell;

@@ -1,5 +1,4 @@
 //! `OnceCell`.
-#![cfg(not(loom))]
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,4 @@
 //! `OnceLock`: the promises of the standard library's, and the timed waits.
-#![cfg(not(loom))]
 
 use blitz_io_sync::thread::OnceLock;
 use std::cell::Cell;

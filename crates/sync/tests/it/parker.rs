@@ -1,7 +1,4 @@
 //! `Parker`: one token, however many hands give it.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -11,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_sync::thread::{Parker, Unparker};
-use lock_help::{A_WHILE, PATIENCE, Stop, StopAtEnd, ThreadName, Watchdog, is_stuck};
+use blitz_io_testing::threads::{
+    A_WHILE, PATIENCE, Stop, StopAtEnd, ThreadName, Watchdog, is_stuck,
+};
 
 #[test]
 fn bounds_and_texts() {

@@ -1,15 +1,15 @@
 //! Threads of real-time priority, which never let an ordinary thread of their processor run by
 //! yielding to it. So a thread that waits for an ordinary one has to sleep. Needs the right to
 //! use such priorities.
-#![cfg(all(not(loom), target_os = "linux"))]
+#![cfg(target_os = "linux")]
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, mem, thread};
 
-use crate::lock_help::{Watchdog, work};
 use blitz_io_core::BiasedLock;
 use blitz_io_testing::bind_to_first_processor;
+use blitz_io_testing::threads::{Watchdog, work};
 
 /// The time in microseconds after which a real-time thread without a sleep counts as spinning.
 const SPINS: libc::rlim_t = 400_000;

@@ -1,13 +1,10 @@
 //! `ReentrantMutex`: its owner may lock again, others wait for all its guards.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use blitz_io_sync::thread::{
     ArcReentrantMutexGuard, MappedReentrantMutexGuard, RawMutex, RawThreadId, ReentrantMutex,
     ReentrantMutexGuard, const_reentrant_mutex,
 };
-use lock_help::{A_WHILE, PATIENCE, Random, Watchdog, elsewhere, is_stuck};
+use blitz_io_testing::threads::{A_WHILE, PATIENCE, Random, Watchdog, elsewhere, is_stuck};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::thread;

@@ -1,13 +1,12 @@
 //! `RwLock`: readers and writers. Upgradable readers are in `rwlock_upgrade.rs`.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use blitz_io_sync::thread::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
     const_rwlock,
 };
-use lock_help::{A_WHILE, PATIENCE, Random, Watchdog, elsewhere, eventually, is_stuck, sleeping};
+use blitz_io_testing::threads::{
+    A_WHILE, PATIENCE, Random, Watchdog, elsewhere, eventually, is_stuck, sleeping,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::Barrier;

@@ -1,12 +1,11 @@
 //! `RwLock`: the upgradable reader.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use blitz_io_sync::thread::{
     ArcRwLockUpgradableReadGuard, RwLock, RwLockUpgradableReadGuard as Upgradable, RwLockWriteGuard,
 };
-use lock_help::{PATIENCE, Stop, StopAtEnd, Watchdog, elsewhere, is_stuck, sleeping};
+use blitz_io_testing::threads::{
+    PATIENCE, Stop, StopAtEnd, Watchdog, elsewhere, is_stuck, sleeping,
+};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,8 +1,7 @@
 //! `Semaphore`: the methods one by one, and the ways in which permits could get
 //! lost or be doubled.
-#![cfg(not(loom))]
 
-use crate::lock_help;
+use blitz_io_testing::threads;
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 use blitz_io_sync::thread::{
     AcquireError, OverRelease, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
-use lock_help::{A_WHILE, Watchdog, eventually, is_stuck, sleeping};
+use blitz_io_testing::threads::{A_WHILE, Watchdog, eventually, is_stuck, sleeping};
 
 const MAX: usize = Semaphore::MAX_PERMITS;
 
@@ -400,7 +399,7 @@ fn sleepers_that_want_different_amounts() {
 #[test]
 fn newcomers_that_want_different_amounts() {
     let _watchdog = Watchdog::new("newcomers");
-    let mut random = lock_help::Random::new(11);
+    let mut random = threads::Random::new(11);
     let semaphore = Semaphore::new(0);
     for _ in 0..300 {
         let requests = [(); 3].map(|()| 1 + random.below(3) as u32);
@@ -410,7 +409,7 @@ fn newcomers_that_want_different_amounts() {
                 scope.spawn(move || semaphore.acquire_many(request).unwrap().forget());
             }
             for _ in 0..requests.iter().sum() {
-                lock_help::work(Duration::from_micros(random.below(100)));
+                threads::work(Duration::from_micros(random.below(100)));
                 semaphore.add_permits(1);
             }
         });
@@ -423,7 +422,7 @@ fn newcomers_that_want_different_amounts() {
 #[test]
 fn giving_up_passes_the_permit_on() {
     let _watchdog = Watchdog::new("giving up");
-    let mut random = lock_help::Random::new(3);
+    let mut random = threads::Random::new(3);
     for _ in 0..300 {
         let semaphore = Semaphore::new(0);
         let delay = Duration::from_micros(900 + random.below(400));
@@ -432,7 +431,7 @@ fn giving_up_passes_the_permit_on() {
                 scope.spawn(|| drop(semaphore.try_acquire_for(Duration::from_millis(1))));
             }
             scope.spawn(|| drop(semaphore.acquire().unwrap()));
-            lock_help::work(delay);
+            threads::work(delay);
             semaphore.add_permits(1);
         });
         assert_eq!(semaphore.available_permits(), 1);

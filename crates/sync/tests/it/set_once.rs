@@ -1,5 +1,4 @@
 //! `SetOnce`.
-#![cfg(not(loom))]
 
 use std::future::Future;
 use std::pin::Pin;

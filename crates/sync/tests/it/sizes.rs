@@ -1,6 +1,5 @@
 //! How large the locks are, and between which threads they and their guards may
 //! go. Both are promises: a change breaks users.
-#![cfg(not(loom))]
 
 use blitz_io_core::inspect::IS_ENABLED;
 use blitz_io_sync::thread::{

@@ -1,8 +1,5 @@
 //! Many threads, random amounts, time-outs at random moments; and at the end
 //! the sums must be right.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -12,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_sync::thread::{Barrier, Parker, Semaphore, SemaphorePermit, TryAcquireError};
-use lock_help::{Random, Watchdog, work};
+use blitz_io_testing::threads::{Random, Watchdog, work};
 
 const THREADS: usize = 8;
 

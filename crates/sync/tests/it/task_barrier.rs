@@ -1,5 +1,4 @@
 //! `Barrier` for tasks.
-#![cfg(not(loom))]
 
 use std::future::Future;
 use std::pin::Pin;

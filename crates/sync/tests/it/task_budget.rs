@@ -1,5 +1,4 @@
 //! Operations of tasks on the primitives take from their budget, as in Tokio.
-#![cfg(not(loom))]
 
 use std::future::Future;
 use std::pin::pin;

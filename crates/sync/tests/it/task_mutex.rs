@@ -1,8 +1,5 @@
 //! The mutex for tasks, beyond the comparison with Tokio's (`task_parity_locks.rs`): several
 //! runtimes, threads in the same queue, and wakers that panic or use the lock.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -13,10 +10,10 @@ use std::thread;
 use blitz_io_sync::task::{
     MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
 };
+use blitz_io_testing::threads::Watchdog;
 use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
-use lock_help::Watchdog;
 
 everywhere! {
     async fn one_after_the_other(rt) {

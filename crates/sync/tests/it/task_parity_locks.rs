@@ -1,6 +1,5 @@
 //! `Semaphore`, `Mutex` and `RwLock` do what Tokio's do: the same scenarios are compiled with
 //! both, and the logs are compared.
-#![cfg(not(loom))]
 
 use blitz_io_testing::{implements, the_same, the_same_whatever_happens};
 

@@ -1,6 +1,5 @@
 //! `Notify`, `Barrier`, `OnceCell` and `SetOnce` do what Tokio's do: the same scenarios are
 //! compiled with both, and the logs are compared.
-#![cfg(not(loom))]
 
 use blitz_io_testing::{the_same, the_same_whatever_happens};
 

@@ -1,8 +1,5 @@
 //! The reader-writer lock for tasks, beyond the comparison with Tokio's (`task_parity_locks.rs`):
 //! several runtimes, threads in the same queue, and wakers that panic or use the lock.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -12,10 +9,10 @@ use std::task::{Poll, Waker};
 use std::thread;
 
 use blitz_io_sync::task::{OwnedRwLockWriteGuard, RwLock, RwLockWriteGuard};
+use blitz_io_testing::threads::Watchdog;
 use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
-use lock_help::Watchdog;
 
 /// The number of those inside: readers count one each, a writer a thousand.
 #[derive(Default)]

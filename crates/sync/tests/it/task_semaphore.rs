@@ -1,8 +1,7 @@
 //! The semaphore for tasks, beyond the comparison with Tokio's (`task_parity_locks.rs`): several
 //! runtimes, threads in the same queue, and wakers that panic or use the semaphore.
-#![cfg(not(loom))]
 
-use crate::lock_help;
+use blitz_io_testing::threads;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -12,8 +11,8 @@ use std::task::{Poll, Waker};
 use std::thread;
 
 use blitz_io_sync::task::{Semaphore, TryAcquireError};
+use blitz_io_testing::threads::{ThreadName, Watchdog, elsewhere};
 use blitz_io_testing::{Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
-use lock_help::{ThreadName, Watchdog, elsewhere};
 
 everywhere! {
     async fn who_finds_no_permit_waits_for_one(rt) {
@@ -326,7 +325,7 @@ fn closing_wakes_threads() {
             thread::spawn(move || semaphore.blocking_acquire_owned().is_err())
         })
         .collect();
-    thread::sleep(lock_help::A_WHILE);
+    thread::sleep(threads::A_WHILE);
     semaphore.close();
     for thread in threads {
         assert!(thread.join().unwrap());

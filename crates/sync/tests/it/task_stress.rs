@@ -1,8 +1,5 @@
 //! More threads than processors use the locks for tasks in all ways at once,
 //! blocking, awaiting, trying and giving up at random, and the result is checked.
-#![cfg(not(loom))]
-
-use crate::lock_help;
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_sync::task::{Mutex, RwLock, Semaphore};
 use blitz_io_testing::poll_once;
-use lock_help::{Random, Watchdog};
+use blitz_io_testing::threads::{Random, Watchdog};
 
 const THREADS: u64 = 8;
 const TIME: Duration = Duration::from_millis(700);

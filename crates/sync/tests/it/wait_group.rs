@@ -1,5 +1,4 @@
 //! `WaitGroup`: the promises of crossbeam's, and the timed waits.
-#![cfg(not(loom))]
 
 use blitz_io_sync::thread::WaitGroup;
 use std::panic::resume_unwind;

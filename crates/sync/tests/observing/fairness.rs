@@ -2,7 +2,7 @@
 //! turns of the other threads, not in time. A machine with other work to do makes everything
 //! late, but it does not make a lock unfair.
 
-use crate::lock_help::{Stop, StopAtEnd, eventually, work};
+use blitz_io_testing::threads::{Stop, StopAtEnd, eventually, work};
 
 use blitz_io_sync::thread::{FairMutex, Mutex, RwLock, RwLockUpgradableReadGuard, Semaphore};
 use blitz_io_testing::observe;

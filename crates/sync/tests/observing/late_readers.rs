@@ -1,7 +1,7 @@
 //! Readers that have waited for long are let in before the next writer. They must
 //! not become the reason why this one never gets in.
 
-use crate::lock_help::{Random, Stop, StopAtEnd, eventually};
+use blitz_io_testing::threads::{Random, Stop, StopAtEnd, eventually};
 
 use blitz_io_sync::thread::RwLock;
 use blitz_io_testing::observe;

@@ -1,9 +1,5 @@
 //! How evenly the locks treat their waiters, and how many of them they wake: both depend on the
 //! scheduler. `.ci/observe` runs these tests.
-#![cfg(not(loom))]
-
-#[path = "../lock_help/mod.rs"]
-mod lock_help;
 
 mod fairness;
 mod late_readers;

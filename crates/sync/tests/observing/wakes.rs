@@ -1,7 +1,7 @@
 //! The thread that a release wakes: exactly one, the one with the longest wait. Only Linux tells
 //! whether a thread sleeps, and how often it did.
 
-use crate::lock_help::{A_WHILE, ThreadName, eventually, work};
+use blitz_io_testing::threads::{A_WHILE, ThreadName, eventually, work};
 
 use blitz_io_sync::thread::{Condvar, Mutex, MutexGuard, RwLock};
 use blitz_io_testing::observe;

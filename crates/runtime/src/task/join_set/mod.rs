@@ -4,7 +4,7 @@
 // ready list (`ready.rs`), and wakes the task that awaits the set, once until that task
 // waits again.
 
-#[cfg(all(feature = "tracing", not(loom)))]
+#[cfg(feature = "tracing")]
 mod builder;
 #[cfg(not(loom))]
 pub(super) mod ready;
@@ -15,7 +15,7 @@ mod set;
 #[cfg(not(loom))]
 mod slots;
 
-#[cfg(all(feature = "tracing", not(loom)))]
+#[cfg(feature = "tracing")]
 pub use builder::Builder;
 #[cfg(not(loom))]
 pub use set::JoinSet;

@@ -9,7 +9,7 @@
 //! | `join_handle.rs`, `error.rs` | the handles, and the error of a join |
 //! | `owned.rs` | the tasks of a runtime |
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod changes;
 mod error;
 mod harness;
@@ -19,7 +19,7 @@ mod join_handle;
 pub mod model;
 mod owned;
 mod state;
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
 mod waker;
 

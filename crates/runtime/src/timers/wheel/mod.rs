@@ -96,7 +96,7 @@
 mod entry;
 mod links;
 mod slots;
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
 mod timer;
 

@@ -180,7 +180,7 @@ fn waiting(word: u32) -> u32 {
     (word / WAITING) & MAX
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::thread::Event;

@@ -115,7 +115,7 @@ fn next_generation(word: u32) -> u32 {
     unset.wrapping_add(GENERATION)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::thread::Event;

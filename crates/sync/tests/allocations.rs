@@ -1,9 +1,6 @@
 //! Waiting allocates nothing, neither without contention nor where threads sleep and are woken.
 //!
 //! The allocations of the whole process are counted, so this file has one test.
-#![cfg(not(loom))]
-
-mod lock_help;
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,14 +11,11 @@ use blitz_io_sync::thread::{
     Barrier, Condvar, Event, FairMutex, Latch, Mutex, Once, OnceLock, Parker, ReentrantMutex,
     RwLock, Semaphore,
 };
-use blitz_io_testing::Counting;
-use lock_help::Watchdog;
+use blitz_io_testing::threads::Watchdog;
+use blitz_io_testing::{Counting, fewest};
 
 const THREADS: usize = 4;
 const TURNS: usize = 200;
-/// The number of attempts to see no allocation at all: the test harness may make one of its own
-/// at the same time.
-const ATTEMPTS: usize = 5;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -50,7 +44,7 @@ impl Stage {
 /// Each attempt runs it before, uncounted: the first wait in a process, and in a thread, may
 /// allocate.
 fn allocations<S: Sync>(make: impl Fn() -> S, turn: impl Fn(&S, usize) + Sync) -> usize {
-    let attempt = || {
+    fewest(|| {
         let (warm_up, counted) = (make(), make());
         let stage = Stage::default();
         thread::scope(|scope| {
@@ -73,8 +67,7 @@ fn allocations<S: Sync>(make: impl Fn() -> S, turn: impl Fn(&S, usize) + Sync) -
             stage.reach(4);
             after - before
         })
-    };
-    (0..ATTEMPTS).map(|_| attempt()).min().unwrap()
+    })
 }
 
 #[track_caller]

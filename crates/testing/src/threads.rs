@@ -1,5 +1,4 @@
-//! Code that the tests of the locks share.
-#![allow(dead_code, reason = "every test program uses a part of it")]
+//! Threads that are blocked, asleep, busy or told to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -19,7 +18,7 @@ pub fn is_stuck<T>(thread: &ScopedJoinHandle<'_, T>) -> bool {
     !thread.is_finished()
 }
 
-/// A thread that sleeps in `f` by the time this returns.
+/// Starts a thread, which sleeps in `f` by the time this returns.
 pub fn sleeping<'scope, R: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     f: impl FnOnce() -> R + Send + 'scope,
@@ -62,6 +61,7 @@ pub fn work(time: Duration) {
 pub struct Watchdog(Option<mpsc::Sender<()>>);
 
 impl Watchdog {
+    /// Watches over `what` from now on.
     pub fn new(what: &'static str) -> Self {
         let (alive, watch) = mpsc::channel();
         thread::spawn(move || {
@@ -84,10 +84,12 @@ impl Drop for Watchdog {
 pub struct Random(u64);
 
 impl Random {
+    /// Starts the sequence of this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
+    /// Returns the next number, which is below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -101,10 +103,12 @@ impl Random {
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
+    /// Tells the threads to end.
     pub fn now(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Returns `true` if the threads are to end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -126,7 +130,7 @@ impl Drop for StopAtEnd<'_> {
 pub struct ThreadName(Option<String>);
 
 impl ThreadName {
-    /// This thread's.
+    /// Returns the name of this thread.
     pub fn current() -> Self {
         let link = std::fs::read_link("/proc/thread-self").ok();
         Self(link.map(|link| format!("/proc/{}", link.display())))
