@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object, WaitKind};
 use blitz_io_core::{Node, Spin, WaitQueue, deadline};
+use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object, WaitKind};
 
 use crate::model::model_has_failed;
 
@@ -80,13 +80,13 @@ pub(crate) struct Wait<E: Event> {
     node: Node,
     /// The node has been linked, and has not been seen to be chosen.
     is_linked: bool,
-    record: inspect::Wait,
+    record: observe::Wait,
 }
 
 impl<E: Event> Wait<E> {
     pub(crate) fn new(event: E) -> Self {
         Self {
-            record: inspect::Wait::new(event.target().made_at),
+            record: observe::Wait::new(event.target().made_at),
             event,
             node: Node::new(()),
             is_linked: false,
@@ -123,7 +123,7 @@ impl<E: Event> Future for Wait<E> {
 }
 
 /// Records that the task waits.
-fn note<E: Event>(event: &E, record: &mut inspect::Wait, waker: &Waker) {
+fn note<E: Event>(event: &E, record: &mut observe::Wait, waker: &Waker) {
     let target = event.target();
     record.begin(WaitKind::new(target.kind), target.object, waker);
 }

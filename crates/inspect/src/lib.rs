@@ -73,7 +73,7 @@ mod capture;
 ))]
 mod unwind;
 
-pub use blitz_io_core::inspect::Named;
+pub use blitz_io_observe::Named;
 pub use chain::Chains;
 pub use dot::dot;
 pub use findings::{Certainty, Finding, findings};

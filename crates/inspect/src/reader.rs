@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_core::inspect as records;
+use blitz_io_observe as records;
 
 use crate::ends;
 use crate::findings::{Finding, LONG_SCHEDULED, findings, never_polled};

@@ -392,7 +392,7 @@ impl Waiter {
 
 /// Returns the thread or task of a record.
 #[cfg(feature = "records")]
-pub(crate) fn waiter(waiter: blitz_io_core::inspect::Waiter) -> Waiter {
+pub(crate) fn waiter(waiter: blitz_io_observe::Waiter) -> Waiter {
     if waiter.is_task() {
         Waiter::Task(waiter.number())
     } else {

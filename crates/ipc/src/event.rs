@@ -3,9 +3,9 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect;
+use blitz_io_observe as observe;
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
@@ -277,7 +277,7 @@ impl Waiter for Listener {
     type End = Endpoint;
     type Output = Notification;
     type Error = WaitError;
-    const KIND: inspect::Kind = inspect::Kind::IpcListen;
+    const KIND: observe::Kind = observe::Kind::IpcListen;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {

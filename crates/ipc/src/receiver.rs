@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;

@@ -7,9 +7,9 @@
 #[cfg(unix)]
 use std::task::Waker;
 
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 #[cfg(unix)]
-use blitz_io_core::inspect::{Wait, WaitKind};
+use blitz_io_observe::{Wait, WaitKind};
 
 use crate::segment::Segment;
 

@@ -6,10 +6,10 @@
 #[cfg(unix)]
 use std::io;
 
-use blitz_io_core::inspect;
-#[cfg(unix)]
-use blitz_io_core::inspect::Caller;
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe as observe;
+#[cfg(unix)]
+use blitz_io_observe::Caller;
 
 use crate::endpoint::Endpoint;
 use crate::error::SendError;
@@ -35,7 +35,7 @@ impl Waiter for RingSender {
     /// The claimed position.
     type Output = u64;
     type Error = SendError;
-    const KIND: inspect::Kind = inspect::Kind::IpcSend;
+    const KIND: observe::Kind = observe::Kind::IpcSend;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {

@@ -3,9 +3,9 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect;
+use blitz_io_observe as observe;
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
@@ -55,7 +55,7 @@ impl Waiter for Semaphore {
     /// The acquired permit.
     type Output = usize;
     type Error = WaitError;
-    const KIND: inspect::Kind = inspect::Kind::IpcSemaphore;
+    const KIND: observe::Kind = observe::Kind::IpcSemaphore;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {

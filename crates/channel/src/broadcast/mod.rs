@@ -89,9 +89,9 @@ mod sender;
 
 use std::mem;
 
-use blitz_io_core::inspect::{Fill, Filled};
 use blitz_io_core::{List, Lock, Panics, WaitQueue};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use blitz_io_observe::{Fill, Filled};
 
 use crate::wait::Inspected;
 use error::{SendError, TryRecvError};

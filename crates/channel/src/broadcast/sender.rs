@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::inspect::Kind;
-use blitz_io_core::{WaitQueue, deadline, named};
+use blitz_io_core::{WaitQueue, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::Kind;
+use blitz_io_observe::named;
 
 use super::Shared;
 use super::error::SendError;

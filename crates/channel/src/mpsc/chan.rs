@@ -6,10 +6,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use blitz_io_core::inspect::{Caller, Fill, Filled, Object};
-use blitz_io_core::resource::{Resource, Sort};
 use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use blitz_io_observe::{Caller, Fill, Filled, Object};
+use blitz_io_observe::{Resource, Sort};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;

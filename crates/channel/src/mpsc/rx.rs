@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Blocking, Kind, Wait, WaitKind};
-use blitz_io_core::resource::Operation;
 use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors, yield_now};
 use blitz_io_futex::atomic::{Ordering, fence};
+use blitz_io_observe::Operation;
+use blitz_io_observe::{Blocking, Kind, Wait, WaitKind};
 
 use super::block::Cursor;
 use super::chan::{CONTENDED, Chan, QUIET};

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{coop, deadline};
+use blitz_io_observe::{Named, Object};
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::tx::{Tx, WeakTx};

@@ -64,10 +64,10 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use blitz_io_core::inspect::{self, Blocking, Kind, WaitKind};
-use blitz_io_core::resource::Operation;
 use blitz_io_core::{List, Node, Panics, Spin, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
+use blitz_io_observe::Operation;
+use blitz_io_observe::{self as observe, Blocking, Kind, WaitKind};
 
 use super::chan::{CONTENDED, Chan, Claim};
 use super::error::{SendError, SendTimeoutError, TrySendError};
@@ -293,7 +293,7 @@ impl<T> Chan<T> {
             chan: self,
             node: Node::new(Request::new(n)),
             state: State::New,
-            record: inspect::Wait::new(self.made_at),
+            record: observe::Wait::new(self.made_at),
             operation: Operation::new(&self.resource, "Sender::reserve"),
         }
     }
@@ -309,7 +309,7 @@ pub struct Reserve<'a, T> {
     chan: &'a Chan<T>,
     node: Node<Request<T>>,
     state: State,
-    record: inspect::Wait,
+    record: observe::Wait,
     operation: Operation,
 }
 

@@ -81,9 +81,9 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use blitz_io_core::inspect::Kind;
 use blitz_io_core::{WaitQueue, debug_fields};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_observe::Kind;
 
 use crate::wait::{Event, Inspected, Target};
 

@@ -4,8 +4,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::{coop, deadline, named};
+use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::named;
 
 use super::error::SendError;
 use super::receiver::{Receiver, Ref};

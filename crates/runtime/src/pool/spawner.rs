@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_core::coop::{self, Budget};
-use blitz_io_core::inspect::About;
 use blitz_io_core::{OnDrop, deadline};
+use blitz_io_observe::About;
 
 use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;

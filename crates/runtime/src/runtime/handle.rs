@@ -12,9 +12,9 @@ use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_on;
 use crate::trace::{spawn_meta, traced};
 use blitz_io_core::debug_is_name;
-use blitz_io_core::inspect::About;
+use blitz_io_observe::About;
 #[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::{Caller, Root};
+use blitz_io_observe::{Caller, Root};
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///

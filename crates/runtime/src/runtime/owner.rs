@@ -14,7 +14,7 @@ use crate::scheduler::current_thread::CurrentThread;
 use crate::task::raw::JoinHandle;
 use crate::trace::traced;
 #[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::{Caller, Root};
+use blitz_io_observe::{Caller, Root};
 
 /// A scheduler for tasks, with timers and a pool of threads for blocking work.
 ///

@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
-use blitz_io_core::resource::{Operation, Resource, Sort};
 use blitz_io_core::{coop, debug_fields};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Operation, Resource, Sort};
 use pin_project_lite::pin_project;
 
 use super::{Instant, current, safe_delay};

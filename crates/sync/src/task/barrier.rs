@@ -22,11 +22,12 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object, Wait, WaitKind};
-use blitz_io_core::resource::{Late, Operation, Sort};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{Node, WaitQueue, named};
+use blitz_io_core::{Node, WaitQueue};
 use blitz_io_core::{const_unless_loom, debug_fields};
+use blitz_io_observe::named;
+use blitz_io_observe::{Blocking, Caller, Kind, Object, Wait, WaitKind};
+use blitz_io_observe::{Late, Operation, Sort};
 
 /// A place where tasks wait for each other.
 ///

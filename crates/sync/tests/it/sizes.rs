@@ -2,7 +2,7 @@
 //! go. Both are promises: a change breaks users.
 #![cfg(not(loom))]
 
-use blitz_io_core::inspect::IS_ENABLED;
+use blitz_io_observe::IS_ENABLED;
 use blitz_io_sync::thread::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, Condvar, FairMutex, FairMutexGuard,
     MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard, RawMutex,

@@ -13,7 +13,7 @@ use super::state::State;
 use crate::context;
 use blitz_io_core::Watched;
 #[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::TaskState;
+use blitz_io_observe::TaskState;
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///

@@ -82,9 +82,9 @@
 
 #[cfg(loom)]
 use blitz_io_core::Watched;
-#[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::TaskState;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+#[cfg(all(feature = "inspect", not(loom)))]
+use blitz_io_observe::TaskState;
 
 /// A token is queued, or will be when the poll that runs now has ended.
 const NOTIFIED: usize = 1;

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, ready};
 use super::{AcquireError, Permits, Request, Taken};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
-use blitz_io_core::resource::Operation;
+use blitz_io_observe::Operation;
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 /// Ends when the task has the permits, or can no longer get any. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.

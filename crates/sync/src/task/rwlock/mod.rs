@@ -11,9 +11,9 @@ use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind};
-use blitz_io_core::named;
-use blitz_io_core::resource::Sort;
+use blitz_io_observe::Sort;
+use blitz_io_observe::named;
+use blitz_io_observe::{Caller, Kind};
 
 mod owned_read;
 mod owned_write;

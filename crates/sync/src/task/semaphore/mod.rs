@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::permits::{MAX_PERMITS, Permits, Taken};
 use crate::semaphores::errors;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind};
-use blitz_io_core::named;
-use blitz_io_core::resource::Sort;
 use blitz_io_core::{const_unless_loom, debug_fields};
+use blitz_io_observe::Sort;
+use blitz_io_observe::named;
+use blitz_io_observe::{Caller, Kind};
 
 mod permit;
 
