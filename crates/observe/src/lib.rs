@@ -15,11 +15,15 @@
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
+mod kind;
 mod macros;
 mod records;
 mod resource;
+mod semantics;
 mod thread_id;
 
+pub use kind::Kind;
 pub use records::*;
 pub use resource::{Late, Operation, Resource, Sort};
+pub use semantics::{EndedBy, Hands, Mode, Semantics};
 pub use thread_id::ThreadId;

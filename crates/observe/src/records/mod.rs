@@ -66,14 +66,14 @@ mod waiter;
 mod word_wait;
 
 mod fill;
-mod kind;
 mod named;
+
+use crate::Kind;
 
 /// `true` if records are made.
 pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
 
 pub use fill::{Fill, Filled};
-pub use kind::Kind;
 pub use named::Named;
 
 #[cfg(all(feature = "inspect", not(loom)))]
