@@ -71,7 +71,7 @@ impl RingSender {
 
     /// Sends a copy of `message`.
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub(crate) fn send(&mut self, message: &[u8], wait: Wait) -> Result<(), SendError> {
         let position = self.claim(message.len(), wait)?;
         self.write_and_publish(position, message)
@@ -79,7 +79,7 @@ impl RingSender {
 
     /// Claims the position of a message of `len` bytes.
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub(crate) fn claim(&mut self, len: usize, wait: Wait) -> Result<u64, SendError> {
         self.begin(len)?;
         let wait = if self.fails_when_full() {

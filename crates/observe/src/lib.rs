@@ -24,6 +24,6 @@ mod thread_id;
 
 pub use kind::Kind;
 pub use records::*;
-pub use resource::{Late, Operation, Resource, Sort};
+pub use resource::{IS_TRACED, Late, Operation, Resource, Sort};
 pub use semantics::{EndedBy, Hands, Mode, Semantics};
 pub use thread_id::ThreadId;

@@ -132,7 +132,7 @@ pub(crate) trait Waiter {
 
 /// Does the operation, blocking the thread as `wait` says.
 #[inline]
-#[cfg_attr(feature = "inspect", track_caller)]
+#[track_caller]
 pub(crate) fn block<W: Waiter>(waiter: &mut W, wait: Wait) -> Result<W::Output, W::Error> {
     waiter.end().check::<W::Error>()?;
     match waiter.attempt()? {

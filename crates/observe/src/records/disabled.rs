@@ -215,6 +215,35 @@ impl About {
     }
 }
 
+/// See `root.rs`.
+#[derive(Debug)]
+pub struct Root;
+
+impl Root {
+    /// Returns the future.
+    #[inline(always)]
+    pub fn blocking<F>(future: F, _caller: Caller) -> F {
+        future
+    }
+}
+
+/// See `kept.rs`.
+#[derive(Debug, Default)]
+pub struct Kept;
+
+impl Kept {
+    /// Creates the empty place.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+
+    /// Keeps nothing.
+    #[inline(always)]
+    pub fn keep(&self, _registration: impl Sized) {}
+}
+
 /// See `wait.rs`.
 #[derive(Debug)]
 pub struct Wait;
@@ -300,5 +329,5 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(About Object Caller WaitKind Descriptor Wait Blocking Sleeping);
+    is_nothing!(About Object Caller WaitKind Descriptor Kept Wait Blocking Sleeping);
 };

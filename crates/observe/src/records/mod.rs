@@ -34,6 +34,8 @@ mod descriptor;
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod errand;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod kept;
 #[cfg(any(feature = "inspect", loom))]
 mod kind_list;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -84,6 +86,7 @@ pub use {
     current::Entered,
     descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
+    kept::Kept,
     object::Object,
     place::{TaskFacts, TaskState},
     registry::{Record, TaskRecord, objects, read},
@@ -98,8 +101,8 @@ pub use {
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
-    About, Blocking, Caller, Descriptor, NAMES, Object, Sleeping, Wait, WaitKind, cache_time,
-    forget_time, sleeping,
+    About, Blocking, Caller, Descriptor, Kept, NAMES, Object, Root, Sleeping, Wait, WaitKind,
+    cache_time, forget_time, sleeping,
 };
 
 #[cfg(loom)]

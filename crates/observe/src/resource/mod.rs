@@ -22,6 +22,9 @@ pub use disabled::{Late, Operation, Resource};
 #[cfg(all(feature = "tracing", not(loom)))]
 pub use enabled::{Late, Operation, Resource};
 
+/// `true` if spans are made.
+pub const IS_TRACED: bool = cfg!(all(feature = "tracing", not(loom)));
+
 /// The kind of a resource, with the state that it shows.
 #[derive(Clone, Copy, Debug)]
 pub enum Sort {

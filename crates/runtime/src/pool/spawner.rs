@@ -17,7 +17,6 @@ use crate::common::RuntimeRef;
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
 use crate::hooks::{self, TaskCallback};
-#[cfg(all(feature = "inspect", not(loom)))]
 use crate::task::inspected;
 use crate::task::raw::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::tokio_handle;
@@ -303,10 +302,7 @@ where
 {
     let id = Id::next();
     let future = async move { closure() };
-    #[cfg(all(feature = "inspect", not(loom)))]
     let future = inspected::job(future, id, meta, runtime.common().id, about);
-    #[cfg(not(all(feature = "inspect", not(loom))))]
-    let _ = about;
     let future = traced!(blocking::<F>(future, meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);
