@@ -17,12 +17,14 @@ compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 mod kind;
 mod macros;
+mod observed;
 mod records;
 mod resource;
 mod semantics;
 mod thread_id;
 
 pub use kind::Kind;
+pub use observed::{Observed, Waiting};
 pub use records::*;
 pub use resource::{IS_TRACED, Late, Operation, Resource, Sort};
 pub use semantics::{EndedBy, Hands, Mode, Semantics};

@@ -234,7 +234,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-named!(Receiver<T>: shared.inspected.object);
+named!(Receiver<T>: shared.observed.object);
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -265,6 +265,9 @@ impl<T: Clone> Event for &mut Receiver<T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.shared.inspected.target(Kind::BroadcastReceive)
+        Target {
+            kind: Kind::BroadcastReceive,
+            observed: &self.shared.observed,
+        }
     }
 }

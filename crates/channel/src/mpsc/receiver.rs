@@ -249,7 +249,7 @@ macro_rules! receiver {
 
         impl<T> Named for $name<T> {
             fn inspected(&self) -> &Object {
-                &self.rx.chan().object
+                &self.rx.chan().observed.object
             }
         }
 

@@ -84,7 +84,7 @@ macro_rules! sender {
 
         impl<T> Named for $name<T> {
             fn inspected(&self) -> &Object {
-                &self.tx.object
+                &self.tx.observed.object
             }
         }
 

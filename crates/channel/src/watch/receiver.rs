@@ -368,7 +368,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-named!(Receiver<T>: shared.inspected.object);
+named!(Receiver<T>: shared.observed.object);
 
 /// Shared access to the value of a channel.
 ///

@@ -289,4 +289,4 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-named!(Sender<T>: shared.inspected.object);
+named!(Sender<T>: shared.observed.object);

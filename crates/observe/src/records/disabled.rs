@@ -122,7 +122,7 @@ impl Object {
 }
 
 /// See `wait.rs`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Caller;
 
 impl Caller {

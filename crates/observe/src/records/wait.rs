@@ -20,7 +20,7 @@ use super::{Kind, Waiter};
 use blitz_io_futex::debug_is_name;
 
 /// A location in the user's code.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Caller(Option<&'static Location<'static>>);
 
 impl Caller {

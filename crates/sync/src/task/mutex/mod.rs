@@ -308,4 +308,4 @@ lock_traits!(Mutex, try_lock);
 
 pub(super) use lock_traits;
 
-named!(Mutex<T>: permits.object);
+named!(Mutex<T>: permits.observed.object);

@@ -434,14 +434,14 @@ impl<T: ?Sized> RwLock<T> {
     /// Returns the permit of a reader.
     #[inline]
     fn one(&self) -> One<'_> {
-        self.permits.object.acquired_shared();
+        self.permits.observed.object.acquired_shared();
         One::new(&self.permits)
     }
 
     /// Returns the permits of a writer.
     #[inline]
     fn all(&self) -> All<'_> {
-        self.permits.object.acquired();
+        self.permits.observed.object.acquired();
         All::new(&self.permits, self.max_readers)
     }
 
@@ -465,4 +465,4 @@ impl<T: ?Sized> RwLock<T> {
 
 lock_traits!(RwLock, try_read);
 
-named!(RwLock<T>: permits.object);
+named!(RwLock<T>: permits.observed.object);
